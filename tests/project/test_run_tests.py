@@ -120,7 +120,7 @@ def test_every_group_is_run_unless_some_are_named() -> None:
 
 def test_the_pure_form_is_tested_where_coverage_is_and_where_both_are() -> None:
     pure = [name for name, form in _parsed()[0] if form == "pure"]
-    assert pure == ["check", "fast-3.11", "fast-3.12", "fast-3.13", "crash", "fuzz"]
+    assert pure == ["check", "fast-3.11", "fast-3.12", "fast-3.13", "simulate", "crash", "fuzz"]
 
 
 def test_a_form_that_is_asked_for_takes_the_place_of_a_groups_own() -> None:

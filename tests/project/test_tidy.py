@@ -16,7 +16,7 @@ BANNED_CALLS = [
     ("time.time_ns", ("broker/clock.py", "client/clock.py", "tests/"), "a `now_ms` parameter, or the Clock"),
     ("time.monotonic", ("broker/clock.py", "broker/cli/", "client/clock.py", "tests/", "scripts/"), "the Clock"),
     ("time.sleep", ("client/clock.py", "tests/bench/"), "an event, or tests.support.waiting"),
-    ("asyncio.sleep", (), "an event, or the Clock's call_later"),
+    ("asyncio.sleep", ("tests/simulation/",), "an event, or the Clock's call_later"),
     ("datetime.datetime.now", ("broker/clock.py", "tests/bench/"), "a `now_ms` parameter"),
     ("uuid.uuid4", ("pyspark_barnabas/spark_sink/", "tests/"), "an id that is passed in"),
     ("random.random", (), "a random.Random that is passed in"),

@@ -1,0 +1,57 @@
+"""Rules about transactions: all of one or nothing, never before its commit was asked for, never after its abort."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tests.simulation.checkers.records import seen
+from tests.simulation.history import History, Outcome, Send
+
+
+def _transactional(history: History) -> dict[bytes, Send]:
+    return {send.value: send for send in history.sends if send.transaction is not None}
+
+
+def aborted_reads(history: History) -> Iterator[str]:
+    """Readers of committed records see nothing of a transaction that was aborted, or whose commit nobody asked for."""
+    sends = _transactional(history)
+    for poll in [*history.polls, *history.final]:
+        if not poll.is_committed:
+            continue
+        for offset, value in poll.records:
+            transaction = sends[value].transaction if value in sends else None
+            if transaction is not None and (transaction.is_aborted or not transaction.is_commit):
+                yield f"{poll.client} saw {value.decode()} at {offset} of {transaction.line()}"
+
+
+def early_reads(history: History) -> Iterator[str]:
+    """Readers of committed records see nothing of a transaction before its commit is asked for."""
+    sends = _transactional(history)
+    for poll in history.polls:
+        if not poll.is_committed:
+            continue
+        for offset, value in poll.records:
+            transaction = sends[value].transaction if value in sends else None
+            if transaction is not None and poll.ended_us < (transaction.end_asked_us or 0):
+                yield f"{poll.client} saw {value.decode()} at {offset} before the end of {transaction.line()}"
+
+
+def lost_commits(history: History) -> Iterator[str]:
+    """What a transaction wrote whose commit was acknowledged is seen by readers of committed records."""
+    committed = {at: {value for _, value in each} for at, each in seen(history.final, is_committed=True).items()}
+    for transaction in history.transactions:
+        if transaction.is_committed:
+            for send in transaction.sends:
+                if send.outcome is Outcome.OK and send.value not in committed.get(send.at, set()):
+                    yield f"{send.value.decode()} is not seen, of {transaction.line()}"
+
+
+def torn_transactions(history: History) -> Iterator[str]:
+    """All of a transaction is seen, or nothing."""
+    committed = {value for each in seen(history.final, is_committed=True).values() for _, value in each}
+    for transaction in history.transactions:
+        written = [send for send in transaction.sends if send.outcome is Outcome.OK]
+        found = [send for send in written if send.value in committed]
+        if found and len(found) < len(written):
+            missing = next(send for send in written if send.value not in committed)
+            yield f"{found[0].value.decode()} is seen, {missing.value.decode()} is not, of {transaction.line()}"

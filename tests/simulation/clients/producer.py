@@ -1,0 +1,281 @@
+"""A producer as the stock ones are: idempotent, or transactional in both protocols of KIP-890, over all that fails.
+
+What it was asked to write it tries again with the same sequence numbers, over as many connections as it takes, until
+it is told an error that it cannot get over. Several requests are on their way at a time, and what is refused for now
+takes those behind it with it. Everything goes into the history.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from barnabas.protocol.errors import ErrorCode
+from barnabas.protocol.messages.add_offsets_to_txn import AddOffsetsToTxnRequest
+from barnabas.protocol.messages.add_partitions_to_txn import AddPartitionsToTxnRequest, AddPartitionsToTxnTopic
+from barnabas.protocol.messages.end_txn import EndTxnRequest
+from barnabas.protocol.messages.init_producer_id import InitProducerIdRequest
+from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from barnabas.protocol.messages.txn_offset_commit import (
+    TxnOffsetCommitRequest,
+    TxnOffsetCommitRequestPartition,
+    TxnOffsetCommitRequestTopic,
+)
+from barnabas.protocol.records.builder import build_batch
+from tests.simulation.clients.errors import FENCED, IS_BEHIND, IS_WRITTEN, TRY_AGAIN, Fenced, Unusable
+from tests.simulation.clients.wire import Disconnected, Wire
+from tests.simulation.history import History, Incarnation, Outcome, Send, TopicPartition, Transaction
+from tests.simulation.world.world import BEGINNING_MS, World
+
+_BACKOFF_S = 0.05
+
+
+class Producer:
+    """One transactional id (None: idempotent only) of one client. `protocol` is 1 or 2, as transaction.version."""
+
+    def __init__(
+        self,
+        world: World,
+        wire: Wire,
+        history: History,
+        client: str,
+        *,
+        transactional_id: str | None,
+        protocol: int,
+        timeout_ms: int,
+        in_flight: int,
+        dice: random.Random,
+    ) -> None:
+        self._world, self._wire, self._history, self._client = world, wire, history, client
+        self._transactional_id, self._protocol, self._timeout_ms = transactional_id, protocol, timeout_ms
+        self._in_flight = in_flight
+        self._dice = dice
+        self._numbers = 0
+        self._transactions = 0
+        self._sequences: dict[TopicPartition, int] = {}
+        self._added: set[TopicPartition] = set()
+        self._has_added_group = False
+        self.incarnation: Incarnation
+        self.transaction: Transaction | None = None
+
+    # --- lives and transactions ------------------------------------------------------------------------------------
+
+    async def init(self) -> None:
+        """Begin a new life: what was open is aborted by it."""
+        self.incarnation = incarnation = Incarnation(self._client, self._transactional_id, self._world.now_us)
+        self._history.incarnations.append(incarnation)
+        request = InitProducerIdRequest(
+            transactional_id=self._transactional_id, transaction_timeout_ms=self._timeout_ms
+        )
+        answer = await self._until_answered(request, 5, lambda answer: answer.error_code)
+        if answer.error_code != ErrorCode.NONE:
+            raise Fenced(ErrorCode(answer.error_code).name)
+        incarnation.ended_us = self._world.now_us
+        self._become(answer.producer_id, answer.producer_epoch)
+
+    def _become(self, producer_id: int, epoch: int) -> None:
+        self.incarnation.producer_id, self.incarnation.epoch = self._id, self._epoch = producer_id, epoch
+        self._sequences.clear()
+
+    def begin(self) -> Transaction:
+        """Begin a transaction; nobody is told yet."""
+        self._transactions += 1
+        self._added.clear()
+        self._has_added_group = False
+        self.transaction = Transaction(self.incarnation, self._transactions, self._world.now_us)
+        self._history.transactions.append(self.transaction)
+        return self.transaction
+
+    async def end(self, *, commit: bool) -> None:
+        """Fenced if it was not to be."""
+        transaction = self.transaction
+        assert transaction is not None
+        transaction.is_commit, transaction.end_asked_us = commit, self._world.now_us
+        request = EndTxnRequest(
+            transactional_id=self._transactional_id or "",
+            producer_id=self._id,
+            producer_epoch=self._epoch,
+            committed=commit,
+        )
+        tries = _Tries()
+        transaction.outcome = Outcome.UNKNOWN
+        answer = await self._until_answered(request, 5 if self._protocol == 2 else 4, _code, tries)
+        transaction.end_answered_us = self._world.now_us
+        code = ErrorCode(answer.error_code)
+        self.transaction = None
+        if code is not ErrorCode.NONE:
+            if tries.lost == 0:
+                transaction.outcome = Outcome.FAILED
+            raise Fenced(code.name)
+        transaction.outcome = Outcome.OK
+        if self._protocol == 2:
+            self._become(answer.producer_id, answer.producer_epoch)
+
+    # --- records ---------------------------------------------------------------------------------------------------
+
+    async def send(self, at: TopicPartition, count: int) -> None:
+        """Write so many records, each in a batch of its own. Fenced, Unusable."""
+        if self.transaction is not None and self._protocol == 1 and at not in self._added:
+            await self._add(at)
+        sends = [self._new_send(at) for _ in range(count)]
+        waiting = list(sends)
+        try:
+            while waiting:
+                waiting = await self._send_some(waiting)
+        finally:
+            for send in waiting:
+                if send.outcome is Outcome.OPEN:
+                    send.outcome = Outcome.UNKNOWN
+
+    def _new_send(self, at: TopicPartition) -> Send:
+        self._numbers += 1
+        sequence = self._sequences.get(at, 0)
+        self._sequences[at] = sequence + 1
+        value = f"{self._client}.{self._numbers}".encode()
+        send = Send(self.incarnation, self.transaction, at, value, sequence, self._world.now_us)
+        self._history.sends.append(send)
+        if self.transaction is not None:
+            self.transaction.sends.append(send)
+        return send
+
+    async def _send_some(self, waiting: Sequence[Send]) -> list[Send]:
+        """Send the first ones; returns what is still to be sent."""
+        window = waiting[: self._in_flight]
+        answers = await asyncio.gather(*[self._produce(send) for send in window])
+        behind: list[Send] = []
+        for send, answer in zip(window, answers, strict=True):
+            if answer is None or (code := ErrorCode(answer.error_code)) in TRY_AGAIN or (code in IS_BEHIND and behind):
+                send.tries += 1
+                send.error = "" if answer is None else ErrorCode(answer.error_code).name
+                behind.append(send)
+                continue
+            send.ended_us = self._world.now_us
+            if code in IS_WRITTEN:
+                send.outcome, send.error = Outcome.OK, ""
+                send.offset = answer.base_offset if answer.base_offset >= 0 else None
+                continue
+            send.error = code.name
+            send.outcome = Outcome.FAILED if send.tries == 1 else Outcome.UNKNOWN
+            if code in FENCED:
+                raise Fenced(code.name)
+            raise Unusable(code.name)
+        if behind:
+            await asyncio.sleep(_BACKOFF_S)
+        return [*behind, *waiting[len(window) :]]
+
+    async def _produce(self, send: Send) -> Any:
+        """The answer for the one partition; None if the connection was lost."""
+        is_transactional = send.transaction is not None
+        batch = build_batch(
+            [(None, send.value, (), BEGINNING_MS + send.began_us // 1000)],
+            producer_id=self._id,
+            producer_epoch=self._epoch,
+            base_sequence=send.sequence,
+            transactional=is_transactional,
+        )
+        topic, partition = send.at
+        request = ProduceRequest(
+            transactional_id=self._transactional_id if is_transactional else None,
+            acks=-1,
+            timeout_ms=1000,
+            topic_data=[
+                TopicProduceData(
+                    name=topic, partition_data=[PartitionProduceData(index=partition, records=bytes(batch))]
+                )
+            ],
+        )
+        try:
+            answer = await self._wire.ask(request, 12 if self._protocol == 2 else 11)
+        except Disconnected:
+            return None
+        return answer.responses[0].partition_responses[0]
+
+    async def _add(self, at: TopicPartition) -> None:
+        request = AddPartitionsToTxnRequest(
+            v3_and_below_transactional_id=self._transactional_id or "",
+            v3_and_below_producer_id=self._id,
+            v3_and_below_producer_epoch=self._epoch,
+            v3_and_below_topics=[AddPartitionsToTxnTopic(name=at[0], partitions=[at[1]])],
+        )
+        answer = await self._until_answered(request, 3, _code_of_add)
+        _raise(_code_of_add(answer))
+        self._added.add(at)
+
+    # --- offsets ---------------------------------------------------------------------------------------------------
+
+    async def send_offset(self, group: str, at: TopicPartition, offset: int) -> None:
+        """Commit a group's offset with the transaction. Fenced, Unusable."""
+        transaction = self.transaction
+        assert transaction is not None
+        if self._protocol == 1 and not self._has_added_group:
+            adding = AddOffsetsToTxnRequest(
+                transactional_id=self._transactional_id or "",
+                producer_id=self._id,
+                producer_epoch=self._epoch,
+                group_id=group,
+            )
+            _raise(_code(await self._until_answered(adding, 3, _code)))
+            self._has_added_group = True
+        partition = TxnOffsetCommitRequestPartition(
+            partition_index=at[1], committed_offset=offset, committed_metadata=None
+        )
+        request = TxnOffsetCommitRequest(
+            transactional_id=self._transactional_id or "",
+            group_id=group,
+            producer_id=self._id,
+            producer_epoch=self._epoch,
+            topics=[TxnOffsetCommitRequestTopic(name=at[0], partitions=[partition])],
+        )
+        version = 5 if self._protocol == 2 else 4
+        transaction.offsets[group, *at] = offset
+        _raise(_code_of_offsets(await self._until_answered(request, version, _code_of_offsets)))
+
+    # --- asking ----------------------------------------------------------------------------------------------------
+
+    async def _until_answered(
+        self, request: Any, version: int, code_of: Callable[[Any], int], tries: _Tries | None = None
+    ) -> Any:
+        """Ask until there is an answer that does not say "again"."""
+        while True:
+            try:
+                answer = await self._wire.ask(request, version)
+            except Disconnected:
+                if tries is not None:
+                    tries.lost += 1
+            else:
+                if ErrorCode(code_of(answer)) not in TRY_AGAIN:
+                    return answer
+            await asyncio.sleep(_BACKOFF_S * self._dice.uniform(0.5, 2))
+
+
+class _Tries:
+    """How many tries were never answered: the request may have been applied by one of them."""
+
+    lost = 0
+
+
+def _raise(code: int) -> None:
+    found = ErrorCode(code)
+    if found in FENCED:
+        raise Fenced(found.name)
+    if found is not ErrorCode.NONE:
+        raise Unusable(found.name)
+
+
+def _code(answer: Any) -> int:
+    return int(answer.error_code)
+
+
+def _code_of_add(answer: Any) -> int:
+    codes = [
+        result.partition_error_code
+        for topic in answer.results_by_topic_v3_and_below
+        for result in topic.results_by_partition
+    ]
+    return int(next((code for code in codes if code), ErrorCode.NONE))
+
+
+def _code_of_offsets(answer: Any) -> int:
+    return int(answer.topics[0].partitions[0].error_code)

@@ -1,0 +1,165 @@
+"""A reader as a stock consumer with assigned partitions is: fetches from where it is, skips what was aborted.
+
+It reads all its partitions in each Fetch, so that what one answer shows is of one moment.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from barnabas.protocol.errors import ErrorCode
+from barnabas.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
+from barnabas.protocol.messages.offset_fetch import (
+    OffsetFetchRequest,
+    OffsetFetchRequestGroup,
+    OffsetFetchRequestTopics,
+)
+from barnabas.protocol.records.batch import iter_batches
+from barnabas.protocol.records.record import iter_records
+from tests.simulation.clients.wire import Disconnected, Wire
+from tests.simulation.history import History, OffsetRead, Poll, TopicPartition
+from tests.simulation.world.machine import Machine
+from tests.simulation.world.world import World
+
+_BACKOFF_S = 0.05
+_BYTES_MAX = 1 << 20
+
+
+class Reader:
+    """Reads partitions of topics from their beginning on."""
+
+    def __init__(
+        self,
+        world: World,
+        machine: Machine,
+        wire: Wire,
+        history: History,
+        client: str,
+        partitions: list[TopicPartition],
+        *,
+        is_committed: bool,
+        max_bytes: int = _BYTES_MAX,
+    ) -> None:
+        self._world, self._machine, self._wire, self._history = world, machine, wire, history
+        self._client, self._is_committed, self._max_bytes = client, is_committed, max_bytes
+        self._positions = dict.fromkeys(partitions, 0)
+        self._ends: dict[TopicPartition, tuple[int, int, int]] = {}
+        self._fetches = 0
+
+    async def poll(self, *, wait_ms: int) -> bool:
+        """One Fetch; whether there was anything new. Nothing if it was not answered."""
+        began_us = self._world.now_us
+        boot = self._machine.boots
+        try:
+            answer = await self._wire.ask(self._request(wait_ms), 12, wait_ms=wait_ms)
+        except Disconnected:
+            await asyncio.sleep(_BACKOFF_S)
+            return False
+        self._fetches += 1
+        polls = [
+            self._poll((topic.topic, partition.partition_index), partition, began_us, boot)
+            for topic in answer.responses
+            for partition in topic.partitions
+            if partition.error_code == ErrorCode.NONE
+        ]
+        errors = [part.error_code for topic in answer.responses for part in topic.partitions if part.error_code]
+        if answer.error_code or errors:
+            await asyncio.sleep(_BACKOFF_S)
+        self._history.polls += [poll for poll in polls if self._is_news(poll)]
+        return any(poll.next_offset > poll.from_offset for poll in polls)
+
+    async def read_to_end(self) -> list[Poll]:
+        """Everything from the beginning up to where readers of this kind get now; the polls are not in the history."""
+        found: list[Poll] = []
+        kept, self._history.polls = self._history.polls, []
+        ended: set[TopicPartition] = set()
+        self._positions = dict.fromkeys(self._positions, 0)
+        while ended != set(self._positions):
+            self._ends.clear()
+            await self.poll(wait_ms=0)
+            for poll in self._history.polls:
+                end = poll.last_stable_offset if self._is_committed else poll.high_watermark
+                if poll.next_offset >= end:
+                    ended.add(poll.at)
+            found += self._history.polls
+            self._history.polls = []
+        self._history.polls = kept
+        return found
+
+    async def read_offset(self, group: str, at: TopicPartition) -> OffsetRead:
+        """A group's committed offset, asked for until it is told."""
+        topics = [OffsetFetchRequestTopics(name=at[0], partition_indexes=[at[1]])]
+        request = OffsetFetchRequest(
+            groups=[OffsetFetchRequestGroup(group_id=group, topics=topics)], require_stable=True
+        )
+        began_us = self._world.now_us
+        while True:
+            try:
+                answer = (await self._wire.ask(request, 9)).groups[0]
+            except Disconnected:
+                answer = None
+            if answer is not None and not answer.error_code:
+                partition = answer.topics[0].partitions[0]
+                if not partition.error_code:
+                    offset = partition.committed_offset
+                    return OffsetRead(self._client, group, at, began_us, self._world.now_us, offset)
+            await asyncio.sleep(_BACKOFF_S)
+
+    def _is_news(self, poll: Poll) -> bool:
+        ends = poll.log_start_offset, poll.last_stable_offset, poll.high_watermark
+        is_news = poll.next_offset > poll.from_offset or self._ends.get(poll.at) != ends
+        self._ends[poll.at] = ends
+        return is_news
+
+    def _request(self, wait_ms: int) -> FetchRequest:
+        topics: dict[str, list[FetchPartition]] = {}
+        for (topic, partition), position in self._positions.items():
+            asked = FetchPartition(partition=partition, fetch_offset=position, partition_max_bytes=self._max_bytes)
+            topics.setdefault(topic, []).append(asked)
+        return FetchRequest(
+            max_wait_ms=wait_ms,
+            min_bytes=1,
+            max_bytes=self._max_bytes,
+            isolation_level=int(self._is_committed),
+            topics=[FetchTopic(topic=topic, partitions=partitions) for topic, partitions in topics.items()],
+        )
+
+    def _poll(self, at: TopicPartition, partition: Any, began_us: int, boot: int) -> Poll:
+        from_offset = self._positions[at]
+        records, self._positions[at] = _records(partition, from_offset)
+        return Poll(
+            client=self._client,
+            is_committed=self._is_committed,
+            at=at,
+            began_us=began_us,
+            ended_us=self._world.now_us,
+            boot=boot,
+            fetch=self._fetches,
+            from_offset=from_offset,
+            next_offset=self._positions[at],
+            records=records,
+            log_start_offset=partition.log_start_offset,
+            last_stable_offset=partition.last_stable_offset,
+            high_watermark=partition.high_watermark,
+        )
+
+
+def _records(partition: Any, position: int) -> tuple[list[tuple[int, bytes]], int]:
+    """Offsets and values that a consumer gives to its program, and from which offset on it reads next."""
+    aborted = sorted((txn.first_offset, txn.producer_id) for txn in partition.aborted_transactions or [])
+    skipped: set[int] = set()
+    found: list[tuple[int, bytes]] = []
+    data = memoryview(bytes(partition.records or b""))
+    for at, header in iter_batches(data):
+        while aborted and aborted[0][0] <= header.last_offset:
+            skipped.add(aborted.pop(0)[1])
+        if header.is_control:
+            skipped.discard(header.producer_id)
+        elif not (header.is_transactional and header.producer_id in skipped):
+            batch = data[at : at + header.size_in_bytes]
+            found += [
+                (record.offset, record.value or b"") for record in iter_records(batch) if record.offset >= position
+            ]
+        position = max(position, header.last_offset + 1)
+    return found, position

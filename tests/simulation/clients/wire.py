@@ -1,0 +1,110 @@
+"""A client's connection to the broker: requests out, answers in order, a timeout, a new connection after it was lost.
+
+Knows frames and codecs; what to do about an error is the clients' business. As with stock clients, a request that is
+not answered in time takes the connection with it, and all other requests on it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from struct import Struct
+from typing import Any
+
+from barnabas.protocol.headers import encode_request_header, parse_response_header
+from barnabas.protocol.registry import request_codec, response_codec
+from barnabas.protocol.schema import Request
+from tests.simulation.world.network import End, Network
+from tests.simulation.world.process import Process
+
+_SIZE = Struct(">i")
+
+
+class Disconnected(Exception):
+    """The connection was lost, or there is none to be had: what was asked may have been done."""
+
+
+class Wire:
+    """Asks one broker, over one connection at a time."""
+
+    def __init__(
+        self, network: Network, process: Process, port: int, *, client_id: str, timeout_ms: int = 3_000
+    ) -> None:
+        self._network, self._process, self._port = network, process, port
+        self._client_id = client_id
+        self._timeout_s = timeout_ms / 1000
+        self._end: End | None = None
+        self._received = bytearray()
+        self._waiting: deque[tuple[int, int, asyncio.Future[Any]]] = deque()
+        self._connecting: asyncio.Task[End] | None = None
+
+    async def ask(self, request: Request, version: int, *, wait_ms: int = 0) -> Any:
+        """The answer. Disconnected. `wait_ms`: how long the broker may wait before it answers."""
+        end = await self._connected()
+        answer = self._send(end, request, version)
+        try:
+            async with asyncio.timeout(self._timeout_s + wait_ms / 1000):
+                return await answer
+        except TimeoutError:
+            self._drop(end)
+            raise Disconnected("no answer") from None
+
+    async def _connected(self) -> End:
+        if self._end is not None and not self._end.is_lost:
+            return self._end
+        if self._connecting is None:
+            self._connecting = self._process.loop.create_task(self._connect())
+        try:
+            return await asyncio.shield(self._connecting)
+        except OSError as error:
+            raise Disconnected(str(error)) from error
+
+    async def _connect(self) -> End:
+        try:
+            end: End
+            end = await self._network.connect(self._process, self._port, lambda: self._lost(end))
+            end.when_received = lambda data: self._receive(end, data)
+            self._received.clear()
+            self._end = end
+            return end
+        finally:
+            self._connecting = None
+
+    def _send(self, end: End, request: Request, version: int) -> asyncio.Future[Any]:
+        key = request.__schema__.key
+        assert key is not None
+        payload = encode_request_header(key, version, 1, self._client_id)
+        payload += request_codec(key, version).encode(request)
+        answer: asyncio.Future[Any] = self._process.loop.create_future()
+        self._waiting.append((key, version, answer))
+        end.send(_SIZE.pack(len(payload)) + payload)
+        return answer
+
+    def _receive(self, end: End, data: bytes) -> None:
+        if end is not self._end:
+            return
+        self._received += data
+        while len(self._received) >= 4:
+            (size,) = _SIZE.unpack_from(self._received)
+            if len(self._received) < 4 + size:
+                return
+            frame = bytes(self._received[4 : 4 + size])
+            del self._received[: 4 + size]
+            key, version, answer = self._waiting.popleft()
+            _, position = parse_response_header(key, version, frame)
+            message, position = response_codec(key, version).decode(frame, position)
+            assert position == len(frame), "bytes behind the response"
+            if not answer.done():
+                answer.set_result(message)
+
+    def _drop(self, end: End) -> None:
+        end.close()
+        self._lost(end)
+
+    def _lost(self, end: End) -> None:
+        if end is self._end:
+            self._end = None
+            waiting, self._waiting = self._waiting, deque()
+            for _, _, answer in waiting:
+                if not answer.done():
+                    answer.set_exception(Disconnected("the connection was lost"))

@@ -1,0 +1,205 @@
+"""What clients asked and what they were told: the one thing that checkers read, beside the files at the end.
+
+Each entry is made when its request is sent, and filled in when the answer is there. What was never answered stays
+`UNKNOWN`: it may have been done or not, now or later. What is refused for good is `FAILED`: it has not been done and
+never will be. Clients write it, checkers (`checkers/`) read it; neither knows the other. `line` is how an entry is
+printed, the same bytes for the same seed.
+
+Every record that is written has a value of its own, so that it can be found again wherever it turns up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import TypeAlias
+
+
+class Outcome(Enum):
+    """What a client knows of what it asked for."""
+
+    OPEN = "open"
+    OK = "ok"
+    FAILED = "failed"
+    UNKNOWN = "unknown"
+
+
+TopicPartition: TypeAlias = tuple[str, int]
+
+
+@dataclass(slots=True, eq=False)
+class Incarnation:
+    """One life of a producer: from its InitProducerId to the next one's of the same transactional id.
+
+    `transactional_id` is None for one that is idempotent only.
+    """
+
+    client: str
+    transactional_id: str | None
+    began_us: int
+    ended_us: int | None = None
+    """When the answer to InitProducerId was there; None if it never was."""
+    producer_id: int = -1
+    epoch: int = -1
+
+    def line(self) -> str:
+        return f"{self.client} init {self.transactional_id or '-'} {self.producer_id}/{self.epoch}"
+
+
+@dataclass(slots=True, eq=False)
+class Transaction:
+    """One transaction of an incarnation."""
+
+    incarnation: Incarnation
+    number: int
+    began_us: int
+    sends: list[Send] = field(default_factory=list)
+    offsets: dict[tuple[str, str, int], int] = field(default_factory=dict)
+    """By group, topic and partition: what is to be committed with it. Only what was answered."""
+    is_commit: bool | None = None
+    """What was asked for at last; None if its end was never asked for."""
+    end_asked_us: int | None = None
+    end_answered_us: int | None = None
+    outcome: Outcome = Outcome.OPEN
+    """Of its end: OK is as was asked for, FAILED is aborted, by whomever."""
+
+    @property
+    def is_committed(self) -> bool:
+        """Certainly."""
+        return self.is_commit is True and self.outcome is Outcome.OK
+
+    @property
+    def is_aborted(self) -> bool:
+        """Certainly."""
+        return self.outcome is Outcome.FAILED or (self.is_commit is False and self.outcome is Outcome.OK)
+
+    def line(self) -> str:
+        asked = {True: "commit", False: "abort", None: "none"}[self.is_commit]
+        return f"{self.incarnation.client} transaction {self.number} {asked} {self.outcome.value}"
+
+
+@dataclass(slots=True, eq=False)
+class Send:
+    """One record, from the first time it was sent to its answer, over however many tries."""
+
+    incarnation: Incarnation
+    transaction: Transaction | None
+    at: TopicPartition
+    value: bytes
+    sequence: int
+    began_us: int
+    tries: int = 1
+    outcome: Outcome = Outcome.OPEN
+    offset: int | None = None
+    """Where it is, if the answer told."""
+    ended_us: int | None = None
+    error: str = ""
+
+    def line(self) -> str:
+        told = f" {self.error}" if self.error else ""
+        offset = "" if self.offset is None else f" at {self.offset}"
+        where = f"{self.at[0]}-{self.at[1]}"
+        return f"{self.incarnation.client} send {self.value.decode()} to {where}: {self.outcome.value}{offset}{told}"
+
+
+@dataclass(slots=True, eq=False)
+class Poll:
+    """What one Fetch showed of one partition to a reader."""
+
+    client: str
+    is_committed: bool
+    """Whether it read with read_committed."""
+    at: TopicPartition
+    began_us: int
+    ended_us: int
+    boot: int
+    """Of which run of the broker it came."""
+    fetch: int
+    """Which Fetch of this client it is of: polls with the same number show one moment."""
+    from_offset: int
+    next_offset: int
+    records: list[tuple[int, bytes]]
+    log_start_offset: int
+    last_stable_offset: int
+    high_watermark: int
+
+    def line(self) -> str:
+        kind = "committed" if self.is_committed else "all"
+        values = ",".join(f"{offset}:{value.decode()}" for offset, value in self.records)
+        where = f"{self.at[0]}-{self.at[1]}"
+        ends = f"{self.last_stable_offset}/{self.high_watermark}"
+        return f"{self.client} poll {kind} {where} {self.from_offset}..{self.next_offset} of {ends}: {values}"
+
+
+@dataclass(slots=True, eq=False)
+class OffsetRead:
+    """A group's committed offset of one partition, as it was told."""
+
+    client: str
+    group: str
+    at: TopicPartition
+    began_us: int
+    ended_us: int
+    offset: int
+
+    def line(self) -> str:
+        return f"{self.client} offset of {self.group} {self.at[0]}-{self.at[1]}: {self.offset}"
+
+
+@dataclass(slots=True, eq=False)
+class Event:
+    """Something that was done to the world."""
+
+    text: str
+    at_us: int
+
+    def line(self) -> str:
+        return f"world {self.text}"
+
+
+Entry: TypeAlias = Incarnation | Transaction | Send | Poll | OffsetRead | Event
+
+
+class History:
+    """Everything, in the order in which it began."""
+
+    def __init__(self) -> None:
+        self.incarnations: list[Incarnation] = []
+        self.transactions: list[Transaction] = []
+        self.sends: list[Send] = []
+        self.polls: list[Poll] = []
+        self.final: list[Poll] = []
+        """What readers from the log's start see when everything is over: both kinds of readers, every partition."""
+        self.offset_reads: list[OffsetRead] = []
+        self.final_offsets: list[OffsetRead] = []
+        self.events: list[Event] = []
+        self.sync_survives: bool = True
+        """Whether all that was acknowledged had to survive: power cuts take what was not synced."""
+
+    def entries(self) -> Iterator[tuple[int, Entry]]:
+        """Each with the time at which it began, in order."""
+        kinds: list[list[tuple[int, Entry]]] = [
+            [(each.at_us, each) for each in self.events],
+            [(each.began_us, each) for each in self.incarnations],
+            [(each.began_us, each) for each in self.transactions],
+            [(each.began_us, each) for each in self.sends],
+            [(each.began_us, each) for each in self.polls],
+            [(each.began_us, each) for each in self.offset_reads],
+            [(each.began_us, each) for each in self.final],
+            [(each.began_us, each) for each in self.final_offsets],
+        ]
+        yield from sorted((entry for kind in kinds for entry in kind), key=lambda entry: entry[0])
+
+    def lines(self) -> Iterator[str]:
+        """As they are printed: milliseconds, who, what."""
+        for at_us, entry in self.entries():
+            yield f"{at_us / 1000:12.3f} {entry.line()}"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something that must not be, and by which rule."""
+
+    rule: str
+    text: str

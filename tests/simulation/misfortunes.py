@@ -1,0 +1,87 @@
+"""What befalls the broker: deaths, and how it comes up again. `heal` ends them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tests.simulation.swarm import Plan
+from tests.simulation.world.machine import Machine
+from tests.simulation.world.network import Network, Weather
+from tests.simulation.world.world import World
+
+_START_LIMIT_US = 60_000_000
+_DOWN_MS_MAX = 1_500
+_CHANGES_MAX = 60  # of the disk, until a death at one of them
+_TURNS_MAX = 30  # until a death between two of them
+_AGAIN = 0.3  # how probable it is that the next run dies soon, too
+_LOOK_US = 10_000
+
+
+class Misfortunes:
+    """Of one machine, as a plan has them."""
+
+    def __init__(
+        self, world: World, network: Network, machine: Machine, plan: Plan, note: Callable[[str], None]
+    ) -> None:
+        """note: is told what happens."""
+        self._world, self._network, self._machine, self._plan, self._note = world, network, machine, plan, note
+        self._dice = world.dice("misfortunes")
+        self._are_over = False
+
+    def begin(self) -> None:
+        """Let everything that is planned happen from now on."""
+        self._network.weather = self._plan.weather
+        for at_ms in sorted(self._dice.randrange(self._plan.length_ms) for _ in range(self._plan.deaths)):
+            self._world.later(at_ms * 1000, self._die)
+        self._watch()
+
+    def heal(self) -> None:
+        """No misfortune from now on; a broker that is up."""
+        self._are_over = True
+        self._network.weather = Weather()
+        self._machine.disk.cut_power_at(None)
+        if self._machine.process is not None:
+            self._machine.process.live_on()
+        while not self._machine.is_up:
+            if self._machine.process is None:
+                self.boot()
+            else:
+                self._world.run_until(self._is_up_or_dead, _START_LIMIT_US)
+        self._note("healed")
+
+    def boot(self) -> None:
+        """A run of the broker, until it is up or dead."""
+        self._note(f"boot {self._machine.boots + 1}")
+        self._machine.boot()
+        self._world.run_until(self._is_up_or_dead, _START_LIMIT_US)
+
+    def _is_up_or_dead(self) -> bool:
+        return self._machine.is_up or self._machine.process is None
+
+    def _die(self) -> None:
+        process = self._machine.process
+        if process is None or self._are_over:
+            return
+        if self._plan.at_disk_calls:
+            self._machine.die_at_change(self._dice.randrange(_CHANGES_MAX))
+        else:
+            process.die_in_turns(1 + self._dice.randrange(_TURNS_MAX))
+
+    def _watch(self) -> None:
+        """Whoever dies is noticed, and started again after a while."""
+        if self._are_over:
+            return
+        if self._machine.process is None:
+            self._note(f"death {self._machine.deaths}")
+            self._world.later(self._dice.randrange(_DOWN_MS_MAX) * 1000, self._boot_again)
+        else:
+            self._world.later(_LOOK_US, self._watch)
+
+    def _boot_again(self) -> None:
+        if self._are_over:
+            return
+        self._note(f"boot {self._machine.boots + 1}")
+        self._machine.boot()
+        if self._plan.at_disk_calls and self._dice.random() < _AGAIN:
+            self._machine.die_at_change(self._dice.randrange(_CHANGES_MAX))
+        self._watch()

@@ -1,0 +1,75 @@
+"""One run: a world from a seed, clients and misfortunes in it, and what the checkers say when all is over."""
+
+from __future__ import annotations
+
+from tests.simulation.cast import Cast
+from tests.simulation.checkers.rules import check
+from tests.simulation.hearing import listening
+from tests.simulation.history import Event, Finding, History
+from tests.simulation.misfortunes import Misfortunes
+from tests.simulation.result import Result
+from tests.simulation.swarm import Plan, plan_for
+from tests.simulation.world.machine import Machine
+from tests.simulation.world.network import Network
+from tests.simulation.world.world import StandsStill, TakesTooLong, World
+
+_FINISH_LIMIT_US = 120_000_000
+_AFTER_TIMEOUTS_MS = 3_000
+
+
+def simulate(seed: int, plan: Plan | None = None) -> Result:
+    """The run of a seed; by another plan than its own if one is given."""
+    return Run(seed, plan or plan_for(seed)).run()
+
+
+class Run:
+    """The world of one run, and its story."""
+
+    def __init__(self, seed: int, plan: Plan) -> None:
+        self._seed, self._plan = seed, plan
+        self._world = World(seed)
+        self._history = History()
+        self._network = Network(self._world)
+        self._machine = Machine(self._world, self._network, plan.machine)
+        self._misfortunes = Misfortunes(self._world, self._network, self._machine, plan, self._note)
+        self._cast = Cast(self._world, self._network, self._machine, self._history, plan)
+        self._is_over = False
+
+    def run(self) -> Result:
+        """Live through it. What goes wrong is in the findings."""
+        result = Result(self._seed, self._plan, self._history)
+        with listening(self._machine):
+            try:
+                self._live()
+            except (StandsStill, TakesTooLong) as error:
+                result.findings.append(Finding("liveness", f"{type(error).__name__}: {error}"))
+            result.findings += [Finding("exception", text) for text in self._world.failures]
+            if not result.findings:
+                result.findings += check(self._history)
+        result.deaths, result.cuts, result.turns = self._machine.deaths, self._network.cuts, self._world.turns
+        result.simulated_ms = self._world.now_ms()
+        return result
+
+    def _live(self) -> None:
+        world = self._world
+        self._misfortunes.boot()
+        creating = self._cast.create_topics()
+        world.run_until(creating.done, _FINISH_LIMIT_US)
+        creating.result()
+        clients = self._cast.start(lambda: self._is_over)
+        self._misfortunes.begin()
+        world.run_for(self._plan.length_ms)
+        self._misfortunes.heal()
+        self._is_over = True
+        world.run_until(lambda: all(client.done() for client in clients), _FINISH_LIMIT_US)
+        for client in clients:
+            client.result()
+        world.run_for(self._plan.timeout_ms + _AFTER_TIMEOUTS_MS)
+        reading = self._cast.read_all()
+        world.run_until(reading.done, _FINISH_LIMIT_US)
+        reading.result()
+        self._machine.stop()
+        world.run_until(lambda: self._machine.process is None, _FINISH_LIMIT_US)
+
+    def _note(self, text: str) -> None:
+        self._history.events.append(Event(text, self._world.now_us))

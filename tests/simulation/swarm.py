@@ -1,0 +1,126 @@
+"""What a run is like, drawn from its seed: which clients there are, what the broker is set to, what befalls it.
+
+Swarm testing: each run has only some of the features, and those it has more often, so that rare combinations are met.
+"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from tests.simulation.world.machine import MachineSettings
+from tests.simulation.world.network import Weather
+
+_SYNCED = {"log.flush.interval.messages": "1"}
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """One run. Times in milliseconds of the world."""
+
+    length_ms: int
+    partitions: int
+    transactional: int
+    """How many transactional producers there are."""
+    zombies: int
+    """How many of them have a second life elsewhere, under the same transactional id."""
+    idempotent: int
+    readers: int
+    protocol: int
+    in_flight: int
+    timeout_ms: int
+    """Of transactions."""
+    abort: float
+    abandon: float
+    """How probable it is that a transaction is left open and its producer begins again."""
+    offsets: float
+    deaths: int
+    at_disk_calls: bool
+    """Whether deaths are at calls of the disk; else between any two turns, or in the middle of one."""
+    weather: Weather
+    machine: MachineSettings
+    features: tuple[str, ...] = field(default=())
+
+    def line(self) -> str:
+        """All of it, for the head of a trace."""
+        return " ".join(f"{each.name}={_text(getattr(self, each.name))}" for each in fields(self))
+
+
+def _text(value: Any) -> str:
+    return str(value).replace(" ", "")
+
+
+FEATURES = (
+    "aborts",
+    "abandoned",
+    "zombies",
+    "idempotent",
+    "offsets",
+    "deaths",
+    "power",
+    "disk deaths",
+    "cuts",
+    "slow network",
+    "split",
+    "small segments",
+    "retention",
+    "slow threads",
+    "short timeouts",
+    "hasty slices",
+    "pipelined",
+)
+
+
+def plan_for(seed: int) -> Plan:
+    """The run of a seed."""
+    dice = random.Random(f"{seed}/plan")
+    has = {feature for feature in FEATURES if dice.random() < 0.5}
+    settings = {
+        "transaction.state.log.num.partitions": "2",
+        "offsets.topic.num.partitions": "2",
+        "group.initial.rebalance.delay.ms": "0",
+        "transaction.abort.timed.out.transaction.cleanup.interval.ms": "1000",
+    }
+    if "small segments" in has:
+        # a segment is full when its index is
+        settings["log.index.size.max.bytes"] = str(dice.choice([40, 100, 400]))
+        settings["log.index.interval.bytes"] = "1"
+        settings["log.roll.ms"] = str(dice.choice([500, 5_000, 1 << 40]))
+    survival: Any = "everything"
+    if "power" in has:
+        settings |= _SYNCED
+        survival = dice.choice(["some", "nothing"])
+    weather = Weather(
+        slow=0.05 if "slow network" in has else 0.0,
+        slow_us=dice.choice([300_000, 5_000_000]),
+        split=0.3 if "split" in has else 0.0,
+        cut=dice.choice([0.005, 0.03]) if "cuts" in has else 0.0,
+    )
+    machine = MachineSettings(
+        broker=settings,
+        survival=survival,
+        torn="power" in has and dice.random() < 0.3,
+        slow_jobs=0.05 if "slow threads" in has else 0.0,
+        hasty_slices=0.2 if "hasty slices" in has else 0.0,
+    )
+    transactional = dice.randint(1, 3)
+    return Plan(
+        length_ms=dice.choice([4_000, 8_000, 15_000]),
+        partitions=dice.randint(1, 3),
+        transactional=transactional,
+        zombies=dice.randint(1, transactional) if "zombies" in has else 0,
+        idempotent=dice.randint(1, 2) if "idempotent" in has else 0,
+        readers=dice.randint(1, 2),
+        protocol=dice.choice([1, 2]),
+        in_flight=dice.choice([2, 5]) if "pipelined" in has else 1,
+        timeout_ms=dice.choice([500, 2_000]) if "short timeouts" in has else 10_000,
+        abort=0.3 if "aborts" in has else 0.0,
+        abandon=0.1 if "abandoned" in has else 0.0,
+        offsets=0.5 if "offsets" in has else 0.0,
+        deaths=dice.randint(1, 5) if "deaths" in has else 0,
+        at_disk_calls="disk deaths" in has,
+        weather=weather,
+        machine=machine,
+        features=tuple(sorted(has)),
+    )

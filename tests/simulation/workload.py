@@ -1,0 +1,88 @@
+"""The clients' programs: what producers and readers do until they are told to finish."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Callable
+
+from tests.simulation.clients.errors import Fenced, Unusable
+from tests.simulation.clients.producer import Producer
+from tests.simulation.clients.reader import Reader
+from tests.simulation.history import TopicPartition
+from tests.simulation.swarm import Plan
+
+INPUT: TopicPartition = ("input", 0)  # the topic that groups commit offsets of
+
+
+async def transactional(
+    producer: Producer,
+    plan: Plan,
+    at: list[TopicPartition],
+    group: str,
+    dice: random.Random,
+    is_over: Callable[[], bool],
+) -> None:
+    """Transactions, one after the other, over several lives; the last one is ended."""
+    await _live_again(producer)
+    position = 0
+    while not is_over():
+        position += 1
+        try:
+            await _transaction(producer, plan, at, group, position, dice)
+        except (Fenced, Unusable):
+            await _live_again(producer)
+        await asyncio.sleep(dice.choice([0.0, 0.02, 0.3]))
+
+
+async def _live_again(producer: Producer) -> None:
+    producer.transaction = None
+    while True:
+        try:
+            return await producer.init()
+        except Fenced:
+            await asyncio.sleep(0.05)
+
+
+async def _transaction(
+    producer: Producer, plan: Plan, at: list[TopicPartition], group: str, position: int, dice: random.Random
+) -> None:
+    producer.begin()
+    chosen = dice.sample(at, dice.randint(1, len(at)))
+    await _all_of([producer.send(each, dice.randint(1, 3)) for each in chosen])
+    if dice.random() < plan.offsets:
+        await producer.send_offset(group, INPUT, position)
+    if dice.random() < 0.2:
+        await asyncio.sleep(dice.uniform(0, 1))
+        await producer.send(dice.choice(at), 1)
+    if dice.random() < plan.abandon:
+        raise Unusable("left open")
+    await producer.end(commit=dice.random() >= plan.abort)
+
+
+async def _all_of(sends: list[object]) -> None:
+    """All at the same time, to the end; then the first error of them, if there was one."""
+    errors = await asyncio.gather(*sends, return_exceptions=True)  # type: ignore[call-overload]  # because each is a coroutine
+    for error in errors:
+        if error is not None:
+            raise error
+
+
+async def idempotent(
+    producer: Producer, at: list[TopicPartition], dice: random.Random, is_over: Callable[[], bool]
+) -> None:
+    """Records without transactions."""
+    await _live_again(producer)
+    while not is_over():
+        try:
+            await producer.send(dice.choice(at), dice.randint(1, 5))
+        except (Fenced, Unusable):
+            await _live_again(producer)
+        await asyncio.sleep(dice.choice([0.0, 0.02, 0.2]))
+
+
+async def reading(reader: Reader, dice: random.Random, is_over: Callable[[], bool]) -> None:
+    """Fetch after Fetch."""
+    while not is_over():
+        await reader.poll(wait_ms=dice.choice([0, 100, 500]))
+        await asyncio.sleep(dice.choice([0.0, 0.01, 0.1]))

@@ -1,0 +1,43 @@
+"""The disk of a simulated machine: files in memory that a kill leaves as they are and a power cut does not.
+
+One process after another runs on it. `PowerCut` out of a call is the death of the one that called.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tests.support.files.memory_files import MemoryFiles, PowerCut
+
+
+class _Forgotten(list[Any]):
+    """A list of calls that keeps none: a simulated hour has millions."""
+
+    def append(self, call: Any) -> None:
+        pass
+
+
+class Disk(MemoryFiles):
+    """`when_cut` is told when a call met the end."""
+
+    def __init__(self, seed: int, now_ms: Callable[[], int]) -> None:
+        super().__init__(seed)
+        self.calls = _Forgotten()
+        self.when_cut: Callable[[], None] = lambda: None
+        self._now_ms = now_ms
+
+    @property
+    def now_ms(self) -> int:
+        return self._now_ms()
+
+    @now_ms.setter
+    def now_ms(self, value: int) -> None:
+        pass
+
+    def _call(self, name: str, path: str) -> Any:
+        try:
+            return super()._call(name, path)
+        except PowerCut:
+            self.when_cut()
+            raise

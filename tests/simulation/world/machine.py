@@ -1,0 +1,144 @@
+"""The machine that the broker runs on: it boots, is killed, loses its power, and boots again over what is left.
+
+The broker is the real one, from its connections to its files. Each run is a process of its own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from barnabas.broker.app import Broker
+from barnabas.broker.config import BrokerConfig
+from barnabas.broker.config.listeners import PLAINTEXT, Listener
+from barnabas.broker.data import open_directory
+from barnabas.broker.environment import Environment
+from barnabas.broker.net.bound import BoundAddress
+from barnabas.broker.own_time import in_its_time
+from tests.simulation.world.clock import SimulatedClock
+from tests.simulation.world.disk import Disk
+from tests.simulation.world.network import Network, SimulatedSocket
+from tests.simulation.world.process import Process
+from tests.simulation.world.world import BEGINNING_MS, World
+
+if TYPE_CHECKING:
+    from tests.support.files.memory_files import Survival
+
+PORT = 9092
+_DESCRIPTORS_MAX = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class MachineSettings:
+    """`broker`: Kafka's settings. The others are what its machine is like."""
+
+    broker: dict[str, str] = field(default_factory=dict)
+    survival: Survival = "everything"
+    """What a death leaves of unsynced data: "everything" is a kill, the others are power cuts."""
+    torn: bool = False
+    slow_jobs: float = 0.0
+    hasty_slices: float = 0.0
+    """How probable it is that work in slices finds its turn over when it looks."""
+
+
+class Machine:
+    """`is_up`: whether a broker runs that lets clients in."""
+
+    def __init__(self, world: World, network: Network, settings: MachineSettings) -> None:
+        self.world = world
+        self.disk = Disk(world.seed, self.wall_ms)
+        self.deaths = self.boots = 0
+        self.clock_offset_ms = 0
+        self.process: Process | None = None
+        self.broker: Broker | None = None
+        self.is_up = False
+        self._network = network
+        self._settings = settings
+        self._random = world.dice("ids")
+        self._stopwatch = Stopwatch(world.dice("slices"), settings.hasty_slices)
+
+    def wall_ms(self) -> int:
+        """What the machine's wall clock says."""
+        return BEGINNING_MS + self.world.now_ms() + self.clock_offset_ms
+
+    def boot(self) -> None:
+        """A new run begins; it is up some time later."""
+        assert self.process is None
+        self.boots += 1
+        self.process = process = Process(self.world, f"broker {self.boots}", slow_jobs=self._settings.slow_jobs)
+        process.when_dead.append(self._died)
+        self.disk.when_cut = process.note_power_cut
+        process.run(self._start(process))
+
+    async def _start(self, process: Process) -> None:
+        settings = BrokerConfig(
+            {"log.dirs": "/data", "listeners": f"PLAINTEXT://127.0.0.1:{PORT}", **self._settings.broker}
+        )
+        clock = SimulatedClock(process.loop, self.wall_ms)
+        environment = Environment(
+            clock=clock,
+            machine_clock=SimulatedClock(process.loop, self.wall_ms),
+            stopwatch=self._stopwatch.read,
+            files=self.disk,
+            network=self._network.of(process),
+            random=self._random.randbytes,
+        )
+        directory = open_directory(settings, self.disk, self._random.randbytes, _DESCRIPTORS_MAX)
+        address = Listener(PLAINTEXT, "127.0.0.1", PORT, PLAINTEXT)
+        sockets = [SimulatedSocket("127.0.0.1", PORT)]
+        self.broker = Broker(
+            settings,
+            directory,
+            in_its_time(environment, directory.root),
+            asyncio.get_running_loop(),
+            [BoundAddress(address, address, sockets)],  # type: ignore[arg-type]  # because the network is simulated
+        )
+        await self.broker.start()
+        self.is_up = True
+
+    def kill(self) -> None:
+        """It dies at once."""
+        if self.process is not None:
+            self.process.kill()
+
+    def die_at_change(self, changes: int) -> None:
+        """It dies before the n-th change of the disk from now on."""
+        self.disk.cut_power_at(self.disk.changes_made + changes)
+
+    def stop(self) -> None:
+        """A clean stop begins; the process ends with it."""
+        assert self.process is not None
+        self.process.run(self._stop(self.process))
+
+    async def _stop(self, process: Process) -> None:
+        assert self.broker is not None
+        self.is_up = False
+        await self.broker.stop()
+        self.disk.cut_power_at(None)
+        process.loop.call_soon(process.note_power_cut)
+        self._was_stopped = True
+
+    _was_stopped = False
+
+    def _died(self) -> None:
+        self.process, self.broker, self.is_up = None, None, False
+        if self._was_stopped:
+            self._was_stopped = False
+            return
+        self.deaths += 1
+        self.disk.crash(self._settings.survival, torn=self._settings.torn)
+
+
+class Stopwatch:
+    """Of it work in slices sees that its turn is over, at any look, by chance; so slices end anywhere."""
+
+    def __init__(self, dice: random.Random, haste: float) -> None:
+        self._dice, self._haste = dice, haste
+        self._s = 0.0
+
+    def read(self) -> float:
+        if self._haste and self._dice.random() < self._haste:
+            self._s += 1.0
+        return self._s

@@ -1,0 +1,106 @@
+"""A simulated process: an event loop of its own, threads, and a death that may come at any turn.
+
+What it does to the outside goes through the world's network and a disk, which ask `is_dead` first: from the moment
+of its death on nothing of it reaches anybody, though Python may still run the rest of the turn it died in.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from tests.simulation.world.loop import SimulatedLoop
+from tests.simulation.world.world import World
+from tests.support.files.memory_files import PowerCut
+
+_JOB_US_MAX = 3_000
+_SLOW_JOB_US = 400_000
+
+
+class Process:
+    """`slow_jobs`: how probable it is that a job of a thread takes very long."""
+
+    def __init__(self, world: World, name: str, *, slow_jobs: float = 0.0) -> None:
+        self.world = world
+        self.name = name
+        self.is_dead = False
+        self.when_dead: list[Callable[[], None]] = []
+        self.loop = SimulatedLoop(world.now_s, self._run_job)
+        self.loop.set_exception_handler(self._on_exception)
+        self._slow_jobs = slow_jobs
+        self._dice = world.dice(f"threads of {name}")
+        self._thread_free_us: dict[int, int] = {}
+        self._dies_after_turns: int | None = None
+        self._tasks: list[asyncio.Task[Any]] = []
+        world.processes.append(self)
+
+    @property
+    def has_work(self) -> bool:
+        return self.loop.has_work
+
+    def next_due_s(self) -> float | None:
+        return self.loop.next_due_s()
+
+    def run(self, coroutine: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
+        """Begin to run a coroutine in it."""
+        task = self.loop.create_task(coroutine)
+        self._tasks.append(task)
+        task.add_done_callback(self._tasks.remove)
+        return task
+
+    def die_in_turns(self, turns: int) -> None:
+        """Die at the end of its n-th turn from now."""
+        self._dies_after_turns = turns
+
+    def live_on(self) -> None:
+        """Take `die_in_turns` back."""
+        self._dies_after_turns = None
+
+    def turn(self) -> None:
+        self.loop.turn()
+        if self._dies_after_turns is not None:
+            self._dies_after_turns -= 1
+            if self._dies_after_turns <= 0:
+                self.is_dead = True
+        if self.is_dead:
+            self._bury()
+
+    def kill(self) -> None:
+        """It dies now, between two turns."""
+        if not self.is_dead:
+            self.is_dead = True
+            self._bury()
+
+    def note_power_cut(self) -> None:
+        """It met its end in a call to the disk; what is left of the turn has no effect."""
+        self.is_dead = True
+
+    def _bury(self) -> None:
+        if self in self.world.processes:
+            self.world.processes.remove(self)
+            for task in self._tasks:
+                task._log_destroy_pending = False  # type: ignore[attr-defined]  # because nobody is to hear of it
+            self.loop.die()
+            for callback in self.when_dead:
+                callback()
+
+    def _run_job(self, executor: object, job: Callable[[], None]) -> None:
+        """A thread of the process does something, after what it does already."""
+        is_slow = self._dice.random() < self._slow_jobs
+        begin_us = max(self.world.now_us, self._thread_free_us.get(id(executor), 0))
+        begin_us += self._dice.randrange(1, _JOB_US_MAX) + (self._dice.randrange(_SLOW_JOB_US) if is_slow else 0)
+        self._thread_free_us[id(executor)] = begin_us
+        self.world.later(begin_us - self.world.now_us, lambda: self._do(job))
+
+    def _do(self, job: Callable[[], None]) -> None:
+        if not self.is_dead:
+            job()
+            if self.is_dead:
+                self._bury()
+
+    def _on_exception(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        error = context.get("exception")
+        if isinstance(error, PowerCut) or self.is_dead:
+            return
+        self.world.failures.append(f"{self.name}: {context.get('message')}: {error!r}")
