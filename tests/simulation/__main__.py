@@ -1,13 +1,15 @@
-"""`scripts/simulate`: the whole trace of one seed, or a line for each of many that fails."""
+"""`scripts/simulate`: the whole trace of one seed, a failure in as little as it takes, or many seeds."""
 
 from __future__ import annotations
 
 import argparse
 import sys
 import time
+from typing import Any
 
 from tests.simulation.many import run_many
-from tests.simulation.run import simulate
+from tests.simulation.planted.bugs import BUGS
+from tests.simulation.planted.planting import plant
 
 _FINDINGS_SHOWN = 5
 
@@ -15,25 +17,50 @@ _FINDINGS_SHOWN = 5
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="scripts/simulate", description="Run the simulated world under seeds.")
     parser.add_argument("--seed", type=int, help="run this one, and print its whole trace")
+    parser.add_argument("--shrink", action="store_true", help="find the smallest run of --seed that fails alike")
+    parser.add_argument("--with", dest="changes", default="", metavar="FIELD=VALUE,...", help="change the seed's plan")
     parser.add_argument("--seeds", default="1-100", help="run these, FIRST-LAST, and tell which of them fail")
     parser.add_argument("--jobs", type=int, help="in so many processes; as many as there are processors unless given")
+    parser.add_argument("--planted", metavar="BUG", help="with a bug of tests/simulation/planted in the broker")
     options = parser.parse_args(arguments)
-    if options.seed is not None:
-        result = simulate(options.seed)
-        print(*result.lines(), sep="\n")
-        return int(bool(result.findings))
-    first, _, last = options.seeds.partition("-")
+    if options.planted is not None and options.planted not in BUGS:
+        parser.error(f"no such bug; there are: {', '.join(BUGS)}")
     try:
+        if options.seed is not None:
+            return _one(options)
+        first, _, last = options.seeds.partition("-")
         seeds = range(int(first), int(last or first) + 1)
-    except ValueError:
-        parser.error(f"--seeds is FIRST-LAST, not {options.seeds}")
-    return _many(seeds, options.jobs)
+    except ValueError as error:
+        parser.error(str(error))
+    return _many(seeds, options.jobs, options.planted)
 
 
-def _many(seeds: range, jobs: int | None) -> int:
+def _one(options: argparse.Namespace) -> int:
+    if options.planted is not None:
+        plant(BUGS[options.planted])
+    from tests.simulation.run import simulate  # imported here, since they import the broker
+    from tests.simulation.shrinking import changed, shrunk
+    from tests.simulation.swarm import plan_for
+
+    changes: dict[str, Any] = dict(each.split("=", 1) for each in options.changes.split(",") if each)
+    plan = changed(plan_for(options.seed), changes)
+    result = simulate(options.seed, plan)
+    if options.shrink and result.findings:
+        rule = result.findings[0].rule
+        plan, smaller = shrunk(plan, lambda tried: rule in {it.rule for it in simulate(options.seed, tried).findings})
+        changes |= smaller
+        result = simulate(options.seed, plan)
+    print(*result.lines(), sep="\n")
+    if result.findings:
+        told = ",".join(f"{name}={value}" for name, value in changes.items())
+        print(f"again: scripts/simulate --seed {options.seed}" + (f" --with {told}" if told else ""))
+    return int(bool(result.findings))
+
+
+def _many(seeds: range, jobs: int | None, planted: str | None) -> int:
     begun_s = time.monotonic()
     failed = deaths = committed = simulated_ms = 0
-    for told in run_many(seeds, jobs):
+    for told in run_many(seeds, planted=planted, processes=jobs):
         deaths, committed = deaths + told.deaths, committed + told.committed
         simulated_ms += told.simulated_ms
         if told.findings:

@@ -174,8 +174,10 @@ class History:
         self.offset_reads: list[OffsetRead] = []
         self.final_offsets: list[OffsetRead] = []
         self.events: list[Event] = []
-        self.sync_survives: bool = True
-        """Whether all that was acknowledged had to survive: power cuts take what was not synced."""
+        self.all_survives = True
+        """Whether a death took nothing that was written: a kill does not, a power cut does."""
+        self.disk_fails = False
+        """Whether writes failed: a partition that cannot take its marker holds the others' up no longer."""
 
     def entries(self) -> Iterator[tuple[int, Entry]]:
         """Each with the time at which it began, in order."""

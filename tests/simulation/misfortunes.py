@@ -14,6 +14,8 @@ _DOWN_MS_MAX = 1_500
 _CHANGES_MAX = 60  # of the disk, until a death at one of them
 _TURNS_MAX = 30  # until a death between two of them
 _AGAIN = 0.3  # how probable it is that the next run dies soon, too
+_FULL_MS_MAX = 2_000
+WRITTEN_TO = "/output-"
 _LOOK_US = 10_000
 
 
@@ -33,12 +35,20 @@ class Misfortunes:
         self._network.weather = self._plan.weather
         for at_ms in sorted(self._dice.randrange(self._plan.length_ms) for _ in range(self._plan.deaths)):
             self._world.later(at_ms * 1000, self._die)
+        for times, strike in (
+            (self._plan.disk_errors, self._fail_writes),
+            (self._plan.full_disks, self._fill_disk),
+            (self._plan.clock_jumps, self._jump),
+        ):
+            for _ in range(times):
+                self._world.later(self._dice.randrange(self._plan.length_ms) * 1000, strike)
         self._watch()
 
     def heal(self) -> None:
         """No misfortune from now on; a broker that is up."""
         self._are_over = True
         self._network.weather = Weather()
+        self._machine.disk.heal()
         self._machine.disk.cut_power_at(None)
         if self._machine.process is not None:
             self._machine.process.live_on()
@@ -66,6 +76,31 @@ class Misfortunes:
             self._machine.die_at_change(self._dice.randrange(_CHANGES_MAX))
         else:
             process.die_in_turns(1 + self._dice.randrange(_TURNS_MAX))
+
+    def _fail_writes(self) -> None:
+        """The next write to a log of the clients' partitions fails, or the next few."""
+        if not self._are_over:
+            times = self._dice.choice([1, 1, 3])
+            self._note(f"{times} writes fail")
+            self._machine.disk.fail("pwrite", path=WRITTEN_TO, skip=self._dice.randrange(4), times=times)
+
+    def _fill_disk(self) -> None:
+        """There is hardly any room for a while."""
+        if not self._are_over:
+            self._note("the disk is full")
+            self._machine.disk.capacity = self._machine.disk.used() + self._dice.randrange(3_000)
+            self._world.later(self._dice.randrange(_FULL_MS_MAX) * 1000, self._make_room)
+
+    def _make_room(self) -> None:
+        self._note("the disk has room")
+        self._machine.disk.capacity = None
+
+    def _jump(self) -> None:
+        """The wall clock goes ahead, by seconds or by hours."""
+        if not self._are_over:
+            jump_ms = self._dice.choice([400, 5_000, 3_600_000])
+            self._note(f"the clock jumps by {jump_ms} ms")
+            self._machine.clock_offset_ms += jump_ms
 
     def _watch(self) -> None:
         """Whoever dies is noticed, and started again after a while."""

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import traceback
+from pathlib import Path
+
 from tests.simulation.cast import Cast
-from tests.simulation.checkers.rules import check
+from tests.simulation.checkers.rules import check, check_files
 from tests.simulation.hearing import listening
 from tests.simulation.history import Event, Finding, History
 from tests.simulation.misfortunes import Misfortunes
@@ -29,6 +32,8 @@ class Run:
         self._seed, self._plan = seed, plan
         self._world = World(seed)
         self._history = History()
+        self._history.disk_fails = plan.disk_errors > 0
+        self._history.all_survives = plan.machine.survival == "everything"
         self._network = Network(self._world)
         self._machine = Machine(self._world, self._network, plan.machine)
         self._misfortunes = Misfortunes(self._world, self._network, self._machine, plan, self._note)
@@ -43,9 +48,12 @@ class Run:
                 self._live()
             except (StandsStill, TakesTooLong) as error:
                 result.findings.append(Finding("liveness", f"{type(error).__name__}: {error}"))
+            except Exception as error:
+                result.findings.append(Finding("exception", _where(error)))
             result.findings += [Finding("exception", text) for text in self._world.failures]
             if not result.findings:
                 result.findings += check(self._history)
+                result.findings += check_files(self._machine.disk)
         result.deaths, result.cuts, result.turns = self._machine.deaths, self._network.cuts, self._world.turns
         result.simulated_ms = self._world.now_ms()
         return result
@@ -73,3 +81,9 @@ class Run:
 
     def _note(self, text: str) -> None:
         self._history.events.append(Event(text, self._world.now_us))
+
+
+def _where(error: Exception) -> str:
+    """What it says, and from where it comes."""
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{error!r} in {Path(last.filename).name}:{last.lineno}"

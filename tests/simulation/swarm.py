@@ -38,6 +38,12 @@ class Plan:
     deaths: int
     at_disk_calls: bool
     """Whether deaths are at calls of the disk; else between any two turns, or in the middle of one."""
+    disk_errors: int
+    """How often a write to a partition's log fails."""
+    full_disks: int
+    """How often the disk is full for a while."""
+    clock_jumps: int
+    """How often the machine's wall clock goes ahead."""
     weather: Weather
     machine: MachineSettings
     features: tuple[str, ...] = field(default=())
@@ -64,11 +70,13 @@ FEATURES = (
     "slow network",
     "split",
     "small segments",
-    "retention",
     "slow threads",
     "short timeouts",
     "hasty slices",
     "pipelined",
+    "disk errors",
+    "full disk",
+    "clock jumps",
 )
 
 
@@ -120,6 +128,9 @@ def plan_for(seed: int) -> Plan:
         offsets=0.5 if "offsets" in has else 0.0,
         deaths=dice.randint(1, 5) if "deaths" in has else 0,
         at_disk_calls="disk deaths" in has,
+        disk_errors=dice.randint(1, 6) if "disk errors" in has else 0,
+        full_disks=dice.randint(1, 2) if "full disk" in has else 0,
+        clock_jumps=dice.randint(1, 3) if "clock jumps" in has else 0,
         weather=weather,
         machine=machine,
         features=tuple(sorted(has)),

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from tests.simulation.checkers.files import open_files, unsound_files
+from tests.simulation.checkers.moments import held_back, torn_moments, watermarks_go_back
+from tests.simulation.checkers.producers import wrong_offsets, zombies
 from tests.simulation.checkers.records import duplicates, inconsistent_offsets, lost_writes, reordered_sends
 from tests.simulation.checkers.transactions import aborted_reads, early_reads, lost_commits, torn_transactions
 from tests.simulation.history import Finding, History
+from tests.simulation.world.disk import Disk
 
 CHECKERS = (
     lost_writes,
@@ -15,9 +19,19 @@ CHECKERS = (
     early_reads,
     lost_commits,
     torn_transactions,
+    torn_moments,
+    watermarks_go_back,
+    held_back,
+    zombies,
+    wrong_offsets,
 )
 
 
 def check(history: History) -> list[Finding]:
     """Everything that any rule finds."""
     return [Finding(checker.__name__, text) for checker in CHECKERS for text in checker(history)]
+
+
+def check_files(disk: Disk) -> list[Finding]:
+    """What the broker left behind when it had stopped."""
+    return [Finding(checker.__name__, text) for checker in (unsound_files, open_files) for text in checker(disk)]

@@ -5,6 +5,7 @@ One process after another runs on it. `PowerCut` out of a call is the death of t
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -34,6 +35,17 @@ class Disk(MemoryFiles):
     @now_ms.setter
     def now_ms(self, value: int) -> None:
         pass
+
+    def write_to(self, path: str, target: str) -> None:
+        """Copy a folder and what is below it to a directory of this machine, which is made."""
+        os.mkdir(target)
+        for name in self.peek_names(path):
+            data = self.peek(f"{path}/{name}")
+            if data is None:
+                self.write_to(f"{path}/{name}", f"{target}/{name}")
+            else:
+                with open(f"{target}/{name}", "wb") as file:
+                    file.write(data)
 
     def _call(self, name: str, path: str) -> Any:
         try:

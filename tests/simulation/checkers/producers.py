@@ -1,0 +1,61 @@
+"""Rules about producers: who was fenced has written his last record; offsets are those of committed transactions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tests.simulation.checkers.records import seen
+from tests.simulation.history import History, Incarnation, Outcome, Transaction
+
+
+def zombies(history: History) -> Iterator[str]:
+    """Once a newer producer of an id has its answer, no older one writes a record."""
+    there = {value for each in seen(history.final, is_committed=False).values() for _, value in each}
+    fenced_us = {each: _fenced_us(history, each) for each in history.incarnations}
+    for send in history.sends:
+        over_us = fenced_us[send.incarnation]
+        if over_us is not None and send.began_us > over_us:
+            if send.outcome is Outcome.OK:
+                yield f"{send.line()}: acknowledged, though {send.incarnation.line()} was fenced before"
+            elif send.value in there:
+                yield f"{send.line()}: it is there, though {send.incarnation.line()} was fenced before"
+
+
+def _fenced_us(history: History, incarnation: Incarnation) -> int | None:
+    """When a newer producer of the same id, that asked after this one was answered, had its own answer."""
+    if incarnation.transactional_id is None or incarnation.ended_us is None:
+        return None
+    newer = [
+        each.ended_us
+        for each in history.incarnations
+        if each.transactional_id == incarnation.transactional_id
+        and each is not incarnation
+        and each.ended_us is not None
+        and each.began_us > incarnation.ended_us
+    ]
+    return min(newer, default=None)
+
+
+def wrong_offsets(history: History) -> Iterator[str]:
+    """A group's offset is that of its last committed transaction; one whose end was not answered may be it."""
+    for read in [*history.offset_reads, *history.final_offsets]:
+        key = read.group, *read.at
+        before = [each for each in history.transactions if key in each.offsets]
+        possible = [each for each in before if each.is_commit and not each.is_aborted]
+        committed = [each for each in possible if each.is_committed and _answered_us(each) < read.began_us]
+        if read.offset < 0:
+            if committed:
+                yield f"{read.line()}: there is none, after {committed[-1].line()}"
+            continue
+        found = [
+            each for each in possible if each.offsets[key] == read.offset and (each.end_asked_us or 0) < read.ended_us
+        ]
+        if not found:
+            yield f"{read.line()}: no transaction that can be committed has it"
+        elif all(any(_answered_us(each) < (later.end_asked_us or 0) for later in committed) for each in found):
+            yield f"{read.line()}: it is older than {committed[-1].line()}"
+
+
+def _answered_us(transaction: Transaction) -> float:
+    """By when it was decided."""
+    return float("inf") if transaction.end_answered_us is None else transaction.end_answered_us

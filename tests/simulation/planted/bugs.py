@@ -1,0 +1,8 @@
+"""All planted bugs, by name."""
+
+from __future__ import annotations
+
+from tests.simulation.planted import records, transactions
+from tests.simulation.planted.planting import Bug
+
+BUGS: dict[str, Bug] = {bug.name: bug for bug in (*records.BUGS, *transactions.BUGS)}

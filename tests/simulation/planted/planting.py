@@ -1,0 +1,85 @@
+"""Planting a bug: a module of the broker is imported with a few lines of it changed.
+
+Nothing is written: the change lives in the process that asked for it, which must not have imported the module before.
+"""
+
+from __future__ import annotations
+
+import importlib.abc
+import importlib.machinery
+import importlib.util
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from types import CodeType, ModuleType
+
+from tests.support.source_tree import ROOT
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """A change of one file: `old`, which is there once, becomes `new`."""
+
+    file: str
+    old: str
+    new: str
+
+    @property
+    def module(self) -> str:
+        """The name that the file is imported by."""
+        return "barnabas." + self.file.removesuffix(".py").replace("/", ".")
+
+    def applied(self) -> str:
+        """The file's source with the change. ValueError if it cannot be made."""
+        source = (ROOT / self.file).read_text()
+        if source.count(self.old) != 1:
+            raise ValueError(f"{self.file} has these lines {source.count(self.old)} times: {self.old!r}")
+        return source.replace(self.old, self.new)
+
+
+@dataclass(frozen=True, slots=True)
+class Bug:
+    """A bug that somebody might have made."""
+
+    name: str
+    says: str
+    """What is wrong with the broker then."""
+    edits: tuple[Edit, ...]
+    seeds: int = 100
+    """Within how many seeds it has to be found."""
+
+
+def bug(name: str, says: str, file: str, old: str, new: str, *, seeds: int = 100) -> Bug:
+    """One of a single change."""
+    return Bug(name, says, (Edit(file, old, new),), seeds)
+
+
+def plant(bug: Bug) -> None:
+    """Have it in this process, from the next import on."""
+    modules = {edit.module: edit for edit in bug.edits}
+    early = [name for name in modules if name in sys.modules]
+    assert not early, f"{early} were imported already"
+    sys.meta_path.insert(0, _Finder(modules))
+
+
+class _Finder(importlib.abc.MetaPathFinder):
+    def __init__(self, edits: dict[str, Edit]) -> None:
+        self._edits = edits
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        edit = self._edits.get(fullname)
+        if edit is None:
+            return None
+        file = str(ROOT / edit.file)
+        return importlib.util.spec_from_file_location(fullname, file, loader=_Loader(fullname, file, edit))
+
+
+class _Loader(importlib.machinery.SourceFileLoader):
+    def __init__(self, fullname: str, path: str, edit: Edit) -> None:
+        super().__init__(fullname, path)
+        self._edit = edit
+
+    def get_code(self, fullname: str) -> CodeType:
+        return compile(self._edit.applied(), self.path, "exec", dont_inherit=True)

@@ -1,0 +1,63 @@
+"""A failure in as little as it takes: the plan made smaller, step by step, for as long as the same rule is broken.
+
+`changed` is the other way: a plan with single fields set, as a shrunk one is brought back on the command line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import fields, replace
+from typing import Any
+
+from tests.simulation.swarm import Plan
+
+_SMALLEST = {"transactional": 0, "readers": 1, "partitions": 1, "in_flight": 1, "length_ms": 500}
+_NEVER_SMALLER = ("protocol", "timeout_ms", "features", "weather", "machine")
+
+
+def shrunk(plan: Plan, breaks_rule: Callable[[Plan], bool]) -> tuple[Plan, dict[str, Any]]:
+    """The smallest plan that was found to fail still, and what is different in it."""
+    changes: dict[str, Any] = {}
+    is_smaller = True
+    while is_smaller:
+        is_smaller = False
+        for name, value in _smaller(plan):
+            tried = changed(plan, {name: value})
+            if breaks_rule(tried):
+                plan, changes[name], is_smaller = tried, value, True
+                break
+    return plan, changes
+
+
+def _smaller(plan: Plan) -> Iterator[tuple[str, Any]]:
+    """Single changes, the largest steps first."""
+    for each in fields(plan):
+        value = getattr(plan, each.name)
+        if each.name in _NEVER_SMALLER or isinstance(value, bool):
+            continue
+        least = _SMALLEST.get(each.name, 0)
+        if value > least:
+            yield each.name, type(value)(least)
+            half = type(value)((value + least) / 2)
+            if least < half < value:
+                yield each.name, half
+    for part in ("weather", "machine"):
+        for each in fields(getattr(plan, part)):
+            value = getattr(getattr(plan, part), each.name)
+            if isinstance(value, float) and value > 0:
+                yield f"{part}.{each.name}", 0.0
+
+
+def changed(plan: Plan, changes: dict[str, Any]) -> Plan:
+    """The plan with these fields; `weather.cut` is a field of a field. ValueError for one that there is not."""
+    for name, value in changes.items():
+        part, _, field = name.rpartition(".")
+        plan = _set(plan, part, _set(getattr(plan, part, None), field, value)) if part else _set(plan, field, value)
+    return plan
+
+
+def _set(holder: Any, field: str, value: Any) -> Any:
+    if holder is None or field not in {each.name for each in fields(holder)}:
+        raise ValueError(f"a plan has no {field}")
+    before = getattr(holder, field)
+    return replace(holder, **{field: value if isinstance(value, type(before)) else type(before)(value)})
