@@ -15,6 +15,9 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TypeAlias
 
+from tests.simulation.entries.groups import Commit, Owned
+from tests.simulation.entries.topics import Change, ConfigView, RecordsDeleted, TopicLife, TopicView
+
 
 class Outcome(Enum):
     """What a client knows of what it asked for."""
@@ -95,6 +98,8 @@ class Send:
     """Where it is, if the answer told."""
     ended_us: int | None = None
     error: str = ""
+    source: str = ""
+    """Of which record of the input it was made, `partition:offset`; empty for one that was made of nothing."""
 
     def line(self) -> str:
         told = f" {self.error}" if self.error else ""
@@ -158,7 +163,21 @@ class Event:
         return f"world {self.text}"
 
 
-Entry: TypeAlias = Incarnation | Transaction | Send | Poll | OffsetRead | Event
+Entry: TypeAlias = (
+    Incarnation
+    | Transaction
+    | Send
+    | Poll
+    | OffsetRead
+    | Event
+    | TopicLife
+    | Change
+    | RecordsDeleted
+    | TopicView
+    | ConfigView
+    | Owned
+    | Commit
+)
 
 
 class History:
@@ -173,6 +192,21 @@ class History:
         """What readers from the log's start see when everything is over: both kinds of readers, every partition."""
         self.offset_reads: list[OffsetRead] = []
         self.final_offsets: list[OffsetRead] = []
+        self.lives: list[TopicLife] = []
+        self.changes: list[Change] = []
+        self.deletions: list[RecordsDeleted] = []
+        self.views: list[TopicView] = []
+        self.config_views: list[ConfigView] = []
+        self.inputs = 0
+        """How many partitions the groups read."""
+        self.owned: list[Owned] = []
+        self.settled: list[Owned] = []
+        """What each member had at the end."""
+        self.commits: list[Commit] = []
+        self.group_reads: list[OffsetRead] = []
+        """Of groups that commit outside of transactions."""
+        self.loop_offsets: dict[TopicPartition, int] = {}
+        """Where the group that consumes, processes and produces is at the end; empty if there is none."""
         self.events: list[Event] = []
         self.all_survives = True
         """Whether a death took nothing that was written: a kill does not, a power cut does."""
@@ -188,6 +222,15 @@ class History:
             [(each.began_us, each) for each in self.sends],
             [(each.began_us, each) for each in self.polls],
             [(each.began_us, each) for each in self.offset_reads],
+            [(each.began_us, each) for each in self.lives],
+            [(each.began_us, each) for each in self.changes],
+            [(each.ended_us, each) for each in self.deletions],
+            [(each.began_us, each) for each in self.views],
+            [(each.began_us, each) for each in self.config_views],
+            [(each.at_us, each) for each in self.owned],
+            [(each.at_us, each) for each in self.settled],
+            [(each.began_us, each) for each in self.commits],
+            [(each.began_us, each) for each in self.group_reads],
             [(each.began_us, each) for each in self.final],
             [(each.began_us, each) for each in self.final_offsets],
         ]

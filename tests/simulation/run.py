@@ -5,7 +5,7 @@ from __future__ import annotations
 import traceback
 from pathlib import Path
 
-from tests.simulation.cast import Cast
+from tests.simulation.cast.cast import Cast
 from tests.simulation.checkers.rules import check, check_files
 from tests.simulation.hearing import listening
 from tests.simulation.history import Event, Finding, History
@@ -18,6 +18,7 @@ from tests.simulation.world.world import StandsStill, TakesTooLong, World
 
 _FINISH_LIMIT_US = 120_000_000
 _AFTER_TIMEOUTS_MS = 3_000
+_SETTLING_MS = 16_000  # what was sent long ago arrives, sessions are over, and rebalances
 
 
 def simulate(seed: int, plan: Plan | None = None) -> Result:
@@ -38,7 +39,7 @@ class Run:
         self._machine = Machine(self._world, self._network, plan.machine)
         self._misfortunes = Misfortunes(self._world, self._network, self._machine, plan, self._note)
         self._cast = Cast(self._world, self._network, self._machine, self._history, plan)
-        self._is_over = False
+        self._is_over = self._is_settled = False
 
     def run(self) -> Result:
         """Live through it. What goes wrong is in the findings."""
@@ -64,11 +65,14 @@ class Run:
         creating = self._cast.create_topics()
         world.run_until(creating.done, _FINISH_LIMIT_US)
         creating.result()
-        clients = self._cast.start(lambda: self._is_over)
+        clients = self._cast.start(lambda: self._is_over, lambda: self._is_settled)
         self._misfortunes.begin()
         world.run_for(self._plan.length_ms)
         self._misfortunes.heal()
         self._is_over = True
+        if self._cast.groups.is_there:
+            world.run_for(_SETTLING_MS)
+        self._is_settled = True
         world.run_until(lambda: all(client.done() for client in clients), _FINISH_LIMIT_US)
         for client in clients:
             client.result()

@@ -11,8 +11,8 @@ from typing import Any
 
 from tests.simulation.swarm import Plan
 
-_SMALLEST = {"transactional": 0, "readers": 1, "partitions": 1, "in_flight": 1, "length_ms": 500}
-_NEVER_SMALLER = ("protocol", "timeout_ms", "features", "weather", "machine")
+_SMALLEST = {"transactional": 0, "readers": 1, "partitions": 1, "inputs": 1, "in_flight": 1, "length_ms": 500}
+_NEVER_SMALLER = ("protocol", "timeout_ms", "features", "group_protocol", "weather", "machine")
 
 
 def shrunk(plan: Plan, breaks_rule: Callable[[Plan], bool]) -> tuple[Plan, dict[str, Any]]:

@@ -12,6 +12,19 @@ from typing import Any
 from tests.simulation.world.machine import MachineSettings
 from tests.simulation.world.network import Weather
 
+_QUICK_DELETION = {
+    "log.retention.check.interval.ms": "500",
+    "log.segment.delete.delay.ms": "500",
+    "log.flush.start.offset.checkpoint.interval.ms": "1000",
+}
+_QUICK_SESSIONS = {
+    "group.min.session.timeout.ms": "100",
+    "group.consumer.min.session.timeout.ms": "100",
+    "group.consumer.session.timeout.ms": "2000",
+    "group.consumer.min.heartbeat.interval.ms": "100",
+    "group.consumer.heartbeat.interval.ms": "500",
+    "group.consumer.assignment.interval.ms": "100",
+}
 _SYNCED = {"log.flush.interval.messages": "1"}
 
 
@@ -26,6 +39,17 @@ class Plan:
     zombies: int
     """How many of them have a second life elsewhere, under the same transactional id."""
     idempotent: int
+    admins: int
+    """How many create, change and delete topics of their own."""
+    members: int
+    """How many a group has that commits its offsets itself."""
+    processors: int
+    """How many a group has that consumes, processes and produces in transactions."""
+    group_protocol: str
+    """Of both: classic, consumer, or mixed."""
+    static_members: bool
+    inputs: int
+    """How many partitions the groups read."""
     readers: int
     protocol: int
     in_flight: int
@@ -78,18 +102,26 @@ FEATURES = (
     "full disk",
     "clock jumps",
 )
+RARE_FEATURES = ("admins", "groups")
+"""What costs more than it finds if it is in every second run. Drawn apart, so that the others stay as they are."""
 
 
 def plan_for(seed: int) -> Plan:
     """The run of a seed."""
     dice = random.Random(f"{seed}/plan")
     has = {feature for feature in FEATURES if dice.random() < 0.5}
+    rare_dice = random.Random(f"{seed}/rare features")
+    rare = {feature for feature in RARE_FEATURES if rare_dice.random() < 0.25}
     settings = {
         "transaction.state.log.num.partitions": "2",
         "offsets.topic.num.partitions": "2",
         "group.initial.rebalance.delay.ms": "0",
         "transaction.abort.timed.out.transaction.cleanup.interval.ms": "1000",
     }
+    if "admins" in rare:
+        settings |= _QUICK_DELETION
+    if "groups" in rare:
+        settings |= _QUICK_SESSIONS
     if "small segments" in has:
         # a segment is full when its index is
         settings["log.index.size.max.bytes"] = str(dice.choice([40, 100, 400]))
@@ -119,6 +151,8 @@ def plan_for(seed: int) -> Plan:
         transactional=transactional,
         zombies=dice.randint(1, transactional) if "zombies" in has else 0,
         idempotent=dice.randint(1, 2) if "idempotent" in has else 0,
+        admins=rare_dice.randint(1, 2) if "admins" in rare else 0,
+        **_groups(rare_dice, rare),
         readers=dice.randint(1, 2),
         protocol=dice.choice([1, 2]),
         in_flight=dice.choice([2, 5]) if "pipelined" in has else 1,
@@ -133,5 +167,17 @@ def plan_for(seed: int) -> Plan:
         clock_jumps=dice.randint(1, 3) if "clock jumps" in has else 0,
         weather=weather,
         machine=machine,
-        features=tuple(sorted(has)),
+        features=tuple(sorted(has | rare)),
     )
+
+
+def _groups(dice: random.Random, rare: set[str]) -> dict[str, Any]:
+    has_any = "groups" in rare
+    kinds = dice.choice([(1, 1), (2, 0), (3, 1), (0, 2), (2, 2)])
+    return {
+        "members": kinds[0] if has_any else 0,
+        "processors": kinds[1] if has_any else 0,
+        "group_protocol": dice.choice(["classic", "consumer"]),
+        "static_members": dice.random() < 0.3,
+        "inputs": dice.randint(1, 4),
+    }

@@ -10,7 +10,8 @@ from tests.simulation.history import History, Outcome, Poll, TopicPartition, Tra
 def watermarks_go_back(history: History) -> Iterator[str]:
     """Log start, last stable offset and high watermark only rise while the broker lives.
 
-    After a kill they do so, too; after a power cut the high watermark is where the log was cut.
+    After a kill they do so, too, but for a log start that was not written yet; after a power cut the high watermark
+    is where the log was cut.
     """
     last: dict[tuple[str, TopicPartition], Poll] = {}
     for poll in history.polls:
@@ -20,9 +21,10 @@ def watermarks_go_back(history: History) -> Iterator[str]:
             continue
         if before.boot != poll.boot and not history.all_survives:
             continue
-        ends = [(before.log_start_offset, poll.log_start_offset, "log start")]
-        ends += [(before.high_watermark, poll.high_watermark, "high watermark")]
+        ends = [(before.high_watermark, poll.high_watermark, "high watermark")]
         ends += [(before.last_stable_offset, poll.last_stable_offset, "last stable offset")]
+        if before.boot == poll.boot:
+            ends += [(before.log_start_offset, poll.log_start_offset, "log start")]
         for old, new, what in ends:
             if new < old:
                 yield f"{poll.client} {poll.at[0]}-{poll.at[1]}: the {what} went from {old} back to {new}"

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
-from tests.simulation.history import History, Outcome, Poll, TopicPartition
+from tests.simulation.history import History, Outcome, Poll, Send, TopicPartition
 
 
 def seen(polls: list[Poll], *, is_committed: bool) -> dict[TopicPartition, list[tuple[int, bytes]]]:
@@ -17,12 +17,23 @@ def seen(polls: list[Poll], *, is_committed: bool) -> dict[TopicPartition, list[
     return found
 
 
+def kept(history: History) -> Callable[[Send], bool]:
+    """Whether a record that was written must be there at the end: neither its topic is deleted nor it itself."""
+    starts = {poll.at: poll.log_start_offset for poll in history.final}
+
+    def is_kept(send: Send) -> bool:
+        start = starts.get(send.at)
+        return start is not None and (start == 0 if send.offset is None else send.offset >= start)
+
+    return is_kept
+
+
 def lost_writes(history: History) -> Iterator[str]:
     """A record whose write was acknowledged is in the log, whatever became of its transaction."""
     everything = seen(history.final, is_committed=False)
-    starts = {poll.at: poll.log_start_offset for poll in history.final}
+    is_kept = kept(history)
     for send in history.sends:
-        if send.outcome is Outcome.OK and (send.offset is None or send.offset >= starts[send.at]):
+        if send.outcome is Outcome.OK and is_kept(send):
             values = {value for _, value in everything.get(send.at, [])}
             if send.value not in values:
                 yield f"{send.line()}: acknowledged, and not there at the end"

@@ -3,9 +3,23 @@
 from __future__ import annotations
 
 from tests.simulation.checkers.files import open_files, unsound_files
+from tests.simulation.checkers.groups import (
+    exactly_once,
+    offsets_go_back,
+    two_owners,
+    unsettled_groups,
+    zombie_commits,
+)
 from tests.simulation.checkers.moments import held_back, torn_moments, watermarks_go_back
 from tests.simulation.checkers.producers import wrong_offsets, zombies
 from tests.simulation.checkers.records import duplicates, inconsistent_offsets, lost_writes, reordered_sends
+from tests.simulation.checkers.topics import (
+    deleted_records,
+    lost_configs,
+    lost_topics,
+    old_records,
+    revived_topics,
+)
 from tests.simulation.checkers.transactions import aborted_reads, early_reads, lost_commits, torn_transactions
 from tests.simulation.history import Finding, History
 from tests.simulation.world.disk import Disk
@@ -24,6 +38,16 @@ CHECKERS = (
     held_back,
     zombies,
     wrong_offsets,
+    lost_topics,
+    revived_topics,
+    old_records,
+    deleted_records,
+    lost_configs,
+    two_owners,
+    unsettled_groups,
+    offsets_go_back,
+    zombie_commits,
+    exactly_once,
 )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tests.simulation.checkers.records import seen
+from tests.simulation.checkers.records import kept, seen
 from tests.simulation.history import History, Outcome, Send
 
 
@@ -39,18 +39,20 @@ def early_reads(history: History) -> Iterator[str]:
 def lost_commits(history: History) -> Iterator[str]:
     """What a transaction wrote whose commit was acknowledged is seen by readers of committed records."""
     committed = {at: {value for _, value in each} for at, each in seen(history.final, is_committed=True).items()}
+    is_kept = kept(history)
     for transaction in history.transactions:
         if transaction.is_committed:
             for send in transaction.sends:
-                if send.outcome is Outcome.OK and send.value not in committed.get(send.at, set()):
+                if send.outcome is Outcome.OK and is_kept(send) and send.value not in committed.get(send.at, set()):
                     yield f"{send.value.decode()} is not seen, of {transaction.line()}"
 
 
 def torn_transactions(history: History) -> Iterator[str]:
     """All of a transaction is seen, or nothing."""
     committed = {value for each in seen(history.final, is_committed=True).values() for _, value in each}
+    is_kept = kept(history)
     for transaction in history.transactions:
-        written = [send for send in transaction.sends if send.outcome is Outcome.OK]
+        written = [send for send in transaction.sends if send.outcome is Outcome.OK and is_kept(send)]
         found = [send for send in written if send.value in committed]
         if found and len(found) < len(written):
             missing = next(send for send in written if send.value not in committed)

@@ -23,9 +23,12 @@ from barnabas.protocol.messages.txn_offset_commit import (
     TxnOffsetCommitRequestPartition,
     TxnOffsetCommitRequestTopic,
 )
+from barnabas.protocol.primitives import ZERO_UUID
 from barnabas.protocol.records.builder import build_batch
 from tests.simulation.clients.errors import FENCED, IS_BEHIND, IS_WRITTEN, TRY_AGAIN, Fenced, Unusable
+from tests.simulation.clients.identity import NO_MEMBER, Identity
 from tests.simulation.clients.wire import Disconnected, Wire
+from tests.simulation.entries.topics import topic_id_in
 from tests.simulation.history import History, Incarnation, Outcome, Send, TopicPartition, Transaction
 from tests.simulation.world.world import BEGINNING_MS, World
 
@@ -57,6 +60,7 @@ class Producer:
         self._sequences: dict[TopicPartition, int] = {}
         self._added: set[TopicPartition] = set()
         self._has_added_group = False
+        self.sends: list[Send] = []
         self.incarnation: Incarnation
         self.transaction: Transaction | None = None
 
@@ -115,11 +119,11 @@ class Producer:
 
     # --- records ---------------------------------------------------------------------------------------------------
 
-    async def send(self, at: TopicPartition, count: int) -> None:
-        """Write so many records, each in a batch of its own. Fenced, Unusable."""
+    async def send(self, at: TopicPartition, count: int, sources: Sequence[str] = ()) -> None:
+        """Write so many records, each in a batch of its own; `sources`: what they are made of. Fenced, Unusable."""
         if self.transaction is not None and self._protocol == 1 and at not in self._added:
             await self._add(at)
-        sends = [self._new_send(at) for _ in range(count)]
+        sends = [self._new_send(at, sources[index] if sources else "") for index in range(count)]
         waiting = list(sends)
         try:
             while waiting:
@@ -129,13 +133,14 @@ class Producer:
                 if send.outcome is Outcome.OPEN:
                     send.outcome = Outcome.UNKNOWN
 
-    def _new_send(self, at: TopicPartition) -> Send:
+    def _new_send(self, at: TopicPartition, source: str) -> Send:
         self._numbers += 1
         sequence = self._sequences.get(at, 0)
         self._sequences[at] = sequence + 1
         value = f"{self._client}.{self._numbers}".encode()
-        send = Send(self.incarnation, self.transaction, at, value, sequence, self._world.now_us)
+        send = Send(self.incarnation, self.transaction, at, value, sequence, self._world.now_us, source=source)
         self._history.sends.append(send)
+        self.sends.append(send)
         if self.transaction is not None:
             self.transaction.sends.append(send)
         return send
@@ -176,18 +181,22 @@ class Producer:
             transactional=is_transactional,
         )
         topic, partition = send.at
+        topic_id = topic_id_in(topic)
         request = ProduceRequest(
             transactional_id=self._transactional_id if is_transactional else None,
             acks=-1,
             timeout_ms=1000,
             topic_data=[
                 TopicProduceData(
-                    name=topic, partition_data=[PartitionProduceData(index=partition, records=bytes(batch))]
+                    name=topic,
+                    topic_id=topic_id or ZERO_UUID,
+                    partition_data=[PartitionProduceData(index=partition, records=bytes(batch))],
                 )
             ],
         )
         try:
-            answer = await self._wire.ask(request, 12 if self._protocol == 2 else 11)
+            version = 11 if self._protocol == 1 else 12 if topic_id is None else 13
+            answer = await self._wire.ask(request, version)
         except Disconnected:
             return None
         return answer.responses[0].partition_responses[0]
@@ -205,8 +214,8 @@ class Producer:
 
     # --- offsets ---------------------------------------------------------------------------------------------------
 
-    async def send_offset(self, group: str, at: TopicPartition, offset: int) -> None:
-        """Commit a group's offset with the transaction. Fenced, Unusable."""
+    async def send_offset(self, group: str, at: TopicPartition, offset: int, member: Identity = NO_MEMBER) -> None:
+        """Commit a group's offset with the transaction, as one of its members or as nobody. Fenced, Unusable."""
         transaction = self.transaction
         assert transaction is not None
         if self._protocol == 1 and not self._has_added_group:
@@ -226,6 +235,9 @@ class Producer:
             group_id=group,
             producer_id=self._id,
             producer_epoch=self._epoch,
+            generation_id_or_member_epoch=member.epoch,
+            member_id=member.member_id,
+            group_instance_id=member.instance_id,
             topics=[TxnOffsetCommitRequestTopic(name=at[0], partitions=[partition])],
         )
         version = 5 if self._protocol == 2 else 4

@@ -10,6 +10,7 @@ from typing import Any
 
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
+from barnabas.protocol.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from barnabas.protocol.messages.offset_fetch import (
     OffsetFetchRequest,
     OffsetFetchRequestGroup,
@@ -24,10 +25,13 @@ from tests.simulation.world.world import World
 
 _BACKOFF_S = 0.05
 _BYTES_MAX = 1 << 20
+_START = -2  # the timestamp that asks for the first offset
 
 
 class Reader:
     """Reads partitions of topics from their beginning on."""
+
+    version = 12
 
     def __init__(
         self,
@@ -46,28 +50,59 @@ class Reader:
         self._positions = dict.fromkeys(partitions, 0)
         self._ends: dict[TopicPartition, tuple[int, int, int]] = {}
         self._fetches = 0
+        self._names: dict[str, str] = {}
+        self.latest: list[Poll] = []
+        """What the last Fetch that was answered showed."""
 
     async def poll(self, *, wait_ms: int) -> bool:
         """One Fetch; whether there was anything new. Nothing if it was not answered."""
         began_us = self._world.now_us
         boot = self._machine.boots
+        self.latest = []
         try:
-            answer = await self._wire.ask(self._request(wait_ms), 12, wait_ms=wait_ms)
+            answer = await self._wire.ask(self._request(wait_ms), self.version, wait_ms=wait_ms)
         except Disconnected:
             await asyncio.sleep(_BACKOFF_S)
             return False
         self._fetches += 1
         polls = [
-            self._poll((topic.topic, partition.partition_index), partition, began_us, boot)
+            self._poll((self._name(topic), partition.partition_index), partition, began_us, boot)
             for topic in answer.responses
             for partition in topic.partitions
             if partition.error_code == ErrorCode.NONE
         ]
-        errors = [part.error_code for topic in answer.responses for part in topic.partitions if part.error_code]
+        errors = {
+            (self._name(topic), part.partition_index): part.error_code
+            for topic in answer.responses
+            for part in topic.partitions
+            if part.error_code
+        }
         if answer.error_code or errors:
+            await self._get_over(errors)
             await asyncio.sleep(_BACKOFF_S)
+        self.latest = polls
         self._history.polls += [poll for poll in polls if self._is_news(poll)]
         return any(poll.next_offset > poll.from_offset for poll in polls)
+
+    @property
+    def has_any(self) -> bool:
+        """Whether there is anything that it reads."""
+        return bool(self._positions)
+
+    def has(self, at: TopicPartition) -> bool:
+        return at in self._positions
+
+    def position_of(self, at: TopicPartition) -> int | None:
+        """What it reads next."""
+        return self._positions.get(at)
+
+    def go_to(self, at: TopicPartition, offset: int) -> None:
+        """Read this partition, too, from there on."""
+        self._positions[at] = offset
+
+    def drop(self, at: TopicPartition) -> None:
+        """Read it no longer."""
+        self._positions.pop(at, None)
 
     async def read_to_end(self) -> list[Poll]:
         """Everything from the beginning up to where readers of this kind get now; the polls are not in the history."""
@@ -122,8 +157,29 @@ class Reader:
             min_bytes=1,
             max_bytes=self._max_bytes,
             isolation_level=int(self._is_committed),
-            topics=[FetchTopic(topic=topic, partitions=partitions) for topic, partitions in topics.items()],
+            topics=[self._topic(topic, partitions) for topic, partitions in topics.items()],
         )
+
+    def _topic(self, name: str, partitions: list[FetchPartition]) -> FetchTopic:
+        return FetchTopic(topic=name, partitions=partitions)
+
+    def _name(self, topic: Any) -> str:
+        return str(topic.topic)
+
+    async def _get_over(self, errors: dict[TopicPartition, int]) -> None:
+        """Where the records asked for are deleted, go on with the first that is there."""
+        for (topic, partition), code in errors.items():
+            if code != ErrorCode.OFFSET_OUT_OF_RANGE:
+                continue
+            asked = ListOffsetsPartition(partition_index=partition, timestamp=_START)
+            wanted = ListOffsetsTopic(name=topic.partition("#")[0], partitions=[asked])
+            try:
+                answer = await self._wire.ask(ListOffsetsRequest(replica_id=-1, topics=[wanted]), 7)
+            except Disconnected:
+                return
+            told = answer.topics[0].partitions[0]
+            if told.error_code == ErrorCode.NONE:
+                self._positions[topic, partition] = told.offset
 
     def _poll(self, at: TopicPartition, partition: Any, began_us: int, boot: int) -> Poll:
         from_offset = self._positions[at]

@@ -97,6 +97,11 @@ class Wire:
             if not answer.done():
                 answer.set_result(message)
 
+    def close(self) -> None:
+        """The connection is no more; the next request has another one."""
+        if self._end is not None:
+            self._drop(self._end)
+
     def _drop(self, end: End) -> None:
         end.close()
         self._lost(end)

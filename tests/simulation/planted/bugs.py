@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.simulation.planted import records, transactions
+from tests.simulation.planted import groups, records, topics, transactions
 from tests.simulation.planted.planting import Bug
 
-BUGS: dict[str, Bug] = {bug.name: bug for bug in (*records.BUGS, *transactions.BUGS)}
+BUGS: dict[str, Bug] = {bug.name: bug for bug in (*records.BUGS, *transactions.BUGS, *topics.BUGS, *groups.BUGS)}

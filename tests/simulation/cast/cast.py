@@ -8,13 +8,13 @@ from typing import Any
 
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
-from tests.simulation.clients.producer import Producer
-from tests.simulation.clients.reader import Reader
-from tests.simulation.clients.wire import Wire
+from tests.simulation.cast.clients import Clients
+from tests.simulation.cast.groups import GroupCast
+from tests.simulation.cast.topics import TopicCast
 from tests.simulation.history import History, OffsetRead, Poll, TopicPartition
 from tests.simulation.swarm import Plan
-from tests.simulation.workload import INPUT, idempotent, reading, transactional
-from tests.simulation.world.machine import PORT, Machine
+from tests.simulation.workload.transactions import INPUT, idempotent, reading, transactional
+from tests.simulation.world.machine import Machine
 from tests.simulation.world.network import Network
 from tests.simulation.world.process import Process
 from tests.simulation.world.world import World
@@ -26,13 +26,21 @@ class Cast:
     """The clients of one run."""
 
     def __init__(self, world: World, network: Network, machine: Machine, history: History, plan: Plan) -> None:
-        self._world, self._network, self._machine = world, network, machine
-        self._history, self._plan = history, plan
+        self._world, self._history, self._plan = world, history, plan
+        self._clients = Clients(world, network, machine, history, plan)
         self._partitions: list[TopicPartition] = [(OUTPUT, number) for number in range(plan.partitions)]
+        self._topics = TopicCast(world, self._clients, history, plan)
+        self.groups = GroupCast(world, self._clients, history, plan)
 
-    def start(self, is_over: Callable[[], bool]) -> list[asyncio.Task[Any]]:
-        """Let all of them begin; they finish what they are at, each, when it is over."""
-        return [*self._transactional(is_over), *self._idempotent(is_over), *self._readers(is_over)]
+    def start(self, is_over: Callable[[], bool], is_settled: Callable[[], bool]) -> list[asyncio.Task[Any]]:
+        """Let all of them begin; they finish what they are at, each, when it is over, and groups when they settled."""
+        return [
+            *self._transactional(is_over),
+            *self._idempotent(is_over),
+            *self._readers(is_over),
+            *self._topics.start(is_over),
+            *self.groups.start(is_over, is_settled),
+        ]
 
     def _transactional(self, is_over: Callable[[], bool]) -> list[asyncio.Task[Any]]:
         plan = self._plan
@@ -41,7 +49,7 @@ class Cast:
         found = []
         for name, transactional_id in names:
             process = Process(self._world, name)
-            producer = self._producer(process, transactional_id)
+            producer = self._clients.producer(process, transactional_id)
             group, dice = group_of(transactional_id), self._world.dice(name)
             found.append(process.run(transactional(producer, plan, self._partitions, group, dice, is_over)))
         return found
@@ -50,15 +58,15 @@ class Cast:
         found = []
         for number in range(self._plan.idempotent):
             process = Process(self._world, f"i{number}")
-            dice = self._world.dice(process.name)
-            found.append(process.run(idempotent(self._producer(process, None), self._partitions, dice, is_over)))
+            producer, dice = self._clients.producer(process, None), self._world.dice(process.name)
+            found.append(process.run(idempotent(producer, self._partitions, dice, is_over)))
         return found
 
     def _readers(self, is_over: Callable[[], bool]) -> list[asyncio.Task[Any]]:
         found = []
         for number in range(self._plan.readers):
             process = Process(self._world, f"r{number}")
-            reader = self._reader(process, is_committed=number % 2 == 0)
+            reader = self._clients.reader(process, self._partitions, is_committed=number % 2 == 0)
             found.append(process.run(reading(reader, self._world.dice(process.name), is_over)))
         return found
 
@@ -68,11 +76,14 @@ class Cast:
         return process.run(self._create_topics(process))
 
     async def _create_topics(self, process: Process) -> None:
+        counts: dict[str, int] = {}
+        for name, _ in [*self._partitions, INPUT, *self.groups.inputs, *self.groups.outputs]:
+            counts[name] = counts.get(name, 0) + 1
         topics = [
             CreatableTopic(name=name, num_partitions=count, replication_factor=1, assignments=[], configs=[])
-            for name, count in ((OUTPUT, self._plan.partitions), (INPUT[0], 1))
+            for name, count in counts.items()
         ]
-        answer = await self._wire(process).ask(CreateTopicsRequest(topics=topics, timeout_ms=10_000), 7)
+        answer = await self._clients.wire(process).ask(CreateTopicsRequest(topics=topics, timeout_ms=10_000), 7)
         assert {topic.error_code for topic in answer.topics} == {ErrorCode.NONE}, answer
 
     def read_all(self) -> asyncio.Task[None]:
@@ -83,32 +94,16 @@ class Cast:
     async def _read_all(self, process: Process) -> None:
         polls: list[Poll] = []
         offsets: list[OffsetRead] = []
+        partitions = [*self._partitions, *self.groups.inputs, *self.groups.outputs]
         for is_committed in (True, False):
-            reader = self._reader(process, is_committed=is_committed)
+            reader = self._clients.reader(process, partitions, is_committed=is_committed)
             polls += await reader.read_to_end()
+        polls += await self._topics.read_all(process)
+        await self._topics.read_configs(process)
         for number in range(self._plan.transactional):
             offsets.append(await reader.read_offset(group_of(f"tx{number}"), INPUT))
         self._history.final, self._history.final_offsets = polls, offsets
-
-    def _wire(self, process: Process) -> Wire:
-        return Wire(self._network, process, PORT, client_id=process.name)
-
-    def _producer(self, process: Process, transactional_id: str | None) -> Producer:
-        return Producer(
-            self._world,
-            self._wire(process),
-            self._history,
-            process.name,
-            transactional_id=transactional_id,
-            protocol=self._plan.protocol,
-            timeout_ms=self._plan.timeout_ms,
-            in_flight=self._plan.in_flight,
-            dice=self._world.dice(f"backoff of {process.name}"),
-        )
-
-    def _reader(self, process: Process, *, is_committed: bool) -> Reader:
-        shared = self._world, self._machine, self._wire(process), self._history
-        return Reader(*shared, process.name, self._partitions, is_committed=is_committed)
+        await self.groups.read_offsets(process)
 
 
 def group_of(transactional_id: str) -> str:

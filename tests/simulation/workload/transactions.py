@@ -1,4 +1,4 @@
-"""The clients' programs: what producers and readers do until they are told to finish."""
+"""The programs of producers and readers: what they do until they are told to finish."""
 
 from __future__ import annotations
 
@@ -24,18 +24,19 @@ async def transactional(
     is_over: Callable[[], bool],
 ) -> None:
     """Transactions, one after the other, over several lives; the last one is ended."""
-    await _live_again(producer)
+    await live_again(producer)
     position = 0
     while not is_over():
         position += 1
         try:
             await _transaction(producer, plan, at, group, position, dice)
         except (Fenced, Unusable):
-            await _live_again(producer)
+            await live_again(producer)
         await asyncio.sleep(dice.choice([0.0, 0.02, 0.3]))
 
 
-async def _live_again(producer: Producer) -> None:
+async def live_again(producer: Producer) -> None:
+    """A new life of a producer, as soon as it can have one."""
     producer.transaction = None
     while True:
         try:
@@ -72,12 +73,12 @@ async def idempotent(
     producer: Producer, at: list[TopicPartition], dice: random.Random, is_over: Callable[[], bool]
 ) -> None:
     """Records without transactions."""
-    await _live_again(producer)
+    await live_again(producer)
     while not is_over():
         try:
             await producer.send(dice.choice(at), dice.randint(1, 5))
         except (Fenced, Unusable):
-            await _live_again(producer)
+            await live_again(producer)
         await asyncio.sleep(dice.choice([0.0, 0.02, 0.2]))
 
 

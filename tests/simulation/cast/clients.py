@@ -1,0 +1,56 @@
+"""Making clients: each in a process, with a connection of its own, as the plan has them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tests.simulation.clients.admin import Admin
+from tests.simulation.clients.producer import Producer
+from tests.simulation.clients.reader import Reader
+from tests.simulation.clients.topic_reader import TopicReader
+from tests.simulation.clients.wire import Wire
+from tests.simulation.history import History, TopicPartition
+from tests.simulation.swarm import Plan
+from tests.simulation.world.machine import PORT, Machine
+from tests.simulation.world.network import Network
+from tests.simulation.world.process import Process
+from tests.simulation.world.world import World
+
+
+@dataclass(frozen=True, slots=True)
+class Clients:
+    """Of one run."""
+
+    world: World
+    network: Network
+    machine: Machine
+    history: History
+    plan: Plan
+
+    def wire(self, process: Process) -> Wire:
+        return Wire(self.network, process, PORT, client_id=process.name)
+
+    def producer(self, process: Process, transactional_id: str | None, *, protocol: int | None = None) -> Producer:
+        return Producer(
+            self.world,
+            self.wire(process),
+            self.history,
+            process.name,
+            transactional_id=transactional_id,
+            protocol=protocol or self.plan.protocol,
+            timeout_ms=self.plan.timeout_ms,
+            in_flight=self.plan.in_flight,
+            dice=self.world.dice(f"backoff of {process.name}"),
+        )
+
+    def reader(self, process: Process, partitions: list[TopicPartition], *, is_committed: bool) -> Reader:
+        shared = self.world, self.machine, self.wire(process), self.history
+        return Reader(*shared, process.name, partitions, is_committed=is_committed)
+
+    def topic_reader(self, process: Process, *, is_committed: bool) -> TopicReader:
+        shared = self.world, self.machine, self.wire(process), self.history
+        return TopicReader(*shared, process.name, [], is_committed=is_committed)
+
+    def admin(self, process: Process) -> Admin:
+        dice = self.world.dice(f"admin of {process.name}")
+        return Admin(self.world, self.machine, self.wire(process), self.history, process.name, dice)

@@ -1,0 +1,85 @@
+"""Who takes part in groups: one group that commits by itself, one that consumes, processes and produces, and who feeds
+them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from tests.simulation.clients.classic_member import ClassicMember
+from tests.simulation.clients.consumer_member import ConsumerMember
+from tests.simulation.clients.member import Member
+from tests.simulation.history import History, TopicPartition
+from tests.simulation.swarm import Plan
+from tests.simulation.workload.groups import feeding, membering, processing
+from tests.simulation.world.process import Process
+from tests.simulation.world.world import World
+
+if TYPE_CHECKING:
+    from tests.simulation.cast.clients import Clients
+
+WORK, DONE = "work", "done"
+PLAIN, LOOP = "plain", "loop"
+
+
+class GroupCast:
+    """The members of the two groups; nobody if the plan has none."""
+
+    def __init__(self, world: World, clients: Clients, history: History, plan: Plan) -> None:
+        self._world, self._clients, self._history, self._plan = world, clients, history, plan
+        self.is_there = plan.members + plan.processors > 0
+        self.inputs: list[TopicPartition] = [(WORK, number) for number in range(plan.inputs)] if self.is_there else []
+        self.outputs: list[TopicPartition] = [(DONE, 0)] if self.is_there else []
+        history.inputs = len(self.inputs)
+
+    def start(self, is_calm: Callable[[], bool], is_over: Callable[[], bool]) -> list[asyncio.Task[Any]]:
+        if not self.is_there:
+            return []
+        found = [self._feeder(is_calm)]
+        for number in range(self._plan.members):
+            process = Process(self._world, f"m{number}")
+            member, dice = self._member(process, PLAIN, number), self._world.dice(process.name)
+            found.append(process.run(membering(member, self._history, dice, is_calm, is_over)))
+        for number in range(self._plan.processors):
+            process = Process(self._world, f"p{number}")
+            member, dice = self._member(process, LOOP, number), self._world.dice(process.name)
+            producer = self._clients.producer(process, f"loop{number}")
+            program = processing(member, producer, self.outputs, self._history, dice, is_calm, is_over)
+            found.append(process.run(program))
+        return found
+
+    def _feeder(self, is_over: Callable[[], bool]) -> asyncio.Task[Any]:
+        process = Process(self._world, "w")
+        producer = self._clients.producer(process, None)
+        return process.run(feeding(producer, self.inputs, self._world.dice(process.name), is_over))
+
+    def _member(self, process: Process, group: str, number: int) -> Member:
+        protocol = self._plan.group_protocol
+        kind = {"classic": ClassicMember, "consumer": ConsumerMember}.get(protocol)
+        if kind is None:
+            kind = (ClassicMember, ConsumerMember)[number % 2]
+        return kind(
+            self._world,
+            self._clients.wire(process),
+            self._clients.reader(process, [], is_committed=True),
+            self._history,
+            process.name,
+            group,
+            WORK,
+            self._plan.inputs,
+            f"{group}-{number}" if self._plan.static_members else None,
+            self._world.dice(f"member {process.name}"),
+            commits=group == PLAIN,
+        )
+
+    async def read_offsets(self, process: Process) -> None:
+        """Where the groups are at the end; into the history."""
+        reader = self._clients.reader(process, [], is_committed=True)
+        for at in self.inputs:
+            if self._plan.members:
+                self._history.group_reads.append(await reader.read_offset(PLAIN, at))
+            if self._plan.processors:
+                read = await reader.read_offset(LOOP, at)
+                self._history.final_offsets.append(read)
+                self._history.loop_offsets[at] = max(0, read.offset)

@@ -1,0 +1,58 @@
+"""Who owns topics and changes them, and who reads what these are."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from tests.simulation.clients.admin import Admin
+from tests.simulation.history import History, Poll
+from tests.simulation.swarm import Plan
+from tests.simulation.workload.topics import administering, following
+from tests.simulation.world.process import Process
+from tests.simulation.world.world import World
+
+if TYPE_CHECKING:
+    from tests.simulation.cast.clients import Clients
+
+
+class TopicCast:
+    """The admins, each with a topic of its own; nobody if the plan has none."""
+
+    def __init__(self, world: World, clients: Clients, history: History, plan: Plan) -> None:
+        self._world, self._clients, self._history = world, clients, history
+        self._names = [f"own{number}" for number in range(plan.admins)]
+        self._owners: dict[str, Admin] = {}
+
+    def start(self, is_over: Callable[[], bool]) -> list[asyncio.Task[Any]]:
+        found = []
+        for number, name in enumerate(self._names):
+            process = Process(self._world, f"a{number}")
+            admin, dice = self._clients.admin(process), self._world.dice(process.name)
+            producer = self._clients.producer(process, f"admin{number}", protocol=2)
+            found.append(process.run(administering(admin, producer, name, dice, is_over)))
+            self._owners[name] = admin
+        if self._names:
+            process = Process(self._world, "q")
+            dice = self._world.dice(process.name)
+            reader = self._clients.topic_reader(process, is_committed=dice.random() < 0.5)
+            found.append(process.run(following(reader, self._names, dice, is_over)))
+        return found
+
+    async def read_all(self, process: Process) -> list[Poll]:
+        """What is in the topics that there are at the end."""
+        found: list[Poll] = []
+        for is_committed in (True, False) if self._names else ():
+            reader = self._clients.topic_reader(process, is_committed=is_committed)
+            await reader.follow(self._names)
+            found += await reader.read_to_end()
+        return found
+
+    async def read_configs(self, process: Process) -> None:
+        """Of the topics that are there, but where a change may have arrived late; into the history."""
+        last = {life.name: life for life in self._history.lives}
+        for name, life in last.items():
+            is_there = life.created_us is not None and life.deleting_us is None
+            if is_there and not self._owners[name].has_lost_alterations:
+                self._history.config_views.append(await self._clients.admin(process).describe(life))

@@ -1,0 +1,18 @@
+"""Who commits offsets: a member of a group, by generation or member epoch, or nobody."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+NOBODY = -1  # the epoch of who is in no group
+
+
+class Identity(NamedTuple):
+    """What OffsetCommit and TxnOffsetCommit want to know."""
+
+    member_id: str = ""
+    epoch: int = NOBODY
+    instance_id: str | None = None
+
+
+NO_MEMBER = Identity()
