@@ -1,0 +1,28 @@
+"""What the Java client does when a fault meets it: the scenarios are played by ../java/UnderFaults.java, in one JVM."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+from tests.compat.under_faults.program import Program
+from tests.support.clients.java import program_command
+from tests.support.kafka.jars import KAFKA_VERSION
+
+_SOURCE = Path(__file__).resolve().parents[1] / "java" / "UnderFaults.java"
+
+PROGRAM = Program(lambda: program_command(_SOURCE, client_version=KAFKA_VERSION))
+SCENARIOS: dict[str, Callable[[str], str]] = {
+    api: partial(PROGRAM.play, scenario)
+    for api, scenario in {
+        "Produce": "produce",
+        "Fetch": "fetch",
+        "InitProducerId": "initProducerId",
+        "AddPartitionsToTxn": "transaction",
+        "TxnOffsetCommit": "transaction",
+        "EndTxn": "transaction",
+        "JoinGroup": "joinGroup",
+        "OffsetCommit": "offsetCommit",
+    }.items()
+}
