@@ -9,6 +9,7 @@ import pytest
 
 from barnabas import Barnabas
 from barnabas.client.client import Client
+from barnabas.client.offsets import committed_offsets
 from barnabas.client.produce.producer import Producer
 from tests.compat.under_faults import java, librdkafka
 from tests.compat.under_faults.faults import ERRORS, FINAL_ERRORS, KINDS, fault
@@ -18,6 +19,7 @@ PAGE = (ROOT / "docs" / "clients-under-faults.md").read_text()
 CLIENTS = {"librdkafka": librdkafka.SCENARIOS, "Java": java.SCENARIOS}
 PROGRAMS = (java.PROGRAM,)
 WRITE = ("Produce", "AddPartitionsToTxn", "TxnOffsetCommit", "EndTxn")
+COMMIT = dict.fromkeys(WRITE[1:], "in-transactions") | {"OffsetCommit": "committing"}
 WRITTEN = ("goes on", "tries again")
 AT_ONCE = 4
 LIMIT_S = 120
@@ -40,7 +42,7 @@ def told(client: str) -> dict[str, dict[str, str]]:
 
 
 def outcome(client: str, api: str, kind: str) -> str:
-    """What it does; and where it writes and goes on, one record is there."""
+    """What it does; and where it writes and goes on, one record is there, and its offset where it commits one."""
     config = {"group.initial.rebalance.delay.ms": 0}
     features = {"transaction.version": 1} if api == "AddPartitionsToTxn" else {}  # with 2 many clients send none
     with (
@@ -57,6 +59,10 @@ def outcome(client: str, api: str, kind: str) -> str:
         found = running.result()
         broker.faults.assert_all_fired()
         assert len(broker.records("t")) == int(found in WRITTEN and api in WRITE)
+        if group := COMMIT.get(api):
+            with Client(broker.bootstrap_servers) as own:
+                offsets = committed_offsets(own, group, require_stable=found in WRITTEN)
+            assert list(offsets.values()) == [1] * (found in WRITTEN)
     return found
 
 
