@@ -82,9 +82,11 @@ func transaction(p *play) error {
 	})
 }
 
-// joinGroup: a member of a group reads a topic.
+// joinGroup: a member of a group reads a topic. As by default, a rebalance may take longer than a session, and a
+// JoinGroup without an answer is noticed when both are over.
 func joinGroup(p *play) error {
-	client, err := kgo.NewClient(p.settings(inGroup("joining")...)...)
+	short := []kgo.Opt{kgo.SessionTimeout(6 * time.Second), kgo.RebalanceTimeout(7 * time.Second)}
+	client, err := kgo.NewClient(p.settings(append(short, inGroup("joining")...)...)...)
 	if err != nil {
 		return err
 	}
@@ -119,16 +121,8 @@ func transactional() []kgo.Opt {
 	return []kgo.Opt{kgo.TransactionalID("tx"), kgo.TransactionTimeout(time.Minute)}
 }
 
-// inGroup: the shortest session that a broker allows; as by default, a rebalance may take longer than that.
 func inGroup(group string) []kgo.Opt {
-	return []kgo.Opt{
-		kgo.ConsumerGroup(group),
-		kgo.ConsumeTopics("given"),
-		kgo.DisableAutoCommit(),
-		kgo.SessionTimeout(6 * time.Second),
-		kgo.RebalanceTimeout(7 * time.Second),
-		kgo.HeartbeatInterval(time.Second),
-	}
+	return []kgo.Opt{kgo.ConsumerGroup(group), kgo.ConsumeTopics("given"), kgo.DisableAutoCommit()}
 }
 
 func record() *kgo.Record { return &kgo.Record{Topic: "t", Value: []byte("x")} }
