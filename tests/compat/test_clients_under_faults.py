@@ -11,13 +11,13 @@ from barnabas import Barnabas
 from barnabas.client.client import Client
 from barnabas.client.offsets import committed_offsets
 from barnabas.client.produce.producer import Producer
-from tests.compat.under_faults import java, librdkafka
+from tests.compat.under_faults import franz_go, java, librdkafka
 from tests.compat.under_faults.faults import ERRORS, FINAL_ERRORS, KINDS, fault
 from tests.support.source_tree import ROOT
 
 PAGE = (ROOT / "docs" / "clients-under-faults.md").read_text()
-CLIENTS = {"librdkafka": librdkafka.SCENARIOS, "Java": java.SCENARIOS}
-PROGRAMS = (java.PROGRAM,)
+CLIENTS = {"librdkafka": librdkafka.SCENARIOS, "Java": java.SCENARIOS, "franz-go": franz_go.SCENARIOS}
+PROGRAMS = (java.PROGRAM, franz_go.PROGRAM)
 WRITE = ("Produce", "AddPartitionsToTxn", "TxnOffsetCommit", "EndTxn")
 COMMIT = dict.fromkeys(WRITE[1:], "in-transactions") | {"OffsetCommit": "committing"}
 WRITTEN = ("goes on", "tries again")
@@ -72,6 +72,16 @@ def test_clients_do_what_the_page_says(client: str, api: str) -> None:
     with ThreadPoolExecutor(AT_ONCE) as pool:
         found = dict(zip(KINDS, pool.map(lambda kind: outcome(client, api, kind), KINDS), strict=True))
     assert found == told(client)[api]
+
+
+@pytest.mark.parametrize(
+    ("scenario", "then"), {"produce": "ErrFirstReadEOF", "produceAlwaysRetryEOF": "goes on"}.items()
+)
+def test_franz_go_refuses_a_record_where_the_first_answer_is_cut_unless_told_to_retry(scenario: str, then: str) -> None:
+    with Barnabas(topics={"t": 1}) as broker:
+        broker.faults.arm(**fault("cut before", "InitProducerId"))
+        assert franz_go.PROGRAM.play(scenario, broker.bootstrap_servers) == then
+        assert len(broker.records("t")) == int(then in WRITTEN)
 
 
 def test_the_page_says_which_errors_these_are() -> None:
