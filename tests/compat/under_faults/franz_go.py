@@ -2,23 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
-
 from tests.compat.under_faults.program import Program
 from tests.support.clients.go import under_faults
 
 PROGRAM = Program(lambda: [str(under_faults())])
-SCENARIOS: dict[str, Callable[[str], str]] = {
-    api: partial(PROGRAM.play, scenario)
-    for api, scenario in {
-        "Produce": "produce",
-        "Fetch": "fetch",
-        "InitProducerId": "initProducerId",
-        "AddPartitionsToTxn": "transaction",
-        "TxnOffsetCommit": "transaction",
-        "EndTxn": "transaction",
-        "JoinGroup": "joinGroup",
-        "OffsetCommit": "offsetCommit",
-    }.items()
-}
+SCENARIOS = PROGRAM.scenarios()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 
 from tests.compat.under_faults.program import Program
@@ -13,16 +11,4 @@ from tests.support.kafka.jars import KAFKA_VERSION
 _SOURCE = Path(__file__).resolve().parents[1] / "java" / "UnderFaults.java"
 
 PROGRAM = Program(lambda: program_command(_SOURCE, client_version=KAFKA_VERSION))
-SCENARIOS: dict[str, Callable[[str], str]] = {
-    api: partial(PROGRAM.play, scenario)
-    for api, scenario in {
-        "Produce": "produce",
-        "Fetch": "fetch",
-        "InitProducerId": "initProducerId",
-        "AddPartitionsToTxn": "transaction",
-        "TxnOffsetCommit": "transaction",
-        "EndTxn": "transaction",
-        "JoinGroup": "joinGroup",
-        "OffsetCommit": "offsetCommit",
-    }.items()
-}
+SCENARIOS = PROGRAM.scenarios()

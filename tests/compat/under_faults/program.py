@@ -11,7 +11,18 @@ import subprocess
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
+from functools import partial
 
+_SCENARIOS = {
+    "Produce": "produce",
+    "Fetch": "fetch",
+    "InitProducerId": "initProducerId",
+    "AddPartitionsToTxn": "transaction",
+    "TxnOffsetCommit": "transaction",
+    "EndTxn": "transaction",
+    "JoinGroup": "joinGroup",
+    "OffsetCommit": "offsetCommit",
+}
 _LIMIT_S = 240
 _END_S = 60
 
@@ -25,6 +36,10 @@ class Program:
         self._numbers = itertools.count()
         self._playing: dict[int, Future[str]] = {}
         self._lock = threading.Lock()
+
+    def scenarios(self) -> dict[str, Callable[[str], str]]:
+        """By API, what plays its scenario against the broker at an address."""
+        return {api: partial(self.play, scenario) for api, scenario in _SCENARIOS.items()}
 
     def play(self, scenario: str, address: str) -> str:
         """How it went; any thread may ask."""
