@@ -45,6 +45,9 @@ def test_a_consumer_that_waits_for_a_transaction(broker: Barnabas) -> None:
 def test_what_makes_no_sense_is_said_in_a_sentence(broker: Barnabas) -> None:
     with pytest.raises(BarnabasError, match="orders:0:-1: partitions and offsets begin with 0"):
         broker.why.record("orders", 0, -1)
+    with pytest.raises(BarnabasError, match=r"^why_record: TypeError"):
+        broker.why.record("orders", "0", 0)  # type: ignore[arg-type]  # because that is what is tried
+    assert "question failed question=why_record" in broker.logs
     assert str(broker.why.consumer("g")).startswith("There is no group g")
     assert repr(broker.why) == "<the whys of a Barnabas>"
 
