@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 
 from barnabas import Barnabas, BarnabasError
@@ -10,6 +12,7 @@ from barnabas.client.consume.group import GroupConsumer
 from barnabas.client.offsets import READ_COMMITTED
 from barnabas.client.transactions.producer import TransactionalProducer
 from barnabas.pytest_plugin import describe
+from tests.barnabas.conftest import Writer
 
 
 def test_a_consumer_that_waits_for_a_transaction(broker: Barnabas) -> None:
@@ -34,10 +37,12 @@ def test_a_consumer_that_waits_for_a_transaction(broker: Barnabas) -> None:
         assert broker.why.producer("tx").evidence["state"] == "Ongoing"
         assert broker.why.record("orders", 0, 0).evidence["fate"] == "open"
         assert list(broker.why.hanging()) == ["transactional id tx", "consumer g"]
+        assert str(broker.why.hanging()).startswith("transactional id tx:\n  Transactional id tx has a transaction in ")
         said = describe(broker)
         assert "transactional id tx:\n  Transactional id tx has a transaction in orders-0: it is Ongoing" in said
         producer.commit()
     assert broker.why.hanging() == {}
+    assert str(broker.why.hanging()) == "Nothing hangs."
     assert "transactional id" not in describe(broker)
     assert broker.why.record("orders", 0, 0).evidence["fate"] == "committed"
 
@@ -67,3 +72,16 @@ def test_several_nodes_are_asked_together() -> None:
         for partition, leader in enumerate(led):
             told = str(broker.why.record("t", partition, 0))
             assert ("no node leads it" if leader < 0 else "is open") in told
+
+
+def test_producers_that_wait_for_room_hang(broker: Barnabas, writer: Writer) -> None:
+    full = broker.faults.arm(disk="append", topic="orders", error="ENOSPC", times="always")
+    with ThreadPoolExecutor(1) as thread:
+        writing = thread.submit(writer.write, broker, b"waits")
+        full.wait()
+        (disk,) = broker.why.hanging().values()
+        assert disk.sentences[0].endswith("Producers wait until there is room again.")
+        assert len(disk.evidence["full"]) == 1
+        full.disarm()
+        writing.result(30)
+    assert len(broker.records("orders")) == 1
