@@ -211,11 +211,8 @@ def test_the_command_line_moves_the_clock(running: Running, offline: Barnabas) -
     later = str(state["now_ms"] + 1000)
     assert json.loads(offline("clock", "at", later, "--json", "--http", running.http).stdout)["now_ms"] == int(later)
     assert offline("clock", "run", "--http", running.http).stdout.split()[1] == "running,"
-    assert offline("clock", "at", "2020-01-01", "--http", running.http) == (
-        2,
-        "",
-        "barnabas: clock: the clock does not go back\n",
-    )
+    status, _, err = offline("clock", "at", "2020-01-01", "--http", running.http)
+    assert (status, err.startswith("barnabas: clock: the clock does not go back; it shows 20")) == (2, True)
     status, _, err = offline("clock", "advance", "soon", "--http", running.http)
     assert (status, "is no length of time" in err) == (2, True)
 
