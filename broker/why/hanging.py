@@ -15,7 +15,7 @@ from barnabas.broker.why.consumers import consumer_facts
 from barnabas.broker.why.groups import group_facts
 from barnabas.broker.why.producers import producer_facts
 from barnabas.broker.why.rules import consumer, group, producer
-from barnabas.broker.why.rules.answer import Answer
+from barnabas.broker.why.rules.answer import STANDS, Answer
 from barnabas.storage.steps import Steps
 
 if TYPE_CHECKING:
@@ -56,6 +56,8 @@ def hanging(services: Services, ring: Ring) -> Steps[dict[str, Answer]]:
         groups += 1
         if groups == EACH_MAX:
             break
+    if found and services.clock.is_frozen:
+        found["clock"] = Answer((STANDS,), {"clock_is_frozen": True})
     return found
 
 

@@ -85,3 +85,22 @@ def test_producers_that_wait_for_room_hang(broker: Barnabas, writer: Writer) -> 
         full.disarm()
         writing.result(30)
     assert len(broker.records("orders")) == 1
+
+
+def test_a_clock_that_stands_is_told_beside_what_waits_for_it(broker: Barnabas, writer: Writer) -> None:
+    broker.clock.freeze()
+    assert broker.why.hanging() == {}
+    writer.begin(broker, "tx", b"v")
+    assert "by its timeout in 1 min" in str(broker.why.producer("tx"))
+    for answer in (
+        broker.why.producer("tx"),
+        broker.why.consumer("g"),
+        broker.why.group("g"),
+        broker.why.hanging()["clock"],
+    ):
+        assert answer.sentences[-1].startswith("The broker's clock stands, so that no timeout and no delay comes to")
+        assert answer.evidence["clock_is_frozen"] is True
+    assert "clock" not in str(broker.why.record("orders", 0, 0).sentences[-1])
+    broker.clock.run()
+    assert "clock" not in broker.why.hanging()
+    assert "clock_is_frozen" not in broker.why.producer("tx").evidence
