@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from barnabas.broker.console import words
 from barnabas.broker.console.asked import NOT_FOUND, Asked, Refused, whole
+from barnabas.broker.console.drawing.strip_view import style_of
 from barnabas.broker.console.looking import records as looking
 from barnabas.broker.console.looking.records import SHOWN_MAX, VALUE_BYTES_MAX, Found, Seen
 from barnabas.broker.console.observed import Observed
 from barnabas.broker.console.page import Facts, Page
 from barnabas.broker.console.pages.partition import named
 from barnabas.broker.console.pages.producing import TRANSACTIONAL_ID
-from barnabas.broker.console.pages.strip_view import style_of
 from barnabas.broker.console.rendering import url
 from barnabas.broker.inspection.logs import log_of
 from barnabas.broker.slices import Work

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from barnabas.broker.console import words
 from barnabas.broker.console.asked import CONFLICT, NOT_FOUND, Asked, Refused
+from barnabas.broker.console.drawing.timeline import WIDTH, timeline
 from barnabas.broker.console.looking import transactions as looking
 from barnabas.broker.console.looking.transactions import Hold
 from barnabas.broker.console.observed import Observed
 from barnabas.broker.console.page import Action, Facts, Page
 from barnabas.broker.console.pages.producing import TRANSACTIONAL_ID
-from barnabas.broker.console.pages.timeline import WIDTH, timeline
 from barnabas.broker.console.rendering import url
 from barnabas.broker.coordinator.transaction.model import InitRequest, Transaction
 from barnabas.broker.coordinator.transaction.states import TransactionState

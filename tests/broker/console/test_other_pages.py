@@ -149,7 +149,7 @@ async def test_faults_are_armed_shown_and_taken_back(console: Console) -> None:
     assert (await console.post("/faults/arm", 400, plan=plan)).text.count('role="alert"') == 1
     await console.post("/faults/arm", 303, plan=plan.replace("<b>lost</b>", "lost"))
     text = await console.text("/faults")
-    assert "lost {&#34;api&#34;: &#34;EndTxn&#34;} {&#34;lose_answer&#34;: true} 1 0 0 0" in text
+    assert "lost {&#34;api&#34;: &#34;EndTxn&#34;} {&#34;lose_answer&#34;: true} 1 0 0 –" in text
     assert "there is no fault" in (await console.post("/faults/change", 404, what="disarm", name="other")).text.lower()
     assert "<form" not in await Console(console.world, may_change=False).get("/faults")
     await console.post("/faults/change", 303, what="disarm", name="lost")

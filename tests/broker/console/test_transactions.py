@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from barnabas.broker.console.drawing.timeline import WIDTH, timeline
 from barnabas.broker.console.looking.transactions import Change
-from barnabas.broker.console.pages.timeline import WIDTH, timeline
 from barnabas.broker.coordinator.transaction.model import Transaction
 from barnabas.broker.coordinator.transaction.states import TransactionState
 from tests.support.console.world import Console
