@@ -62,12 +62,12 @@ def _control(broker: Observed, admission: Admission) -> Mounted:
     from barnabas.broker.why.kept_ring import KeptRing
     from barnabas.broker.why.why import Why
 
-    broker.history.get()  # it keeps what happens from now on
+    history = broker.history.get()  # it keeps what happens from now on
     rooms = [
         clock_room(broker.time_control.get()),
         faults_room(broker.faults.get()),
         trace_room(broker.history.get),
-        why_room(Why(broker.services, KeptRing(broker.history.get()))),
+        why_room(Why(broker.services, KeptRing(history))),
     ]
     return Mounted(b"/control", application(rooms, admission), BODY_BYTES_MAX)
 
@@ -84,10 +84,14 @@ def _console(broker: Observed, clock: Clock, admission: Admission | None) -> Mou
             from barnabas.broker.console.application import application as made
             from barnabas.broker.console.observed import Observed
             from barnabas.broker.control.admission import Admission
+            from barnabas.broker.why.kept_ring import KeptRing
+            from barnabas.broker.why.why import Why
 
             asked = broker.services, broker.members, broker.time_control, broker.faults
             told = broker.unready_reason, lambda: awaited(broker)
-            observed = Observed(*asked, *told, clock, may_change=admission is not None)
+            history = None if admission is None else broker.history.get()
+            why = None if history is None else Why(broker.services, KeptRing(history))
+            observed = Observed(*asked, *told, clock, may_change=admission is not None, history=history, why=why)
             application = made(observed, Admission() if admission is None else admission)
         await application(scope, receive, send)
 

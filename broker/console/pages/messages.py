@@ -12,6 +12,7 @@ from barnabas.broker.console.looking import records as looking
 from barnabas.broker.console.looking.records import SHOWN_MAX, VALUE_BYTES_MAX, Found, Seen
 from barnabas.broker.console.observed import Observed
 from barnabas.broker.console.page import Facts, Page
+from barnabas.broker.console.pages import happened
 from barnabas.broker.console.pages.partition import named
 from barnabas.broker.console.pages.producing import TRANSACTIONAL_ID
 from barnabas.broker.console.rendering import url
@@ -134,6 +135,7 @@ async def _one(observed: Observed, asked: Asked) -> Facts:
             _part("Value", seen.record.value, seen.value_size),
         ],
         "headers": [(name, words.preview(value, 500)) for name, value in seen.record.headers],
+        "why": await happened.why(lambda why: why.record(topic, number, offset), observed),
     }
 
 

@@ -12,6 +12,7 @@ from barnabas.broker.console.looking import transactions as looking
 from barnabas.broker.console.looking.transactions import Hold
 from barnabas.broker.console.observed import Observed
 from barnabas.broker.console.page import Action, Facts, Page
+from barnabas.broker.console.pages import happened
 from barnabas.broker.console.pages.producing import TRANSACTIONAL_ID
 from barnabas.broker.console.rendering import url
 from barnabas.broker.coordinator.transaction.model import InitRequest, Transaction
@@ -106,6 +107,9 @@ async def _one(observed: Observed, asked: Asked) -> Facts:
         "line": timeline(changes, now_ms),
         "width": WIDTH,
         "abort": _what_abort_does(txn, holds, groups) if txn is not None else [],
+        "why": await happened.why(lambda why: why.producer(transactional_id), observed),
+        "happened": await happened.of_transactional_id(observed, transactional_id),
+        "happened_max": happened.SHOWN_MAX,
     }
 
 
