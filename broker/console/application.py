@@ -6,6 +6,7 @@ browser cannot be made of one: the Content-Security-Policy allows nothing but wh
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
@@ -55,6 +56,7 @@ class _Console:
 
     def __init__(self, observed: Observed) -> None:
         self._observed = observed
+        self._loaded: set[str] = set()
 
     async def front(self, request: Request) -> Response:
         """The first page is the one that is asked for most."""
@@ -73,6 +75,7 @@ class _Console:
         """The page, its live part alone, or that again and again: as the request accepts it."""
 
         async def show(request: Request) -> Response:
+            await self._load(page.template)
             asked = Asked(words_of(request.scope["query_string"]), request.path_params)
             wanted = request.headers.get("accept", "")
             if page.is_live and "text/event-stream" in wanted:
@@ -94,6 +97,12 @@ class _Console:
             return RedirectResponse(await action.do(self._observed, asked), _SEE_OTHER)
 
         return self._answered(do)
+
+    async def _load(self, template: str) -> None:
+        """Have it at hand: when it is first shown, it is compiled, and others have their turns meanwhile."""
+        if template not in self._loaded:
+            await asyncio.get_running_loop().run_in_executor(None, rendering.load, template)
+            self._loaded.add(template)
 
     async def _facts(self, page: Page, asked: Asked, request: Request) -> dict[str, Any]:
         return self._common(request.scope["path"]) | {"is_live": page.is_live} | await page.look(self._observed, asked)

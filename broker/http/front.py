@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 from collections.abc import MutableMapping, Sequence
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol
 
 from barnabas.broker.http.pages import Page, Pages, Stream
@@ -80,6 +82,8 @@ def _console(broker: Observed, clock: Clock, admission: Admission | None) -> Mou
 
     async def console(scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
         nonlocal application
+        if application is None:  # in a thread, since it takes a tenth of a second
+            await asyncio.get_running_loop().run_in_executor(None, import_module, "barnabas.broker.console.application")
         if application is None:
             from barnabas.broker.console.application import application as made
             from barnabas.broker.console.observed import Observed
