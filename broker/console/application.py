@@ -82,8 +82,8 @@ class _Console:
                 parts = live.events(lambda: self._live_part(page, asked, request), self._observed.clock)
                 return StreamingResponse(parts, media_type="text/event-stream")
             if request.headers.get("x-part") == rendering.LIVE:
-                return HTMLResponse(await self._live_part(page, asked, request))
-            return HTMLResponse(rendering.page(page.template, await self._facts(page, asked, request)))
+                return _html(await self._live_part(page, asked, request))
+            return _html(rendering.page(page.template, await self._facts(page, asked, request)))
 
         return self._answered(show)
 
@@ -140,7 +140,7 @@ class _Console:
     def failed(self, request: Request, status: int, why: str) -> Response:
         """A page with one sentence."""
         facts = self._common(request.scope["path"]) | {"status": status, "why": why}
-        return HTMLResponse(rendering.page("refused.html", facts), status)
+        return _html(rendering.page("refused.html", facts), status)
 
     async def http_error(self, request: Request, error: Exception) -> Response:
         """What Starlette itself answers."""
@@ -200,7 +200,12 @@ class _Entered:
         if refusal.status == UNAUTHORIZED and request.method == "GET":
             query = request.scope["query_string"].decode("ascii", "replace")
             return _sign_in_page(request.scope["path"] + (f"?{query}" if query else ""), "")
-        return HTMLResponse(rendering.page("outside.html", {"why": refusal.why, "next_page": ""}), refusal.status)
+        return _html(rendering.page("outside.html", {"why": refusal.why, "next_page": ""}), refusal.status)
+
+
+def _html(text: str, status: int = 200) -> Response:
+    """Names of headers may have bytes in them that are no text (protocol/records/record.py)."""
+    return HTMLResponse(text.encode("utf-8", "replace"), status)
 
 
 def _sign_in_page(next_page: str, why: str) -> Response:
