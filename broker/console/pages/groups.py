@@ -13,10 +13,10 @@ _KINDS = {"Stable": "committed", "Empty": "quiet", "Dead": "quiet"}
 
 
 async def _list(observed: Observed, asked: Asked) -> Facts:
-    services = observed.services
+    services, needle = observed.services, asked.word("q")
     begin_loading(services)
-    groups, count = await observed.in_turns(lambda: looking.every_group(services))
-    return {"groups": groups, "count": count, "kinds": _KINDS}
+    groups, count = await observed.in_turns(lambda: looking.every_group(services, needle))
+    return {"groups": groups, "count": count, "kinds": _KINDS, "needle": needle}
 
 
 async def _one(observed: Observed, asked: Asked) -> Facts:

@@ -62,6 +62,7 @@ async def test_a_group_is_behind_as_kafka_counts_it_and_as_its_readers_see_it(co
     text = await console.text("/group", id=MARKUP)
     assert "t-0 – 1 4 2" in text
     assert MARKUP not in await console.get("/group", id=MARKUP)
+    assert "No group has nobody in its name." in await console.text("/groups", q="nobody")
     assert "there is no group nobody" in await console.text("/group", 404, id="nobody")
 
 
