@@ -16,6 +16,8 @@ WIDTH = 1000
 _TOP, _ROW, _SAID_ROW, _BEFORE_SAID, _BELOW = 62, 36, 32, 8, 10
 _LABEL_AT_RIGHT, _LABEL_AT_LEFT = (16, "start"), (-16, "end")
 _CHARACTERS_MAX = 44
+_MARKS_MAX = 10
+"""Of the faults at one step, so many are told; those at which somebody stands first."""
 
 
 class Mark(NamedTuple):
@@ -98,11 +100,14 @@ def may_of(kind: Kind) -> str:
 
 def place_of(kind: Kind, state: str, marks: Sequence[Mark], *, is_chosen: bool) -> Place:
     """A step, and what is armed there. state: of the record that it is about; nothing for others."""
-    armed = _cut("; ".join(mark.says for mark in marks))
-    standing = "; ".join(mark.who for mark in marks if mark.who)
+    shown = sorted(marks, key=lambda mark: not mark.standing_count)[:_MARKS_MAX]
+    armed = _cut("; ".join(mark.says for mark in shown))
+    standing = "; ".join(mark.who for mark in shown if mark.who)
     style = "" if not marks else "aborted" if any(mark.does == "crash" for mark in marks) else "open"
     name = kind.name + (f" of {state}" if state else "")
-    said = [f"{name}: {kind.what}.", f"{may_of(kind).capitalize()}.", *(f"{mark.says}." for mark in marks)]
+    said = [f"{name}: {kind.what}.", f"{may_of(kind).capitalize()}.", *(f"{mark.says}." for mark in shown)]
+    if len(marks) > len(shown):
+        said.append(f"{len(marks) - len(shown)} more are armed.")
     return Place(
         kind.name,
         kind.name.partition(".")[2],

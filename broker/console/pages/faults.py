@@ -59,19 +59,22 @@ _At = Callable[[str, dict[str, str]], Sequence[Mark]]
 
 def _marks(armed: Sequence[Armed]) -> _At:
     """What is armed at a step, of which so much is known beforehand."""
+    by_point: dict[str, list[tuple[PointMatch, Armed]]] = {}
+    for each in armed:
+        match = each.fault.match
+        if isinstance(match, PointMatch):
+            by_point.setdefault(match.point, []).append((match, each))
 
     def at(point: str, known: dict[str, str]) -> list[Mark]:
-        return [_mark(each) for each in armed if _may_meet(each, point, known)]
+        return [_mark(each) for match, each in by_point.get(point, ()) if _may_meet(match, known)]
 
     return at
 
 
-def _may_meet(armed: Armed, point: str, known: dict[str, str]) -> bool:
-    match = armed.fault.match
-    if not isinstance(match, PointMatch):
-        return False
+def _may_meet(match: PointMatch, known: dict[str, str]) -> bool:
+    """Whether what is known is as the match says; what is not known yet may be."""
     decided = {name: wanted for name, wanted in match.facts.items() if name in known}
-    return matches_point(PointMatch(point=match.point, facts=decided), point, known)
+    return matches_point(PointMatch(point=match.point, facts=decided), match.point, known)
 
 
 def _mark(armed: Armed) -> Mark:

@@ -112,6 +112,14 @@ async def test_a_fault_is_marked_at_the_record_that_it_matches(console: Console)
     assert "any: crash" in await step(console, "transaction.record_written", "Ongoing")
 
 
+async def test_of_many_faults_at_a_step_some_are_told(console: Console) -> None:
+    for number in range(15):
+        await arm(console, {"point": "topic.created", "topic": f"t{number}"}, "crash", f"fault-{number}")
+    html = await step(console, "topic.created")
+    assert html.count("fault-") == 10
+    assert "5 more are armed." in html
+
+
 async def test_the_form_has_the_step_that_was_chosen(console: Console) -> None:
     html = await console.get("/faults", point="transaction.marker_written", position=2, transactional_id="7")
     plan = json.loads(entities.unescape(html.partition("<textarea")[2].partition(">")[2].partition("</textarea>")[0]))
