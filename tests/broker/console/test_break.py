@@ -12,6 +12,7 @@ import pytest
 from barnabas.broker.console.drawing.steps import COMMIT, OTHERS, Step
 from barnabas.broker.events import KINDS, Kind
 from barnabas.broker.events.events import Facts
+from barnabas.broker.faults.armed import Held
 from barnabas.broker.faults.plan.of_points import points
 from tests.support.console.world import Console
 from tests.support.inspected_broker import Inspected
@@ -110,6 +111,17 @@ async def test_a_fault_is_marked_at_the_record_that_it_matches(console: Console)
     assert 'class="step "' in await step(console, "transaction.record_written", "Ongoing")
     await arm(console, {"point": "transaction.record_written", "transactional_id": "x"}, "crash", "any")
     assert "any: crash" in await step(console, "transaction.record_written", "Ongoing")
+
+
+async def test_a_request_that_stands_is_named_with_its_client(console: Console) -> None:
+    await arm(console, {"api": "FindCoordinator"}, "pause")
+    armed = world_of(console).broker.faults.get().registry.get("torn")
+    armed.hold(Held.PAUSED, facts={"api": "FindCoordinator", "client_id": MARKUP, "connection": "10.0.0.1:4"})
+    armed.hold(Held.PAUSED, facts={"api": "FindCoordinator", "client_id": None, "connection": "10.0.0.1:5"})
+    text = await console.text("/faults")
+    assert "FindCoordinator of &lt;i&gt;tx&lt;/i&gt;, FindCoordinator of 10.0.0.1:5 stand here" in text
+    await console.post("/faults/change", 303, what="release", name="torn")
+    assert "stand here" not in await console.text("/faults")
 
 
 async def test_of_many_faults_at_a_step_some_are_told(console: Console) -> None:
