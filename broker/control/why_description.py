@@ -38,7 +38,7 @@ _ANSWER = {
 }
 _HANGING = {
     "type": "object",
-    "description": "Answers, by what they are about: `group g`, `consumer g`, `transactional id tx`.",
+    "description": "Answers, by what they are about: `fault f`, `transactional id tx`, `group g`, `consumer g`.",
     "additionalProperties": {"$ref": "#/components/schemas/Why"},
 }
 PARAMETERS: dict[str, dict[str, tuple[dict[str, Any], bool]]] = {
@@ -63,7 +63,7 @@ WHY = Description(
         PATH: {
             "get": operation(
                 "hanging",
-                "All that hangs: groups that rebalance or are held back, and open transactions, some of each",
+                "All that hangs: what faults hold up, open transactions, groups that rebalance or are held back",
                 answer("None where nothing hangs.", "Hanging"),
                 {"503": _REFUSALS["503"]},
             )

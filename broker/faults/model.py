@@ -116,6 +116,11 @@ class RequestAction:
     throttle: int | None = None
     """Its bytes and those of its answer come and go at so many a second."""
 
+    @property
+    def holds_up(self) -> bool:
+        """Whether a request waits by it, or is never answered."""
+        return self.pause or self.drop or self.lose_answer or self.delay is not None or self.throttle is not None
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PointMatch:

@@ -59,7 +59,8 @@ def _control(broker: Observed, admission: Admission) -> Mounted:
     from barnabas.broker.control.trace_room import trace_room
     from barnabas.broker.control.why_room import why_room
     from barnabas.broker.http.asgi import Mounted
-    from barnabas.broker.why.kept_ring import KeptRing
+    from barnabas.broker.why.sources.armed_faults import ArmedFaults
+    from barnabas.broker.why.sources.kept_ring import KeptRing
     from barnabas.broker.why.why import Why
 
     broker.history.get()  # it keeps what happens from now on
@@ -67,7 +68,7 @@ def _control(broker: Observed, admission: Admission) -> Mounted:
         clock_room(broker.time_control.get()),
         faults_room(broker.faults.get()),
         trace_room(broker.history.get),
-        why_room(Why(broker.services, KeptRing(broker.history.get()))),
+        why_room(Why(broker.services, KeptRing(broker.history.get()), ArmedFaults(broker.faults))),
     ]
     return Mounted(b"/control", application(rooms, admission), BODY_BYTES_MAX)
 
