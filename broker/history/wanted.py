@@ -34,15 +34,20 @@ class Wanted(NamedTuple):
             return False
         if self.topic is not None and not self._is_of_topic(event):
             return False
+        if self.producer_id is not None and not self._is_of_producer(event):
+            return False
         return all(
             wanted is None or event.fact(name) == wanted
             for name, wanted in (
                 ("transactional_id", self.transactional_id),
                 ("group", self.group),
                 ("client_id", self.client_id),
-                ("producer_id", self.producer_id),
             )
         )
+
+    def _is_of_producer(self, event: Told) -> bool:
+        told = event.fact("producer_id")
+        return told == self.producer_id or str(self.producer_id) in (event.facts.get("producer_ids") or ())
 
     def _is_of_topic(self, event: Told) -> bool:
         topic, partition = self.topic, self.partition
