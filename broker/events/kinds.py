@@ -275,7 +275,7 @@ FAULT_CHANGED = Kind("fault.changed", "a fault was armed, released or disarmed",
 FAULT_FIRED = Kind(
     "fault.fired",
     "an armed fault did what it does: to a request, at a point, or to the disk",
-    ("fault", "does", "count", "api", "node", "client_id", "connection", "point", "disk", "topic", "partition"),
+    ("fault", "does", "count", "api", "node", "client_id", "connection", "point", "disk", "file", "topic", "partition"),
 )
 
 _ALL = tuple(each for each in list(globals().values()) if isinstance(each, Kind))
