@@ -7,7 +7,7 @@ waiter went away is cancelled by that waiter. Invariant: once disarmed, it holds
 from __future__ import annotations
 
 from asyncio import AbstractEventLoop, Future
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from barnabas.broker.clock import Clock
@@ -48,6 +48,11 @@ class Armed:
     def standing(self) -> int:
         """How many stand at its pause."""
         return sum(each.why is Held.PAUSED for each in self._held.values())
+
+    @property
+    def who_stands(self) -> list[Mapping[str, Any]]:
+        """What is known of each who stands at its pause: the facts of a step, or of a request."""
+        return [each.about.facts for each in self._held.values() if each.why is Held.PAUSED]
 
     @property
     def is_holding(self) -> bool:

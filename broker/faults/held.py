@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from enum import Enum
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from barnabas.broker.faults.matching import Asked
@@ -42,6 +43,8 @@ class About(NamedTuple):
     topics: tuple[str, ...] = ()
     groups: tuple[str, ...] = ()
     transactional_ids: tuple[str, ...] = ()
+    facts: Mapping[str, Any] = MappingProxyType({})
+    """What events tell of it: to be shown."""
 
     def naming(self, asked: Asked) -> About:
         """With what a request names."""
@@ -64,6 +67,7 @@ def about_step(since_ms: int, point: str, facts: Mapping[str, Any]) -> About:
     return About(
         since_ms,
         point=point,
+        facts=facts,
         topics=_some([names["topic"]] if "topic" in names else ()),
         transactional_ids=_some([names["transactional_id"]] if "transactional_id" in names else ()),
     )

@@ -1,5 +1,5 @@
-"""All that hangs: requests that faults hold up, groups that rebalance, groups that wait for a transaction, and
-transactions that are not over.
+"""All that hangs: directories that take no records, requests that faults hold up, groups that rebalance or wait for a
+transaction, and open transactions.
 
 For the report of a test that failed. Some of each are told, the oldest transactions first; all are looked at, in steps,
 however many there are.
@@ -18,13 +18,13 @@ from barnabas.broker.why.groups import group_facts
 from barnabas.broker.why.held import held_by_fault
 from barnabas.broker.why.producers import producer_facts
 from barnabas.broker.why.rules import consumer, group, held, producer
+from barnabas.broker.why.rules.answer import STANDS, Answer
 from barnabas.storage.steps import Steps
 
 if TYPE_CHECKING:
     from barnabas.broker.context import Services
     from barnabas.broker.coordinator.transaction.model import Transaction
     from barnabas.broker.inspection.groups import LoadedGroup
-    from barnabas.broker.why.rules.answer import Answer
     from barnabas.broker.why.sources.known import Known
 
 EACH_MAX = 5
@@ -35,8 +35,8 @@ _A_STEP = 200
 
 
 def hanging(known: Known) -> Steps[dict[str, Answer]]:
-    """The answers, by what they are about: "fault f", "group g", "consumer g", "transactional id tx"."""
-    found: dict[str, Answer] = {}
+    """The answers, by what they are about: "disk", "fault f", "group g", "consumer g", "transactional id tx"."""
+    found: dict[str, Answer] = _disk(known.services)
     by_fault = yield from held_by_fault(known, EACH_MAX)
     for fault, requests in by_fault.items():
         found[f"fault {fault}"] = held.explain(requests)
@@ -54,7 +54,19 @@ def hanging(known: Known) -> Steps[dict[str, Answer]]:
         read = yield from consumer_facts(known, group_id, None)
         found[f"consumer {group_id}"] = consumer.explain(read)
         yield
+    if found and known.services.clock.is_frozen:
+        found["clock"] = Answer((STANDS,), {"clock_is_frozen": True})
     return found
+
+
+def _disk(services: Services) -> dict[str, Answer]:
+    """Why producers wait, or are refused, whatever they write."""
+    full = services.room.full_reasons
+    directories = services.partitions.directory.every
+    offline = {each.path: each.offline_reason for each in directories if each.offline_reason is not None}
+    told = [f"{each[:1].upper()}{each[1:]}. Producers wait until there is room again." for each in full]
+    told += [f"The data directory {path} is not used until the next start: {why}." for path, why in offline.items()]
+    return {"disk": Answer(tuple(told), {"full": full, "offline": offline})} if told else {}
 
 
 def _open_transactions(services: Services) -> Steps[list[str]]:

@@ -34,7 +34,7 @@ def producer_facts(known: Known, transactional_id: str) -> Steps[ProducerFacts]:
         timed_out=past.timed_out(),
     )
     if txn is None:
-        return facts._replace(exists=False)
+        return facts._replace(exists=False, expired=past.expired())
     producer_id, producer_epoch = txn.holder
     return facts._replace(
         state=txn.state.value,

@@ -52,16 +52,7 @@ class Actions:
         """The answer to a request at which the fault fires. As an `Entry`."""
         action = armed.fault.action
         assert isinstance(action, RequestAction)
-        self._registry.fired(
-            armed,
-            "+".join(armed.fault.told["do"]),
-            {
-                "api": met.api.api_name,
-                "node": met.services.node.node_id,
-                "client_id": met.client.client_id,
-                "connection": met.client.peer,
-            },
-        )
+        self._registry.fired(armed, "+".join(armed.fault.told["do"]), met.facts())
         about = about_request(met, frame, self._registry.now_ms()) if action.holds_up else _NOTHING
         if action.pause:
             return self._held(armed, met, frame, Held.PAUSED, about)

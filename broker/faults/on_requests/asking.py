@@ -39,6 +39,7 @@ def about_request(met: Met, frame: memoryview, now_ms: int) -> About:
         client_id=client.client_id,
         client_host=client.client_host,
         peer=client.peer,
+        facts=met.facts(),
     ).naming(asked)
 
 
