@@ -6,6 +6,7 @@ lists: all but the names in `SMALL`, which tests/broker/history/test_told.py hol
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 from barnabas.broker.events.events import Facts
@@ -74,9 +75,9 @@ class Told:
         at_ms: int,
         machine_at_ms: int,
         kind: str,
-        facts: Facts,
-        cause: Facts,
-        size_bytes: int,
+        facts: Mapping[str, Any],
+        cause: Mapping[str, Any],
+        size_bytes: int = 0,
     ) -> None:
         """number: 0 for one that is not kept."""
         self._number = number
