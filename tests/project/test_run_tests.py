@@ -43,6 +43,11 @@ def test_every_folder_of_tests_belongs_to_a_group() -> None:
     assert {path.relative_to(tests).parts[0] for path in tests.rglob("test_*.py")} == run | {"project"}  # in check
 
 
+def test_groups_of_several_workers_that_share_by_file_say_so_to_pytest(tmp_path: Path) -> None:
+    group = Group("tried", 60, ("tests",), workers=2, by_file=True)
+    assert runner._pytest(group, tmp_path, [], is_measured=False)[-5:] == ["-n", "2", "--dist", "loadfile", "tests"]
+
+
 def test_a_group_over_twice_its_budget_has_failed() -> None:
     row = runner._run(_group("pass", budget_s=0.001), [])
     assert row.failed == 1
