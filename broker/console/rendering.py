@@ -43,6 +43,12 @@ def _environment() -> Environment:
     return environment
 
 
+def load(template: str) -> None:
+    """Read and compile a template and the one around it, which takes some hundredths of a second. For a thread."""
+    for name in ("layout.html", template):
+        _environment().get_template(name)
+
+
 def page(template: str, facts: dict[str, Any]) -> str:
     """A whole page."""
     return _environment().get_template(template).render(facts)

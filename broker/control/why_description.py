@@ -63,7 +63,7 @@ WHY = Description(
         PATH: {
             "get": operation(
                 "hanging",
-                "All that hangs: groups that rebalance or are held back, and open transactions, some of each",
+                "All that hangs: full or failed disks, waiting groups and open transactions, some of each",
                 answer("None where nothing hangs.", "Hanging"),
                 {"503": _REFUSALS["503"]},
             )

@@ -7,8 +7,9 @@ waiter went away is cancelled by that waiter. Invariant: once disarmed, it holds
 from __future__ import annotations
 
 from asyncio import AbstractEventLoop, Future
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from enum import Enum
+from types import MappingProxyType
 from typing import Any
 
 from barnabas.broker.clock import Clock
@@ -38,7 +39,7 @@ class Armed:
         self.chances = Chances(fault.often, seed, fault.name)
         self.is_armed = True
         self._loop, self._clock, self._changed = loop, clock, changed
-        self._held: dict[Future[None], Held] = {}
+        self._held: dict[Future[None], tuple[Held, Mapping[str, Any]]] = {}
 
     @property
     def name(self) -> str:
@@ -58,7 +59,12 @@ class Armed:
     @property
     def standing(self) -> int:
         """How many stand at its pause."""
-        return sum(why is Held.PAUSED for why in self._held.values())
+        return sum(why is Held.PAUSED for why, _ in self._held.values())
+
+    @property
+    def who_stands(self) -> list[Mapping[str, Any]]:
+        """What is known of each who stands at its pause: the facts of a step, or of a request."""
+        return [facts for why, facts in self._held.values() if why is Held.PAUSED]
 
     @property
     def is_holding(self) -> bool:
@@ -77,13 +83,15 @@ class Armed:
             "standing": self.standing,
         }
 
-    def hold(self, why: Held, delay_ms: float | None = None) -> Future[None]:
-        """Something that waits until it is let go, or until so much time is over."""
+    def hold(
+        self, why: Held, delay_ms: float | None = None, facts: Mapping[str, Any] = MappingProxyType({})
+    ) -> Future[None]:
+        """Something that waits until it is let go, or until so much time is over. facts: of it, to be shown."""
         future: Future[None] = self._loop.create_future()
         if not self.is_armed:
             future.set_result(None)
             return future
-        self._held[future] = why
+        self._held[future] = why, facts
         future.add_done_callback(self._forget)
         if delay_ms is not None:
             timer = self._clock.call_later(delay_ms, lambda: _go(future))
@@ -93,7 +101,7 @@ class Armed:
 
     def let_go(self, why: Held | None = None) -> int:
         """Let what is held up go on, for one reason or for all; how many."""
-        going = [future for future, reason in self._held.items() if why is None or reason is why]
+        going = [future for future, (reason, _) in self._held.items() if why is None or reason is why]
         for future in going:
             del self._held[future]
             _go(future)

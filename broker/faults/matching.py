@@ -68,9 +68,14 @@ def matches_partition(match: RequestMatch | DiskMatch, topic: str, partition: in
 def matches_point(match: PointMatch, kind: str, facts: Mapping[str, Any]) -> bool:
     """Whether it is this step, with these facts."""
     return match.point == kind and all(
-        fits(wanted, str(facts.get(name))) if isinstance(wanted, str) else facts.get(name) == wanted
+        _any_fits(wanted, _texts(facts.get(name))) if isinstance(wanted, str) else facts.get(name) == wanted
         for name, wanted in match.facts.items()
     )
+
+
+def _texts(fact: Any) -> Iterable[str]:
+    """A fact as texts: of a list each."""
+    return [str(each) for each in fact] if isinstance(fact, list | tuple) else [str(fact)]
 
 
 def matches_disk(match: DiskMatch, operation: DiskOperation, topic: str, partition: int) -> bool:

@@ -91,7 +91,7 @@ class PointFaults:
             _log.error(line(CRASHING, fault=armed.name, point=kind.name, **facts))
             self._end()
             return None
-        held = armed.hold(Held.PAUSED)
+        held = armed.hold(Held.PAUSED, facts=facts)
         where = {name: facts[name] for name in ("topic", "partition") if name in facts}
         self._registry.fired(armed, "pause", {"point": kind.name, **where})
         return held

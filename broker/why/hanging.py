@@ -1,4 +1,4 @@
-"""All that hangs: groups that rebalance, groups that wait for a transaction, and transactions that are not over.
+"""All that hangs: directories that take no records, groups that rebalance or wait for a transaction, open transactions.
 
 For the report of a test that failed. Bounded: some of each, the oldest transactions first.
 """
@@ -15,13 +15,13 @@ from barnabas.broker.why.consumers import consumer_facts
 from barnabas.broker.why.groups import group_facts
 from barnabas.broker.why.producers import producer_facts
 from barnabas.broker.why.rules import consumer, group, producer
+from barnabas.broker.why.rules.answer import STANDS, Answer
 from barnabas.storage.steps import Steps
 
 if TYPE_CHECKING:
     from barnabas.broker.context import Services
     from barnabas.broker.inspection.groups import LoadedGroup
     from barnabas.broker.why.ring import Ring
-    from barnabas.broker.why.rules.answer import Answer
 
 EACH_MAX = 5
 GROUPS_MAX = 1_000
@@ -31,8 +31,8 @@ _A_STEP = 200
 
 
 def hanging(services: Services, ring: Ring) -> Steps[dict[str, Answer]]:
-    """The answers, by what they are about: "group g", "consumer g", "transactional id tx"."""
-    found: dict[str, Answer] = {}
+    """The answers, by what they are about: "disk", "group g", "consumer g", "transactional id tx"."""
+    found: dict[str, Answer] = _disk(services)
     open_ones = []
     for number, each_txn in enumerate(loaded_transactions(services)):
         if each_txn.state.is_open:
@@ -56,7 +56,19 @@ def hanging(services: Services, ring: Ring) -> Steps[dict[str, Answer]]:
         groups += 1
         if groups == EACH_MAX:
             break
+    if found and services.clock.is_frozen:
+        found["clock"] = Answer((STANDS,), {"clock_is_frozen": True})
     return found
+
+
+def _disk(services: Services) -> dict[str, Answer]:
+    """Why producers wait, or are refused, whatever they write."""
+    full = services.room.full_reasons
+    directories = services.partitions.directory.every
+    offline = {each.path: each.offline_reason for each in directories if each.offline_reason is not None}
+    told = [f"{each[:1].upper()}{each[1:]}. Producers wait until there is room again." for each in full]
+    told += [f"The data directory {path} is not used until the next start: {why}." for path, why in offline.items()]
+    return {"disk": Answer(tuple(told), {"full": full, "offline": offline})} if told else {}
 
 
 def _is_held_back(services: Services, group: LoadedGroup) -> bool:

@@ -35,7 +35,7 @@ def producer_facts(services: Services, ring: Ring, transactional_id: str) -> Pro
         timed_out=past.timed_out(),
     )
     if txn is None:
-        return facts._replace(exists=False)
+        return facts._replace(exists=False, expired=past.expired())
     producer_id, producer_epoch = txn.holder
     return facts._replace(
         state=txn.state.value,

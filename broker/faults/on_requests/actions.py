@@ -48,16 +48,7 @@ class Actions:
         """The answer to a request at which the fault fires. As an `Entry`."""
         action = armed.fault.action
         assert isinstance(action, RequestAction)
-        self._registry.fired(
-            armed,
-            "+".join(armed.fault.told["do"]),
-            {
-                "api": met.api.api_name,
-                "node": met.services.node.node_id,
-                "client_id": met.client.client_id,
-                "connection": met.client.peer,
-            },
-        )
+        self._registry.fired(armed, "+".join(armed.fault.told["do"]), met.facts())
         if action.pause:
             return self._held(armed, met, frame, Held.PAUSED, None)
         if action.delay is not None:
@@ -75,7 +66,7 @@ class Actions:
             raise CloseConnection(f"more than {HELD_BYTES_MAX} bytes of requests are held up by faults")
         self._held_bytes += size
         copy = memoryview(bytearray(frame))
-        future = armed.hold(why, delay_ms)
+        future = armed.hold(why, delay_ms, met.facts())
         future.add_done_callback(lambda _: self._note_free(size))
         return Parked(future, lambda _: self._go_on(armed, met, copy), may_be_given_up=True)
 

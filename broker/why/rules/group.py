@@ -99,7 +99,7 @@ def sentences(facts: GroupFacts) -> list[str]:
     if facts.unavailable is not None:
         return [f"The coordinator of group {group} cannot be asked: {facts.unavailable}."]
     if not facts.exists:
-        return [f"There is no group {group}: nobody joined it, and nothing was committed for it."]
+        return [f"There is no group {group}: it has no members, and no committed offsets."]
     match facts.state:
         case "Empty":
             since = (

@@ -50,6 +50,8 @@ class ProducerFacts(NamedTuple):
     """The last InitProducerId by which another producer took it over."""
     timed_out: Told | None = None
     """The last time that a transaction of it was aborted for its timeout."""
+    expired: Told | None = None
+    """When the id was removed, of one that does not exist."""
     has_history: bool = False
     """Whether what happened was kept."""
 
@@ -64,8 +66,17 @@ def _sentences(facts: ProducerFacts) -> list[str]:
     if facts.unavailable is not None:
         return [f"The coordinator of transactional id {name} cannot be asked: {facts.unavailable}."]
     if not facts.exists:
-        return [f"There is no transactional id {name}: nobody sent InitProducerId for it, or it expired."]
+        return [*_refusal(name, facts), _missing(name, facts.expired)]
     return [*_refusal(name, facts), *_now(name, facts)]
+
+
+def _missing(name: str, expired: Told | None) -> str:
+    if expired is None:
+        return f"There is no transactional id {name}: nobody sent InitProducerId for it, or it expired."
+    return (
+        f"There is no transactional id {name}: it expired {duration(expired.ago_ms)} ago, at {moment(expired.at_ms)}, "
+        "for nobody had used it for transactional.id.expiration.ms; InitProducerId begins it anew."
+    )
 
 
 def _refusal(name: str, facts: ProducerFacts) -> list[str]:

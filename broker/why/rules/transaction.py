@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from barnabas.broker.why.rules.words import counted, duration, listed, moment, named
+from barnabas.broker.why.rules.words import as_argument, counted, duration, listed, moment, named
 
 
 class Unmarked(NamedTuple):
@@ -75,7 +75,7 @@ def waits_for(txn: TransactionFacts) -> list[str]:
 
 def _ends_by(txn: TransactionFacts) -> str:
     assert txn.transactional_id is not None
-    by_hand = f"`barnabas txn abort {named(txn.transactional_id)}` ends it now"
+    by_hand = f"`barnabas txn abort {as_argument(txn.transactional_id)}` ends it now"
     if txn.time_left_ms is None or txn.times_out_at_ms is None:
         return f"It ends when its producer sends EndTxn; it has no timeout (two-phase commit), and {by_hand}."
     if txn.time_left_ms < 0:

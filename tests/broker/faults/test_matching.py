@@ -56,6 +56,12 @@ def test_a_point_is_matched_by_its_facts() -> None:
     assert not matches_point(match, "p", {**facts, "transactional_id": "ux"})
 
 
+def test_of_a_list_one_is_enough() -> None:
+    match = PointMatch(point="p", facts={"partitions": "orders-1"})
+    assert matches_point(match, "p", {"partitions": ["orders-0", "orders-1"]})
+    assert not matches_point(match, "p", {"partitions": ["orders-0", "orders-10"]})
+
+
 def test_the_disk_is_matched_by_operation_and_partition() -> None:
     match = DiskMatch(operation=DiskOperation.SYNC, topic="__*", partition=1)
     assert matches_disk(match, DiskOperation.SYNC, "__consumer_offsets", 1)

@@ -364,3 +364,21 @@ def test_names_moments_and_lists_stay_on_a_line() -> None:
     assert words.listed([]) == "none"
     assert words.listed(["a", "b"]) == "a and b"
     assert words.listed(list("abcdefg"), 100) == "a, b, c, d, e and 95 more"
+
+
+@pytest.mark.parametrize(
+    ("name", "typed"),
+    [
+        ("shop-1", "shop-1"),
+        ("a b; rm -rf ~", "'a b; rm -rf ~'"),
+        ("$(date)'`", """'$(date)'"'"'`'"""),
+        ("-x", "-- -x"),
+        ("", "''"),
+        ("x" * 5_000, "ID"),
+        ("two\nlines", "ID"),
+    ],
+)
+def test_a_command_that_is_copied_does_what_it_says(name: str, typed: str) -> None:
+    assert words.as_argument(name) == typed
+    told = "\n".join(waits_for(OPEN._replace(transactional_id=name)))
+    assert f"`barnabas txn abort {typed}` ends it now." in told

@@ -147,6 +147,21 @@ async def test_a_timeout_fenced_it(world: Inspected) -> None:
     assert answer.sentences[1].startswith("Its transaction was aborted for its timeout"), answer
 
 
+async def test_an_id_that_expired_refused_it(world: Inspected) -> None:
+    asked = Asked(world.services, RememberedEvents(world))
+    idle = Client(world)
+    await idle.init()
+    for _ in range(8 * 24):
+        world.clock.advance(3_600_000)
+        await settle()
+    assert await idle.add() == ErrorCode.INVALID_PRODUCER_ID_MAPPING
+    answer = await asked.producer("tx")
+    assert answer.sentences[0].startswith("AddPartitionsToTxn of transactional id tx by client test from "), answer
+    assert "was refused 0 ms ago: INVALID_PRODUCER_ID_MAPPING" in answer.sentences[0]
+    assert answer.sentences[1].startswith("There is no transactional id tx: it expired 1 d ago, at "), answer
+    assert answer.sentences[1].endswith("InitProducerId begins it anew.")
+
+
 async def test_who_began_what_holds_a_consumer_and_who_wrote_a_record(world: Inspected) -> None:
     asked = Asked(world.services, RememberedEvents(world))
     client = Client(world)
