@@ -10,7 +10,7 @@ from barnabas.broker.api.tracing import Tracer
 from barnabas.broker.events.cause import RequestCause
 from barnabas.protocol.messages.end_txn import EndTxnRequest
 from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
-from tests.broker.events.test_stories import MINUTE_MS, Story
+from tests.support.worlds.story import MINUTE_MS, Story
 
 BEGINS = ("transaction.record_writing", "transaction.begun", "transaction.partitions_added")
 
