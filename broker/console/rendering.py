@@ -19,6 +19,7 @@ NAVIGATION = (
     ("transactions", "Transactions"),
     ("topics", "Topics"),
     ("groups", "Groups"),
+    ("why", "Why"),
     ("clients", "Clients"),
     ("health", "Health"),
     ("settings", "Settings"),

@@ -8,9 +8,9 @@ from __future__ import annotations
 import random
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
-from barnabas.broker.faults.model import Delay, DiskMatch, DiskOperation, Often, PointMatch, RequestMatch
+from barnabas.broker.faults.model import Delay, DiskFile, DiskMatch, DiskOperation, Often, PointMatch, RequestMatch
 
 _MEANS_MAX = 20
 """An exponentially distributed delay is never longer than so many times its mean."""
@@ -78,9 +78,19 @@ def _texts(fact: Any) -> Iterable[str]:
     return [str(each) for each in fact] if isinstance(fact, list | tuple) else [str(fact)]
 
 
-def matches_disk(match: DiskMatch, operation: DiskOperation, topic: str, partition: int) -> bool:
-    """Whether it is done, and for this partition."""
-    return match.operation is operation and matches_partition(match, topic, partition)
+class DiskPlace(NamedTuple):
+    """A file on the disk. topic: empty for what is of the whole data directory."""
+
+    file: DiskFile
+    topic: str = ""
+    partition: int | None = None
+
+
+def matches_disk(match: DiskMatch, operation: DiskOperation, place: DiskPlace) -> bool:
+    """Whether it is done, and with this file."""
+    if match.operation is not operation or match.file is not place.file:
+        return False
+    return matches_partition(match, place.topic, place.partition)
 
 
 def _any_fits(pattern: str, texts: Iterable[str]) -> bool:

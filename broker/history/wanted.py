@@ -34,11 +34,15 @@ class Wanted(NamedTuple):
             return False
         if self.client_id is not None and event.fact("client_id") != self.client_id:
             return False
-        if self.producer_id is not None and event.fact("producer_id") != self.producer_id:
+        if self.producer_id is not None and not self._is_of_producer(event):
             return False
         if self.kinds and not any(_begins(event.kind, each) for each in self.kinds):
             return False
         return self.topic is None or self._is_of_topic(event)
+
+    def _is_of_producer(self, event: Told) -> bool:
+        told = event.fact("producer_id")
+        return told == self.producer_id or str(self.producer_id) in (event.facts.get("producer_ids") or ())
 
     def _is_of_topic(self, event: Told) -> bool:
         topic, partition = self.topic, self.partition

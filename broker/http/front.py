@@ -61,7 +61,8 @@ def _control(broker: Observed, admission: Admission) -> Mounted:
     from barnabas.broker.control.trace_room import trace_room
     from barnabas.broker.control.why_room import why_room
     from barnabas.broker.http.asgi import Mounted
-    from barnabas.broker.why.kept_ring import KeptRing
+    from barnabas.broker.why.sources.armed_faults import ArmedFaults
+    from barnabas.broker.why.sources.kept_ring import KeptRing
     from barnabas.broker.why.why import Why
 
     history = broker.history.get()  # it keeps what happens from now on
@@ -69,7 +70,7 @@ def _control(broker: Observed, admission: Admission) -> Mounted:
         clock_room(broker.time_control.get()),
         faults_room(broker.faults.get()),
         trace_room(broker.history.get),
-        why_room(Why(broker.services, KeptRing(history))),
+        why_room(Why(broker.services, KeptRing(history), ArmedFaults(broker.faults))),
     ]
     return Mounted(b"/control", application(rooms, admission), BODY_BYTES_MAX)
 
@@ -88,13 +89,14 @@ def _console(broker: Observed, clock: Clock, admission: Admission | None) -> Mou
             from barnabas.broker.console.application import application as made
             from barnabas.broker.console.observed import Observed
             from barnabas.broker.control.admission import Admission
-            from barnabas.broker.why.kept_ring import KeptRing
+            from barnabas.broker.why.sources.armed_faults import ArmedFaults
+            from barnabas.broker.why.sources.kept_ring import KeptRing
             from barnabas.broker.why.why import Why
 
             asked = broker.services, broker.members, broker.time_control, broker.faults
             told = broker.unready_reason, lambda: awaited(broker)
             history = None if admission is None else broker.history.get()
-            why = None if history is None else Why(broker.services, KeptRing(history))
+            why = None if history is None else Why(broker.services, KeptRing(history), ArmedFaults(broker.faults))
             observed = Observed(*asked, *told, clock, may_change=admission is not None, history=history, why=why)
             application = made(observed, Admission() if admission is None else admission)
         await application(scope, receive, send)

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from barnabas.broker.events import kinds
-from barnabas.broker.why.ring import Happened, Ring
 from barnabas.broker.why.rules.producer import Told
+from barnabas.broker.why.sources.ring import Happened, Ring
 
 # A request may be told of by several; the first says most.
 _REFUSED = (kinds.TRANSACTION_REFUSED.name, kinds.PRODUCE_REFUSED.name, kinds.REQUEST_ANSWERED.name)

@@ -382,6 +382,6 @@ class PartitionLog:
         """Every producer, as DescribeProducers shows it."""
         return self.producers.states()
 
-    def remove_expired_producers(self, now_ms: int, expiration_ms: int) -> int:
-        """Forget producers that have not written for producer.id.expiration.ms; returns how many."""
+    def remove_expired_producers(self, now_ms: int, expiration_ms: int) -> list[int]:
+        """Forget producers that have not written for producer.id.expiration.ms; returns their ids."""
         return self.producers.expire(now_ms, expiration_ms)

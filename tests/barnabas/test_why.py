@@ -47,6 +47,22 @@ def test_a_consumer_that_waits_for_a_transaction(broker: Barnabas) -> None:
     assert broker.why.record("orders", 0, 0).evidence["fate"] == "committed"
 
 
+def test_a_producer_that_a_fault_holds_up(broker: Barnabas) -> None:
+    fault = broker.faults.arm(api="InitProducerId", transactional_id="tx", pause=True, name="slow-start")
+    with Client(broker.bootstrap_servers) as client, ThreadPoolExecutor(1) as thread:
+        producer = TransactionalProducer(client, "tx", timeout_ms=60_000)
+        beginning = thread.submit(producer.init)
+        fault.wait_standing()
+        (sentence, *_) = broker.why.producer("tx").sentences
+        assert sentence.startswith("InitProducerId of client barnabas-client from 127.0.0.1:")
+        assert sentence.endswith(" so far: `barnabas faults release slow-start` lets it go on.")
+        assert list(broker.why.hanging()) == ["fault slow-start"]
+        assert f"fault slow-start:\n  {sentence[:60]}" in describe(broker)
+        fault.release()
+        beginning.result()
+    assert broker.why.hanging() == {}
+
+
 def test_what_makes_no_sense_is_said_in_a_sentence(broker: Barnabas) -> None:
     with pytest.raises(BarnabasError, match="orders:0:-1: partitions and offsets begin with 0"):
         broker.why.record("orders", 0, -1)

@@ -15,6 +15,7 @@ PATHS = (
     "/topics",
     "/topics/orders",
     "/groups",
+    "/why",
     "/clients",
     "/health",
     "/settings",
@@ -68,6 +69,22 @@ def test_a_group_and_its_client_are_found(page: Page) -> None:
     page.goto("/console/clients")
     expect(page.get_by_text("confluent-kafka-python").first).to_be_visible()
     expect(page.get_by_text(f"{MARKUP}-client").first).to_be_visible()
+
+
+def test_what_hangs_is_found_and_why(page: Page) -> None:
+    page.goto("/console/why")
+    page.get_by_role("link", name="Transactional id checkout-7").click()
+    expect(page.get_by_role("heading", name="checkout-7")).to_be_visible()
+    page.goto("/console/group?id=order-readers")
+    page.get_by_role("link", name="Why does a consumer of it get nothing?").click()
+    page.wait_for_url("**/console/why?ask=consumer&group=order-readers")
+    expect(page.get_by_role("heading", name="Consumers of group order-readers")).to_be_visible()
+    expect(page.get_by_text("They are held by transactional id checkout-7").first).to_be_visible()
+    page.get_by_label("What became of this record").fill("orders:0:0")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("Every consumer can see it.")).to_be_visible()
+    page.get_by_text("The evidence").click()
+    expect(page.locator("pre")).to_contain_text('"offset": 0')
 
 
 def test_the_clock_is_frozen_and_runs_again(page: Page) -> None:

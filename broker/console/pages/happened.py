@@ -6,17 +6,19 @@ trace at a time, and others have their turns in between.
 
 from __future__ import annotations
 
-from asyncio import Future
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from barnabas.broker.console import words
 from barnabas.broker.console.page import Facts
+from barnabas.broker.console.pages.why import when_there
 from barnabas.broker.events import KINDS, kinds
 from barnabas.broker.history.wanted import Wanted
 from barnabas.storage.steps import Steps
 
 if TYPE_CHECKING:
+    from asyncio import Future
+
     from barnabas.broker.console.observed import Observed
     from barnabas.broker.history.history import History
     from barnabas.broker.history.told import Told
@@ -33,9 +35,7 @@ async def why(ask: Callable[[Why], Answer | Future[Answer]], observed: Observed)
     """The sentences of an answer; None where nobody may ask."""
     if observed.why is None:
         return None
-    asked = ask(observed.why)
-    answer = await asked if isinstance(asked, Future) else asked
-    return answer.sentences
+    return (await when_there(ask(observed.why))).sentences
 
 
 async def of_transactional_id(observed: Observed, transactional_id: str) -> list[Facts] | None:

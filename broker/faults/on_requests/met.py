@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from barnabas.broker.faults.matching import Asked
 from barnabas.protocol.registry import ApiKey
 
 if TYPE_CHECKING:
@@ -21,6 +22,8 @@ class Met(NamedTuple):
     position: int
     correlation_id: int
     client: Client
+    asked: Asked | None = None
+    """What it names, where somebody has looked already."""
 
     def facts(self) -> dict[str, Any]:
         """Which request it is, and whose."""

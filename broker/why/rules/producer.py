@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from barnabas.broker.why.rules.answer import Answer, evidence
+from barnabas.broker.why.rules.held import HeldRequests
+from barnabas.broker.why.rules.held import sentences as held_sentences
 from barnabas.broker.why.rules.transaction import TransactionFacts, waits_for
 from barnabas.broker.why.rules.words import duration, listed, moment, named
 
@@ -50,6 +52,8 @@ class ProducerFacts(NamedTuple):
     """The last InitProducerId by which another producer took it over."""
     timed_out: Told | None = None
     """The last time that a transaction of it was aborted for its timeout."""
+    held: HeldRequests | None = None
+    """Its requests that faults hold up."""
     expired: Told | None = None
     """When the id was removed, of one that does not exist."""
     has_history: bool = False
@@ -58,7 +62,7 @@ class ProducerFacts(NamedTuple):
 
 def explain(facts: ProducerFacts) -> Answer:
     """The answer to `why producer`."""
-    return Answer(tuple(_sentences(facts)), evidence(facts))
+    return Answer((*held_sentences(facts.held), *_sentences(facts)), evidence(facts))
 
 
 def _sentences(facts: ProducerFacts) -> list[str]:

@@ -12,7 +12,7 @@ import pytest
 from barnabas.broker.console.drawing.steps import COMMIT, OTHERS, Step
 from barnabas.broker.events import KINDS, Kind
 from barnabas.broker.events.events import Facts
-from barnabas.broker.faults.armed import Held
+from barnabas.broker.faults.held import About, Held
 from barnabas.broker.faults.plan.of_points import points
 from tests.support.console.world import Console
 from tests.support.inspected_broker import Inspected
@@ -116,8 +116,8 @@ async def test_a_fault_is_marked_at_the_record_that_it_matches(console: Console)
 async def test_a_request_that_stands_is_named_with_its_client(console: Console) -> None:
     await arm(console, {"api": "FindCoordinator"}, "pause")
     armed = world_of(console).broker.faults.get().registry.get("torn")
-    armed.hold(Held.PAUSED, facts={"api": "FindCoordinator", "client_id": MARKUP, "connection": "10.0.0.1:4"})
-    armed.hold(Held.PAUSED, facts={"api": "FindCoordinator", "client_id": None, "connection": "10.0.0.1:5"})
+    armed.hold(Held.PAUSED, About(0, facts={"api": "FindCoordinator", "client_id": MARKUP, "connection": "10.0.0.1:4"}))
+    armed.hold(Held.PAUSED, About(0, facts={"api": "FindCoordinator", "client_id": None, "connection": "10.0.0.1:5"}))
     text = await console.text("/faults")
     assert "FindCoordinator of &lt;i&gt;tx&lt;/i&gt;, FindCoordinator of 10.0.0.1:5 stand here" in text
     await console.post("/faults/change", 303, what="release", name="torn")

@@ -78,8 +78,8 @@ async def test_a_page_that_is_looked_at_for_long_holds_no_more_than_at_first() -
     parts = events(look, clock)
     tracemalloc.start()
     try:
-        before = await looked_at(50)
-        assert await looked_at(200) - before < HELD_BYTES_MAX
+        before = await looked_at(30)
+        assert await looked_at(100) - before < HELD_BYTES_MAX
     finally:
         tracemalloc.stop()
         await parts.aclose()

@@ -18,6 +18,7 @@ from barnabas.broker.faults.model import (
     Delay,
     DiskAction,
     DiskError,
+    DiskFile,
     DiskMatch,
     DiskOperation,
     Fault,
@@ -138,6 +139,8 @@ def test_faults_at_points_and_of_the_disk() -> None:
     full = read(fault({"disk": "append", "topic": "orders", "partition": 0}, {"error": "ENOSPC"}, times=5))
     assert full.match == DiskMatch(operation=DiskOperation.APPEND, topic="orders", partition=0)
     assert full.action == DiskAction(error=DiskError.ENOSPC)
+    index = read(fault({"disk": "read", "file": "txnindex"}, {"error": "EIO"}))
+    assert index.match == DiskMatch(operation=DiskOperation.READ, file=DiskFile.TXNINDEX)
     assert read(fault({"disk": "sync"}, {"delay": "2s"})).action == DiskAction(delay=Delay(2000, 2000))
 
 
@@ -235,11 +238,28 @@ _DROP = {"drop": True}
         (fault({"point": "x.crashable"}, {"pause": True}), "what is done at x.crashable has no 'pause', but crash"),
         (fault({"point": "x.both"}, {"pause": True, "crash": True}), "at x.both one thing is done: crash or pause"),
         (fault({"point": "x.both"}, {"error": "EIO"}), "what is done at x.both has no 'error', but crash and pause"),
-        (fault({"disk": "read"}, {"error": "EIO"}), "disk is one of append, sync, not 'read'"),
+        (fault({"disk": "write"}, {"error": "EIO"}), "disk is one of append, sync, read, not 'write'"),
+        (
+            fault({"disk": "append", "file": "idx"}, {"error": "EIO"}),
+            "file is one of log, index, timeindex, txnindex, snapshot, checkpoint, catalogue, not 'idx'",
+        ),
+        (fault({"disk": "append", "file": None}, {"error": "EIO"}), "file is one of log, index,"),
+        (fault({"disk": "read"}, {"error": "ENOSPC"}), "a read needs no room: its error is EIO"),
+        (fault({"disk": "read"}, {"delay": "1s"}), "only a sync is delayed: all else is done in the event loop"),
+        (
+            fault({"disk": "sync", "topic": "__cluster_metadata"}, {"error": "EIO"}),
+            'the files of __cluster_metadata are matched by "file": "catalogue"',
+        ),
+        (
+            fault({"disk": "sync", "file": "catalogue", "partition": 0}, {"error": "EIO"}),
+            "the catalogue is all of __cluster_metadata: it has no topic and no partition",
+        ),
+        (fault({"disk": "read", "file": "catalogue"}, {"error": "EIO"}), "the catalogue is read at the start alone"),
+        (fault({"disk": "sync", "file": "catalogue"}, {"delay": "1s"}), "the catalogue is synced in the event loop"),
         (fault({"disk": "sync"}, {"error": "ENOENT"}), "an error of the disk is one of ENOSPC, EIO, not 'ENOENT'"),
         (fault({"disk": "sync"}, {"error": "EIO", "delay": "1s"}), "the disk does one thing: error or delay"),
-        (fault({"disk": "append"}, {"delay": "1s"}), "only a sync is delayed: an append is made in the event loop"),
-        (fault({"disk": "append", "api": "Fetch"}, {"error": "EIO"}), "has no 'api', but disk, topic, partition"),
+        (fault({"disk": "append"}, {"delay": "1s"}), "only a sync is delayed: all else is done in the event loop"),
+        (fault({"disk": "append", "api": "Fetch"}, {"error": "EIO"}), "has no 'api', but disk, file, topic, partition"),
     ],
 )
 def test_what_makes_no_sense_is_refused_in_one_sentence(asked: Any, sentence: str) -> None:

@@ -114,9 +114,10 @@ async def test_a_fault_holds_the_end_up(step: str) -> None:
     world = FaultyTransactions()
     world.arm(step, "pause")
     await world.committed()
-    asked = Asked(world.broker.services)
+    asked = Asked(world.broker.services, held_up=world.held_up())
     told = (
-        f"Its commit is decided, and a fault holds it up at the step {step} until that is released: `barnabas faults`."
+        f"Its commit is decided, and fault f holds it up at the step {step}, for 0 ms so far: "
+        "`barnabas faults release f` lets it go on."
     )
     assert told in (await asked.producer("tx")).sentences
     record = await asked.record("t", 0, 0)

@@ -21,6 +21,7 @@ PICTURES = {
     "partition": "/topics/orders/0?at=84",
     "messages": "/topics/orders/0/messages?from=40",
     "group": "/group?id=order-readers",
+    "why": "/why",
     "faults": "/faults",
     "clock": "/clock",
 }

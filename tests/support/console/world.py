@@ -11,7 +11,7 @@ import httpx
 from barnabas.broker.console.application import application
 from barnabas.broker.console.observed import Observed
 from barnabas.broker.control.admission import Admission
-from barnabas.broker.why.kept_ring import KeptRing
+from barnabas.broker.why.sources.kept_ring import KeptRing
 from barnabas.broker.why.why import Why
 from tests.support.worlds.broker import BrokerWorld
 
