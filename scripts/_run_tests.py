@@ -108,14 +108,14 @@ def _with_clients(name: str, budget_s: float, path: str) -> Group:
 
 def _compiled() -> Group:
     paths = ("tests/protocol", "tests/storage", "tests/broker", "tests/client", "tests/logfiles", "tests/barnabas")
-    return Group("compiled", 180, paths, workers=2)
+    return Group("compiled", 160, paths, workers=2)
 
 
 GROUPS: dict[str, tuple[Group, ...]] = {
     "fast": tuple(_fast()),
     "compiled": (_compiled(),),
     "simulate": (Group("simulate", 240, ("tests/simulation",), form=PURE),),
-    "crash": (Group("crash", 120, ("tests/crash",), workers=2, in_both_forms=True),),
+    "crash": (Group("crash", 150, ("tests/crash",), workers=2, in_both_forms=True),),
     "fuzz": (Group("fuzz", 60, ("tests/fuzz",), workers=2, in_both_forms=True),),
     "probes": (Group("probes", 80, ("tests/probes",)),),
     "embedding": (Group("embedding", 80, ("tests/embedding",), workers=2),),
