@@ -354,6 +354,8 @@ class TransactionCoordinator:
 
     def _abort_if_timed_out(self, partition: TransactionPartition, transactional_id: str) -> None:
         txn, now_ms = partition.machine.transaction(transactional_id), self.clock.now_ms()
+        if txn is not None and txn.state.is_prepared and self._topic.unsynced(partition.index) is None:
+            self._finish(partition, transactional_id)  # if nobody does: what was to be synced first failed, then not
         if txn is None or not completing.timed_out(txn, now_ms):
             return
         _log.info(line("transaction timed out", transactional_id=transactional_id, timeout_ms=txn.timeout_ms))

@@ -5,13 +5,16 @@ from __future__ import annotations
 import asyncio
 from asyncio import Future
 from collections.abc import AsyncIterator
+from contextlib import suppress
+from typing import Any
+
 import pytest
 
 from barnabas.broker.coordinator.transaction.states import TransactionState as S
 from barnabas.broker.partitions import flushing
 from barnabas.broker.partitions.partitions import Partitions
 from barnabas.protocol.errors import ErrorCode, KafkaError
-from tests.support.worlds.broker import settle, turn
+from tests.support.worlds.broker import settle, turn, until
 from tests.support.worlds.transactional_broker import Producer, TransactionalBroker
 
 E = ErrorCode
@@ -74,3 +77,32 @@ async def test_where_one_marker_is_not_synced_the_others_show_the_transaction(
     await settle()
     assert shown(world) == [1, 1, 1]
     assert world.txn().state is S.PREPARE_COMMIT
+
+
+@pytest.mark.parametrize("topic", ["__transaction_state", "t"])
+async def test_a_transaction_is_finished_once_what_could_not_be_synced_is(
+    monkeypatch: pytest.MonkeyPatch, topic: str
+) -> None:
+    world = TransactionalBroker({"log.flush.interval.messages": "1"})
+    producer = await written(world, 0, 1)
+    synced_log = Partitions.synced_log
+
+    def failing(partitions: Partitions, log: Any, offset: int) -> Future[None] | None:
+        if log.topic != topic:
+            return synced_log(partitions, log, offset)
+        failed: Future[None] = asyncio.get_running_loop().create_future()
+        failed.set_exception(KafkaError(E.KAFKA_STORAGE_ERROR))
+        return failed
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Partitions, "synced_log", failing)
+        with suppress(KafkaError):
+            await world.end(producer, commit=True)
+        await settle()
+    assert world.txn().state is S.PREPARE_COMMIT
+    await world.advance(10_000)  # the broker syncs what is due, and then looks after what is prepared
+    await until(lambda: not any(log.flush_before_answer for log in world.broker.services.partitions.open_logs()))
+    await world.advance(10_000)
+    await until(lambda: world.txn().state is S.COMPLETE_COMMIT)
+    assert shown(world) == [1, 1, 0]
+    await world.until(world.close())
