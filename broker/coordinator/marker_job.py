@@ -11,6 +11,7 @@ from enum import Enum
 from typing import Any
 
 from barnabas.broker.coordinator.transaction.model import TopicPartition
+from barnabas.broker.events.cause import Cause
 from barnabas.broker.events.some import some_partitions
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.records.control import EndTxnMarker
@@ -40,9 +41,11 @@ class MarkerJob:
         "_came_to",
         "_partitions",
         "_positions",
+        "cause",
         "done",
         "held",
         "is_holding",
+        "key",
         "marker",
         "name",
         "parked",
@@ -61,6 +64,7 @@ class MarkerJob:
         partitions: Collection[TopicPartition],
         done: Callable[[], bool],
     ) -> None:
+        self.key = job_key(name, marker)
         self.name = name
         self.marker = marker
         self.version = version
@@ -72,14 +76,11 @@ class MarkerJob:
         self.is_holding = len(partitions) > 1  # one alone is shown in one step anyway
         self.waits = Waits.NOT
         self.done = done
+        self.cause: Cause | None = None
+        """What led to the decision, where that is known."""
         self._partitions = partitions
         self._positions: dict[TopicPartition, int] = {}
         self._came_to: tuple[str, TopicPartition | None] | None = None
-
-    @property
-    def key(self) -> JobKey:
-        """The transaction it finishes."""
-        return job_key(self.name, self.marker)
 
     def waits_for_room(self, loading: Set[ErrorCode]) -> bool:
         """Whether every partition it waits for loads, which is one of these refusals, or its disk is full."""

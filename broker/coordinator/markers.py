@@ -4,10 +4,10 @@ Knows partitions and markers, not transactional ids' states: what a transaction 
 is `transactions.py`'s business. Offsets of groups lie in `__consumer_offsets`, which the group coordinator writes.
 
 Theory of operation: `finish` writes the markers *held*: the last stable offsets stay. When the last one is written,
-all partitions are released without anything happening in between, so a reader sees all of the transaction or nothing.
-Where the disk has to be waited for, that comes after the release: the decision itself is on the disk before `finish`
-is called, so a marker that is lost will be written again. One partition, the common case, is finished without a job; a
-few inside the call; many in slices, so that nobody waits long for a turn of the loop.
+and on the disk where that is asked for, all partitions are released without anything happening in between, so a reader
+sees all of the transaction or nothing. The decision itself is on the disk before `finish` is called, so a marker that
+is lost will be written again. One partition, the common case, is finished without a job, unless somebody listens; a few
+inside the call; many in slices, so that nobody waits long for a turn of the loop.
 
 What a partition answers decides as in Kafka: it is gone (left out), it cannot now (parked and tried again), it has
 fenced us (left out and logged). A partition that loads holds the others back, for it will not take long; one whose disk
@@ -38,6 +38,7 @@ from barnabas.broker.coordinator.runtime.shard import Appended
 from barnabas.broker.coordinator.transaction.model import TopicPartition
 from barnabas.broker.events import Events
 from barnabas.broker.events import Kind as EventKind
+from barnabas.broker.events.events import Facts
 from barnabas.broker.events.kinds import (
     MARKER_REFUSED,
     MARKER_WRITING,
@@ -144,6 +145,7 @@ class MarkerWriter:
         if is_one and self._finish_one(name, marker, partitions, transaction_version, done):
             return
         job = self._jobs[key] = MarkerJob(name, marker, transaction_version, partitions, done)
+        job.cause = self._events.cause
         job.is_holding |= is_told  # so that a step means the same for one partition as for many
         if not (is_told and self._is_held(job, TRANSACTION_PREPARED)):
             self._go_on(job)
@@ -207,7 +209,10 @@ class MarkerWriter:
 
     def _go_on(self, job: MarkerJob) -> None:
         job.waits = Waits.NOT
-        self._upkeep.in_slices(lambda: self._write_all(job), WRITING)
+        if len(job.todo) > 1 or len(job.held) > _SHOWN_IN_PASSING_MAX:
+            self._upkeep.in_slices(lambda: self._write_all(job), WRITING)
+        elif not job.todo or self._write_next(job):
+            self._all_written(job)
 
     def _write_all(self, job: MarkerJob) -> Work[None]:
         """A marker in each step; what follows the last of them, at once."""
@@ -218,20 +223,28 @@ class MarkerWriter:
                 return  # closed meanwhile
             if count % _LED_AT_ONCE == 0 and len(job.todo) > 1:
                 self._partitions.lead(job.todo[-_LED_AT_ONCE:])
-            if self._events.is_on and self._is_held(job, MARKER_WRITING, job.todo[-1]):
+            if not self._write_next(job):
                 return
-            where = job.todo.pop()
-            if self._mark(job, where) and self._events.is_on and self._is_held(job, MARKER_WRITTEN, where):
-                return
+        if not job.parked and len(job.held) > _SHOWN_IN_PASSING_MAX:
+            yield self._upkeep.next_turn()
+        self._all_written(job)
+
+    def _write_next(self, job: MarkerJob) -> bool:
+        """One marker, if it is taken; False where somebody holds the job up at it."""
+        is_told = self._events.is_on
+        if is_told and self._is_held(job, MARKER_WRITING, job.todo[-1]):
+            return False
+        where = job.todo.pop()
+        return not (self._mark(job, where) and is_told and self._is_held(job, MARKER_WRITTEN, where))
+
+    def _all_written(self, job: MarkerJob) -> None:
+        """No marker is left to write, but those that were refused."""
+        if self._jobs.get(job.key) is not job:
+            return  # closed meanwhile
         if job.parked:
             self._wait_for_better_times(job)
             return
-        if len(job.held) > _SHOWN_IN_PASSING_MAX:
-            yield self._upkeep.next_turn()
-        if self._jobs.get(job.key) is job:
-            if job.held:
-                self._show(job)
-            self._complete_when_synced(job)
+        self._complete_when_synced(job)
 
     def _mark(self, job: MarkerJob, where: TopicPartition) -> bool:
         """Write one; whether it is written."""
@@ -258,7 +271,7 @@ class MarkerWriter:
         code = refusal.code
         if self._events.is_on and where not in job.parked:
             why = {"error": code.name, "is_tried_again": code not in _GONE and code not in _FENCED}
-            self._events.tell(MARKER_REFUSED, {**job.facts(where), **why})
+            self._tell(job, MARKER_REFUSED, {**job.facts(where), **why})
         facts = {"transactional_id": job.name, "topic": where[0], "partition": where[1], "reason": refusal}
         if code in _GONE:
             job.parked.pop(where, None)
@@ -289,8 +302,13 @@ class MarkerWriter:
             self._park(job, Waits.BROKEN)
             self._clock.call_later(BROKEN_RETRY_MS, partial(self._go_on, job))
 
+    def _show_if_held(self, job: MarkerJob) -> None:
+        if job.held and self._jobs.get(job.key) is job:
+            self._show(job)
+
     def _show(self, job: MarkerJob) -> None:
-        """Release every partition that is held; nothing else happens in between."""
+        """Release every partition that is held; nothing else happens in between. Where a marker is not synced yet the
+        partition shows the transaction once it is."""
         held, job.held = job.held, []
         producer_id, is_commit = job.marker.producer_id, job.marker.commit
         for topic, partition in held:
@@ -307,12 +325,14 @@ class MarkerWriter:
                 return
             job.syncs.pop()
             if synced.cancelled() or synced.exception() is not None:
-                # The directory is offline. The transaction stays prepared, and the next start finishes it.
+                # The transaction stays prepared: whoever looks for those finishes it, or, offline, the next start.
                 for other in job.syncs:
                     other.cancel()
+                self._show_if_held(job)  # elsewhere it can be read
                 self._forget(job)
                 _log.error(line("markers not synced", transactional_id=job.name, reason=_why(synced)))
                 return
+        self._show_if_held(job)
         self._complete(job)
 
     def _complete(self, job: MarkerJob) -> None:
@@ -320,7 +340,12 @@ class MarkerWriter:
             return
         if self._events.is_on and self._is_held(job, TRANSACTION_MARKED):
             return
-        if job.done():
+        before, self._events.cause = self._events.cause, job.cause
+        try:
+            is_done = job.done()
+        finally:
+            self._events.cause = before
+        if is_done:
             self._forget(job)
         else:
             self._complete_later(job)
@@ -338,12 +363,20 @@ class MarkerWriter:
         facts = job.facts(where)
         if where is None:
             facts.update(job.partitions())
-        held = self._events.tell(kind, facts)
+        held = self._tell(job, kind, facts)
         if held is None or self._lets_go:
             return False
         self._park(job, Waits.HELD)
         held.add_done_callback(partial(self._let_go, job))
         return True
+
+    def _tell(self, job: MarkerJob, kind: EventKind, facts: Facts) -> Future[None] | None:
+        """It happened, and what led to the decision led to it, however late it is."""
+        before, self._events.cause = self._events.cause, job.cause
+        try:
+            return self._events.tell(kind, facts)
+        finally:
+            self._events.cause = before
 
     def _let_go(self, job: MarkerJob, _: Future[None] | None = None) -> None:
         if job.waits is Waits.HELD and self._jobs.get(job.key) is job:

@@ -25,6 +25,7 @@ from barnabas.broker.coordinator.runtime.ownership import CoordinatorPartition, 
 from barnabas.broker.coordinator.runtime.placement import check_transactional_id
 from barnabas.broker.coordinator.runtime.shard import Shard
 from barnabas.broker.coordinator.runtime.teller import Telling
+from barnabas.broker.coordinator.runtime.waiting import log_if_not_synced
 from barnabas.broker.coordinator.transaction import adding, completing, ending, initialising
 from barnabas.broker.coordinator.transaction.machine import TransactionMachine
 from barnabas.broker.coordinator.transaction.model import (
@@ -101,13 +102,14 @@ class TransactionCoordinator:
         self.upkeep = upkeep
         self._create_future = upkeep.loop.create_future
         self._partitions = CoordinatorPartitions(topic, machine_clock, upkeep, self._build, self._on_loaded)
+        self.unsynced = self._partitions.unsynced
         self._timers: dict[str, Timer] = {}
         self._sweeps: set[Future[None]] = set()  # those that are not over
         self.timed_out = 0
         self._deciding = 0  # how many decisions to end a transaction wait for the disk
         self._is_stopping = False
         self.completions = Completions(clock, upkeep.loop)
-        self._arm("timeouts", config.abort_check_interval_ms, self._abort_timed_out)
+        self._arm("timeouts", config.abort_check_interval_ms, self.abort_timed_out)
         self._arm("expiry", config.remove_check_interval_ms, self._expire)
 
     @classmethod
@@ -181,12 +183,16 @@ class TransactionCoordinator:
         )
         return self._execute(partition, request.transactional_id, outcome)
 
-    def add_partitions(self, request: AddRequest) -> Reply[ErrorCode]:
+    def add_partitions(self, request: AddRequest, *, tells_refusal: bool = True) -> Reply[ErrorCode]:
         """AddPartitionsToTxn, AddOffsetsToTxn, and what Produce and TxnOffsetCommit add on their own."""
         check_transactional_id(request.transactional_id)
         partition = self._partitions.of(request.transactional_id)
         txn = partition.machine.transaction(request.transactional_id)
-        return self._execute(partition, request.transactional_id, adding.add(txn, request, now_ms=self.clock.now_ms()))
+        outcome = adding.add(txn, request, now_ms=self.clock.now_ms())
+        answer: ErrorCode = outcome.reply
+        if answer is not ErrorCode.NONE and not tells_refusal:
+            return answer
+        return self._execute(partition, request.transactional_id, outcome)
 
     def answers_at_once(self, transactional_id: str) -> bool:
         """Whether no answer about this id waits for the disk. Raises KafkaError without a topic."""
@@ -204,12 +210,8 @@ class TransactionCoordinator:
         """EndTxn. When nothing has to be waited for the transaction is complete when this returns."""
         self._check_request(request.transactional_id)
         partition = self._partitions.of(request.transactional_id)
-        outcome = ending.end(
-            partition.machine.transaction(request.transactional_id),
-            request,
-            now_ms=self.clock.now_ms(),
-            fresh_producer_id=self._fresh_producer_id,
-        )
+        txn = partition.machine.transaction(request.transactional_id)
+        outcome = ending.end(txn, request, now_ms=self.clock.now_ms(), fresh_producer_id=self._fresh_producer_id)
         return self._execute(partition, request.transactional_id, outcome)
 
     # Looking
@@ -283,7 +285,7 @@ class TransactionCoordinator:
             _log.warning(line(f"{what} refused", transactional_id=transactional_id, reason=refusal))
             return False
         if isinstance(reply, Future):
-            reply.add_done_callback(_log_if_not_synced)
+            reply.add_done_callback(log_if_not_synced)
         return True
 
     def _perform(self, index: int, transactional_id: str, effect: Effect) -> None:
@@ -344,7 +346,8 @@ class TransactionCoordinator:
             delay_ms = min(delay_ms, completing.until_timeout_ms(found, self.clock.now_ms(), interval_ms))
         self._timers[name] = self.clock.call_later(delay_ms, run)
 
-    def _abort_timed_out(self) -> None:
+    def abort_timed_out(self) -> None:
+        """Abort what is open for longer than its producer asked for."""
         for index in self._partitions.failed():
             self._partitions.begin(index)  # what is abandoned there holds readers up, too
         for partition in self._partitions.loaded():
@@ -352,6 +355,8 @@ class TransactionCoordinator:
 
     def _abort_if_timed_out(self, partition: TransactionPartition, transactional_id: str) -> None:
         txn, now_ms = partition.machine.transaction(transactional_id), self.clock.now_ms()
+        if txn is not None and txn.state.is_prepared and self._topic.unsynced(partition.index) is None:
+            self._finish(partition, transactional_id)  # if nobody does: what was to be synced first failed, then not
         if txn is None or not completing.timed_out(txn, now_ms):
             return
         _log.info(line("transaction timed out", transactional_id=transactional_id, timeout_ms=txn.timeout_ms))
@@ -391,9 +396,3 @@ class TransactionCoordinator:
         if isinstance(swept, Future):
             self._sweeps.add(swept)
             swept.add_done_callback(self._sweeps.discard)
-
-
-def _log_if_not_synced(done: Future[None]) -> None:
-    """Nobody waits for this answer."""
-    if not done.cancelled() and done.exception() is not None:
-        _log.warning(line("transaction's record not synced", reason=done.exception()))

@@ -30,13 +30,11 @@ def kept(history: History) -> Callable[[Send], bool]:
 
 def lost_writes(history: History) -> Iterator[str]:
     """A record whose write was acknowledged is in the log, whatever became of its transaction."""
-    everything = seen(history.final, is_committed=False)
+    everything = {at: {value for _, value in each} for at, each in seen(history.final, is_committed=False).items()}
     is_kept = kept(history)
     for send in history.sends:
-        if send.outcome is Outcome.OK and is_kept(send):
-            values = {value for _, value in everything.get(send.at, [])}
-            if send.value not in values:
-                yield f"{send.line()}: acknowledged, and not there at the end"
+        if send.outcome is Outcome.OK and is_kept(send) and send.value not in everything.get(send.at, set()):
+            yield f"{send.line()}: acknowledged, and not there at the end"
 
 
 def duplicates(history: History) -> Iterator[str]:
