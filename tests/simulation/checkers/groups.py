@@ -31,7 +31,8 @@ def _has_still(other: Owned, owned: Owned) -> bool:
         and other.who != owned.who
         and other.ended_us is not None
         and not other.is_lost
-        and other.at_us < owned.at_us < other.ended_us
+        and other.at_us < owned.asked_us
+        and owned.at_us < other.ended_us
     )
 
 

@@ -69,7 +69,8 @@ class ClassicMember(Member):
         if synced.error_code != E.NONE:
             return await self._get_over(E(synced.error_code))
         shares = decode_assignment(synced.assignment).assigned_partitions if synced.assignment else []
-        self._own(joined.generation_id, {(each.topic, number) for each in shares for number in each.partitions})
+        share = {(each.topic, number) for each in shares for number in each.partitions}
+        self._own(joined.generation_id, share, self._world.now_us)
 
     def _shares(self, joined: JoinGroupResponse) -> list[SyncGroupRequestAssignment]:
         subscriptions = {member.member_id: subscribed_topics(member.metadata) for member in joined.members}

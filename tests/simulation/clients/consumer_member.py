@@ -51,11 +51,12 @@ class ConsumerMember(Member):
             subscribed_topic_names=[self._topic] if is_all else None,
             topic_partitions=self._named(owned) if self._told != owned else None,
         )
+        asked_us = self._world.now_us
         answer = await self._wire.ask(request, 1)
         code = E(answer.error_code)
         if code is E.NONE:
             self._told = owned
-            await self._follow(answer)
+            await self._follow(answer, asked_us)
         elif code in _LOSES_ALL:
             self._lose_all()
             await asyncio.sleep(BACKOFF_S)
@@ -64,13 +65,13 @@ class ConsumerMember(Member):
             self._told = None
             await asyncio.sleep(BACKOFF_S)
 
-    async def _follow(self, answer: Any) -> None:
+    async def _follow(self, answer: Any, asked_us: int) -> None:
         share = set(self.owned)
         if answer.assignment is not None:
             share = {(self._topic, n) for each in answer.assignment.topic_partitions for n in each.partitions}
         if not share >= self.owned and self._dice.random() < 0.7:
             await self.commit()
-        self._own(answer.member_epoch, share)
+        self._own(answer.member_epoch, share, asked_us)
 
     def _named(self, owned: set[TopicPartition]) -> list[TopicPartitions]:
         numbers = sorted(partition for _, partition in owned)

@@ -98,28 +98,31 @@ class Member(ABC):
         self.member_id = ""
         self._lose_all()
 
-    def look_at_share(self) -> Owned:
-        """What it owns now."""
+    def look_at_share(self, asked_us: int | None = None) -> Owned:
+        """What it owns now; it asked for it then."""
         numbers = tuple(sorted(partition for _, partition in self.owned))
         who = self._instance_id or self.member_id or self._client
-        return Owned(self._client, self.group, who, self.epoch, numbers, self._world.now_us)
+        now_us = self._world.now_us
+        return Owned(
+            self._client, self.group, who, self.epoch, numbers, now_us if asked_us is None else asked_us, now_us
+        )
 
     # --- its share -------------------------------------------------------------------------------------------------
 
-    def _own(self, epoch: int, partitions: set[TopicPartition]) -> None:
-        """What it was told."""
+    def _own(self, epoch: int, partitions: set[TopicPartition], asked_us: int) -> None:
+        """What it was told by the answer to what it asked then."""
         is_news = epoch != self.epoch or partitions != self.owned
         for at in self.owned - partitions:
             self.reader.drop(at)
         self.epoch, self.owned = epoch, partitions
         if is_news:
-            self._end_share(is_lost=False)
-            self._share = self.look_at_share()
+            self._end_share(asked_us, is_lost=False)
+            self._share = self.look_at_share(asked_us)
             self._history.owned.append(self._share)
 
-    def _end_share(self, *, is_lost: bool) -> None:
+    def _end_share(self, ended_us: int, *, is_lost: bool) -> None:
         if self._share is not None:
-            self._share.ended_us, self._share.is_lost = self._world.now_us, is_lost
+            self._share.ended_us, self._share.is_lost = ended_us, is_lost
         self._share = None
 
     def _lose_all(self) -> None:
@@ -127,7 +130,7 @@ class Member(ABC):
         for at in self.owned:
             self.reader.drop(at)
         self.epoch, self.owned = NOBODY, set()
-        self._end_share(is_lost=True)
+        self._end_share(self._world.now_us, is_lost=True)
 
     # --- records and offsets ---------------------------------------------------------------------------------------
 

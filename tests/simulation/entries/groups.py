@@ -20,9 +20,11 @@ class Owned:
     epoch: int
     """The generation, or the member epoch; -1 for one that is in no group."""
     partitions: tuple[int, ...]
+    asked_us: int
+    """When it asked what this is the answer to: it was given to it between then and `at_us`."""
     at_us: int
     ended_us: int | None = None
-    """When it was told of another share, or that it is no member any more."""
+    """When it asked what it was answered with another share; or when it was no member any more."""
     is_lost: bool = False
     """Whether it heard too late: it was put out of the group, or came back as somebody else."""
 

@@ -16,6 +16,7 @@ from tests.simulation.history import History, Poll, TopicPartition
 from tests.simulation.workload.transactions import live_again
 
 _STRAY = 0.06  # how probable it is, each time, that a member is slow, leaves or dies
+_THINKING = 0.05
 _FOR_GOOD = 0.3  # how probable it is that one who left or died does not come back
 
 
@@ -30,6 +31,7 @@ async def membering(
     while not is_over():
         await member.stay()
         if await member.poll(dice.choice([0, 100])) and dice.random() < 0.6:
+            await _think(dice, is_calm)
             await member.commit()
         await asyncio.sleep(dice.choice([0.05, 0.2, 0.4]))
         if not is_calm() and await _strays(member, dice):
@@ -51,6 +53,12 @@ async def _strays(member: Member, dice: random.Random) -> bool:
     if kind != "slow":
         await asyncio.sleep(dice.choice([0.0, 0.5, 1.5 * SESSION_MS / 1000]))
     return kind != "slow" and dice.random() < _FOR_GOOD
+
+
+async def _think(dice: random.Random, is_calm: Callable[[], bool]) -> None:
+    """Sometimes the program takes longer than the group waits, between what it read and what it commits."""
+    if not is_calm() and dice.random() < _THINKING:
+        await asyncio.sleep(1.5 * SESSION_MS / 1000)
 
 
 async def processing(
@@ -93,11 +101,9 @@ async def _process(
         await producer.send(dice.choice(outputs), len(sources), sources)
     for poll in polls:
         await producer.send_offset(member.group, poll.at, poll.next_offset, member.identity)
-    if not is_calm():
-        if dice.random() < 0.05:
-            await asyncio.sleep(1.5 * SESSION_MS / 1000)
-        if dice.random() < 0.05:
-            raise Unusable("left open")
+    await _think(dice, is_calm)
+    if not is_calm() and dice.random() < 0.05:
+        raise Unusable("left open")
     if is_calm() or dice.random() < 0.9:
         await producer.end(commit=True)
     else:
