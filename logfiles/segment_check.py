@@ -87,7 +87,9 @@ def check_beside(files: PartitionFiles, number: int, *, reading: Reading = DISK)
         if start <= offset and (limit is None or offset < limit):
             path = files.beside(segment_file(offset, FileKind.PRODUCER_SNAPSHOT))
             decode = partial(producer_snapshot.decode, end_offset=offset)
-            yield from _read(Kind.PRODUCER_SNAPSHOT, path, offset, decode, reading)[1]
+            may_be_torn = offset >= files.recovery_point and not files.was_clean  # then the next start removes it
+            for found in _read(Kind.PRODUCER_SNAPSHOT, path, offset, decode, reading)[1]:
+                yield found._replace(is_note=may_be_torn)
 
 
 class _SegmentCheck:

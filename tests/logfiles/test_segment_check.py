@@ -10,7 +10,7 @@ from barnabas.logfiles.data_directory import read_layout
 from barnabas.logfiles.findings import Finding, Kind
 from barnabas.logfiles.segment_check import Tally, check_segment
 from barnabas.protocol.files import offset_index, producer_snapshot, time_index, txn_index
-from barnabas.protocol.files.names import CLEANER_CHECKPOINT, FileKind
+from barnabas.protocol.files.names import CLEAN_SHUTDOWN, CLEANER_CHECKPOINT, RECOVERY_POINT_CHECKPOINT, FileKind
 from barnabas.protocol.files.producer_snapshot import ProducerEntry
 from barnabas.protocol.records.batch import HEADER_SIZE, encode_batch, iter_batches, parse_header
 from tests.support.files.segment_files import TIME_MS, LogWriter
@@ -108,7 +108,16 @@ def test_a_snapshot_that_cannot_be_believed_is_named(log: LogWriter, snapshot: b
     (log.directory / f"{0:020d}.snapshot").write_bytes(producer_snapshot.encode([]))
     assert found_in(log) == []
     (log.directory / f"{4:020d}.snapshot").write_bytes(snapshot)
-    assert [(each.kind, each.offset) for each in found_in(log)] == [(Kind.PRODUCER_SNAPSHOT, 4)]
+    (log.data_dir / RECOVERY_POINT_CHECKPOINT).write_text("0\n1\norders 0 5\n")
+    assert [(each.kind, each.offset, each.is_note) for each in found_in(log)] == [(Kind.PRODUCER_SNAPSHOT, 4, False)]
+
+
+def test_a_snapshot_that_a_power_cut_may_have_torn_is_a_note(log: LogWriter) -> None:
+    (log.directory / f"{4:020d}.snapshot").write_bytes(b"torn")
+    (log.data_dir / RECOVERY_POINT_CHECKPOINT).write_text("0\n1\norders 0 4\n")
+    assert [(each.kind, each.is_note) for each in found_in(log)] == [(Kind.PRODUCER_SNAPSHOT, True)]
+    (log.data_dir / CLEAN_SHUTDOWN).touch()
+    assert [(each.kind, each.is_note) for each in found_in(log)] == [(Kind.PRODUCER_SNAPSHOT, False)]
 
 
 def test_an_offset_index_with_a_wrong_offset_is_named(log: LogWriter) -> None:
