@@ -233,6 +233,4 @@ def _describe_hanging(broker: Barnabas) -> list[str]:
         found = broker.why.hanging()
     except BarnabasError as error:
         return [f"what hangs is not known: {error}"]
-    return [
-        line for about, answer in found.items() for line in (f"{about}:", *(f"  {each}" for each in answer.sentences))
-    ]
+    return str(found).splitlines() if found else []

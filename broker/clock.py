@@ -108,6 +108,10 @@ class Clock(Protocol):
     """What the broker may ask of time."""
 
     @property
+    def is_frozen(self) -> bool:
+        """Whether it stands still until somebody says otherwise: no timer runs."""
+
+    @property
     def is_moving(self) -> bool:
         """Whether somebody moves it ahead just now: what is due by then is done without pauses."""
 
@@ -136,6 +140,10 @@ class SystemClock:
         self._timers = TimerQueue(on_error)
         self._armed: TimerHandle | None = None
         self._armed_for = 0.0
+
+    @property
+    def is_frozen(self) -> bool:
+        return False
 
     @property
     def is_moving(self) -> bool:

@@ -84,3 +84,11 @@ class Answer(NamedTuple):
 
     def __str__(self) -> str:
         return "\n".join(self.sentences)
+
+
+class Hanging(dict[str, Answer]):
+    """Answers by what they are about: "group g", "transactional id tx". str(): all of them, each under its name."""
+
+    def __str__(self) -> str:
+        told = [f"{about}:\n" + "\n".join(f"  {each}" for each in answer.sentences) for about, answer in self.items()]
+        return "\n".join(told) or "Nothing hangs."

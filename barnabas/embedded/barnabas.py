@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 import threading
 import warnings
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from types import TracebackType
 from typing import Any, Self
 
@@ -22,6 +22,7 @@ from barnabas.embedded.clock import Clock
 from barnabas.embedded.crashes import Crash, crash_in
 from barnabas.embedded.errors import BarnabasError, BarnabasWarning, Crashed, NotRunning
 from barnabas.embedded.faults import Faults
+from barnabas.embedded.revival import Revival
 from barnabas.embedded.running import ANSWER_TIMEOUT_S, Running
 from barnabas.embedded.settings import Topics, Wire, checked, texts
 from barnabas.embedded.snapshots import Snapshot, replace_directory
@@ -81,7 +82,8 @@ class Barnabas:
         """What happened last: `trace.events(kind="transaction")`."""
         self.why = Why(self._ask)
         """Why something hangs: `print(broker.why.consumer("g"))`."""
-        self.faults = Faults(self._ask, self._ended_by)
+        self._revival = Revival(self._turn, self._start)
+        self.faults = Faults(self._ask, self._ended_by, self._armed)
         """What it does wrong on purpose: `faults.arm(api="EndTxn", lose_answer=True)`."""
 
     def __repr__(self) -> str:
@@ -94,11 +96,10 @@ class Barnabas:
         with self._turn:
             if self.is_running:
                 raise BarnabasError("it runs already")
-            self.kill()  # one that has died of itself holds a socket still
-            self._running = running = self._begin({**self._settings.wire(), "port": self._port, "ports": self._ports})
-            self._ports, self._home = running.ports, running.home
-            self._port = self._ports[0]
-            for warning in running.warnings:
+            self._revival.begin_anew()
+            self._start()
+            assert self._running is not None
+            for warning in self._running.warnings:
                 warnings.warn(warning, BarnabasWarning, stacklevel=2)
         return self
 
@@ -110,6 +111,7 @@ class Barnabas:
     def kill(self) -> None:
         """What `kill -9` does, now. The data stay as they are. Nothing happens if it does not run."""
         with self._turn:
+            self._revival.forget()
             if self._running is not None:
                 self._running.kill()
 
@@ -121,8 +123,12 @@ class Barnabas:
             self.start()
 
     def close(self) -> None:
-        """End it for good. A temporary directory is removed with all snapshots in it; other data are closed cleanly."""
+        """End it for good. A temporary directory is removed with all snapshots in it; other data are closed cleanly.
+
+        BarnabasError where a fault crashed it and it could not be started again, unless a call has said so already.
+        """
         with self._turn:
+            self._revival.forget()
             try:
                 if self.is_running and self._settings.data_dir is not None:
                     self.stop()
@@ -132,6 +138,7 @@ class Barnabas:
                     self._log = self.logs[-_REMEMBERED_LOG:]
                     self._running.discard()
                     self._running = self._home = None
+            self._revival.raise_failure_once()
 
     def __enter__(self) -> Self:
         return self.start()
@@ -290,6 +297,13 @@ class Barnabas:
 
     # --- helpers ---
 
+    def _start(self) -> None:
+        """Start it, again or for the first time. BarnabasError."""
+        self.kill()  # one that has died of itself holds a socket still
+        self._running = running = self._begin({**self._settings.wire(), "port": self._port, "ports": self._ports})
+        self._ports, self._home = running.ports, running.home
+        self._port = self._ports[0]
+
     def _begin(self, settings: Wire) -> Running:
         if self._in_process:
             from barnabas.embedded.thread import begin
@@ -302,6 +316,7 @@ class Barnabas:
     def _present(self) -> Running:
         if self._running is None:
             raise NotRunning("the broker was never started, or it is closed")
+        self._revival.revived(self._running)
         if not self._running.is_running:
             log = self._running.logs()
             crash = crash_in(log)
@@ -313,8 +328,20 @@ class Barnabas:
             )
         return self._running
 
+    def _armed(self, faults: Collection[str], restart: bool) -> None:
+        """Faults were armed, and the broker is to be started again if one of them crashes it, or not."""
+        with self._turn:
+            if self._running is not None:
+                self._revival.wants(self._running, faults, restart=restart)
+
     def _ended_by(self, timeout_s: float) -> Crash | None:
-        """The fault that ended it within this time; its clients' threads are not kept waiting."""
+        """The fault that ended it within this time; its clients' threads are not kept waiting. If it is to be started
+        again, it has been. BarnabasError where it could not be."""
+        with self._turn:
+            if self._revival.is_awaited:
+                crash = self._revival.wait(timeout_s)
+                if crash is not None or self.is_running:
+                    return crash
         running = self._running
         if running is None:
             raise NotRunning("the broker was never started, or it is closed")
@@ -322,7 +349,14 @@ class Barnabas:
 
     def _ask(self, name: str, *arguments: object, timeout_s: float = ANSWER_TIMEOUT_S) -> Any:
         with self._turn:
-            return self._present().ask(name, *arguments, timeout_s=timeout_s)
+            running = self._present()
+            try:
+                return running.ask(name, *arguments, timeout_s=timeout_s)
+            except Crashed:
+                crash = self._revival.revived(running)
+                if crash is None:
+                    raise
+                raise Crashed(*crash, f"{crash.what} meanwhile; it was started again, and may be asked again") from None
 
     def _partition_count(self, topic: str) -> int:
         count: int | None = self._ask("topics").get(topic)

@@ -50,6 +50,10 @@ class ChildProcess:
         """Whether the process has ended, by itself, within this time."""
         return self._has_ended(timeout_s)
 
+    def end_descriptor(self) -> int | None:
+        """A descriptor of one's own that can be read from once the process has ended, where the kernel tells."""
+        return None if self._end is None else os.dup(self._end)
+
     def ask(self, name: str, *arguments: object, timeout_s: float = ANSWER_TIMEOUT_S) -> Any:
         """The broker's answer. BarnabasError says why there is none; NotRunning."""
         try:

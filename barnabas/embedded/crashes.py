@@ -21,10 +21,12 @@ class Crash(NamedTuple):
     point: str
 
     def __str__(self) -> str:
-        return (
-            f"fault {self.fault} crashed the broker at {self.point}; "
-            "start() brings it back, with its data and at its port"
-        )
+        return f"{self.what}; start() brings it back, with its data and at its port"
+
+    @property
+    def what(self) -> str:
+        """The beginning of a sentence."""
+        return f"fault {self.fault} crashed the broker at {self.point}"
 
 
 def crash_in(log: str) -> Crash | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 from barnabas.embedded.crashes import Crash
@@ -74,16 +74,29 @@ class Fault:
 class Faults:
     """What a broker does wrong on purpose. BarnabasError says what makes no sense. docs/faults.md describes it all."""
 
-    def __init__(self, ask: Callable[..., Any], crash: Callable[[float], Crash | None]) -> None:
-        """crash: what ended the broker, waited for so many seconds; None where it did not end by a fault."""
+    def __init__(
+        self,
+        ask: Callable[..., Any],
+        crash: Callable[[float], Crash | None],
+        note_armed: Callable[[Collection[str], bool], None],
+    ) -> None:
+        """crash: what ended the broker, waited for so many seconds; None where it did not end by a fault.
+
+        note_armed: is told the names of faults, and whether the broker is started again if they crash it.
+        """
         self._ask = ask
         self._crash = crash
+        self._note_armed = note_armed
 
     def __repr__(self) -> str:
         return "<the faults of a Barnabas>"
 
     def wait_crashed(self, timeout_s: float = 10.0) -> Crash:
-        """Return once a fault has crashed the broker: which, and at which step. Then `start` brings it back."""
+        """Return once a fault has crashed the broker: which, and at which step.
+
+        If it was armed with restart=True the broker is up again; BarnabasError where it could not be started. Otherwise
+        `start` brings it back.
+        """
         crash = self._crash(timeout_s)
         if crash is None:
             raise BarnabasError(f"no fault has crashed the broker within {timeout_s:g} s")
@@ -105,7 +118,8 @@ class Faults:
         group: str | None = None,
         transactional_id: str | None = None,
         point: str | None = None,
-        disk: Literal["append", "sync"] | None = None,
+        disk: Literal["append", "sync", "read"] | None = None,
+        file: str | None = None,
         nth: int | None = None,
         probability: float | None = None,
         facts: Mapping[str, str | int | bool] | None = None,
@@ -117,25 +131,32 @@ class Faults:
         pause: bool = False,
         throttle: int | None = None,
         crash: bool = False,
+        restart: bool = False,
     ) -> Fault:
         """Arm one fault: what it matches, from `api` to `facts`, and what it does, from `error` on.
 
         arm(api="EndTxn", transactional_id="orders-*", lose_answer=True). facts: further ones of a `point`.
+        restart: once it has crashed the broker, start it again, with its data, at its port and without faults.
         """
-        given = {key: value for key, value in locals().items() if key not in ("self", "name", "times", "facts")}
+        own = ("self", "name", "times", "facts", "restart")
+        given = {key: value for key, value in locals().items() if key not in (*own, "own")}
         set_ones = {key: value for key, value in given.items() if value is not None and value is not False}
         do = {key: set_ones.pop(key) for key in _DOES if key in set_ones}
         fault = {"match": {**set_ones, **(facts or {})}, "do": do, "times": times}
-        (armed,) = self._arm(fault if name is None else {"name": name, **fault})
+        (armed,) = self._arm(fault if name is None else {"name": name, **fault}, [fault], restart)
         return armed
 
-    def arm_plan(self, plan: Mapping[str, Any]) -> list[Fault]:
-        """Arm all faults of a plan: {"version": 1, "seed": 7, "faults": [...]}."""
-        return self._arm(plan)
+    def arm_plan(self, plan: Mapping[str, Any], *, restart: bool = False) -> list[Fault]:
+        """Arm all faults of a plan: {"version": 1, "seed": 7, "faults": [...]}. restart: as of `arm`."""
+        return self._arm(plan, plan.get("faults", ()), restart)
 
-    def _arm(self, asked: Mapping[str, Any]) -> list[Fault]:
+    def _arm(self, asked: Mapping[str, Any], faults: Iterable[Any], restart: bool) -> list[Fault]:
         """As JSON, so that what is given in Python is read as what is given in a file. TypeError for what is none."""
-        return [Fault(self._ask, name) for name in self._ask("faults_arm", json.dumps(asked))]
+        if restart and not any(map(_crashes, faults)):
+            raise BarnabasError("restart=True goes with a fault that does crash: no other ends the broker")
+        names = self._ask("faults_arm", json.dumps(asked))
+        self._note_armed(names, restart)
+        return [Fault(self._ask, name) for name in names]
 
     @property
     def armed(self) -> Sequence[Mapping[str, Any]]:
@@ -152,3 +173,9 @@ class Faults:
         unfired = self._ask("faults_unfired")
         if unfired:
             raise AssertionError(f"these faults did not fire as often as they were to: {', '.join(unfired)}")
+
+
+def _crashes(fault: Any) -> bool:
+    """Whether it does, as far as it is one at all: the broker says if it is not."""
+    does = fault.get("do") if isinstance(fault, Mapping) else None
+    return isinstance(does, Mapping) and does.get("crash") is True

@@ -31,6 +31,9 @@ class Running(Protocol):
     def wait_ended(self, timeout_s: float) -> bool:
         """Whether it has ended, by itself, within this time."""
 
+    def end_descriptor(self) -> int | None:
+        """A descriptor of one's own that can be read from once it has ended; None where the system has none."""
+
     def ask(self, name: str, *arguments: object, timeout_s: float = ...) -> Any:
         """Its answer to one of the questions of inside/host.py. BarnabasError, NotRunning."""
 

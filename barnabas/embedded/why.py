@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from barnabas.embedded.answers import Answer
+from barnabas.embedded.answers import Answer, Hanging
 
 
 class Why:
@@ -33,9 +33,9 @@ class Why:
         """What a group's rebalance waits for, member by member."""
         return _answer(self._ask("why_group", group))
 
-    def hanging(self) -> dict[str, Answer]:
+    def hanging(self) -> Hanging:
         """All that hangs, by what it is ("group g", "transactional id tx"): some of each; empty where nothing does."""
-        return {about: _answer(told) for about, told in self._ask("why_hanging").items()}
+        return Hanging({about: _answer(told) for about, told in self._ask("why_hanging").items()})
 
 
 def _answer(told: dict[str, Any]) -> Answer:

@@ -2,8 +2,8 @@
 
 Made by the dispatcher while somebody listens; without, entries and handlers are as they were. A handler is wrapped, not
 the entry around it: so the request and its response are at hand, as objects. Produce, whose handler takes and gives
-tuples, is a cause only where its general path is taken (`short_produce.py`). A Fetch leads to nothing that is told.
-The answers of both are told where somebody follows all requests.
+tuples, is a cause only where its general path is taken (`short_produce.py`). A Fetch leads to nothing but errors; its
+handler tells of these. The answers of both are told where somebody follows all requests.
 
 Invariant: no cause outlives the call in which it led to something; the answer that comes later has its own again.
 """

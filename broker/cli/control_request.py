@@ -10,7 +10,8 @@ import json
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from http.client import HTTPConnection, HTTPException, HTTPResponse
+from http.client import HTTPConnection, HTTPException, HTTPResponse, RemoteDisconnected
+from socket import gaierror
 from typing import Any
 
 from barnabas.broker.cli.serve_options import http_address
@@ -21,7 +22,7 @@ DEFAULT_HTTP = "127.0.0.1:9404"
 TIMEOUT_S = 600.0
 """A move of the clock may take its time; one that cannot go on is given up by the broker, after a minute."""
 _TOKEN_VARIABLE = "BARNABAS_CONTROL_TOKEN"
-_BAD_REQUEST = 400
+_BAD_REQUEST, _UNAUTHORIZED = 400, 401
 
 
 def where_options(command: str, *, again: bool = False) -> Parser:
@@ -74,9 +75,13 @@ def answered(
         text = body if body is None or isinstance(body, bytes) else json.dumps(body)
         connection.request(method or ("GET" if body is None else "POST"), path, text, sent)
         yield connection.getresponse()
-    except ConnectionRefusedError as refused:
+    except ConnectionRefusedError:
         why = f"{options.http}: connection refused (is a broker running with --http --control there?)"
-        raise OSError(refused.errno, why) from None
+        raise OSError(why) from None
+    except RemoteDisconnected:  # before a first byte of an answer: perhaps this is where Kafka clients connect
+        raise OSError(f"{options.http}: no answer: is this the address of the broker's --http?") from None
+    except gaierror as unknown:
+        raise OSError(f"{options.http}: {str(unknown.strerror).lower()}") from None
     except ValueError as unfit:  # a token that no header can carry
         raise UsageError(f"{options.asks}: --token: {unfit}") from unfit
     except HTTPException as broken:
@@ -102,4 +107,7 @@ def _checked(options: argparse.Namespace, status: int, text: bytes) -> dict[str,
         raise OSError(f"{options.http}: this is no broker that is served with --control")
     if status == _BAD_REQUEST:
         raise UsageError(f"{options.asks}: {told['error']}")
+    if status == _UNAUTHORIZED:
+        given = "needs a token" if options.token is None else "does not know this token"
+        raise OSError(f"{options.http}: the broker {given}: --token TOKEN, or ${_TOKEN_VARIABLE}")
     raise OSError(f"{options.http}: {told['error']}")

@@ -8,11 +8,26 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from barnabas.broker.cli.serve_options import OPTIONS, Options, Table, http_address, load, parse, table_text, wishes
+from barnabas.broker.cli.serve_options import (
+    OPTIONS,
+    Options,
+    Table,
+    control_admission,
+    fault_plan,
+    http_address,
+    load,
+    parse,
+    table_text,
+    wishes,
+)
 from barnabas.broker.cli.terminal.failures import FAILURE, UsageError
 from barnabas.broker.cli.terminal.output import counted, print_json
-from barnabas.broker.doctor.finding import Finding, Level, problem
+from barnabas.broker.doctor.finding import Finding, Level, note, problem
+
+if TYPE_CHECKING:
+    from barnabas.broker.config import BrokerConfig
 
 _TIMEOUT_MS = 3_000
 _OWN: Table = {
@@ -59,6 +74,7 @@ def _examine_start(options: Options) -> list[Finding]:
     from barnabas.storage.disk.files import raise_descriptor_limit
 
     wishes(options)
+    control_admission(options, os.environ)
     findings = [machine.examine_python(), machine.examine_descriptors(raise_descriptor_limit())]
     try:
         loaded = load(options, os.environ)
@@ -76,8 +92,23 @@ def _examine_start(options: Options) -> list[Finding]:
         *([] if http is None else [ports.examine_http(*http)]),
         *([] if "--ephemeral" in options else directory.examine(config)),
         machine.examine_clock(clock.now_ms() / 1000, newest_s),
+        *_examine_faults(options, config),
         *findings,
     ]
+
+
+def _examine_faults(options: Options, config: BrokerConfig) -> list[Finding]:
+    """The plan that would be armed from the start, as `serve` reads it."""
+    try:
+        plan = fault_plan(options, config, "doctor")
+    except UsageError as refused:
+        return [problem("faults", str(refused))]
+    except OSError as error:
+        return [problem("faults", f"{error.filename} cannot be read: {error.strerror}")]
+    if plan is None:
+        return []
+    what = counted(len(plan.faults), "fault")
+    return [note("faults", f"{what} of {options['--faults'][-1]} would be armed from the start, as tests have it")]
 
 
 def _timeout_ms(options: Options) -> int:

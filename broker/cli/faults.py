@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from collections.abc import Sequence
 from typing import Any
 from urllib.parse import quote, urlencode
@@ -81,7 +82,10 @@ def _disarm(options: argparse.Namespace) -> int:
 def _reset(options: argparse.Namespace) -> int:
     told = _ask(options, _PATH, method="DELETE")
     _show(options, told)
-    return 1 if options.all_fired and told["unfired"] else 0
+    if not options.all_fired or not told["unfired"]:
+        return 0
+    print(f"barnabas: faults: not fired as often as they were to: {', '.join(told['unfired'])}", file=sys.stderr)
+    return 1
 
 
 def _points(options: argparse.Namespace) -> int:
@@ -106,7 +110,7 @@ def _points(options: argparse.Namespace) -> int:
     width = max((len(kind.name) for kind in kinds), default=0)
     for kind in kinds:
         may = ", ".join(name for name, is_so in (("crash", kind.may_crash), ("pause", kind.may_pause)) if is_so)
-        print(f"{kind.name:{width}}  {may:12}  {kind.what}")
+        print(f"{kind.name:{width}}  {may:12}  {kind.what} ({', '.join(kind.facts)})")
     return 0
 
 
@@ -121,8 +125,6 @@ def _one(options: argparse.Namespace) -> str:
 def _read(path: str) -> bytes:
     """OSError."""
     if path == "-":
-        import sys
-
         return sys.stdin.buffer.read(_PLAN_BYTES_MAX)
     with open(path, "rb") as file:
         return file.read(_PLAN_BYTES_MAX)

@@ -150,7 +150,7 @@ def control_admission(options: Options, variables: Mapping[str, str]) -> Admissi
     return Admission(token)
 
 
-def fault_plan(options: Options, config: BrokerConfig) -> Plan | None:
+def fault_plan(options: Options, config: BrokerConfig, command: str = "serve") -> Plan | None:
     """The faults to be armed from the start, if any. UsageError; OSError for a file that cannot be read."""
     if "--faults" not in options:
         return None
@@ -164,7 +164,7 @@ def fault_plan(options: Options, config: BrokerConfig) -> Plan | None:
     try:
         return read_plan(data, known_in(config, range(config.node_id, config.node_id + brokers_count(options))))
     except FaultRefused as refused:
-        raise UsageError(f"serve: --faults {path}: {refused}") from refused
+        raise UsageError(f"{command}: --faults {path}: {refused}") from refused
 
 
 def brokers_count(options: Options) -> int:

@@ -15,6 +15,7 @@ from barnabas.broker.config.listeners import PLAINTEXT, Listener
 from barnabas.broker.config.racks import RACK_AWARE_SELECTOR, racks
 from barnabas.broker.config.refusals import asks_for
 from barnabas.broker.config.replicas import REPLICATION_FACTOR, effective_min_insync_replicas
+from barnabas.broker.config.topic_configs import TOPIC_KEYS
 from barnabas.broker.config.values import InvalidValue
 from barnabas.protocol.errors import DecodeError
 from barnabas.protocol.files import properties as java_properties
@@ -120,12 +121,20 @@ def _examine(static: Mapping[str, str], brokers: int) -> list[str]:
             sentence = f"{name} asks for {asked}, which this broker does not enforce: remove it to start"
             raise ConfigError(sentence, name)
         if key is None:
-            warnings.append(f"{UNKNOWN_KEY}{name}: ignored")
+            warnings.append(f"{UNKNOWN_KEY}{name}: ignored{_of_topics(name)}")
         elif _changes_nothing(key, text) and not (brokers > 1 and name in _FOR_SEVERAL_NODES):
             from barnabas.broker.config.reference.descriptions import why_without_effect
 
             idle.setdefault(why_without_effect(name), []).append(name)
     return warnings + [f"no effect here: {', '.join(names)}. {why}" for why, names in idle.items()]
+
+
+def _of_topics(name: str) -> str:
+    """Where a key belongs that only topics have: the end of a sentence."""
+    key = TOPIC_KEYS.get(name)
+    if key is None:
+        return ""
+    return "; topics have it" + ("" if key.inherits is None else f", for brokers it is {key.inherits}")
 
 
 def _changes_nothing(key: Key, text: str) -> bool:

@@ -6,6 +6,7 @@ browser cannot be made of one: the Content-Security-Policy allows nothing but wh
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
@@ -55,6 +56,7 @@ class _Console:
 
     def __init__(self, observed: Observed) -> None:
         self._observed = observed
+        self._loaded: set[str] = set()
 
     async def front(self, request: Request) -> Response:
         """The first page is the one that is asked for most."""
@@ -73,14 +75,15 @@ class _Console:
         """The page, its live part alone, or that again and again: as the request accepts it."""
 
         async def show(request: Request) -> Response:
+            await self._load(page.template)
             asked = Asked(words_of(request.scope["query_string"]), request.path_params)
             wanted = request.headers.get("accept", "")
             if page.is_live and "text/event-stream" in wanted:
                 parts = live.events(lambda: self._live_part(page, asked, request), self._observed.clock)
                 return StreamingResponse(parts, media_type="text/event-stream")
             if request.headers.get("x-part") == rendering.LIVE:
-                return HTMLResponse(await self._live_part(page, asked, request))
-            return HTMLResponse(rendering.page(page.template, await self._facts(page, asked, request)))
+                return _html(await self._live_part(page, asked, request))
+            return _html(rendering.page(page.template, await self._facts(page, asked, request)))
 
         return self._answered(show)
 
@@ -94,6 +97,12 @@ class _Console:
             return RedirectResponse(await action.do(self._observed, asked), _SEE_OTHER)
 
         return self._answered(do)
+
+    async def _load(self, template: str) -> None:
+        """Have it at hand: when it is first shown, it is compiled, and others have their turns meanwhile."""
+        if template not in self._loaded:
+            await asyncio.get_running_loop().run_in_executor(None, rendering.load, template)
+            self._loaded.add(template)
 
     async def _facts(self, page: Page, asked: Asked, request: Request) -> dict[str, Any]:
         return self._common(request.scope["path"]) | {"is_live": page.is_live} | await page.look(self._observed, asked)
@@ -131,7 +140,7 @@ class _Console:
     def failed(self, request: Request, status: int, why: str) -> Response:
         """A page with one sentence."""
         facts = self._common(request.scope["path"]) | {"status": status, "why": why}
-        return HTMLResponse(rendering.page("refused.html", facts), status)
+        return _html(rendering.page("refused.html", facts), status)
 
     async def http_error(self, request: Request, error: Exception) -> Response:
         """What Starlette itself answers."""
@@ -191,7 +200,12 @@ class _Entered:
         if refusal.status == UNAUTHORIZED and request.method == "GET":
             query = request.scope["query_string"].decode("ascii", "replace")
             return _sign_in_page(request.scope["path"] + (f"?{query}" if query else ""), "")
-        return HTMLResponse(rendering.page("outside.html", {"why": refusal.why, "next_page": ""}), refusal.status)
+        return _html(rendering.page("outside.html", {"why": refusal.why, "next_page": ""}), refusal.status)
+
+
+def _html(text: str, status: int = 200) -> Response:
+    """Names of headers may have bytes in them that are no text (protocol/records/record.py)."""
+    return HTMLResponse(text.encode("utf-8", "replace"), status)
 
 
 def _sign_in_page(next_page: str, why: str) -> Response:

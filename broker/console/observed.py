@@ -12,8 +12,10 @@ if TYPE_CHECKING:
     from barnabas.broker.clock import Clock
     from barnabas.broker.context import Deferred, Services
     from barnabas.broker.faults.faults import Faults
+    from barnabas.broker.history.history import History
     from barnabas.broker.member import Member
     from barnabas.broker.time_control.time_control import TimeControl
+    from barnabas.broker.why.why import Why
 
 T = TypeVar("T")
 LOOK = Kind(under_way_max=2, steps_max=50)
@@ -36,6 +38,10 @@ class Observed(NamedTuple):
     """The machine's: how often a page is looked at again."""
     may_change: bool
     """Whether there is --control."""
+    history: History | None = None
+    """What happened, where that is kept: with --control."""
+    why: Why | None = None
+    """What may be asked, with --control."""
 
     @property
     def now_ms(self) -> int:

@@ -19,6 +19,7 @@ NAVIGATION = (
     ("transactions", "Transactions"),
     ("topics", "Topics"),
     ("groups", "Groups"),
+    ("why", "Why"),
     ("clients", "Clients"),
     ("health", "Health"),
     ("settings", "Settings"),
@@ -41,6 +42,12 @@ def _environment() -> Environment:
     }
     environment.globals |= vars(environment.get_template("macros.html").module)
     return environment
+
+
+def load(template: str) -> None:
+    """Read and compile a template and the one around it, which takes some hundredths of a second. For a thread."""
+    for name in ("layout.html", template):
+        _environment().get_template(name)
 
 
 def page(template: str, facts: dict[str, Any]) -> str:

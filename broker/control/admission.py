@@ -36,9 +36,9 @@ class Admission(NamedTuple):
             return Refusal(FORBIDDEN, "a request names its Host")
         origin = headers.get("origin")
         if origin is not None and _authority(origin) != host.lower():
-            return Refusal(FORBIDDEN, "not from a page of another site")
+            return Refusal(FORBIDDEN, "a page of another site may not ask")
         if headers.get("sec-fetch-site", "none") not in ("none", "same-origin"):
-            return Refusal(FORBIDDEN, "not from a page of another site")
+            return Refusal(FORBIDDEN, "a page of another site may not ask")
         if self.token is not None:
             scheme, _, given = headers.get("authorization", "").partition(" ")
             if scheme.lower() == "bearer" and compare_digest(given.strip().encode(), self.token.encode()):

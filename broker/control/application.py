@@ -28,7 +28,8 @@ def application(rooms: Sequence[Room], admission: Admission) -> ASGIApp:
 
     async def http_error(request: Request, error: Exception) -> JSONResponse:
         assert isinstance(error, HTTPException)
-        sentences = {404: there_are, 405: "this is not asked for like that"}
+        takes = (error.headers or {}).get("Allow", "nothing")
+        sentences = {404: there_are, 405: f"{request.url.path} takes {takes}, not {request.method}"}
         return JSONResponse({"error": sentences.get(error.status_code, error.detail)}, error.status_code, error.headers)
 
     app = Starlette(routes=routes, exception_handlers={HTTPException: http_error})

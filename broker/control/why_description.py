@@ -38,7 +38,7 @@ _ANSWER = {
 }
 _HANGING = {
     "type": "object",
-    "description": "Answers, by what they are about: `group g`, `consumer g`, `transactional id tx`.",
+    "description": "Answers, by what they are about: `disk`, `fault f`, `transactional id t`, `group g`, `consumer g`.",
     "additionalProperties": {"$ref": "#/components/schemas/Why"},
 }
 PARAMETERS: dict[str, dict[str, tuple[dict[str, Any], bool]]] = {
@@ -63,7 +63,7 @@ WHY = Description(
         PATH: {
             "get": operation(
                 "hanging",
-                "All that hangs: groups that rebalance or are held back, and open transactions, some of each",
+                "All that hangs: disks, what faults hold up, waiting groups and open transactions, some of each",
                 answer("None where nothing hangs.", "Hanging"),
                 {"503": _REFUSALS["503"]},
             )

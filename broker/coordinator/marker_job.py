@@ -11,6 +11,7 @@ from enum import Enum
 from typing import Any
 
 from barnabas.broker.coordinator.transaction.model import TopicPartition
+from barnabas.broker.events.cause import Cause
 from barnabas.broker.events.some import some_partitions
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.records.control import EndTxnMarker
@@ -40,6 +41,7 @@ class MarkerJob:
         "_came_to",
         "_partitions",
         "_positions",
+        "cause",
         "done",
         "held",
         "is_holding",
@@ -72,6 +74,8 @@ class MarkerJob:
         self.is_holding = len(partitions) > 1  # one alone is shown in one step anyway
         self.waits = Waits.NOT
         self.done = done
+        self.cause: Cause | None = None
+        """What led to the decision, where that is known."""
         self._partitions = partitions
         self._positions: dict[TopicPartition, int] = {}
         self._came_to: tuple[str, TopicPartition | None] | None = None

@@ -38,6 +38,7 @@ from barnabas.broker.coordinator.runtime.shard import Appended
 from barnabas.broker.coordinator.transaction.model import TopicPartition
 from barnabas.broker.events import Events
 from barnabas.broker.events import Kind as EventKind
+from barnabas.broker.events.events import Facts
 from barnabas.broker.events.kinds import (
     MARKER_REFUSED,
     MARKER_WRITING,
@@ -144,6 +145,7 @@ class MarkerWriter:
         if is_one and self._finish_one(name, marker, partitions, transaction_version, done):
             return
         job = self._jobs[key] = MarkerJob(name, marker, transaction_version, partitions, done)
+        job.cause = self._events.cause
         job.is_holding |= is_told  # so that a step means the same for one partition as for many
         if not (is_told and self._is_held(job, TRANSACTION_PREPARED)):
             self._go_on(job)
@@ -258,7 +260,7 @@ class MarkerWriter:
         code = refusal.code
         if self._events.is_on and where not in job.parked:
             why = {"error": code.name, "is_tried_again": code not in _GONE and code not in _FENCED}
-            self._events.tell(MARKER_REFUSED, {**job.facts(where), **why})
+            self._tell(job, MARKER_REFUSED, {**job.facts(where), **why})
         facts = {"transactional_id": job.name, "topic": where[0], "partition": where[1], "reason": refusal}
         if code in _GONE:
             job.parked.pop(where, None)
@@ -320,7 +322,12 @@ class MarkerWriter:
             return
         if self._events.is_on and self._is_held(job, TRANSACTION_MARKED):
             return
-        if job.done():
+        before, self._events.cause = self._events.cause, job.cause
+        try:
+            is_done = job.done()
+        finally:
+            self._events.cause = before
+        if is_done:
             self._forget(job)
         else:
             self._complete_later(job)
@@ -338,12 +345,20 @@ class MarkerWriter:
         facts = job.facts(where)
         if where is None:
             facts.update(job.partitions())
-        held = self._events.tell(kind, facts)
+        held = self._tell(job, kind, facts)
         if held is None or self._lets_go:
             return False
         self._park(job, Waits.HELD)
         held.add_done_callback(partial(self._let_go, job))
         return True
+
+    def _tell(self, job: MarkerJob, kind: EventKind, facts: Facts) -> Future[None] | None:
+        """It happened, and what led to the decision led to it, however late it is."""
+        before, self._events.cause = self._events.cause, job.cause
+        try:
+            return self._events.tell(kind, facts)
+        finally:
+            self._events.cause = before
 
     def _let_go(self, job: MarkerJob, _: Future[None] | None = None) -> None:
         if job.waits is Waits.HELD and self._jobs.get(job.key) is job:

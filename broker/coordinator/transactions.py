@@ -107,7 +107,7 @@ class TransactionCoordinator:
         self._deciding = 0  # how many decisions to end a transaction wait for the disk
         self._is_stopping = False
         self.completions = Completions(clock, upkeep.loop)
-        self._arm("timeouts", config.abort_check_interval_ms, self._abort_timed_out)
+        self._arm("timeouts", config.abort_check_interval_ms, self.abort_timed_out)
         self._arm("expiry", config.remove_check_interval_ms, self._expire)
 
     @classmethod
@@ -344,7 +344,8 @@ class TransactionCoordinator:
             delay_ms = min(delay_ms, completing.until_timeout_ms(found, self.clock.now_ms(), interval_ms))
         self._timers[name] = self.clock.call_later(delay_ms, run)
 
-    def _abort_timed_out(self) -> None:
+    def abort_timed_out(self) -> None:
+        """Abort what is open for longer than its producer asked for."""
         for index in self._partitions.failed():
             self._partitions.begin(index)  # what is abandoned there holds readers up, too
         for partition in self._partitions.loaded():

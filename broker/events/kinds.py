@@ -48,6 +48,17 @@ PRODUCE_REFUSED = Kind(
     "a batch of a producer was not appended",
     ("topic", "partition", "error", "producer_id", "producer_epoch"),
 )
+PRODUCER_IDS_EXPIRED = Kind(
+    "producer.ids_expired",
+    "a partition forgot producers that had not written for producer.id.expiration.ms",
+    ("topic", "partition", "producer_ids", "producers_count"),
+)
+FETCH_REFUSED = Kind(
+    "fetch.refused",
+    "a Fetch was answered with an error, for a partition or (topic None) as a whole; errors_count counts the "
+    "partitions of the answer that have one, and the first 20 are told",
+    ("topic", "partition", "error", "fetch_offset", "errors_count"),
+)
 TRANSACTION_REFUSED = Kind(
     "transaction.refused",
     "a request about a transactional id was refused",
@@ -264,7 +275,7 @@ FAULT_CHANGED = Kind("fault.changed", "a fault was armed, released or disarmed",
 FAULT_FIRED = Kind(
     "fault.fired",
     "an armed fault did what it does: to a request, at a point, or to the disk",
-    ("fault", "does", "count", "api", "node", "client_id", "connection", "point", "disk", "topic", "partition"),
+    ("fault", "does", "count", "api", "node", "client_id", "connection", "point", "disk", "file", "topic", "partition"),
 )
 
 _ALL = tuple(each for each in list(globals().values()) if isinstance(each, Kind))

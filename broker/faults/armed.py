@@ -7,24 +7,13 @@ waiter went away is cancelled by that waiter. Invariant: once disarmed, it holds
 from __future__ import annotations
 
 from asyncio import AbstractEventLoop, Future
-from collections.abc import Callable
-from enum import Enum
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from barnabas.broker.clock import Clock
+from barnabas.broker.faults.held import About, Held, HeldUp
 from barnabas.broker.faults.matching import Chances
 from barnabas.broker.faults.model import Fault
-
-
-class Held(Enum):
-    """Why something is held up."""
-
-    PAUSED = "paused"
-    """It stands until it is released."""
-    DELAYED = "delayed"
-    """It goes on after its time."""
-    UNANSWERED = "unanswered"
-    """A connection waits for an answer that never comes."""
 
 
 class Armed:
@@ -38,7 +27,7 @@ class Armed:
         self.chances = Chances(fault.often, seed, fault.name)
         self.is_armed = True
         self._loop, self._clock, self._changed = loop, clock, changed
-        self._held: dict[Future[None], Held] = {}
+        self._held: dict[Future[None], HeldUp] = {}
 
     @property
     def name(self) -> str:
@@ -58,7 +47,12 @@ class Armed:
     @property
     def standing(self) -> int:
         """How many stand at its pause."""
-        return sum(why is Held.PAUSED for why in self._held.values())
+        return sum(each.why is Held.PAUSED for each in self._held.values())
+
+    @property
+    def who_stands(self) -> list[Mapping[str, Any]]:
+        """What is known of each who stands at its pause: the facts of a step, or of a request."""
+        return [each.about.facts for each in self._held.values() if each.why is Held.PAUSED]
 
     @property
     def is_holding(self) -> bool:
@@ -77,13 +71,18 @@ class Armed:
             "standing": self.standing,
         }
 
-    def hold(self, why: Held, delay_ms: float | None = None) -> Future[None]:
+    def held_up(self) -> list[HeldUp]:
+        """All that is held up, the first that came first."""
+        return list(self._held.values())
+
+    def hold(self, why: Held, about: About, delay_ms: float | None = None) -> Future[None]:
         """Something that waits until it is let go, or until so much time is over."""
         future: Future[None] = self._loop.create_future()
         if not self.is_armed:
             future.set_result(None)
             return future
-        self._held[future] = why
+        until_ms = None if delay_ms is None else self._clock.now_ms() + delay_ms
+        self._held[future] = HeldUp(why, about, until_ms)
         future.add_done_callback(self._forget)
         if delay_ms is not None:
             timer = self._clock.call_later(delay_ms, lambda: _go(future))
@@ -93,7 +92,7 @@ class Armed:
 
     def let_go(self, why: Held | None = None) -> int:
         """Let what is held up go on, for one reason or for all; how many."""
-        going = [future for future, reason in self._held.items() if why is None or reason is why]
+        going = [future for future, held in self._held.items() if why is None or held.why is why]
         for future in going:
             del self._held[future]
             _go(future)

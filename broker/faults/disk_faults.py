@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from barnabas.broker.faults.faulty_files import FaultyFiles
-from barnabas.broker.faults.matching import matches_disk
+from barnabas.broker.faults.matching import DiskPlace, matches_disk
 from barnabas.broker.faults.model import DiskAction, DiskError, DiskMatch, DiskOperation
 
 if TYPE_CHECKING:
@@ -73,28 +73,28 @@ class DiskFaults:
 
     # --- asked by the files, in any thread ---
 
-    def strike(self, operation: DiskOperation, topic: str, partition: int) -> DiskError | None:
+    def strike(self, operation: DiskOperation, place: DiskPlace) -> DiskError | None:
         """What the disk says instead of doing this. A sync that is to be slow has waited on return."""
         is_on_loop = threading.get_ident() == self._loop_thread
         with self._changed:
-            struck = self._struck(operation, topic, partition, is_on_loop)
+            struck = self._struck(operation, place, is_on_loop)
             if struck is None:
                 return None
             action, armed = struck
             does = "delay" if action.error is None else action.error.value
-            facts = {"disk": operation.value, "topic": topic, "partition": partition}
+            facts: dict[str, str | int | None] = {"disk": operation.value, "file": place.file.value}
+            if place.topic:
+                facts |= {"topic": place.topic, "partition": place.partition}
             self._loop.call_soon_threadsafe(self._registry.fired, armed, does, facts)
             if action.delay is not None:
                 self._changed.wait_for(lambda: not armed.is_armed, armed.chances.delay_ms(action.delay) / 1000)
         return action.error
 
-    def _struck(
-        self, operation: DiskOperation, topic: str, partition: int, is_on_loop: bool
-    ) -> tuple[DiskAction, Armed] | None:
+    def _struck(self, operation: DiskOperation, place: DiskPlace, is_on_loop: bool) -> tuple[DiskAction, Armed] | None:
         for match, action, armed in self._live:
             if action.delay is not None and is_on_loop:
                 continue
-            if armed.is_live and matches_disk(match, operation, topic, partition) and armed.chances.fires():
+            if armed.is_live and matches_disk(match, operation, place) and armed.chances.fires():
                 return action, armed
         return None
 

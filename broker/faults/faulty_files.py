@@ -1,10 +1,11 @@
-"""Files of a disk that fails where a test wants it to: appends and syncs of partitions' logs.
+"""Files of a disk that fails where a test wants it to: writes, syncs and reads, of one kind of file at a time.
 
-Knows which call is which partition's append or sync, by the file's path; which of them fails is for `Strikes` to say.
-Put in the place of a data directory's files while such a fault is armed, and taken away after that (disk_faults.py).
+Knows which file is for what, by its path; which call fails is for `Strikes` to say. Put in the place of a data
+directory's files while such a fault is armed, and taken away after that (disk_faults.py).
 
-Every file of a partition's log with batches (`.log`) is looked at. Its indexes, snapshots and names are left alone, so
-that one append is one call, and one sync another: the n-th is the n-th of the partition.
+Of a partition these are the log with its batches, its three indexes, the snapshots of its producers and its leader
+epochs, each a kind of its own, so that one append is one call, and the third is the third. A file that is written under
+a temporary name is the one that it will be. What is being deleted, or written by the cleaner, is left alone.
 """
 
 from __future__ import annotations
@@ -13,18 +14,44 @@ import errno
 import os
 from typing import Protocol
 
-from barnabas.broker.faults.model import DiskError, DiskOperation
+from barnabas.broker.faults.matching import DiskPlace
+from barnabas.broker.faults.model import DiskError, DiskFile, DiskOperation
 from barnabas.broker.room.watch import TRIAL_NAME
-from barnabas.protocol.files.names import FileKind, FileState, parse_partition_directory, parse_segment_file
+from barnabas.protocol.files.names import (
+    CLEANER_CHECKPOINT,
+    CLUSTER_METADATA_TOPIC,
+    HIGH_WATERMARK_CHECKPOINT,
+    LEADER_EPOCH_CHECKPOINT,
+    LOG_START_CHECKPOINT,
+    RECOVERY_POINT_CHECKPOINT,
+    TEMPORARY_SUFFIX,
+    FileKind,
+    FileState,
+    parse_partition_directory,
+    parse_segment_file,
+)
 from barnabas.storage.disk.files import Buffer, CommonSync, Entry, File, Files, FileStat, Lock, Volume
 
+_CHECKPOINTS = (
+    RECOVERY_POINT_CHECKPOINT,
+    LOG_START_CHECKPOINT,
+    HIGH_WATERMARK_CHECKPOINT,
+    CLEANER_CHECKPOINT,
+)
+_OF_KIND = {
+    FileKind.LOG: DiskFile.LOG,
+    FileKind.OFFSET_INDEX: DiskFile.INDEX,
+    FileKind.TIME_INDEX: DiskFile.TIMEINDEX,
+    FileKind.TXN_INDEX: DiskFile.TXNINDEX,
+    FileKind.PRODUCER_SNAPSHOT: DiskFile.SNAPSHOT,
+}
 _ERRNO = {DiskError.ENOSPC: errno.ENOSPC, DiskError.EIO: errno.EIO}
 
 
 class Strikes(Protocol):
     """Whether an armed fault strikes. Asked in any thread."""
 
-    def strike(self, operation: DiskOperation, topic: str, partition: int) -> DiskError | None:
+    def strike(self, operation: DiskOperation, place: DiskPlace) -> DiskError | None:
         """What the disk says instead of doing it, if anything. A fault that makes it slow is over on return."""
 
     def is_full(self) -> bool:
@@ -60,12 +87,16 @@ class WrappedFile:
 
 
 class FaultyFile(WrappedFile):
-    """A segment of a partition's log."""
+    """A file that a fault may strike."""
 
-    def __init__(self, file: File, strikes: Strikes, topic: str, partition: int) -> None:
+    def __init__(self, file: File, strikes: Strikes, place: DiskPlace) -> None:
         super().__init__(file)
         self._strikes = strikes
-        self._partition = topic, partition
+        self._place = place
+
+    def pread(self, size: int, position: int, /) -> bytes:
+        self._meet(DiskOperation.READ)
+        return self.file.pread(size, position)
 
     def pwrite(self, data: Buffer, position: int, /) -> int:
         self._meet(DiskOperation.APPEND)
@@ -76,7 +107,7 @@ class FaultyFile(WrappedFile):
         self.file.sync()
 
     def _meet(self, operation: DiskOperation) -> None:
-        error = self._strikes.strike(operation, *self._partition)
+        error = self._strikes.strike(operation, self._place)
         if error is not None:
             raise _os_error(error)
 
@@ -106,11 +137,8 @@ class FaultyFiles:
         directory, _, name = path.rpartition("/")
         if name == TRIAL_NAME:
             return FileWithoutRoom(file, self._strikes)
-        segment = parse_segment_file(name)
-        if segment is None or segment.kind is not FileKind.LOG or segment.state is not FileState.LIVE:
-            return file
-        found = parse_partition_directory(directory.rpartition("/")[2])
-        return file if found is None else FaultyFile(file, self._strikes, found.topic, found.partition)
+        place = place_of(directory.rpartition("/")[2], name.removesuffix(TEMPORARY_SUFFIX))
+        return file if place is None else FaultyFile(file, self._strikes, place)
 
     def stat(self, path: str) -> FileStat:
         return self.files.stat(path)
@@ -141,6 +169,24 @@ class FaultyFiles:
 
     def lock(self, path: str) -> Lock:
         return self.files.lock(path)
+
+
+def place_of(directory: str, name: str) -> DiskPlace | None:
+    """Which file this is, by its name and that of the directory it is in; None for one that no fault strikes."""
+    if name in _CHECKPOINTS:
+        return DiskPlace(DiskFile.CHECKPOINT)
+    found = parse_partition_directory(directory)
+    if found is None:
+        return None
+    if found.topic == CLUSTER_METADATA_TOPIC:
+        return DiskPlace(DiskFile.CATALOGUE)
+    where = found.topic, found.partition
+    if name == LEADER_EPOCH_CHECKPOINT:
+        return DiskPlace(DiskFile.CHECKPOINT, *where)
+    segment = parse_segment_file(name)
+    if segment is None or segment.state is not FileState.LIVE:
+        return None
+    return DiskPlace(_OF_KIND[segment.kind], *where)
 
 
 def _os_error(error: DiskError) -> OSError:

@@ -8,9 +8,9 @@ from __future__ import annotations
 import random
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
-from barnabas.broker.faults.model import Delay, DiskMatch, DiskOperation, Often, PointMatch, RequestMatch
+from barnabas.broker.faults.model import Delay, DiskFile, DiskMatch, DiskOperation, Often, PointMatch, RequestMatch
 
 _MEANS_MAX = 20
 """An exponentially distributed delay is never longer than so many times its mean."""
@@ -68,14 +68,29 @@ def matches_partition(match: RequestMatch | DiskMatch, topic: str, partition: in
 def matches_point(match: PointMatch, kind: str, facts: Mapping[str, Any]) -> bool:
     """Whether it is this step, with these facts."""
     return match.point == kind and all(
-        fits(wanted, str(facts.get(name))) if isinstance(wanted, str) else facts.get(name) == wanted
+        _any_fits(wanted, _texts(facts.get(name))) if isinstance(wanted, str) else facts.get(name) == wanted
         for name, wanted in match.facts.items()
     )
 
 
-def matches_disk(match: DiskMatch, operation: DiskOperation, topic: str, partition: int) -> bool:
-    """Whether it is done, and for this partition."""
-    return match.operation is operation and matches_partition(match, topic, partition)
+def _texts(fact: Any) -> Iterable[str]:
+    """A fact as texts: of a list each."""
+    return [str(each) for each in fact] if isinstance(fact, list | tuple) else [str(fact)]
+
+
+class DiskPlace(NamedTuple):
+    """A file on the disk. topic: empty for what is of the whole data directory."""
+
+    file: DiskFile
+    topic: str = ""
+    partition: int | None = None
+
+
+def matches_disk(match: DiskMatch, operation: DiskOperation, place: DiskPlace) -> bool:
+    """Whether it is done, and with this file."""
+    if match.operation is not operation or match.file is not place.file:
+        return False
+    return matches_partition(match, place.topic, place.partition)
 
 
 def _any_fits(pattern: str, texts: Iterable[str]) -> bool:

@@ -1,7 +1,7 @@
 """What a fault is: what it matches, what it does, and how often. Values, and nothing else.
 
 There are three kinds. A fault of requests matches what a client sends. A fault at a point matches a named step of the
-broker's (broker/events/kinds.py). A fault of the disk matches what is written to the log of a partition, or synced.
+broker's (broker/events/kinds.py). A fault of the disk matches what is done with a partition's log, or another file.
 They differ in what they match and in what they can do; how often is the same for all.
 
 Texts in a match are exact, or patterns in which `*` stands for any characters (matching.py).
@@ -40,10 +40,28 @@ class Cut(Enum):
 
 
 class DiskOperation(Enum):
-    """What the disk is asked to do for a partition's log."""
+    """What the disk is asked to do with a file."""
 
     APPEND = "append"
+    """Any write."""
     SYNC = "sync"
+    READ = "read"
+
+
+class DiskFile(Enum):
+    """The files of a data directory, by what they are for."""
+
+    LOG = "log"
+    """The batches of a partition."""
+    INDEX = "index"
+    TIMEINDEX = "timeindex"
+    TXNINDEX = "txnindex"
+    SNAPSHOT = "snapshot"
+    """Of a partition's producers."""
+    CHECKPOINT = "checkpoint"
+    """The data directory's offsets of all partitions, and each partition's leader epochs."""
+    CATALOGUE = "catalogue"
+    """All files of `__cluster_metadata`, and of nothing else."""
 
 
 class DiskError(Enum):
@@ -116,6 +134,11 @@ class RequestAction:
     throttle: int | None = None
     """Its bytes and those of its answer come and go at so many a second."""
 
+    @property
+    def holds_up(self) -> bool:
+        """Whether a request waits by it, or is never answered."""
+        return self.pause or self.drop or self.lose_answer or self.delay is not None or self.throttle is not None
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PointMatch:
@@ -138,16 +161,17 @@ class PointAction:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiskMatch:
-    """What is done on the disk for the logs of these partitions. The topic is a pattern."""
+    """What is done on the disk with such files of these partitions. The topic is a pattern."""
 
     operation: DiskOperation
+    file: DiskFile = DiskFile.LOG
     topic: str | None = None
     partition: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiskAction:
-    """One of the two. Only a sync is delayed: an append is made in the event loop, and would hold up everything."""
+    """One of the two. Only a sync is delayed: all else is done in the event loop, and would hold up everything."""
 
     error: DiskError | None = None
     delay: Delay | None = None

@@ -15,7 +15,7 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from barnabas.broker.faults.armed import Held
+from barnabas.broker.faults.held import Held, about_step
 from barnabas.broker.faults.matching import matches_point
 from barnabas.broker.faults.model import FaultRefused, Plan, PointAction, PointMatch
 from barnabas.broker.log_lines import line, logger
@@ -91,7 +91,7 @@ class PointFaults:
             _log.error(line(CRASHING, fault=armed.name, point=kind.name, **facts))
             self._end()
             return None
-        held = armed.hold(Held.PAUSED)
+        held = armed.hold(Held.PAUSED, about_step(self._registry.now_ms(), kind.name, facts))
         where = {name: facts[name] for name in ("topic", "partition") if name in facts}
         self._registry.fired(armed, "pause", {"point": kind.name, **where})
         return held

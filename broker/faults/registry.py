@@ -19,7 +19,8 @@ from typing import Any
 from barnabas.broker.clock import Clock
 from barnabas.broker.events import Events
 from barnabas.broker.events.kinds import FAULT_CHANGED, FAULT_FIRED
-from barnabas.broker.faults.armed import Armed, Held
+from barnabas.broker.faults.armed import Armed
+from barnabas.broker.faults.held import Held
 from barnabas.broker.faults.model import FAULTS_MAX, FaultRefused, Plan
 from barnabas.broker.log_lines import Seldom, line, logger
 
@@ -60,6 +61,10 @@ class FaultRegistry:
     def live(self) -> Sequence[Armed]:
         """Those that may fire, in the order in which they were armed."""
         return [each for each in self._armed.values() if each.is_live]
+
+    def now_ms(self) -> int:
+        """The time, by the machine's clock."""
+        return self._clock.now_ms()
 
     def fired(self, armed: Armed, does: str, facts: Mapping[str, Any]) -> None:
         """It did what it does, to something of which these are facts."""

@@ -21,16 +21,22 @@ and do not keep the others from waiting.
 from __future__ import annotations
 
 from contextlib import suppress
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from barnabas.broker.catalogue.image import NO_LEADER
 from barnabas.broker.cluster.leader_epochs import NOT_CHECKED, check_leader_epoch
 from barnabas.broker.context import RequestContext
+from barnabas.broker.events.cause import RequestCause
+from barnabas.broker.events.kinds import FETCH_REFUSED
+from barnabas.broker.events.some import SOME
 from barnabas.broker.partitions.fetch_sessions import UNKNOWN_PARTITION, FetchContext, SessionRefused
 from barnabas.broker.partitions.opened_first import answer_after
 from barnabas.broker.partitions.recoveries import OpensLater, StillRecovering
 from barnabas.protocol.errors import DecodeError, ErrorCode, KafkaError
 from barnabas.protocol.hot.fetch import FetchAnswer, FetchedPartition, FetchPartition, FetchRequest
+from barnabas.protocol.primitives import uuid_text
+from barnabas.protocol.registry import ApiKey
 from barnabas.storage.errors import CorruptFile, StorageError
 
 if TYPE_CHECKING:
@@ -59,6 +65,7 @@ def handle(request: FetchRequest, context: RequestContext) -> FetchAnswer | Wait
     try:
         session = services.fetch_sessions.begin(request, context.api_version >= _TOPIC_IDS_SINCE)
     except SessionRefused as refused:
+        _tell_errors(context, [(None, None, refused.code)])
         return FetchAnswer(refused.code, refused.session_id, [])
     if request.replica_id >= 0:
         refusals = [FetchedPartition(asked.partition, ErrorCode.NOT_LEADER_OR_FOLLOWER) for _, asked in session.wanted]
@@ -92,6 +99,7 @@ class _Fetch:
         "_catalogue",
         "_cluster",
         "_committed",
+        "_context",
         "_max_bytes",
         "_max_wait_ms",
         "_partitions",
@@ -101,6 +109,7 @@ class _Fetch:
         "_waiters",
         "_waits_for",
         "_wanted",
+        "has_errors",
         "min_bytes",
         "must_answer",
         "opens_later",
@@ -110,6 +119,7 @@ class _Fetch:
 
     def __init__(self, request: FetchRequest, session: FetchContext, context: RequestContext) -> None:
         services = context.services
+        self._context = context
         cluster = self._cluster = services.cluster
         self._any_replica = cluster.has_others and context.api_version >= _ANY_REPLICA_SINCE
         self._rack = request.rack_id if cluster.reads_by_rack else ""
@@ -130,6 +140,8 @@ class _Fetch:
         self._waits_for: dict[PartitionKey, int] = {}
         self.must_answer = False
         """The last read met something that is answered at once: an error, or logs that diverge."""
+        self.has_errors = False
+        """Some partition is answered with an error, unless it was read again since."""
         self.opens_later = False
         """The last read left partitions unopened, because they take more than a turn of the loop: `open_all` is due."""
         self.unknown_count = 0
@@ -138,9 +150,9 @@ class _Fetch:
     def answer(self, results: list[FetchedPartition]) -> FetchAnswer | Waiting[FetchAnswer]:
         """What was just read, or once there is more."""
         if self._max_wait_ms <= 0 or self.must_answer or self.size >= self.min_bytes:
-            return _answer(self._session, results, self.unknown_count)
+            return self._answer(results, self.unknown_count)
         if self.unknown_count == len(results):  # there is nothing to wait for
-            return _answer(self._session, results)
+            return self._answer(results, 0)
         return self._waiters.park(
             self._keys(results), timeout_ms=self._max_wait_ms, is_ready=self._is_ready, finish=self._finish
         )
@@ -183,7 +195,24 @@ class _Fetch:
             positions = [self._waits_for[key] for key in woken]
             for position in sorted(positions) if len(positions) > 1 else positions:
                 results[position] = self._read_partition(*self._wanted[position])
-        return _answer(self._session, results, self.unknown_count)
+        return self._answer(results, self.unknown_count)
+
+    def _answer(self, results: list[FetchedPartition], unknown_count: int) -> FetchAnswer:
+        if self.has_errors and self._context.services.events.is_on:
+            name = self._known_name
+            wanted = zip(self._wanted, results, strict=True)
+            _tell_errors(
+                self._context,
+                [(name(topic), asked, result.error_code) for (topic, asked), result in wanted if result.error_code],
+            )
+        return _answer(self._session, results, unknown_count)
+
+    def _known_name(self, topic: Topic) -> str:
+        """The name, or the id where there is no such topic."""
+        if isinstance(topic, str):
+            return topic
+        found = self._catalogue.topics_by_id.get(topic)
+        return uuid_text(topic) if found is None else found.name
 
     def _begin(self) -> None:
         self.size = 0
@@ -255,6 +284,7 @@ class _Fetch:
             self.opens_later = True
             return FetchedPartition(asked.partition, later.code)
         except StillRecovering as recovering:  # as if nothing were there yet: no client is to ask again at once
+            self.has_errors = True
             return FetchedPartition(asked.partition, recovering.code)
         except KafkaError as error:
             return self._failed(asked, error.code)
@@ -278,11 +308,47 @@ class _Fetch:
         return self._cluster.read_replica(log.topic, log.partition, self._rack)
 
     def _failed(self, asked: FetchPartition, code: ErrorCode) -> FetchedPartition:
+        self.has_errors = True
         if code in UNKNOWN_PARTITION:
             self.unknown_count += 1
         else:
             self.must_answer = True
         return FetchedPartition(asked.partition, code)
+
+
+def _tell_errors(context: RequestContext, failed: list[tuple[str | None, FetchPartition | None, int]]) -> None:
+    """Tell whoever listens which partitions are answered with which error. The request is their cause, however long it
+    has waited."""
+    services = context.services
+    events = services.events
+    if not events.is_on:
+        return
+    before, events.cause = events.cause, _cause(context)
+    for topic, asked, code in islice(failed, SOME):
+        facts = {
+            "topic": topic,
+            "partition": None if asked is None else asked.partition,
+            "error": ErrorCode(code).name,
+            "fetch_offset": None if asked is None else asked.fetch_offset,
+            "errors_count": len(failed),
+        }
+        events.tell(FETCH_REFUSED, facts)
+    events.cause = before
+
+
+def _cause(context: RequestContext) -> RequestCause:
+    events, connection = context.services.events, context.connection
+    events.requests_count += 1
+    return RequestCause(
+        events.requests_count,
+        ApiKey.FETCH.api_name,
+        context.api_version,
+        context.client_id,
+        "?" if connection is None else connection.peer,
+        context.correlation_id,
+        context.node.node_id,
+        {},
+    )
 
 
 def _diverging_epoch(log: PartitionLog, asked: FetchPartition) -> tuple[int, int] | None:

@@ -80,13 +80,13 @@ class History:
             follower.close()
         self._ring.clear()
 
-    def past(self, wanted: Wanted, start: int = 1, limit: int = 1_000) -> Past:
-        """What is wanted of what is kept, from a number on: at most `limit` events, of so many as are looked at."""
+    def past(self, wanted: Wanted, start: int = 1, limit: int = 1_000, *, looks_at: int = LOOKED_AT_MAX) -> Past:
+        """What is wanted of what is kept, from a number on: at most `limit` events, of the next `looks_at`."""
         first = self._next - len(self._ring)
         begin = min(max(start, first), self._next)
         found: list[Told] = []
         end = begin
-        for told, _ in islice(self._ring, begin - first, begin - first + LOOKED_AT_MAX):
+        for told, _ in islice(self._ring, begin - first, begin - first + looks_at):
             if len(found) == limit:
                 break
             end += 1

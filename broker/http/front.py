@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 from collections.abc import MutableMapping, Sequence
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol
 
 from barnabas.broker.http.pages import Page, Pages, Stream
@@ -59,15 +61,16 @@ def _control(broker: Observed, admission: Admission) -> Mounted:
     from barnabas.broker.control.trace_room import trace_room
     from barnabas.broker.control.why_room import why_room
     from barnabas.broker.http.asgi import Mounted
-    from barnabas.broker.why.kept_ring import KeptRing
+    from barnabas.broker.why.sources.armed_faults import ArmedFaults
+    from barnabas.broker.why.sources.kept_ring import KeptRing
     from barnabas.broker.why.why import Why
 
-    broker.history.get()  # it keeps what happens from now on
+    history = broker.history.get()  # it keeps what happens from now on
     rooms = [
         clock_room(broker.time_control.get()),
         faults_room(broker.faults.get()),
         trace_room(broker.history.get),
-        why_room(Why(broker.services, KeptRing(broker.history.get()))),
+        why_room(Why(broker.services, KeptRing(history), ArmedFaults(broker.faults))),
     ]
     return Mounted(b"/control", application(rooms, admission), BODY_BYTES_MAX)
 
@@ -80,14 +83,21 @@ def _console(broker: Observed, clock: Clock, admission: Admission | None) -> Mou
 
     async def console(scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
         nonlocal application
+        if application is None:  # in a thread, since it takes a tenth of a second
+            await asyncio.get_running_loop().run_in_executor(None, import_module, "barnabas.broker.console.application")
         if application is None:
             from barnabas.broker.console.application import application as made
             from barnabas.broker.console.observed import Observed
             from barnabas.broker.control.admission import Admission
+            from barnabas.broker.why.sources.armed_faults import ArmedFaults
+            from barnabas.broker.why.sources.kept_ring import KeptRing
+            from barnabas.broker.why.why import Why
 
             asked = broker.services, broker.members, broker.time_control, broker.faults
             told = broker.unready_reason, lambda: awaited(broker)
-            observed = Observed(*asked, *told, clock, may_change=admission is not None)
+            history = None if admission is None else broker.history.get()
+            why = None if history is None else Why(broker.services, KeptRing(history), ArmedFaults(broker.faults))
+            observed = Observed(*asked, *told, clock, may_change=admission is not None, history=history, why=why)
             application = made(observed, Admission() if admission is None else admission)
         await application(scope, receive, send)
 

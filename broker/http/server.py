@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from barnabas.broker.net.network import Listening, Network
 
 _log = logger("http")
-CONNECTIONS_MAX = 16
+CONNECTIONS_MAX = 32
+"""More than may follow the trace: /ready and /control answer while all of these do."""
 
 
 class HttpServer:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from barnabas.broker.catalogue.image import NO_LEADER
@@ -66,6 +67,13 @@ class LoadedGroup:
     def whole(self) -> Group | ConsumerGroup | None:
         """All of it, which nobody may change; None when it is gone."""
         return self._machine.group(self.group_id)
+
+    def some_committed(self, count: int) -> Iterator[Committed]:
+        """So much of what it committed, in no order."""
+        offsets = self._machine.durable.offsets(self.group_id)
+        every = ((topic, *each) for topic, by_partition in offsets.items() for each in by_partition.items())
+        for topic, partition, committed in islice(every, count):
+            yield Committed(topic, partition, committed.offset)
 
     def committed(self) -> Iterator[Committed]:
         """What it committed, by topic and partition; offsets in open transactions do not count yet."""
@@ -128,9 +136,14 @@ def begin_loading(services: Services) -> None:
 
 def loaded_groups(services: Services) -> list[LoadedGroup]:
     """The groups of all partitions that are loaded, by id."""
-    machines = list(_machines(services))
-    found = [LoadedGroup(group_id, machine) for machine in machines for group_id in machine.group_ids()]
-    return sorted(found, key=lambda group: group.group_id)
+    return sorted(every_loaded_group(services), key=lambda group: group.group_id)
+
+
+def every_loaded_group(services: Services) -> Iterator[LoadedGroup]:
+    """The same one after another, in no order. Groups that come later may be missing, and some may be gone."""
+    for machine in list(_machines(services)):
+        for group_id in machine.group_ids():
+            yield LoadedGroup(group_id, machine)
 
 
 def positions(services: Services, topic: str, partition: int) -> Iterator[Position]:

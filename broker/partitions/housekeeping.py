@@ -16,7 +16,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from barnabas.broker.events.kinds import SEGMENT_DELETED
+from barnabas.broker.events.kinds import PRODUCER_IDS_EXPIRED, SEGMENT_DELETED
+from barnabas.broker.events.some import some
 from barnabas.broker.log_lines import line, logger
 from barnabas.broker.partitions.disk_work import storage_failure
 from barnabas.broker.partitions.recoveries import StillRecovering
@@ -288,6 +289,10 @@ class Housekeeping:
             self._expire_producers_of(log, now_ms, expiration_ms)
 
     def _expire_producers_of(self, log: PartitionLog, now_ms: int, expiration_ms: int) -> None:
-        count = log.remove_expired_producers(now_ms, expiration_ms)
-        if count:
-            _log.debug(line("producers expired", topic=log.topic, partition=log.partition, count=count))
+        expired = log.remove_expired_producers(now_ms, expiration_ms)
+        if not expired:
+            return
+        _log.debug(line("producers expired", topic=log.topic, partition=log.partition, count=len(expired)))
+        if self._events.is_on:
+            facts = {"topic": log.topic, "partition": log.partition, "producers_count": len(expired)}
+            self._events.tell(PRODUCER_IDS_EXPIRED, {**facts, "producer_ids": some(map(str, expired))})

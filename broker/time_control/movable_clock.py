@@ -110,20 +110,31 @@ class MovableClock:
             self._go()
 
     async def advance(
-        self, by_ms: float, settled: Callable[[], Awaitable[None]], *, begins: Callable[[int], None] = lambda _: None
+        self,
+        by_ms: float,
+        settled: Callable[[], Awaitable[None]],
+        *,
+        begins: Callable[[int], None] = lambda _: None,
+        ends: Callable[[], None] = lambda: None,
     ) -> None:
         """Move ahead, and return when all that fell due on the way is done. ClockRefused.
 
         settled: is asked before, and after each time at which something fell due, and returns when nothing goes on. An
-        exception of it ends the move where it has come. begins: is told before how far ahead it will be at most.
+        exception of it ends the move where it has come. begins: is told before how far ahead it will be at most. ends:
+        is called at the end of the way, before `settled` is asked for the last time.
         """
         async with self._moving:
             _check(by_ms)
             begins(self.ahead_ms + round(by_ms))
-            await self._move(by_ms, settled)
+            await self._move(by_ms, settled, ends)
 
     async def advance_to(
-        self, wall_ms: int, settled: Callable[[], Awaitable[None]], *, begins: Callable[[int], None] = lambda _: None
+        self,
+        wall_ms: int,
+        settled: Callable[[], Awaitable[None]],
+        *,
+        begins: Callable[[int], None] = lambda _: None,
+        ends: Callable[[], None] = lambda: None,
     ) -> None:
         """Stop, and move to a moment as `advance` does. ClockRefused if that is over, and nothing has changed then."""
         async with self._moving:
@@ -131,11 +142,11 @@ class MovableClock:
             _check(by_ms)
             begins(self.ahead_ms + by_ms)
             self.freeze()
-            await self._move(max(0, wall_ms - self.now_ms()), settled)
+            await self._move(max(0, wall_ms - self.now_ms()), settled, ends)
 
     # --- helpers ---
 
-    async def _move(self, by_ms: float, settled: Callable[[], Awaitable[None]]) -> None:
+    async def _move(self, by_ms: float, settled: Callable[[], Awaitable[None]], ends: Callable[[], None]) -> None:
         from asyncio import get_running_loop
 
         loop = get_running_loop()
@@ -150,6 +161,7 @@ class MovableClock:
                 await self._run_due(loop)
                 await settled()
             self._stands_at_s = until_s
+            ends()
             await settled()
         finally:
             self._moves = None

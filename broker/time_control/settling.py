@@ -67,6 +67,17 @@ class Settling:
         """Sync what is to be synced by now, and not when the machine's time says so: only that is compacted."""
         self._housekeeping.flush_due()
 
+    def look_again(self) -> None:
+        """The clock stands at the end of a move: do what has fallen due since it was last looked for.
+
+        Transactions that take too long and records that are too old are looked for every so often, and whoever moves
+        the clock by a timeout would else find them there still.
+        """
+        for node in self._services.every_node:
+            if (coordinator := node.deferred_transactions.built) is not None:
+                coordinator.abort_timed_out()
+        self._housekeeping.retain_now()
+
     def answer_parked(self) -> None:
         """A move is given up: requests parked on the way may have been given a deadline that is far away now."""
         self._services.waiters.wake_all()

@@ -71,7 +71,7 @@ class TimeControl:
         """Move the clock ahead; return when all that fell due is done. It stands or runs then as it did before."""
         self._check_open()
         try:
-            await self._clock.advance(by_ms, self._settled, begins=self._begins)
+            await self._clock.advance(by_ms, self._settled, begins=self._begins, ends=self._settling.look_again)
         except Unsettled as unsettled:
             raise self._given_up(unsettled) from unsettled
         return self._changed("clock advanced", by_ms=round(by_ms))
@@ -79,8 +79,10 @@ class TimeControl:
     async def at(self, wall_ms: int) -> ClockState:
         """Have the clock stand at a moment to come, in ms since 1970, once all that fell due by then is done."""
         self._check_open()
+        if wall_ms < self._clock.now_ms():
+            raise ClockRefused(f"the clock does not go back; it shows {self.state.now}")
         try:
-            await self._clock.advance_to(wall_ms, self._settled, begins=self._begins)
+            await self._clock.advance_to(wall_ms, self._settled, begins=self._begins, ends=self._settling.look_again)
         except Unsettled as unsettled:
             raise self._given_up(unsettled) from unsettled
         return self._changed("clock frozen")

@@ -16,9 +16,11 @@ from barnabas.broker.coordinator.group.consumer.group import ConsumerGroup
 from barnabas.broker.inspection.logs import ends
 from barnabas.broker.inspection.topics import topic_name
 from barnabas.broker.why.groups import group_facts
+from barnabas.broker.why.held import Client, comes_from, held_requests
 from barnabas.broker.why.partitions import leaderless, missing, opened
 from barnabas.broker.why.positions import Budget, contents
 from barnabas.broker.why.rules.consumer import ConsumerFacts, PartitionFacts
+from barnabas.broker.why.sources.known import Known
 from barnabas.broker.why.transactions import Holders, open_facts
 from barnabas.protocol.errors import DecodeError
 from barnabas.protocol.log_records.consumer_protocol import decode_assignment
@@ -27,7 +29,7 @@ from barnabas.storage.steps import Steps
 if TYPE_CHECKING:
     from barnabas.broker.context import Services
     from barnabas.broker.inspection.groups import FoundGroup
-    from barnabas.broker.why.ring import Ring
+    from barnabas.broker.why.rules.held import HeldFacts, HeldRequests
 
 PARTITIONS_MAX = 100
 """That are looked into."""
@@ -37,6 +39,8 @@ TOPICS_MAX = 100
 ASSIGNMENT_BYTES_MAX = 64 << 10
 """What a classic member was assigned is not read where it is longer."""
 _A_STEP = 50
+_READS = ("Fetch", "ListOffsets", "OffsetForLeaderEpoch", "Metadata")
+"""What a consumer asks without naming its group."""
 
 Where = tuple[str, int]
 
@@ -52,10 +56,12 @@ class _Reading(NamedTuple):
     """Whether all that is assigned is in it."""
 
 
-def consumer_facts(services: Services, ring: Ring, group_id: str, topic: str | None) -> Steps[ConsumerFacts]:
+def consumer_facts(known: Known, group_id: str, topic: str | None) -> Steps[ConsumerFacts]:
     """The facts for `why consumer`."""
-    group, found = yield from group_facts(services, group_id)
-    facts = ConsumerFacts(group, topic)
+    services = known.services
+    group, found = yield from group_facts(known, group_id)
+    held = yield from _held(known, group_id, topic, found)
+    facts = ConsumerFacts(group._replace(held=None), topic, held=held)
     if topic is not None and missing(services, topic, 0) is not None:
         return facts._replace(is_there=False)
     if found is None:
@@ -69,14 +75,36 @@ def consumer_facts(services: Services, ring: Ring, group_id: str, topic: str | N
             missing_topics=tuple(sorted(reading.subscribed - there.keys())[:TOPICS_MAX]) if topic is None else (),
         )
     chosen, left_out = yield from _chosen(services, found, reading, topic)
-    holders, budget = Holders(services, ring), Budget()
+    holders, budget = Holders(known), Budget()
     partitions = []
     for where in chosen:
-        partitions.append((yield from _partition(services, ring, found, reading, where, holders, budget)))
+        partitions.append((yield from _partition(known, found, reading, where, holders, budget)))
         yield
     return facts._replace(
         partitions=tuple(partitions), partitions_left_out=left_out, full=tuple(services.room.full_reasons)
     )
+
+
+def _held(known: Known, group_id: str, topic: str | None, found: FoundGroup | None) -> Steps[HeldRequests | None]:
+    """What faults hold up of a group's own requests, and of those that its members' clients read with."""
+    clients: set[Client] = set()
+    group = None if found is None else found.group
+    members = () if group is None else [(each.client_id, each.client_host) for each in group.members.values()]
+    for number, (client_id, host) in enumerate(members):
+        clients.add((client_id, host.lstrip("/")))
+        if number % _A_STEP == _A_STEP - 1:
+            yield
+
+    def is_meant(held: HeldFacts) -> bool:
+        if held.groups:
+            return group_id in held.groups
+        return (
+            held.api in _READS
+            and comes_from(held, clients)
+            and (topic is None or not held.topics or topic in held.topics)
+        )
+
+    return (yield from held_requests(known, is_meant))
 
 
 def _reading(services: Services, found: FoundGroup) -> Steps[_Reading]:
@@ -162,14 +190,14 @@ def _in_passing(services: Services, found: FoundGroup, where: Where) -> tuple[in
 
 
 def _partition(
-    services: Services,
-    ring: Ring,
+    known: Known,
     found: FoundGroup,
     reading: _Reading,
     where: Where,
     holders: Holders,
     budget: Budget,
 ) -> Steps[PartitionFacts]:
+    services = known.services
     committed = found.offsets.get(where[0], {}).get(where[1])
     facts = PartitionFacts(
         *where,
@@ -182,7 +210,7 @@ def _partition(
         for producer_id in list(found.pending_producers(*where))[:1]:
             txn = yield from holders.transaction(producer_id)
             if txn is not None and txn.state.is_open:
-                facts = facts._replace(position_holder=open_facts(services, ring, txn))
+                facts = facts._replace(position_holder=open_facts(known, txn))
     log = opened(services, *where)
     if isinstance(log, str):
         return facts._replace(trouble=log)

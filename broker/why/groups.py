@@ -14,8 +14,10 @@ from barnabas.broker.coordinator.group.consumer.model import MemberState
 from barnabas.broker.coordinator.group.consumer.timers import join_timer, rebalance_timer, sync_timer
 from barnabas.broker.coordinator.group.consumer.timers import session_timer as consumer_session_timer
 from barnabas.broker.inspection.groups import find_group
+from barnabas.broker.why.held import held_requests
 from barnabas.broker.why.rules.group import HOLDS_UP, GroupFacts, MemberFacts, Stands
 from barnabas.broker.why.rules.words import named
+from barnabas.broker.why.sources.known import Known
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.storage.steps import Steps
 
@@ -30,9 +32,10 @@ _PARTITIONS_MAX = 20
 _MEMBERS_A_STEP = 50
 
 
-def group_facts(services: Services, group_id: str) -> Steps[tuple[GroupFacts, FoundGroup | None]]:
+def group_facts(known: Known, group_id: str) -> Steps[tuple[GroupFacts, FoundGroup | None]]:
     """The facts for `why group`, and the group as it was found."""
-    facts = GroupFacts(group_id)
+    services = known.services
+    facts = GroupFacts(group_id, held=(yield from held_requests(known, lambda held: group_id in held.groups)))
     try:
         found = find_group(services, group_id)
     except KafkaError as error:

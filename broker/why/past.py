@@ -9,14 +9,15 @@ from collections.abc import Sequence
 from typing import Any
 
 from barnabas.broker.events import kinds
-from barnabas.broker.why.ring import Happened, Ring
 from barnabas.broker.why.rules.producer import Told
+from barnabas.broker.why.sources.ring import Happened, Ring
 
 # A request may be told of by several; the first says most.
 _REFUSED = (kinds.TRANSACTION_REFUSED.name, kinds.PRODUCE_REFUSED.name, kinds.REQUEST_ANSWERED.name)
 _BEGUN = (kinds.TRANSACTION_BEGUN.name, kinds.PRODUCER_ID_GIVEN.name)
 _FENCED, _TIMED_OUT = kinds.PRODUCER_FENCED.name, kinds.TRANSACTION_TIMED_OUT.name
-_KINDS = (*_REFUSED, *_BEGUN, _FENCED, _TIMED_OUT)
+_EXPIRED = kinds.TRANSACTIONAL_ID_EXPIRED.name
+_KINDS = (*_REFUSED, *_BEGUN, _FENCED, _TIMED_OUT, _EXPIRED)
 _REFUSALS = (
     "PRODUCER_FENCED",
     "INVALID_PRODUCER_EPOCH",
@@ -65,6 +66,10 @@ class Past:
     def timed_out(self) -> Told | None:
         """The last time that a transaction of the id was aborted for its timeout."""
         return self._last((_TIMED_OUT,))
+
+    def expired(self) -> Told | None:
+        """The last time that the id was removed, since nobody had used it for long."""
+        return self._last((_EXPIRED,))
 
     def _last(self, names: Sequence[str], **facts: Any) -> Told | None:
         for event in self._events:

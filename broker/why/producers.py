@@ -2,32 +2,31 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from barnabas.broker.inspection.transactions import transaction_of
+from barnabas.broker.why.held import held_requests
 from barnabas.broker.why.past import Past
 from barnabas.broker.why.rules.producer import ProducerFacts
 from barnabas.broker.why.rules.words import named
+from barnabas.broker.why.sources.known import Known
 from barnabas.broker.why.transactions import open_facts
 from barnabas.protocol.errors import ErrorCode, KafkaError
-
-if TYPE_CHECKING:
-    from barnabas.broker.context import Services
-    from barnabas.broker.why.ring import Ring
+from barnabas.storage.steps import Steps
 
 PARTITIONS_MAX = 100
 """That are named."""
 
 
-def producer_facts(services: Services, ring: Ring, transactional_id: str) -> ProducerFacts:
+def producer_facts(known: Known, transactional_id: str) -> Steps[ProducerFacts]:
     """The facts for `why producer`."""
-    facts = ProducerFacts(transactional_id, has_history=ring.is_kept)
+    services = known.services
+    now_ms = services.clock.now_ms()
+    past = Past(known.ring, transactional_id, now_ms)
+    held = yield from held_requests(known, lambda held: transactional_id in held.transactional_ids)
+    facts = ProducerFacts(transactional_id, held=held, has_history=known.ring.is_kept)
     try:
         txn = transaction_of(services, transactional_id)
     except KafkaError as error:
         return facts._replace(unavailable=_why_unavailable(error))
-    now_ms = services.clock.now_ms()
-    past = Past(ring, transactional_id, now_ms)
     refused = past.refused()
     facts = facts._replace(
         refused=refused,
@@ -35,7 +34,7 @@ def producer_facts(services: Services, ring: Ring, transactional_id: str) -> Pro
         timed_out=past.timed_out(),
     )
     if txn is None:
-        return facts._replace(exists=False)
+        return facts._replace(exists=False, expired=past.expired())
     producer_id, producer_epoch = txn.holder
     return facts._replace(
         state=txn.state.value,
@@ -45,7 +44,7 @@ def producer_facts(services: Services, ring: Ring, transactional_id: str) -> Pro
         updated_ago_ms=now_ms - txn.last_update_timestamp_ms,
         partitions=tuple(f"{named(topic)}-{number}" for topic, number in sorted(txn.partitions)[:PARTITIONS_MAX]),
         partitions_count=len(txn.partitions),
-        transaction=open_facts(services, ring, txn) if txn.state.is_open else None,
+        transaction=open_facts(known, txn) if txn.state.is_open else None,
     )
 
 

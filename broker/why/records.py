@@ -13,6 +13,7 @@ from barnabas.broker.why.partitions import opened
 from barnabas.broker.why.past import Past
 from barnabas.broker.why.positions import BATCHES_MAX, Budget
 from barnabas.broker.why.rules.record import Fate, MarkerFacts, Place, RecordFacts
+from barnabas.broker.why.sources.known import Known
 from barnabas.broker.why.transactions import Holders
 from barnabas.protocol.errors import DecodeError
 from barnabas.protocol.records.record import iter_records_with_pauses
@@ -20,8 +21,7 @@ from barnabas.storage.errors import StorageError
 from barnabas.storage.steps import Steps
 
 if TYPE_CHECKING:
-    from barnabas.broker.context import Services
-    from barnabas.broker.why.ring import Ring
+    from barnabas.broker.why.sources.ring import Ring
     from barnabas.storage.log.batches import LogBatch
     from barnabas.storage.log.log import PartitionLog
 
@@ -29,10 +29,10 @@ _RECORDS_A_STEP = 200
 _BATCHES_A_STEP = 20
 
 
-def record_facts(services: Services, ring: Ring, topic: str, partition: int, offset: int) -> Steps[RecordFacts]:
+def record_facts(known: Known, topic: str, partition: int, offset: int) -> Steps[RecordFacts]:
     """The facts for `why record`."""
     facts = RecordFacts(topic, partition, offset)
-    log = opened(services, topic, partition)
+    log = opened(known.services, topic, partition)
     if isinstance(log, str):
         return facts._replace(trouble=log)
     if log is None:
@@ -53,7 +53,7 @@ def record_facts(services: Services, ring: Ring, topic: str, partition: int, off
             facts = yield from _decided(log, facts, batch)
     except (StorageError, DecodeError) as failure:
         return facts._replace(trouble=str(failure))
-    return (yield from _with_transaction(log, facts, Holders(services, ring), ring))
+    return (yield from _with_transaction(log, facts, Holders(known), known.ring))
 
 
 def _found(log: PartitionLog, facts: RecordFacts) -> Steps[tuple[RecordFacts, LogBatch | None]]:

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING
 from barnabas.broker.coordinator.transaction.model import NO_TIMEOUT_MS, Transaction
 from barnabas.broker.coordinator.transaction.states import TransactionState
 from barnabas.broker.inspection.transactions import are_loaded, started_ms, transaction_of_producer, unwritten
+from barnabas.broker.why.held import held_step
 from barnabas.broker.why.partitions import leaderless, missing, refusal
 from barnabas.broker.why.past import Past
-from barnabas.broker.why.ring import NO_RING, Ring
 from barnabas.broker.why.rules.transaction import TransactionFacts, Unmarked
 from barnabas.broker.why.rules.words import named
+from barnabas.broker.why.sources.known import Known
+from barnabas.broker.why.sources.ring import NO_RING
 from barnabas.storage.steps import Steps
 
 if TYPE_CHECKING:
@@ -26,15 +28,14 @@ ASKED_MAX = 20
 class Holders:
     """The transactions that one question comes across: each producer is looked for once."""
 
-    def __init__(self, services: Services, ring: Ring) -> None:
-        self._services = services
-        self._ring = ring
+    def __init__(self, known: Known) -> None:
+        self._known = known
         self._found: dict[int, Transaction | None] = {}
 
     def transaction(self, producer_id: int) -> Steps[Transaction | None]:
         """The transactional id's transaction that the producer is, or was, of."""
         if producer_id not in self._found:
-            self._found[producer_id] = yield from transaction_of_producer(self._services, producer_id)
+            self._found[producer_id] = yield from transaction_of_producer(self._known.services, producer_id)
         return self._found[producer_id]
 
     def holder(self, producer_id: int, where: tuple[str, int], start_offset: int) -> Steps[TransactionFacts]:
@@ -42,22 +43,24 @@ class Holders:
         txn = yield from self.transaction(producer_id)
         place = f"{where[0]}:{where[1]}"
         if txn is None or (where not in txn.partitions and not txn.state.is_open):
-            facts = TransactionFacts(producer_id, is_sure=are_loaded(self._services))
+            facts = TransactionFacts(producer_id, is_sure=are_loaded(self._known.services))
             if txn is not None:
                 facts = facts._replace(transactional_id=txn.transactional_id, state=txn.state.value)
             return facts._replace(where=place, start_offset=start_offset)
-        ring = self._ring if len(self._found) <= ASKED_MAX else NO_RING
-        return open_facts(self._services, ring, txn)._replace(where=place, start_offset=start_offset)
+        known = self._known if len(self._found) <= ASKED_MAX else self._known._replace(ring=NO_RING)
+        return open_facts(known, txn)._replace(where=place, start_offset=start_offset)
 
 
-def open_facts(services: Services, ring: Ring, txn: Transaction) -> TransactionFacts:
+def open_facts(known: Known, txn: Transaction) -> TransactionFacts:
     """A transaction that is open, or being ended."""
+    services = known.services
     began_ms, now_ms = started_ms(txn), services.clock.now_ms()
     times_out_at_ms: int | None = None
     if txn.state is TransactionState.ONGOING and began_ms is not None and txn.timeout_ms != NO_TIMEOUT_MS:
         times_out_at_ms = began_ms + txn.timeout_ms
     found = unwritten(services, txn.transactional_id) if txn.state.is_prepared else None
-    client = Past(ring, txn.transactional_id, now_ms).client_of(txn.producer_id, txn.producer_epoch)
+    held_at = None if found is None else found.held_at
+    client = Past(known.ring, txn.transactional_id, now_ms).client_of(txn.producer_id, txn.producer_epoch)
     return TransactionFacts(
         producer_id=txn.producer_id,
         producer_epoch=txn.producer_epoch,
@@ -68,7 +71,8 @@ def open_facts(services: Services, ring: Ring, txn: Transaction) -> TransactionF
         times_out_at_ms=times_out_at_ms,
         unmarked=() if found is None else _unmarked(services, found.refused, found.without_room),
         unmarked_count=0 if found is None else found.partitions_count,
-        held_at=None if found is None else found.held_at,
+        held_at=held_at,
+        held=None if held_at is None else held_step(known, txn.transactional_id, held_at),
         client_id=None if client is None else client.client_id,
         peer=None if client is None else client.peer,
     )

@@ -16,9 +16,11 @@ from barnabas.broker.why.groups import group_facts
 from barnabas.broker.why.hanging import hanging
 from barnabas.broker.why.producers import producer_facts
 from barnabas.broker.why.records import record_facts
-from barnabas.broker.why.ring import NO_RING, Ring
 from barnabas.broker.why.rules import consumer, group, producer, record
-from barnabas.broker.why.rules.answer import Answer
+from barnabas.broker.why.rules.answer import STANDS, Answer
+from barnabas.broker.why.sources.held_up import NOTHING_HELD_UP, HeldUp
+from barnabas.broker.why.sources.known import Known
+from barnabas.broker.why.sources.ring import NO_RING, Ring
 
 if TYPE_CHECKING:
     from barnabas.broker.context import Services
@@ -29,36 +31,49 @@ ASKING = Kind(under_way_max=2)
 class Why:
     """What may be asked of one broker. An answer is there at once, or when its future is done."""
 
-    def __init__(self, services: Services, ring: Ring = NO_RING) -> None:
-        """services: of all nodes. ring: what happened so far, where that is kept."""
-        self._services = services
-        self._ring = ring
+    def __init__(self, services: Services, ring: Ring = NO_RING, held_up: HeldUp = NOTHING_HELD_UP) -> None:
+        """services: of all nodes. ring: what happened so far, where that is kept. held_up: by faults."""
+        self._known = Known(services, ring, held_up)
 
     def consumer(self, group_id: str, topic: str | None = None) -> Answer | Future[Answer]:
         """Why a group's consumers get nothing, or stop: from one topic, or from all that they read."""
         collect = consumer_facts
-        return self._answer(lambda: collect(self._services, self._ring, group_id, topic), consumer.explain)
+        return self._answer(
+            lambda: collect(self._known, group_id, topic),
+            lambda found: self._in_time(consumer.explain(found)),
+        )
 
     def producer(self, transactional_id: str) -> Answer | Future[Answer]:
         """Why a transactional producer was fenced or refused, or what its EndTxn waits for."""
-        return producer.explain(producer_facts(self._services, self._ring, transactional_id))
+        return self._answer(
+            lambda: producer_facts(self._known, transactional_id),
+            lambda found: self._in_time(producer.explain(found)),
+        )
 
     def record(self, topic: str, partition: int, offset: int) -> Answer | Future[Answer]:
         """What became of a record, and who can see it."""
         collect = record_facts
-        return self._answer(lambda: collect(self._services, self._ring, topic, partition, offset), record.explain)
+        return self._answer(lambda: collect(self._known, topic, partition, offset), record.explain)
 
     def group(self, group_id: str) -> Answer | Future[Answer]:
         """What a group's rebalance waits for, member by member."""
-        return self._answer(lambda: group_facts(self._services, group_id), lambda found: group.explain(found[0]))
+        return self._answer(
+            lambda: group_facts(self._known, group_id), lambda found: self._in_time(group.explain(found[0]))
+        )
 
     def hanging(self) -> dict[str, Answer] | Future[dict[str, Answer]]:
         """All that hangs, by what it is: for the report of a test that failed."""
-        return self._services.slices.in_slices(lambda: hanging(self._services, self._ring), ASKING)
+        return self._known.services.slices.in_slices(lambda: hanging(self._known), ASKING)
+
+    def _in_time(self, answer: Answer) -> Answer:
+        """The answer, and that the times in it do not come, where the clock stands."""
+        if not self._known.services.clock.is_frozen:
+            return answer
+        return Answer((*answer.sentences, STANDS), {**answer.evidence, "clock_is_frozen": True})
 
     def _answer(self, collect: Callable[[], Work[Any]], explain: Callable[[Any], Answer]) -> Answer | Future[Answer]:
         def answer() -> Work[Answer]:
             facts = yield from collect()
             return explain(facts)
 
-        return self._services.slices.in_slices(answer, ASKING)
+        return self._known.services.slices.in_slices(answer, ASKING)

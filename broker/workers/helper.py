@@ -16,13 +16,12 @@ import sys
 from asyncio import AbstractEventLoop, Future
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 from barnabas import form
 from barnabas.broker.workers.messages import Assignment, Messages, encode
 
-_PROGRAM = str(Path(__file__).with_name("__main__.py"))
+_PROGRAM = os.path.join(os.path.dirname(__file__), "__main__.py")
 _READ_BYTES = 1 << 16
 _WAIT_S = 0.005
 

@@ -6,12 +6,14 @@ is read (read.py, offsets.py), rolling (roll.py), flushing (flush.py), retention
 compacted (to_clean.py) and compacted segments that take their place (replacing.py).
 
 Knows batches and offsets; knows nothing of requests, of other partitions, or of who waits for data. Single-threaded:
-one owner calls it, only FlushPlan.run may run elsewhere.
+one owner calls it, only FlushPlan.run may run elsewhere. What only somebody asks for who looks inside (batches.py,
+strip.py) is imported then.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.files.txn_index import AbortedTxn
@@ -24,7 +26,6 @@ from barnabas.storage.disk.directory import Directory
 from barnabas.storage.disk.disk_file import DiskFile
 from barnabas.storage.errors import StorageError
 from barnabas.storage.log.append import Appender, AppendResult
-from barnabas.storage.log.batches import LogBatch, aborted_around, batches_from
 from barnabas.storage.log.cleanable import Cleanable
 from barnabas.storage.log.flush import Flusher, FlushPlan
 from barnabas.storage.log.offsets import FoundOffset, OffsetLookups
@@ -33,12 +34,15 @@ from barnabas.storage.log.replacing import Replacer
 from barnabas.storage.log.retention import Retention
 from barnabas.storage.log.roll import Roller
 from barnabas.storage.log.segments import Segments
-from barnabas.storage.log.strip import AbortedRanges, Cell, aborted_ranges, strip
 from barnabas.storage.log.to_clean import aborted_behind, dirtiness
 from barnabas.storage.log.watermarks import Watermarks
 from barnabas.storage.producers.producer import ProducerState
 from barnabas.storage.recovery.loader import LoadedLog
 from barnabas.storage.steps import Steps
+
+if TYPE_CHECKING:
+    from barnabas.storage.log.batches import LogBatch
+    from barnabas.storage.log.strip import AbortedRanges, Cell
 
 
 class PartitionLog:
@@ -201,10 +205,14 @@ class PartitionLog:
 
     def batches(self, offset: int) -> Iterator[LogBatch]:
         """The headers of the batches from the one with `offset` in it on, to be looked at in slices: batches.py."""
+        from barnabas.storage.log.batches import batches_from
+
         return batches_from(self._segments, offset)
 
     def aborted_around(self, producer_id: int, offset: int) -> Steps[AbortedTxn | None]:
         """The aborted transaction of a producer that `offset` lies in, by the transaction indexes. CorruptFile."""
+        from barnabas.storage.log.batches import aborted_around
+
         return aborted_around(self._segments, producer_id, offset)
 
     def find_offset(self, timestamp: int, *, committed: bool) -> Steps[FoundOffset]:
@@ -213,10 +221,14 @@ class PartitionLog:
 
     def strip(self, first: int, end: int, cells_max: int) -> Steps[list[Cell]]:
         """The batches of [first, end), or samples of them, as a strip of cells: strip.py. StorageError."""
+        from barnabas.storage.log.strip import strip
+
         return strip(self._segments, self.producers, first, end, cells_max)
 
     def aborted_ranges(self, first: int, end: int) -> Steps[AbortedRanges]:
         """The aborted transactions that touch [first, end), by producer id. StorageError."""
+        from barnabas.storage.log.strip import aborted_ranges
+
         return aborted_ranges(self._segments, first, end)
 
     def end_offset_for_epoch(self, epoch: int) -> tuple[int, int]:
@@ -370,6 +382,6 @@ class PartitionLog:
         """Every producer, as DescribeProducers shows it."""
         return self.producers.states()
 
-    def remove_expired_producers(self, now_ms: int, expiration_ms: int) -> int:
-        """Forget producers that have not written for producer.id.expiration.ms; returns how many."""
+    def remove_expired_producers(self, now_ms: int, expiration_ms: int) -> list[int]:
+        """Forget producers that have not written for producer.id.expiration.ms; returns their ids."""
         return self.producers.expire(now_ms, expiration_ms)

@@ -259,8 +259,8 @@ class Producers:
             if producer.current_txn_first_offset is not None
         )
 
-    def expire(self, now_ms: int, expiration_ms: int) -> int:
-        """Forget producers without an open transaction that are older than `expiration_ms`; returns how many.
+    def expire(self, now_ms: int, expiration_ms: int) -> list[int]:
+        """Forget producers without an open transaction that are older than `expiration_ms`; returns which.
 
         Age is that of the records, as in Kafka. But one that wrote, or was loaded, a moment ago is kept: old timestamps
         must not cost a running producer its window. A moment is never longer than `expiration_ms`.
@@ -276,4 +276,4 @@ class Producers:
         for producer_id in expired:
             del self._producers[producer_id]
         self._refused.expire(now_ms, expiration_ms)
-        return len(expired)
+        return expired

@@ -36,6 +36,7 @@ def test_a_sync_that_fails_takes_the_directory_offline_until_the_next_start(tmp_
         broker.faults.reset()
         with pytest.raises(KafkaError):
             write_to_all(broker)
+        assert "is not used until the next start" in str(broker.why.hanging()["disk"])
         broker.kill()
         broker.start()
         write_to_all(broker)

@@ -128,6 +128,6 @@ def produce(broker: Barnabas, partition: int) -> None:
 
 
 def test_what_arm_takes_is_what_there_is() -> None:
-    taken = set(inspect.signature(faults.Faults.arm).parameters) - {"self", "name", "times", "facts"}
-    assert taken == {*MATCHES, "point", "disk", *ACTIONS, "crash"}
+    taken = set(inspect.signature(faults.Faults.arm).parameters) - {"self", "name", "times", "facts", "restart"}
+    assert taken == {*MATCHES, "point", "disk", "file", *ACTIONS, "crash"}
     assert {*ACTIONS, "crash"} == set(faults._DOES)

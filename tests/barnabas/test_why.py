@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 
 from barnabas import Barnabas, BarnabasError
@@ -10,6 +12,7 @@ from barnabas.client.consume.group import GroupConsumer
 from barnabas.client.offsets import READ_COMMITTED
 from barnabas.client.transactions.producer import TransactionalProducer
 from barnabas.pytest_plugin import describe
+from tests.barnabas.conftest import Writer
 
 
 def test_a_consumer_that_waits_for_a_transaction(broker: Barnabas) -> None:
@@ -34,17 +37,38 @@ def test_a_consumer_that_waits_for_a_transaction(broker: Barnabas) -> None:
         assert broker.why.producer("tx").evidence["state"] == "Ongoing"
         assert broker.why.record("orders", 0, 0).evidence["fate"] == "open"
         assert list(broker.why.hanging()) == ["transactional id tx", "consumer g"]
+        assert str(broker.why.hanging()).startswith("transactional id tx:\n  Transactional id tx has a transaction in ")
         said = describe(broker)
         assert "transactional id tx:\n  Transactional id tx has a transaction in orders-0: it is Ongoing" in said
         producer.commit()
     assert broker.why.hanging() == {}
+    assert str(broker.why.hanging()) == "Nothing hangs."
     assert "transactional id" not in describe(broker)
     assert broker.why.record("orders", 0, 0).evidence["fate"] == "committed"
+
+
+def test_a_producer_that_a_fault_holds_up(broker: Barnabas) -> None:
+    fault = broker.faults.arm(api="InitProducerId", transactional_id="tx", pause=True, name="slow-start")
+    with Client(broker.bootstrap_servers) as client, ThreadPoolExecutor(1) as thread:
+        producer = TransactionalProducer(client, "tx", timeout_ms=60_000)
+        beginning = thread.submit(producer.init)
+        fault.wait_standing()
+        (sentence, *_) = broker.why.producer("tx").sentences
+        assert sentence.startswith("InitProducerId of client barnabas-client from 127.0.0.1:")
+        assert sentence.endswith(" so far: `barnabas faults release slow-start` lets it go on.")
+        assert list(broker.why.hanging()) == ["fault slow-start"]
+        assert f"fault slow-start:\n  {sentence[:60]}" in describe(broker)
+        fault.release()
+        beginning.result()
+    assert broker.why.hanging() == {}
 
 
 def test_what_makes_no_sense_is_said_in_a_sentence(broker: Barnabas) -> None:
     with pytest.raises(BarnabasError, match="orders:0:-1: partitions and offsets begin with 0"):
         broker.why.record("orders", 0, -1)
+    with pytest.raises(BarnabasError, match=r"^why_record: TypeError"):
+        broker.why.record("orders", "0", 0)  # type: ignore[arg-type]  # because that is what is tried
+    assert "question failed question=why_record" in broker.logs
     assert str(broker.why.consumer("g")).startswith("There is no group g")
     assert repr(broker.why) == "<the whys of a Barnabas>"
 
@@ -64,3 +88,35 @@ def test_several_nodes_are_asked_together() -> None:
         for partition, leader in enumerate(led):
             told = str(broker.why.record("t", partition, 0))
             assert ("no node leads it" if leader < 0 else "is open") in told
+
+
+def test_producers_that_wait_for_room_hang(broker: Barnabas, writer: Writer) -> None:
+    full = broker.faults.arm(disk="append", topic="orders", error="ENOSPC", times="always")
+    with ThreadPoolExecutor(1) as thread:
+        writing = thread.submit(writer.write, broker, b"waits")
+        full.wait()
+        (disk,) = broker.why.hanging().values()
+        assert disk.sentences[0].endswith("Producers wait until there is room again.")
+        assert len(disk.evidence["full"]) == 1
+        full.disarm()
+        writing.result(30)
+    assert len(broker.records("orders")) == 1
+
+
+def test_a_clock_that_stands_is_told_beside_what_waits_for_it(broker: Barnabas, writer: Writer) -> None:
+    broker.clock.freeze()
+    assert broker.why.hanging() == {}
+    writer.begin(broker, "tx", b"v")
+    assert "by its timeout in 1 min" in str(broker.why.producer("tx"))
+    for answer in (
+        broker.why.producer("tx"),
+        broker.why.consumer("g"),
+        broker.why.group("g"),
+        broker.why.hanging()["clock"],
+    ):
+        assert answer.sentences[-1].startswith("The broker's clock stands, so that no timeout and no delay comes to")
+        assert answer.evidence["clock_is_frozen"] is True
+    assert "clock" not in str(broker.why.record("orders", 0, 0).sentences[-1])
+    broker.clock.run()
+    assert "clock" not in broker.why.hanging()
+    assert "clock_is_frozen" not in broker.why.producer("tx").evidence

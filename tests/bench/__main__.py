@@ -23,6 +23,7 @@ from confluent_kafka import KafkaException
 from barnabas import form
 from tests.bench import (
     cleaning,
+    console_pages,
     growth,
     held_memory,
     hostile,
@@ -41,7 +42,7 @@ from tests.bench.rounds import FULL, QUICK, Bench, Plan
 from tests.bench.workloads import QUICK as QUICK_NAMES
 from tests.bench.workloads import WORKLOADS
 
-ALONE = {"clean", "clock", "restart", "start", "trace", "txn"}
+ALONE = {"clean", "clock", "console", "restart", "start", "trace", "txn"}
 MakePeer = Callable[[Path], Peer]
 
 
@@ -111,7 +112,8 @@ def _parser() -> argparse.ArgumentParser:
         choices=[*WORKLOADS, *ALONE],
         help="only this one; may be repeated. txn: all of transactions, start: brokers for tests,"
         " restart: starts over many partitions, clean: compaction, clock: a clock moved by days,"
-        " trace: requests with the trace on and off; each alone",
+        " trace: requests with the trace on and off, console: the page of a partition of ten million records;"
+        " each alone",
     )
     parser.add_argument("--micro", action="store_true", help="only processor time per request, inside one process")
     parser.add_argument(
@@ -136,6 +138,9 @@ def _alone(name: str, options: argparse.Namespace, plan: Plan) -> int:
         case "clock":
             rounds = moved_clock.QUICK_ROUNDS if is_quick else moved_clock.ROUNDS
             return moved_clock.main(rounds=rounds, path=options.json, say=say)
+        case "console":
+            rounds = console_pages.QUICK_ROUNDS if is_quick else console_pages.ROUNDS
+            return console_pages.main(rounds=rounds, path=options.json, say=say)
         case "trace":
             rounds = traced.QUICK_ROUNDS if is_quick else traced.ROUNDS
             return traced.main(rounds=rounds, path=options.json, say=say)

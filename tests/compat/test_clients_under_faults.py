@@ -2,21 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from barnabas import Barnabas
 from barnabas.client.client import Client
+from barnabas.client.offsets import committed_offsets
 from barnabas.client.produce.producer import Producer
-from tests.compat.under_faults import librdkafka
+from tests.compat.under_faults import franz_go, java, librdkafka
 from tests.compat.under_faults.faults import ERRORS, FINAL_ERRORS, KINDS, fault
 from tests.support.source_tree import ROOT
 
 PAGE = (ROOT / "docs" / "clients-under-faults.md").read_text()
-CLIENTS = {"librdkafka": librdkafka.SCENARIOS}
+CLIENTS = {"librdkafka": librdkafka.SCENARIOS, "Java": java.SCENARIOS, "franz-go": franz_go.SCENARIOS}
+PROGRAMS = (java.PROGRAM, franz_go.PROGRAM)
 WRITE = ("Produce", "AddPartitionsToTxn", "TxnOffsetCommit", "EndTxn")
+COMMIT = dict.fromkeys(WRITE[1:], "in-transactions") | {"OffsetCommit": "committing"}
+WRITTEN = ("goes on", "tries again")
 AT_ONCE = 4
+LIMIT_S = 120
+
+
+@pytest.fixture(scope="module", autouse=True)
+def programs() -> Iterator[None]:
+    """Clients of other languages: each is a process that starts with its first scenario, and plays all of them."""
+    yield
+    for program in PROGRAMS:
+        program.close()
 
 
 def told(client: str) -> dict[str, dict[str, str]]:
@@ -28,19 +42,27 @@ def told(client: str) -> dict[str, dict[str, str]]:
 
 
 def outcome(client: str, api: str, kind: str) -> str:
-    """What it does; and where it writes and goes on, one record is there."""
+    """What it does; and where it writes and goes on, one record is there, and its offset where it commits one."""
     config = {"group.initial.rebalance.delay.ms": 0}
-    with Barnabas(topics={"t": 1, "given": 1}, config=config) as broker, ThreadPoolExecutor(1) as thread:
+    features = {"transaction.version": 1} if api == "AddPartitionsToTxn" else {}  # with 2 many clients send none
+    with (
+        Barnabas(topics={"t": 1, "given": 1}, config=config, features=features) as broker,
+        ThreadPoolExecutor(1) as thread,
+    ):
         with Client(broker.bootstrap_servers) as own, Producer(own) as producer:
             producer.send("given", b"x", partition=0)
         armed = broker.faults.arm(**fault(kind, api))
         running = thread.submit(CLIENTS[client][api], broker.bootstrap_servers)
         if kind == "pause":
-            armed.wait_standing(timeout_s=librdkafka.TIMEOUT_S)
+            armed.wait_standing(timeout_s=LIMIT_S)
             armed.release()
         found = running.result()
         broker.faults.assert_all_fired()
-        assert len(broker.records("t")) == int(found == "goes on" and api in WRITE)
+        assert len(broker.records("t")) == int(found in WRITTEN and api in WRITE)
+        if group := COMMIT.get(api):
+            with Client(broker.bootstrap_servers) as own:
+                offsets = committed_offsets(own, group, require_stable=found in WRITTEN)
+            assert list(offsets.values()) == [1] * (found in WRITTEN)
     return found
 
 
@@ -52,9 +74,29 @@ def test_clients_do_what_the_page_says(client: str, api: str) -> None:
     assert found == told(client)[api]
 
 
+@pytest.mark.parametrize(
+    ("scenario", "then"), {"produce": "ErrFirstReadEOF", "produceAlwaysRetryEOF": "goes on"}.items()
+)
+def test_franz_go_refuses_a_record_where_the_first_answer_is_cut_unless_told_to_retry(scenario: str, then: str) -> None:
+    with Barnabas(topics={"t": 1}) as broker:
+        broker.faults.arm(**fault("cut before", "InitProducerId"))
+        assert franz_go.PROGRAM.play(scenario, broker.bootstrap_servers) == then
+        assert len(broker.records("t")) == int(then in WRITTEN)
+
+
 def test_the_page_says_which_errors_these_are() -> None:
     _, _, *rows = PAGE.split("| API | error |")[1].split("\n\n")[0].splitlines()
     cells = [[cell.strip(" `") for cell in row.strip("|").split("|")] for row in rows]
     assert [(api, error, final) for api, error, final in cells] == [
         (api, ERRORS[api], FINAL_ERRORS[api]) for api in ERRORS
     ]
+
+
+@pytest.mark.parametrize(
+    ("api", "then"), {"Produce": "goes on", "TxnOffsetCommit": "goes on", "EndTxn": "PRODUCER_FENCED"}.items()
+)
+def test_java_aborts_and_commits_the_next_transaction_unless_it_was_fenced(api: str, then: str) -> None:
+    with Barnabas(topics={"t": 1, "given": 1}) as broker:
+        broker.faults.arm(**fault("final error", api))
+        assert java.PROGRAM.play("nextTransaction", broker.bootstrap_servers) == then
+        assert len(broker.records("t")) == int(then in WRITTEN)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
@@ -13,6 +15,7 @@ PATHS = (
     "/topics",
     "/topics/orders",
     "/groups",
+    "/why",
     "/clients",
     "/health",
     "/settings",
@@ -68,6 +71,22 @@ def test_a_group_and_its_client_are_found(page: Page) -> None:
     expect(page.get_by_text(f"{MARKUP}-client").first).to_be_visible()
 
 
+def test_what_hangs_is_found_and_why(page: Page) -> None:
+    page.goto("/console/why")
+    page.get_by_role("link", name="Transactional id checkout-7").click()
+    expect(page.get_by_role("heading", name="checkout-7")).to_be_visible()
+    page.goto("/console/group?id=order-readers")
+    page.get_by_role("link", name="Why does a consumer of it get nothing?").click()
+    page.wait_for_url("**/console/why?ask=consumer&group=order-readers")
+    expect(page.get_by_role("heading", name="Consumers of group order-readers")).to_be_visible()
+    expect(page.get_by_text("They are held by transactional id checkout-7").first).to_be_visible()
+    page.get_by_label("What became of this record").fill("orders:0:0")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("Every consumer can see it.")).to_be_visible()
+    page.get_by_text("The evidence").click()
+    expect(page.locator("pre")).to_contain_text('"offset": 0')
+
+
 def test_the_clock_is_frozen_and_runs_again(page: Page) -> None:
     page.goto("/console/clock")
     page.get_by_role("button", name="Freeze").click()
@@ -78,6 +97,31 @@ def test_the_clock_is_frozen_and_runs_again(page: Page) -> None:
     expect(told).not_to_have_text(before)
     page.get_by_role("button", name="Let it run").click()
     expect(page.get_by_text("running", exact=True)).to_be_visible()
+
+
+def test_a_commit_is_held_up_and_let_go_on_from_the_drawing_of_its_steps(page: Page, scene: Scene) -> None:
+    producer = scene.begin("held-up")
+    page.goto("/console/faults")
+    step = page.get_by_role("link", name="transaction.marker_written:")
+    step.focus()
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/console/faults?point=transaction.marker_written#arm")
+    assert '"point": "transaction.marker_written"' in page.get_by_role("textbox").input_value()
+    page.goto("/console/transaction?id=held-up")
+    page.get_by_role("link", name="Hold its end up between two markers").click()
+    assert '"transactional_id": "held-up"' in page.get_by_role("textbox").input_value()
+    page.get_by_role("button", name="Arm it").click()
+    expect(step).to_have_accessible_name(re.compile("pause, fired 0 of 1"))
+    producer.commit_transaction(30)
+    expect(step).to_have_accessible_name(re.compile("held-up at orders-0 stands here"))
+    expect(page.locator("svg.sequence .step.open")).to_have_count(1)
+    page.get_by_role("button", name="Let go what stands at").click()
+    page.goto("/console/transaction?id=held-up")
+    expect(page.get_by_text("CompleteCommit", exact=True)).to_be_visible()
+    expect(page.get_by_text("Every partition has its marker, and readers see the commit.")).to_be_visible()
+    page.goto("/console/faults")
+    page.get_by_role("button", name="Take all back").click()
+    expect(page.get_by_text("No fault is armed.")).to_be_visible()
 
 
 def test_without_control_there_is_nothing_to_press(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> None:

@@ -17,7 +17,7 @@ def test_an_open_transaction_is_found_looked_at_and_aborted_by_keys(page: Page, 
     expect(page.get_by_text("An ABORT marker is written into 2 partitions.")).to_be_visible()
     page.get_by_role("button", name="Abort the transaction").focus()
     page.keyboard.press("Enter")
-    expect(page.get_by_text("Aborted: every partition has its marker.")).to_be_visible()
+    expect(page.get_by_role("cell", name="Aborted: every partition has its marker.")).to_be_visible()
     expect(page.get_by_role("button", name="Abort the transaction")).to_have_count(0)
     producer.produce("orders", value=b"of a fenced producer", partition=0)
     producer.purge()
@@ -32,7 +32,7 @@ def test_a_page_that_is_open_shows_what_happens(page: Page, scene: Scene) -> Non
     nodes = page.evaluate("document.querySelectorAll('*').length")
     producer.commit_transaction(30)
     expect(page.get_by_text("CompleteCommit", exact=True)).to_be_visible()
-    expect(page.get_by_text("Committed: every partition has its marker.")).to_be_visible()
+    expect(page.get_by_role("cell", name="Committed: every partition has its marker.")).to_be_visible()
     assert page.evaluate("document.querySelectorAll('*').length") < 2 * nodes
 
 

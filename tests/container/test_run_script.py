@@ -85,3 +85,5 @@ def test_what_is_advertised_under_bitnamis_name_moves_no_listener(script: Script
 def test_the_clock_may_be_moved_where_a_variable_says_so(script: Script) -> None:
     assert "--control" not in script.run()[0].split()
     assert script.run(BARNABAS_CONTROL="1")[0].endswith("--http 0.0.0.0:9404 --control")
+    for no in ("0", "no", "false"):
+        assert "--control" not in script.run(BARNABAS_CONTROL=no)[0].split()

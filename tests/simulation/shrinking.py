@@ -52,12 +52,13 @@ def changed(plan: Plan, changes: dict[str, Any]) -> Plan:
     """The plan with these fields; `weather.cut` is a field of a field. ValueError for one that there is not."""
     for name, value in changes.items():
         part, _, field = name.rpartition(".")
-        plan = _set(plan, part, _set(getattr(plan, part, None), field, value)) if part else _set(plan, field, value)
+        holder = getattr(plan, part, None) if part else plan
+        if holder is None or field not in {each.name for each in fields(holder)}:
+            raise ValueError(f"a plan has no {name}")
+        plan = _set(plan, part, _set(holder, field, value)) if part else _set(plan, field, value)
     return plan
 
 
 def _set(holder: Any, field: str, value: Any) -> Any:
-    if holder is None or field not in {each.name for each in fields(holder)}:
-        raise ValueError(f"a plan has no {field}")
     before = getattr(holder, field)
     return replace(holder, **{field: value if isinstance(value, type(before)) else type(before)(value)})

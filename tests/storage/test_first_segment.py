@@ -1,9 +1,11 @@
-"""The first segments of a log are missed when they are gone, unless retention took them; a kill is no reason to."""
+"""The first segments of a log are missed when they are gone, unless retention took them.
+
+That a kill is no reason to, whenever it comes, tests/crash/test_first_segment_stops.py shows.
+"""
 
 from __future__ import annotations
 
 import errno
-from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -11,41 +13,9 @@ from barnabas.protocol.files import meta_properties
 from barnabas.protocol.files.checkpoints import decode_leader_epochs, decode_offsets, encode_offsets
 from barnabas.storage.errors import WHAT_TO_DO, CorruptFile, StorageError
 from barnabas.storage.log.log import PartitionLog
-from barnabas.storage.log_directory import LogDirectory
-from tests.support.files.log_directories import CONFIG, TOPIC_ID, checkpoint, content, flush, kill, names_in, start
-from tests.support.files.memory_files import MemoryFiles, PowerCut, Survival
-from tests.support.records.batches import batch_of
-
-NOW_MS = 1_000_000
-SMALL = CONFIG._replace(segment_bytes=2 * len(batch_of([NOW_MS])), file_delete_delay_ms=60_000)
-DUE_MS = NOW_MS + SMALL.file_delete_delay_ms
-SURVIVALS: tuple[Survival, ...] = ("nothing", "some", "everything")
-
-
-def opened(directory: LogDirectory) -> PartitionLog:
-    return directory.open_log("t", 0, TOPIC_ID, SMALL, NOW_MS)
-
-
-def append(log: PartitionLog, count: int) -> None:
-    for _ in range(count):
-        log.append(batch_of([NOW_MS]), leader_epoch=0, now_ms=NOW_MS)
-
-
-def filled(files: MemoryFiles) -> tuple[LogDirectory, PartitionLog]:
-    """Segments at 0, 2, 4, 6 and 8, all of them synced."""
-    directory = start(files)
-    log = opened(directory)
-    append(log, 9)
-    flush(log)
-    checkpoint(directory)
-    return directory, log
-
-
-def keep(log: PartitionLog, segments: int) -> None:
-    """Retention takes the others."""
-    log.config = SMALL._replace(retention_bytes=(segments - 1) * SMALL.segment_bytes)
-    assert log.apply_retention(NOW_MS)
-    log.config = SMALL
+from tests.support.files.five_segments import DUE_MS, NOW_MS, SMALL, append, filled, keep, opened
+from tests.support.files.log_directories import checkpoint, content, flush, kill, names_in, start
+from tests.support.files.memory_files import MemoryFiles
 
 
 def remove(files: MemoryFiles, base_offset: int, *, kept: str = "-") -> None:
@@ -238,89 +208,3 @@ def test_a_log_that_begins_anew_at_its_start_is_whole() -> None:
     assert opened(directory).log_start_offset == 9
     checkpoint(directory)
     assert opened_after_a_kill(files).log_start_offset == 9
-
-
-Life = Callable[[MemoryFiles], Iterator[None]]
-
-
-def idle(files: MemoryFiles) -> Iterator[None]:
-    """Nobody writes after retention has been at work, twice."""
-    directory, log = filled(files)
-    keep(log, 4)
-    yield
-    directory.delete_due(DUE_MS)
-    keep(log, 2)
-    checkpoint(directory)
-    directory.delete_due(DUE_MS)
-    yield
-    checkpoint(directory)
-
-
-def records_deleted(files: MemoryFiles) -> Iterator[None]:
-    """Records are deleted up to the middle of a segment, and all of them at last."""
-    directory, log = filled(files)
-    log.delete_records_before(3)
-    checkpoint(directory)
-    log.apply_retention(NOW_MS)
-    flush(log)
-    yield
-    log.delete_records_before(-1)
-    log.apply_retention(NOW_MS)
-    checkpoint(directory)
-    directory.delete_due(DUE_MS)
-    append(log, 3)
-    yield
-    checkpoint(directory)
-    directory.close(clean=True)
-
-
-def closed_and_opened(files: MemoryFiles) -> Iterator[None]:
-    """The log is closed and opened again while files wait to be removed."""
-    directory, log = filled(files)
-    keep(log, 4)
-    directory.close_log("t", 0)
-    log = opened(directory)
-    keep(log, 2)
-    directory.delete_due(DUE_MS)
-    yield
-    directory.delete_log("t", 0, bytes(16), DUE_MS)
-    directory.delete_due(DUE_MS)
-    log = opened(directory)
-    append(log, 3)
-    flush(log)
-    yield
-    directory.close(clean=True)
-
-
-@pytest.mark.parametrize("survival", SURVIVALS)
-@pytest.mark.parametrize("life", [idle, records_deleted, closed_and_opened])
-def test_before_whichever_change_the_run_or_a_start_ends_nothing_is_missed(life: Life, survival: Survival) -> None:
-    change, is_over = 0, False
-    while not is_over:
-        files = MemoryFiles(change)
-        files.cut_power_at(change)
-        try:
-            for _ in life(files):
-                pass
-            is_over = True
-        except PowerCut:
-            pass
-        files.crash(survival)
-        later, is_open = 0, False
-        while not is_open:
-            files.cut_power_at(files.changes_made + later)
-            try:
-                opened(start(files))
-                is_open = True
-            except PowerCut:
-                later += 1
-            files.crash(survival)
-        directory = start(files)
-        log = opened(directory)
-        append(log, 1)
-        directory.delete_due(DUE_MS)
-        checkpoint(directory)
-        files.crash("everything")
-        opened(start(files))
-        change += 1
-    assert change > 30

@@ -36,14 +36,18 @@ class Inspected(BrokerWorld):
 
     async def begin(self, transactional_id: str, *places: tuple[str, int]) -> InitReply:
         """A transaction with a record in each of these partitions; its producer."""
-        transactions = self.services.transactions
         mine = await self.init(transactional_id)
+        await self.go_on(transactional_id, mine, *places)
+        return mine
+
+    async def go_on(self, transactional_id: str, mine: InitReply, *places: tuple[str, int]) -> None:
+        """A transaction of this producer, with a record in each of these partitions."""
+        transactions = self.services.transactions
         add = AddRequest(transactional_id, mine.producer_id, mine.producer_epoch, frozenset(places), 2)
         assert await now(transactions.add_partitions(add)) is ErrorCode.NONE
         for topic, partition in places:
             producer = (mine.producer_id, mine.producer_epoch, 0)
             self.append(topic, b"t", partition=partition, producer=producer, transactional=True)
-        return mine
 
     async def end(self, transactional_id: str, mine: InitReply, *, is_commit: bool) -> None:
         request = EndRequest(transactional_id, mine.producer_id, mine.producer_epoch, is_commit, 2)

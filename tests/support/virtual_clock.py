@@ -16,6 +16,10 @@ class VirtualClock:
         self._timers = TimerQueue()
 
     @property
+    def is_frozen(self) -> bool:
+        return False
+
+    @property
     def is_moving(self) -> bool:
         return False
 

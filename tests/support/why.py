@@ -7,8 +7,9 @@ from typing import Any
 
 from barnabas.broker.context import Services
 from barnabas.broker.events import Kind
-from barnabas.broker.why.ring import NO_RING, Happened, Ring
 from barnabas.broker.why.rules.answer import Answer
+from barnabas.broker.why.sources.held_up import NOTHING_HELD_UP, HeldUp
+from barnabas.broker.why.sources.ring import NO_RING, Happened, Ring
 from barnabas.broker.why.why import Why
 from tests.support.inspected_broker import now
 from tests.support.worlds.broker import BrokerWorld
@@ -17,8 +18,8 @@ from tests.support.worlds.broker import BrokerWorld
 class Asked:
     """The questions, answered."""
 
-    def __init__(self, services: Services, ring: Ring = NO_RING) -> None:
-        self._why = Why(services, ring)
+    def __init__(self, services: Services, ring: Ring = NO_RING, held_up: HeldUp = NOTHING_HELD_UP) -> None:
+        self._why = Why(services, ring, held_up)
 
     async def consumer(self, group: str, topic: str | None = None) -> Answer:
         return checked(await now(self._why.consumer(group, topic)))

@@ -121,6 +121,21 @@ def test_a_broker_that_dies_between_two_markers_shows_the_whole_commit_after_its
     assert read(consumer, PARTITIONS) == WHOLE
 
 
+def test_a_client_goes_on_over_a_crash_after_which_the_broker_is_started_again(
+    broker: Barnabas, consumer: Consumer
+) -> None:
+    producer = begun(broker)
+    broker.faults.arm(name="torn", point="transaction.marker_written", facts={"position": 1}, crash=True, restart=True)
+    producer.commit_transaction(TIMEOUT_S)
+    assert broker.faults.wait_crashed() == ("torn", "transaction.marker_written")
+    assert broker.is_running
+    assert read(consumer, PARTITIONS) == WHOLE
+    producer.begin_transaction()
+    producer.produce("orders", b"next", partition=0)
+    producer.commit_transaction(TIMEOUT_S)
+    assert read(consumer, 1) == [b"next"]
+
+
 def test_a_broker_that_dies_before_the_decision_is_in_its_log_shows_nothing_until_the_producer_asks_again(
     broker: Barnabas, consumer: Consumer
 ) -> None:

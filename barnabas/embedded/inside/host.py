@@ -22,6 +22,7 @@ from barnabas.broker.environment import Environment
 from barnabas.broker.faults.model import FaultRefused
 from barnabas.broker.history.lines import line_of
 from barnabas.broker.history.wanted import wanted
+from barnabas.broker.log_lines import line, logger
 from barnabas.broker.net.bound import BoundAddress, bind_nodes, close_sockets
 from barnabas.broker.own_time import movable
 from barnabas.broker.start import start_broker
@@ -37,10 +38,17 @@ if TYPE_CHECKING:
     from barnabas.broker.cluster.nodes import Nodes
     from barnabas.broker.time_control.time_control import ClockState, TimeControl
 
-FORESEEN = (CatalogueError, ClockRefused, ConfigError, FaultRefused, KafkaError, OSError, StorageError)
+
+class QuestionFailed(Exception):
+    """A question with arguments that make no sense, or a bug of ours. str() names both; the broker goes on."""
+
+
+FORESEEN = (CatalogueError, ClockRefused, ConfigError, FaultRefused, KafkaError, OSError, QuestionFailed, StorageError)
 """What a broker refuses with a sentence; anything else is a bug of ours."""
 
 Answer = Callable[..., Any | Awaitable[Any]]
+
+_log = logger("app")
 
 
 class Host:
@@ -77,8 +85,14 @@ class Host:
 
     async def answer(self, name: str, *arguments: Any) -> Any:
         """The answer to one question, in plain values. FORESEEN."""
-        found = self._answers[name](*arguments)
-        return await found if isawaitable(found) else found
+        try:
+            found = self._answers[name](*arguments)
+            return await found if isawaitable(found) else found
+        except FORESEEN:
+            raise
+        except Exception as error:
+            _log.exception(line("question failed", question=name, error=repr(error)))
+            raise QuestionFailed(f"{name}: {error!r}; the broker's log says where") from error
 
     async def stop(self) -> None:
         """A clean stop. StorageError."""

@@ -62,6 +62,10 @@ class BrokerThread:
         self._thread.join(timeout_s)
         return not self.is_running
 
+    def end_descriptor(self) -> int | None:
+        """None: a thread has none."""
+        return None
+
     def ask(self, name: str, *arguments: object, timeout_s: float = ANSWER_TIMEOUT_S) -> Any:
         """The broker's answer. BarnabasError says why there is none."""
         return self._call(self._host.answer(name, *arguments), timeout_s)

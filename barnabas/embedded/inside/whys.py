@@ -14,10 +14,11 @@ if TYPE_CHECKING:
 
 
 async def _asked(broker: Broker, name: str, *about: Any) -> Any:
-    from barnabas.broker.why.kept_ring import KeptRing
+    from barnabas.broker.why.sources.armed_faults import ArmedFaults
+    from barnabas.broker.why.sources.kept_ring import KeptRing
     from barnabas.broker.why.why import Why
 
-    found = getattr(Why(broker.services, KeptRing(broker.history.get())), name)(*about)
+    found = getattr(Why(broker.services, KeptRing(broker.history.get()), ArmedFaults(broker.faults)), name)(*about)
     return await found if isawaitable(found) else found
 
 

@@ -29,6 +29,6 @@ def describe(error: Exception) -> tuple[str | None, int]:
     if isinstance(error, CatalogueError | ConfigError | KafkaError | StorageError | DecodeError):
         return str(error), FAILURE
     if isinstance(error, OSError):
-        what = (error.strerror or str(error)).lower()
+        what = error.strerror.lower() if error.strerror else str(error)
         return (f"{os.fspath(error.filename)}: {what}" if error.filename else what), FAILURE
     return None, FAILURE

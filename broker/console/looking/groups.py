@@ -56,9 +56,9 @@ class GroupSeen(NamedTuple):
     lag: Lag
 
 
-def every_group(services: Services) -> Steps[tuple[list[GroupSeen], int]]:
-    """The first groups by name, and how many there are."""
-    found = loaded_groups(services)
+def every_group(services: Services, needle: str = "") -> Steps[tuple[list[GroupSeen], int]]:
+    """The first groups by name that have the needle in it, and how many there are."""
+    found = [group for group in loaded_groups(services) if needle in group.group_id]
     seen = []
     for group in found[:GROUPS_MAX]:
         whole = group.whole()

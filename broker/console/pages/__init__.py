@@ -10,6 +10,7 @@ from barnabas.broker.console.pages import (
     producing,
     topics,
     transactions,
+    why,
 )
 
 PAGES = (
@@ -18,6 +19,7 @@ PAGES = (
     *partition.PAGES,
     *messages.PAGES,
     *groups.PAGES,
+    *why.PAGES,
     *broker.PAGES,
     *faults.PAGES,
     *clock.PAGES,

@@ -6,16 +6,17 @@ from barnabas.broker.console.asked import NOT_FOUND, Asked, Refused
 from barnabas.broker.console.looking import groups as looking
 from barnabas.broker.console.observed import Observed
 from barnabas.broker.console.page import Facts, Page
+from barnabas.broker.console.pages import happened
 from barnabas.broker.inspection.groups import begin_loading
 
 _KINDS = {"Stable": "committed", "Empty": "quiet", "Dead": "quiet"}
 
 
 async def _list(observed: Observed, asked: Asked) -> Facts:
-    services = observed.services
+    services, needle = observed.services, asked.word("q")
     begin_loading(services)
-    groups, count = await observed.in_turns(lambda: looking.every_group(services))
-    return {"groups": groups, "count": count, "kinds": _KINDS}
+    groups, count = await observed.in_turns(lambda: looking.every_group(services, needle))
+    return {"groups": groups, "count": count, "kinds": _KINDS, "needle": needle}
 
 
 async def _one(observed: Observed, asked: Asked) -> Facts:
@@ -27,7 +28,14 @@ async def _one(observed: Observed, asked: Asked) -> Facts:
         raise Refused(f"there is no group {group_id}", NOT_FOUND)
     seen, members, behind = found
     readers = {place: member.client_id for member in members for place in member.assigned}
-    return {"group": seen, "members": members, "behind": behind, "readers": readers, "kinds": _KINDS}
+    return {
+        "group": seen,
+        "members": members,
+        "behind": behind,
+        "readers": readers,
+        "kinds": _KINDS,
+        "why": await happened.why(lambda why: why.group(group_id), observed),
+    }
 
 
 PAGES = (Page("/console/groups", "groups.html", _list), Page("/console/group", "group.html", _one))

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 
 from barnabas.broker.console import words
 from barnabas.broker.console.asked import NOT_FOUND, Asked, Refused, whole
+from barnabas.broker.console.drawing.strip_view import style_of
 from barnabas.broker.console.looking import records as looking
 from barnabas.broker.console.looking.records import SHOWN_MAX, VALUE_BYTES_MAX, Found, Seen
 from barnabas.broker.console.observed import Observed
 from barnabas.broker.console.page import Facts, Page
+from barnabas.broker.console.pages import happened
 from barnabas.broker.console.pages.partition import named
 from barnabas.broker.console.pages.producing import TRANSACTIONAL_ID
-from barnabas.broker.console.pages.strip_view import style_of
 from barnabas.broker.console.rendering import url
 from barnabas.broker.inspection.logs import log_of
 from barnabas.broker.slices import Work
@@ -28,6 +29,8 @@ _EARLIEST, _END = "earliest", "end"
 _ISOLATIONS = ("read_uncommitted", "read_committed")
 _FORMATS = ("auto", "text", "json", "hex")
 _PREVIEW_BYTES = 4_000
+HEADERS_MAX = 100
+_HEADER_BYTES_MAX = 4_000
 
 
 async def _list(observed: Observed, asked: Asked) -> Facts:
@@ -133,8 +136,16 @@ async def _one(observed: Observed, asked: Asked) -> Facts:
             _part("Key", seen.record.key, seen.key_size),
             _part("Value", seen.record.value, seen.value_size),
         ],
-        "headers": [(name, words.preview(value, 500)) for name, value in seen.record.headers],
+        "headers": [_header(name, value) for name, value in seen.record.headers[:HEADERS_MAX]],
+        "headers_left_out": max(0, len(seen.record.headers) - HEADERS_MAX),
+        "why": await happened.why(lambda why: why.record(topic, number, offset), observed),
     }
+
+
+def _header(name: str, value: bytes | None) -> Facts:
+    """Its value in a line, and in the other ways in which it can be read."""
+    head = value if value is None else value[:_HEADER_BYTES_MAX]
+    return _part(name, head, len(value or b"")) | {"preview": words.preview(head, 200)}
 
 
 def _part(name: str, data: bytes | None, size: int) -> Facts:

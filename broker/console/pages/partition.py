@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 from barnabas.broker.console import words
 from barnabas.broker.console.asked import NOT_FOUND, Asked, Refused, whole
+from barnabas.broker.console.drawing.strip_view import WIDTH, drawn, style_of
 from barnabas.broker.console.looking import partition as looking
 from barnabas.broker.console.looking.partition import Strip
 from barnabas.broker.console.observed import Observed
 from barnabas.broker.console.page import Facts, Page
-from barnabas.broker.console.pages.strip_view import WIDTH, drawn, style_of
 from barnabas.broker.inspection.groups import begin_loading
 from barnabas.protocol.records.compression import COMPRESSION_NAMES
 

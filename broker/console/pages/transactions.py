@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from barnabas.broker.console import words
 from barnabas.broker.console.asked import CONFLICT, NOT_FOUND, Asked, Refused
+from barnabas.broker.console.drawing.timeline import WIDTH, timeline
 from barnabas.broker.console.looking import transactions as looking
 from barnabas.broker.console.looking.transactions import Hold
 from barnabas.broker.console.observed import Observed
 from barnabas.broker.console.page import Action, Facts, Page
+from barnabas.broker.console.pages import happened
 from barnabas.broker.console.pages.producing import TRANSACTIONAL_ID
-from barnabas.broker.console.pages.timeline import WIDTH, timeline
 from barnabas.broker.console.rendering import url
 from barnabas.broker.coordinator.transaction.model import InitRequest, Transaction
 from barnabas.broker.coordinator.transaction.states import TransactionState
@@ -35,13 +36,14 @@ _ENDING = (ErrorCode.NONE, ErrorCode.CONCURRENT_TRANSACTIONS)
 
 async def _list(observed: Observed, asked: Asked) -> Facts:
     services, now_ms = observed.services, observed.now_ms
-    which = asked.one_of("which", "all", "open")
+    which, needle = asked.one_of("which", "all", "open"), asked.word("q")
     begin_loading(services)
     every = await observed.in_turns(lambda: looking.every_id(services))
     open_ones = [txn for txn in every if txn.state.is_open]
-    shown = open_ones if which == "open" else every
+    shown = [txn for txn in (open_ones if which == "open" else every) if needle in txn.transactional_id]
     return {
         "which": which,
+        "needle": needle,
         "rows": [_row(services, txn, now_ms) for txn in shown[:ROWS_MAX]],
         "left_out": max(0, len(shown) - ROWS_MAX),
         "ids": len(every),
@@ -90,8 +92,9 @@ async def _one(observed: Observed, asked: Asked) -> Facts:
     services, now_ms = observed.services, observed.now_ms
     transactional_id = asked.needed("id")
     begin_loading(services)
-    txn = looking.find(services, transactional_id)
     changes = await observed.in_turns(lambda: looking.history(services, transactional_id))
+    told = await happened.of_transactional_id(observed, transactional_id)
+    txn = looking.find(services, transactional_id)  # what follows is of one moment
     if txn is None and not changes:
         raise Refused(f"there is no transactional id {transactional_id}", NOT_FOUND)
     holds = list(looking.holds(services, txn, _HOLDS_MAX)) if txn is not None and txn.state.is_open else []
@@ -106,6 +109,9 @@ async def _one(observed: Observed, asked: Asked) -> Facts:
         "line": timeline(changes, now_ms),
         "width": WIDTH,
         "abort": _what_abort_does(txn, holds, groups) if txn is not None else [],
+        "why": await happened.why(lambda why: why.producer(transactional_id), observed),
+        "happened": told,
+        "happened_max": happened.SHOWN_MAX,
     }
 
 

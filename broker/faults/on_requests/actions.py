@@ -17,8 +17,10 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from barnabas.broker.api.answers import Answer, CloseConnection, Parked
-from barnabas.broker.faults.armed import Armed, Held
+from barnabas.broker.faults.armed import Armed
+from barnabas.broker.faults.held import About, Held
 from barnabas.broker.faults.model import Cut, RequestAction
+from barnabas.broker.faults.on_requests.asking import about_request
 from barnabas.broker.faults.on_requests.frames import joined, size_of
 from barnabas.broker.faults.on_requests.met import Met
 from barnabas.broker.faults.on_requests.pacing import paced
@@ -33,6 +35,8 @@ HELD_BYTES_MAX = 64 << 20
 """Of all requests that are held up, but for the first."""
 UNANSWERED_MS_MAX = 600_000
 UNANSWERED_MAX = 1_000
+_NOTHING = About(0)
+"""Of what is not held up."""
 
 
 class Actions:
@@ -48,67 +52,61 @@ class Actions:
         """The answer to a request at which the fault fires. As an `Entry`."""
         action = armed.fault.action
         assert isinstance(action, RequestAction)
-        self._registry.fired(
-            armed,
-            "+".join(armed.fault.told["do"]),
-            {
-                "api": met.api.api_name,
-                "node": met.services.node.node_id,
-                "client_id": met.client.client_id,
-                "connection": met.client.peer,
-            },
-        )
+        self._registry.fired(armed, "+".join(armed.fault.told["do"]), met.facts())
+        about = about_request(met, frame, self._registry.now_ms()) if action.holds_up else _NOTHING
         if action.pause:
-            return self._held(armed, met, frame, Held.PAUSED, None)
+            return self._held(armed, met, frame, Held.PAUSED, about)
         if action.delay is not None:
-            return self._held(armed, met, frame, Held.DELAYED, armed.chances.delay_ms(action.delay))
+            return self._held(armed, met, frame, Held.DELAYED, about, armed.chances.delay_ms(action.delay))
         if action.throttle is not None:
-            return self._held(armed, met, frame, Held.DELAYED, len(frame) * 1000 / action.throttle)
-        return self._go_on(armed, met, frame)
+            return self._held(armed, met, frame, Held.THROTTLED, about, len(frame) * 1000 / action.throttle)
+        return self._go_on(armed, met, frame, about)
 
     # --- before it is applied ---
 
-    def _held(self, armed: Armed, met: Met, frame: memoryview, why: Held, delay_ms: float | None) -> Answer:
+    def _held(
+        self, armed: Armed, met: Met, frame: memoryview, why: Held, about: About, delay_ms: float | None = None
+    ) -> Answer:
         """Later. The frame is copied: its bytes are the receiver's."""
         size = len(frame)
         if self._held_bytes and self._held_bytes + size > HELD_BYTES_MAX:
             raise CloseConnection(f"more than {HELD_BYTES_MAX} bytes of requests are held up by faults")
         self._held_bytes += size
         copy = memoryview(bytearray(frame))
-        future = armed.hold(why, delay_ms)
+        future = armed.hold(why, about, delay_ms)
         future.add_done_callback(lambda _: self._note_free(size))
-        return Parked(future, lambda _: self._go_on(armed, met, copy), may_be_given_up=True)
+        return Parked(future, lambda _: self._go_on(armed, met, copy, about), may_be_given_up=True)
 
     def _note_free(self, size: int) -> None:
         self._held_bytes -= size
 
-    def _go_on(self, armed: Armed, met: Met, frame: memoryview) -> Answer:
+    def _go_on(self, armed: Armed, met: Met, frame: memoryview, about: About) -> Answer:
         """Apply it, or do not."""
         action = armed.fault.action
         assert isinstance(action, RequestAction)
         if action.error is not None:
             return refused(armed, action.error, met, frame)
         if action.drop:
-            return self._never(armed) if action.cut is None else _cut_now(armed)
+            return self._never(armed, about) if action.cut is None else _cut_now(armed)
         answer = met.entry(frame, met.position, met.correlation_id, met.client)
         if action.lose_answer:
-            return after(answer, partial(self._lose, armed))
+            return after(answer, partial(self._lose, armed, about))
         if action.cut is not None:
             return after(answer, partial(self._cut, armed, action.cut, met.client))
         if action.throttle is not None:
-            return after(answer, partial(paced, armed, action.throttle, met.client))
+            return after(answer, partial(paced, armed, about, action.throttle, met.client))
         return answer
 
     # --- after it was applied ---
 
-    def _lose(self, armed: Armed, answer: Answer) -> Answer:
-        return None if answer is None else self._never(armed)
+    def _lose(self, armed: Armed, about: About, answer: Answer) -> Answer:
+        return None if answer is None else self._never(armed, about)
 
-    def _never(self, armed: Armed) -> Answer:
+    def _never(self, armed: Armed, about: About) -> Answer:
         """No answer: nothing more comes from this connection, until it is closed."""
         if len(self._unanswered) >= UNANSWERED_MAX:
             next(iter(self._unanswered)).set_result(None)
-        future = armed.hold(Held.UNANSWERED, UNANSWERED_MS_MAX)
+        future = armed.hold(Held.UNANSWERED, about, UNANSWERED_MS_MAX)
         self._unanswered[future] = None
         future.add_done_callback(self._is_over)
         return Parked(future, lambda _: _cut_now(armed), may_be_given_up=True)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from barnabas.broker.faults.matching import Asked
 from barnabas.protocol.registry import ApiKey
 
 if TYPE_CHECKING:
@@ -21,6 +22,17 @@ class Met(NamedTuple):
     position: int
     correlation_id: int
     client: Client
+    asked: Asked | None = None
+    """What it names, where somebody has looked already."""
+
+    def facts(self) -> dict[str, Any]:
+        """Which request it is, and whose."""
+        return {
+            "api": self.api.api_name,
+            "node": self.services.node.node_id,
+            "client_id": self.client.client_id,
+            "connection": self.client.peer,
+        }
 
     def topic_name(self, topic_id: bytes) -> str:
         """The name of the topic with this id; "" where there is none."""

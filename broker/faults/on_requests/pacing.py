@@ -10,7 +10,8 @@ from collections.abc import Iterator, Sequence, Sized
 from typing import TYPE_CHECKING, cast
 
 from barnabas.broker.api.answers import Answer, CloseConnection, Parked
-from barnabas.broker.faults.armed import Armed, Held
+from barnabas.broker.faults.armed import Armed
+from barnabas.broker.faults.held import About, Held
 from barnabas.broker.faults.on_requests.frames import joined, parts_of
 from barnabas.storage.errors import StorageError
 
@@ -22,17 +23,20 @@ TICK_MS = 50
 PIECE_BYTES_MAX = 1 << 20
 
 
-def paced(armed: Armed, bytes_per_s: int, client: Client, answer: Answer) -> Answer:
+def paced(armed: Armed, about: About, bytes_per_s: int, client: Client, answer: Answer) -> Answer:
     """The answer, bit by bit."""
     if answer is None:
         return None
     assert not isinstance(answer, Parked)
-    return _Paced(armed, bytes_per_s, client, answer).go_on()
+    return _Paced(armed, about, bytes_per_s, client, answer).go_on()
 
 
 class _Paced:
-    def __init__(self, armed: Armed, bytes_per_s: int, client: Client, answer: bytearray | Sequence[Sized]) -> None:
+    def __init__(
+        self, armed: Armed, about: About, bytes_per_s: int, client: Client, answer: bytearray | Sequence[Sized]
+    ) -> None:
         self._armed = armed
+        self._about = about
         self._client = client
         piece_bytes = min(PIECE_BYTES_MAX, max(1, bytes_per_s * TICK_MS // 1000))
         self._wait_ms = piece_bytes * 1000 / bytes_per_s
@@ -41,7 +45,8 @@ class _Paced:
 
     def go_on(self) -> Answer:
         """Wait, then send a piece; the last one is what is answered."""
-        return Parked(self._armed.hold(Held.DELAYED, self._wait_ms), self._send, may_be_given_up=True)
+        held = self._armed.hold(Held.THROTTLED, self._about, self._wait_ms)
+        return Parked(held, self._send, may_be_given_up=True)
 
     def _send(self, _: object) -> Answer:
         if self._armed.is_armed and not self._client.is_writable:

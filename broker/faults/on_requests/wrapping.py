@@ -9,17 +9,15 @@ All faults that match a request count it; the first of them that fires does what
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from barnabas.broker.api.answers import Answer
 from barnabas.broker.faults.armed import Armed
-from barnabas.broker.faults.matching import NOTHING, Asked, fits, matches_body
+from barnabas.broker.faults.matching import NOTHING, fits, matches_body
 from barnabas.broker.faults.model import RequestMatch
-from barnabas.broker.faults.naming import asked_by
 from barnabas.broker.faults.on_requests.actions import Actions
-from barnabas.broker.faults.on_requests.frames import decoded_request
+from barnabas.broker.faults.on_requests.asking import asked_in
 from barnabas.broker.faults.on_requests.met import Met
-from barnabas.protocol.errors import DecodeError
 from barnabas.protocol.registry import ApiKey
 
 if TYPE_CHECKING:
@@ -90,7 +88,9 @@ class _Faulty:
 
     def serve(self, frame: memoryview, position: int, correlation_id: int, client: Client) -> Answer:
         """An `Entry`."""
-        asked = self._asked(frame, position) if self._looks_inside else NOTHING
+        asked = NOTHING
+        if self._looks_inside:
+            asked = asked_in(self._services, self._api, self._version, frame, position)
         firing: Armed | None = None
         for each in self._armed:
             if each.is_live and _matches_outside(_of(each), client) and matches_body(_of(each), asked):
@@ -100,31 +100,9 @@ class _Faulty:
                     firing = each
         if firing is None:
             return self._entry(frame, position, correlation_id, client)
-        met = Met(self._api, self._version, self._entry, self._services, position, correlation_id, client)
+        known = asked if self._looks_inside else None
+        met = Met(self._api, self._version, self._entry, self._services, position, correlation_id, client, known)
         return self._actions.do(firing, met, frame)
-
-    def _asked(self, frame: memoryview, position: int) -> Asked:
-        """What the request names; nothing, where it cannot be decoded: the entry says so."""
-        try:
-            request = decoded_request(self._api, self._version, frame, position)
-        except DecodeError:
-            return NOTHING
-        asked = asked_by(self._api, request, self._topic_name)
-        return self._in_session(asked, request) if self._api is ApiKey.FETCH else asked
-
-    def _topic_name(self, topic_id: bytes) -> str:
-        topic = self._services.catalogue.topics_by_id.get(topic_id)
-        return "" if topic is None else topic.name
-
-    def _in_session(self, asked: Asked, request: Any) -> Asked:
-        """A Fetch asks for what it names, and for the rest of its session."""
-        if request.session_epoch <= 0:
-            return asked
-        partitions: dict[str, set[int]] = {name: set(numbers or ()) for name, numbers in asked.partitions.items()}
-        for topic, number in self._services.fetch_sessions.partitions_of(request.session_id):
-            name = self._topic_name(topic) if isinstance(topic, bytes) else topic
-            partitions.setdefault(name, set()).add(number)
-        return Asked(partitions=partitions)
 
 
 def _matches_outside(match: RequestMatch, client: Client) -> bool:

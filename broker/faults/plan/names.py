@@ -24,6 +24,17 @@ def topic_pattern(value: Any) -> str:
     return pattern
 
 
+def peer_pattern(value: Any) -> str:
+    """A pattern that some client's address and port fits. FaultRefused."""
+    pattern = text(value, "connection")
+    host, _, port = pattern.rpartition(":")
+    if "*" not in pattern and not (host and port.isascii() and port.isdecimal()):
+        raise FaultRefused(
+            f"connection is a client's address and port such as 127.0.0.1:50312, or has a * in it, not {shown(pattern)}"
+        )
+    return pattern
+
+
 def partition_number(value: Any) -> int:
     """FaultRefused."""
     return whole_number(value, "partition", 0, PARTITION_MAX)

@@ -7,9 +7,31 @@ from typing import Any
 
 from barnabas.broker.events import KINDS, Kind
 from barnabas.broker.faults.model import FaultRefused, PointAction, PointMatch
-from barnabas.broker.faults.plan.scalars import flag, listed, object_of, one_of, shown, text
+from barnabas.broker.faults.plan.names import partition_number, topic_pattern
+from barnabas.broker.faults.plan.scalars import boolean, flag, listed, object_of, one_of, shown, text, whole_number
 
 _ACTIONS = ("crash", "pause")
+_NUMBER_MAX = (1 << 63) - 1
+NUMBERS = {
+    "base_offset": 0,
+    "failed_count": 0,
+    "generation": 0,
+    "members_count": 0,
+    "offset": 0,
+    "partitions_count": 0,
+    "position": 1,
+    "producer_epoch": 0,
+    "producer_id": 0,
+    "records_count": 0,
+    "topics_count": 0,
+}
+"""Facts that are numbers, and where these begin."""
+FLAGS = ("is_commit",)
+TEXTS = ("assignor", "group", "leader_id", "partitions", "protocol", "state", "topics", "transactional_id", "why")
+_ONE_OF = {
+    "state": ("Empty", "Ongoing", "PrepareCommit", "PrepareAbort", "CompleteCommit", "CompleteAbort", "None"),
+    "protocol": ("classic", "consumer"),
+}
 
 
 def points() -> dict[str, Kind]:
@@ -26,16 +48,29 @@ def point_fault(
     for name, value in facts.items():
         if name not in kind.facts:
             raise FaultRefused(f"{kind.name} tells no {shown(name)}, but {listed(kind.facts)}")
-        if isinstance(value, str):
-            text(value, name)
-        elif not isinstance(value, int):
-            raise FaultRefused(f"{name} is a text, a whole number, true or false, not {shown(value)}")
+        _check(name, value)
     done = object_of(do, f"what is done at {kind.name}", _can(kind))
     if len(done) != 1:
         raise FaultRefused(f"at {kind.name} one thing is done: {' or '.join(_can(kind))}")
     ((name, value),) = done.items()
     flag(value, name)
     return PointMatch(point=kind.name, facts=facts), PointAction(crash=name == "crash", pause=name == "pause")
+
+
+def _check(name: str, value: Any) -> None:
+    """FaultRefused for a value that the fact never has."""
+    if name == "topic":
+        topic_pattern(value)
+    elif name == "partition":
+        partition_number(value)
+    elif name in NUMBERS:
+        whole_number(value, name, NUMBERS[name], _NUMBER_MAX)
+    elif name in FLAGS:
+        boolean(value, name)
+    elif name in _ONE_OF and "*" not in text(value, name):
+        one_of(value, name, _ONE_OF[name])
+    else:
+        text(value, name)
 
 
 def _can(kind: Kind) -> tuple[str, ...]:

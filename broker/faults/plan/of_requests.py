@@ -8,7 +8,7 @@ from typing import Any
 from barnabas.broker.faults.codes import codes_of, names_of
 from barnabas.broker.faults.model import Cut, FaultRefused, RequestAction, RequestMatch
 from barnabas.broker.faults.naming import GROUP, PARTITION, TOPIC, TRANSACTIONAL_ID, named_by
-from barnabas.broker.faults.plan.names import partition_number, topic_pattern
+from barnabas.broker.faults.plan.names import partition_number, peer_pattern, topic_pattern
 from barnabas.broker.faults.plan.scalars import (
     delay,
     flag,
@@ -56,13 +56,13 @@ def request_fault(
     api = _api(given["api"], apis) if "api" in given else None
     low, high = (0, 0) if api is None else apis[api]
     if "version" in given and api is None:
-        raise FaultRefused("a version is one of an api, which is not given")
+        raise FaultRefused("a version needs an api: each API has versions of its own")
     matches = RequestMatch(
         api=api,
         versions=versions(given["version"], f"version of {given['api']}", low, high) if "version" in given else None,
         node=_node(given["node"], nodes) if "node" in given else None,
         listener=one_of(given["listener"], "listener", tuple(listeners)) if "listener" in given else None,
-        connection=text(given["connection"], "connection") if "connection" in given else None,
+        connection=peer_pattern(given["connection"]) if "connection" in given else None,
         client_id=text(given["client_id"], "client_id") if "client_id" in given else None,
         topic=topic_pattern(given[TOPIC]) if TOPIC in given else None,
         partition=partition_number(given[PARTITION]) if PARTITION in given else None,
@@ -108,7 +108,7 @@ def _check_inside(given: Mapping[str, Any], apis: Mapping[ApiKey, tuple[int, int
 def _action(do: Mapping[str, Any], api: ApiKey | None) -> RequestAction:
     done = object_of(do, "what a fault of requests does", ACTIONS)
     if not done:
-        raise FaultRefused(f"a fault does something: {listed(ACTIONS)}")
+        raise FaultRefused(f"a fault does something: do is empty, and takes {listed(ACTIONS)}")
     cut = None
     if "cut" in done:
         cut = Cut(one_of(done["cut"], "cut", tuple(each.value for each in Cut)))
@@ -134,7 +134,7 @@ def _action(do: Mapping[str, Any], api: ApiKey | None) -> RequestAction:
 
 def _error(value: Any, api: ApiKey | None) -> ErrorCode:
     if api is None:
-        raise FaultRefused("an error is one of an api, which is not given")
+        raise FaultRefused("an error needs an api: each API has error codes of its own")
     there_are = codes_of(api)
     if not isinstance(value, str) or value not in {code.name for code in there_are}:
         raise FaultRefused(f"{api.api_name} does not answer {shown(value)}, but {names_of(there_are)}")

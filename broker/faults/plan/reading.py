@@ -33,7 +33,7 @@ from barnabas.broker.faults.model import (
 from barnabas.broker.faults.plan.of_disk import disk_fault
 from barnabas.broker.faults.plan.of_points import point_fault
 from barnabas.broker.faults.plan.of_requests import request_fault
-from barnabas.broker.faults.plan.scalars import object_of, one_of, probability, shown, whole_number
+from barnabas.broker.faults.plan.scalars import object_of, probability, shown, whole_number
 from barnabas.protocol.registry import ApiKey
 
 SEED_MAX = (1 << 53) - 1
@@ -64,7 +64,7 @@ def read_plan(data: bytes | str, known: Known) -> Plan:
     except RecursionError:
         raise FaultRefused("this is no JSON: it is nested too deeply") from None
     except ValueError as error:  # also of bytes that are no UTF-8
-        raise FaultRefused(f"this is no JSON: {shown(str(error))}") from None
+        raise FaultRefused(f"this is no JSON: {error}") from None
     return plan_of(asked, known)
 
 
@@ -117,10 +117,10 @@ def _kind(match: Mapping[str, Any], do: Mapping[str, Any], known: Known) -> tupl
 
 def _often(given: Mapping[str, Any]) -> Often:
     match, times = given["match"], given.get("times", 1)
-    if isinstance(times, str):
-        one_of(times, f"times, unless a whole number from 1 to {COUNT_MAX},", (ALWAYS,))
-    else:
-        times = whole_number(times, f'times, unless "{ALWAYS}",', 1, COUNT_MAX)
+    if times != ALWAYS:
+        is_number = isinstance(times, int) and not isinstance(times, bool)
+        if not is_number or not 1 <= times <= COUNT_MAX:
+            raise FaultRefused(f'times is a whole number from 1 to {COUNT_MAX}, or "{ALWAYS}", not {shown(times)}')
     return Often(
         nth=whole_number(match.get("nth", 1), "nth", 1, COUNT_MAX),
         probability=probability(match.get("probability", 1), "probability"),

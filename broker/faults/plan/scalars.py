@@ -12,11 +12,12 @@ from barnabas.broker.time_control.words import duration_ms
 
 PATTERN_CHARS_MAX = 1_000
 _SHOWN_CHARS_MAX = 60
+_OF_JSON = {None: "null", True: "true", False: "false"}
 
 
 def shown(value: object) -> str:
     """A value as a sentence quotes it: in one line, and no longer than a line."""
-    text = repr(value)
+    text = _OF_JSON[value] if value is None or isinstance(value, bool) else repr(value)
     return text if len(text) <= _SHOWN_CHARS_MAX else f"{text[: _SHOWN_CHARS_MAX - 1]}…"
 
 
@@ -64,6 +65,13 @@ def flag(value: Any, what: str) -> bool:
     if value is not True:
         raise FaultRefused(f"{what} is true, or left out, not {shown(value)}")
     return True
+
+
+def boolean(value: Any, what: str) -> bool:
+    """true or false."""
+    if not isinstance(value, bool):
+        raise FaultRefused(f"{what} is true or false, not {shown(value)}")
+    return value
 
 
 def probability(value: Any, what: str) -> float:

@@ -6,6 +6,12 @@ from collections.abc import Mapping, Sequence
 from enum import Enum
 from typing import Any, NamedTuple
 
+STANDS = (
+    "The broker's clock stands, so that no timeout and no delay comes to its end: `barnabas clock run` lets it go on, "
+    "`barnabas clock advance TIME` moves it."
+)
+"""Beside answers about what waits, where the clock is frozen."""
+
 
 class Answer(NamedTuple):
     """What is told to whoever asked why. str() is the sentences, a line each."""

@@ -8,6 +8,8 @@ from typing import NamedTuple
 from barnabas.broker.why.rules.answer import Answer, evidence
 from barnabas.broker.why.rules.group import GroupFacts, is_rebalancing
 from barnabas.broker.why.rules.group import sentences as group_sentences
+from barnabas.broker.why.rules.held import HeldRequests
+from barnabas.broker.why.rules.held import sentences as held_sentences
 from barnabas.broker.why.rules.transaction import TransactionFacts, waits_for, whose
 from barnabas.broker.why.rules.words import counted, listed, named
 
@@ -85,11 +87,13 @@ class ConsumerFacts(NamedTuple):
     """How many were not looked at, where there are many."""
     full: tuple[str, ...] = ()
     """Data directories without room."""
+    held: HeldRequests | None = None
+    """Requests of the group and of its members' clients that faults hold up."""
 
 
 def explain(facts: ConsumerFacts) -> Answer:
     """The answer to `why consumer`."""
-    return Answer(tuple(_sentences(facts)), evidence(facts))
+    return Answer((*held_sentences(facts.held), *_sentences(facts)), evidence(facts))
 
 
 def _sentences(facts: ConsumerFacts) -> list[str]:

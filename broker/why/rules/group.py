@@ -6,6 +6,8 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from barnabas.broker.why.rules.answer import Answer, evidence
+from barnabas.broker.why.rules.held import HeldRequests
+from barnabas.broker.why.rules.held import sentences as held_sentences
 from barnabas.broker.why.rules.words import counted, duration, listed, named
 
 SHOWN_MAX = 10
@@ -36,6 +38,10 @@ HOLDS_UP = (
     Stands.BEHIND,
 )
 """Those that others wait for."""
+
+
+REBALANCING = ("PreparingRebalance", "CompletingRebalance", "Assigning", "Reconciling")
+"""The states of a group that its members wait for."""
 
 
 class MemberFacts(NamedTuple):
@@ -81,16 +87,18 @@ class GroupFacts(NamedTuple):
     """Until the join phase, or the wait for assignments, is over by its time."""
     is_initial_delay: bool = False
     """Whether the join phase only waits for company."""
+    held: HeldRequests | None = None
+    """Requests of the group that faults hold up."""
 
 
 def explain(facts: GroupFacts) -> Answer:
     """The answer to `why group`."""
-    return Answer(tuple(sentences(facts)), evidence(facts))
+    return Answer((*held_sentences(facts.held), *sentences(facts)), evidence(facts))
 
 
 def is_rebalancing(facts: GroupFacts) -> bool:
     """Whether members wait for the group."""
-    return facts.state in ("PreparingRebalance", "CompletingRebalance", "Assigning", "Reconciling")
+    return facts.state in REBALANCING
 
 
 def sentences(facts: GroupFacts) -> list[str]:
@@ -99,7 +107,7 @@ def sentences(facts: GroupFacts) -> list[str]:
     if facts.unavailable is not None:
         return [f"The coordinator of group {group} cannot be asked: {facts.unavailable}."]
     if not facts.exists:
-        return [f"There is no group {group}: nobody joined it, and nothing was committed for it."]
+        return [f"There is no group {group}: it has no members, and no committed offsets."]
     match facts.state:
         case "Empty":
             since = (

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from barnabas.broker.why.rules.answer import Answer, evidence
+from barnabas.broker.why.rules.held import HeldRequests
+from barnabas.broker.why.rules.held import sentences as held_sentences
 from barnabas.broker.why.rules.transaction import TransactionFacts, waits_for
 from barnabas.broker.why.rules.words import duration, listed, moment, named
 
@@ -50,13 +52,17 @@ class ProducerFacts(NamedTuple):
     """The last InitProducerId by which another producer took it over."""
     timed_out: Told | None = None
     """The last time that a transaction of it was aborted for its timeout."""
+    held: HeldRequests | None = None
+    """Its requests that faults hold up."""
+    expired: Told | None = None
+    """When the id was removed, of one that does not exist."""
     has_history: bool = False
     """Whether what happened was kept."""
 
 
 def explain(facts: ProducerFacts) -> Answer:
     """The answer to `why producer`."""
-    return Answer(tuple(_sentences(facts)), evidence(facts))
+    return Answer((*held_sentences(facts.held), *_sentences(facts)), evidence(facts))
 
 
 def _sentences(facts: ProducerFacts) -> list[str]:
@@ -64,8 +70,17 @@ def _sentences(facts: ProducerFacts) -> list[str]:
     if facts.unavailable is not None:
         return [f"The coordinator of transactional id {name} cannot be asked: {facts.unavailable}."]
     if not facts.exists:
-        return [f"There is no transactional id {name}: nobody sent InitProducerId for it, or it expired."]
+        return [*_refusal(name, facts), _missing(name, facts.expired)]
     return [*_refusal(name, facts), *_now(name, facts)]
+
+
+def _missing(name: str, expired: Told | None) -> str:
+    if expired is None:
+        return f"There is no transactional id {name}: nobody sent InitProducerId for it, or it expired."
+    return (
+        f"There is no transactional id {name}: it expired {duration(expired.ago_ms)} ago, at {moment(expired.at_ms)}, "
+        "for nobody had used it for transactional.id.expiration.ms; InitProducerId begins it anew."
+    )
 
 
 def _refusal(name: str, facts: ProducerFacts) -> list[str]:

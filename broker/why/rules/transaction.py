@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from barnabas.broker.why.rules.words import counted, duration, listed, moment, named
+from barnabas.broker.why.rules.held import HeldFacts
+from barnabas.broker.why.rules.words import as_argument, counted, duration, listed, moment, named
 
 
 class Unmarked(NamedTuple):
@@ -32,6 +33,8 @@ class TransactionFacts(NamedTuple):
     unmarked_count: int = 0
     held_at: str | None = None
     """The step at which a test holds it up."""
+    held: HeldFacts | None = None
+    """By which fault, and since when."""
     client_id: str | None = None
     peer: str | None = None
     is_sure: bool = True
@@ -56,9 +59,7 @@ def whose(txn: TransactionFacts) -> str:
 def waits_for(txn: TransactionFacts) -> list[str]:
     """What its end waits for, and what would bring it about."""
     if txn.held_at is not None:
-        decided = "commit" if txn.state == "PrepareCommit" else "abort"
-        where = f"at the step {txn.held_at}"
-        return [f"Its {decided} is decided, and a fault holds it up {where} until that is released: `barnabas faults`."]
+        return [_held_up(txn)]
     match txn.state:
         case "Ongoing":
             return [_ends_by(txn)]
@@ -73,9 +74,18 @@ def waits_for(txn: TransactionFacts) -> list[str]:
             ]
 
 
+def _held_up(txn: TransactionFacts) -> str:
+    decided = "commit" if txn.state == "PrepareCommit" else "abort"
+    where = f"at the step {txn.held_at}"
+    if txn.held is None:
+        return f"Its {decided} is decided, and a fault holds it up {where} until that is released: `barnabas faults`."
+    held = f"fault {txn.held.fault} holds it up {where}, for {duration(txn.held.held_for_ms)} so far"
+    return f"Its {decided} is decided, and {held}: `barnabas faults release {txn.held.fault}` lets it go on."
+
+
 def _ends_by(txn: TransactionFacts) -> str:
     assert txn.transactional_id is not None
-    by_hand = f"`barnabas txn abort {named(txn.transactional_id)}` ends it now"
+    by_hand = f"`barnabas txn abort {as_argument(txn.transactional_id)}` ends it now"
     if txn.time_left_ms is None or txn.times_out_at_ms is None:
         return f"It ends when its producer sends EndTxn; it has no timeout (two-phase commit), and {by_hand}."
     if txn.time_left_ms < 0:

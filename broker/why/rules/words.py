@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
+from shlex import quote
 
 _NAME_CHARACTERS_MAX = 120
 _LISTED_MAX = 5
@@ -45,6 +46,13 @@ def named(name: str) -> str:
     """A name of a client's on one line, and not longer than a sentence bears."""
     shown = "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in name)
     return shown if len(shown) <= _NAME_CHARACTERS_MAX else f"{shown[:_NAME_CHARACTERS_MAX]}…"
+
+
+def as_argument(name: str) -> str:
+    """A name as a shell takes it in a command that is to be copied; ID where it is too long for that, or no text."""
+    if named(name) != name:
+        return "ID"
+    return f"-- {quote(name)}" if name.startswith("-") else quote(name)
 
 
 def listed(names: Sequence[str], count: int | None = None) -> str:

@@ -43,6 +43,47 @@ def test_a_problem_is_an_exit_status_of_1_and_comes_with_advice(offline: Barnaba
     assert finding["advice"] == "stop it, or choose another port (0 picks a free one)"
 
 
+@pytest.mark.parametrize(
+    ("plan", "says"),
+    [
+        ('{"version": 2, "faults": []}', "the plan has version 2, and this broker knows versions up to 1"),
+        (
+            '{"match": {"point": "transaction.bgun"}, "do": {"crash": true}}',
+            "the fault: a point is one of transaction.record_writing, ",
+        ),
+        (
+            '{"match": {"api": "EndTxn"}, "do": {"error": "OFFSET_OUT_OF_RANGE"}}',
+            "the fault: EndTxn does not answer 'OFFSET_OUT_OF_RANGE', but UNKNOWN_SERVER_ERROR, ",
+        ),
+        ("not JSON", "this is no JSON: "),
+    ],
+)
+def test_a_plan_of_faults_is_checked_as_serve_would(
+    offline: Barnabas, healthy: list[str], tmp_path: Path, plan: str, says: str
+) -> None:
+    file = tmp_path / "plan.json"
+    file.write_text(plan)
+    found = offline("doctor", "--json", *healthy, "--faults", str(file))
+    assert found.status == 1
+    (finding,) = [each for each in json.loads(found.stdout)["findings"] if each["check"] == "faults"]
+    assert finding["level"] == "problem"
+    assert finding["says"].startswith(f"doctor: --faults {file}: {says}"), finding["says"]
+
+
+def test_a_plan_of_faults_that_can_be_armed_is_a_note(offline: Barnabas, healthy: list[str], tmp_path: Path) -> None:
+    file = tmp_path / "plan.json"
+    file.write_text('{"match": {"api": "EndTxn", "node": 2}, "do": {"drop": true}}')
+    found = offline("doctor", *healthy, "--brokers", "2", "--faults", str(file))
+    assert (found.status, found.stderr) == (0, "")
+    told = f"1 fault of {file} would be armed from the start, as tests have it"
+    assert [line.split("  ")[-1].strip() for line in found.stdout.splitlines() if " faults " in line] == [told]
+    assert offline("doctor", *healthy, "--faults", str(file)).status == 1, "there is no node 2"
+    missing = offline("doctor", *healthy, "--faults", str(tmp_path / "none"))
+    assert missing.status == 1
+    assert f"{tmp_path / 'none'} cannot be read: No such file" in missing.stdout
+    assert offline("doctor", *healthy, "--control").status == 2
+
+
 def test_an_unknown_key_is_a_warning_with_the_key_that_may_be_meant(
     offline: Barnabas, healthy: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

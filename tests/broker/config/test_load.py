@@ -286,3 +286,11 @@ def test_a_data_directory_of_the_command_line_has_the_catalogue_of_a_file_with_i
     assert "metadata.log.dir not used: --data-dir says where the data are" in moved.warnings
     asked = load_config(properties=written, flags={"log.dirs": "/mine"}, settings=["metadata.log.dir=/asked"])
     assert asked.config.metadata_dir == "/asked"
+
+
+def test_a_key_of_topics_is_told_from_one_that_nobody_knows() -> None:
+    assert load_config(settings=["flush.messages=1", "cleanup.polcy=delete"]).warnings == [
+        "unknown configuration key cleanup.polcy: ignored",
+        "unknown configuration key flush.messages: ignored; "
+        "topics have it, for brokers it is log.flush.interval.messages",
+    ]

@@ -173,3 +173,16 @@ async def test_a_transaction_stays_open_until_its_button_commits_it(console: Con
 async def test_what_is_not_understood_is_one_sentence(console: Console, query: dict[str, str], why: str) -> None:
     world_of(console).append("t", b"x")
     assert why in await console.text("/topics/t/0/messages", 400, **query)
+
+
+async def test_headers_are_shown_in_each_way_and_no_more_than_a_page_of_them(console: Console) -> None:
+    headers = [("json", b'{"a":1}'), ("\udcff", b"no text \xff"), ("none", None), ("large", b"x" * 10_000)]
+    append(console, NewRecord(None, b"v", (*headers, *((f"h{number}", b"") for number in range(200))), 1))
+    html = await console.get("/topics/t/0/records/0")
+    assert "{\n  &#34;a&#34;: 1\n}" in html
+    assert "6e 6f 20 74 65 78 74 20 ff" in html
+    assert "?" in html.partition('id="headers"')[2]
+    assert "10.0 kB, cut" in html
+    assert ">h95<" in html
+    assert ">h96<" not in html
+    assert "104 more headers not shown" in html.replace("\u202f", "")

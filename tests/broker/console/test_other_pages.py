@@ -19,7 +19,7 @@ from tests.support.inspected_broker import Inspected, now
 from tests.support.worlds.broker import BrokerWorld
 
 MARKUP = "<i>x</i>"
-PAGES = ("/transactions", "/topics", "/groups", "/clients", "/health", "/settings", "/faults", "/clock")
+PAGES = ("/transactions", "/topics", "/groups", "/why", "/clients", "/health", "/settings", "/faults", "/clock")
 
 
 @pytest.fixture
@@ -62,6 +62,7 @@ async def test_a_group_is_behind_as_kafka_counts_it_and_as_its_readers_see_it(co
     text = await console.text("/group", id=MARKUP)
     assert "t-0 – 1 4 2" in text
     assert MARKUP not in await console.get("/group", id=MARKUP)
+    assert "No group has nobody in its name." in await console.text("/groups", q="nobody")
     assert "there is no group nobody" in await console.text("/group", 404, id="nobody")
 
 
@@ -149,7 +150,7 @@ async def test_faults_are_armed_shown_and_taken_back(console: Console) -> None:
     assert (await console.post("/faults/arm", 400, plan=plan)).text.count('role="alert"') == 1
     await console.post("/faults/arm", 303, plan=plan.replace("<b>lost</b>", "lost"))
     text = await console.text("/faults")
-    assert "lost {&#34;api&#34;: &#34;EndTxn&#34;} {&#34;lose_answer&#34;: true} 1 0 0 0" in text
+    assert "lost {&#34;api&#34;: &#34;EndTxn&#34;} {&#34;lose_answer&#34;: true} 1 0 0 –" in text
     assert "there is no fault" in (await console.post("/faults/change", 404, what="disarm", name="other")).text.lower()
     assert "<form" not in await Console(console.world, may_change=False).get("/faults")
     await console.post("/faults/change", 303, what="disarm", name="lost")

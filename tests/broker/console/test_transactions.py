@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from barnabas.broker.console.drawing.timeline import WIDTH, timeline
 from barnabas.broker.console.looking.transactions import Change
-from barnabas.broker.console.pages.timeline import WIDTH, timeline
 from barnabas.broker.coordinator.transaction.model import Transaction
 from barnabas.broker.coordinator.transaction.states import TransactionState
 from tests.support.console.world import Console
@@ -49,6 +49,8 @@ async def test_open_transactions_come_first_with_their_time_and_whom_they_hold_b
     assert "done CompleteCommit" in text
     assert "open or ending 1 transactional ids 2 committed in this run 1" in text
     assert "done" not in await console.text("/transactions", which="open")
+    assert "payments" not in await console.text("/transactions", q="don")
+    assert "No such id has nobody in it." in await console.text("/transactions", q="nobody")
 
 
 async def test_a_transaction_shows_its_history_its_partitions_and_what_an_abort_does(console: Console) -> None:
@@ -132,6 +134,12 @@ def test_a_timeline_is_drawn_in_time() -> None:
     assert line is not None
     assert (line.begin_ms, line.end_ms) == (0, 400)
     assert [(span.kind, span.x, span.width) for span in line.spans] == [("open", 250, 500), ("prepared", 750, 125)]
-    assert [(mark.kind, mark.x) for mark in line.marks] == [("empty", 0), ("committed", 875), ("empty", WIDTH)]
+    assert [(mark.kind, mark.x) for mark in line.marks] == [("empty", 0), ("committed", 875), ("fence", WIDTH)]
+    assert line.marks[-1].sentence.startswith("A producer began anew (InitProducerId): it is 7, epoch 1, and fences 7")
     assert line.events[0].sentence.endswith("it is 7, epoch 1, and fences 7, epoch 0.")
     assert timeline([], 0) is None
+    late = prepared._replace(state=TransactionState.PREPARE_ABORT, last_update_timestamp_ms=60_100)
+    over = timeline([Change(0, 100, begun), Change(1, 60_100, late)], 60_100)
+    assert over is not None
+    assert [(mark.kind, mark.x) for mark in over.marks] == [("timeout", WIDTH)]
+    assert over.marks[0].sentence.startswith("The abort was decided: its timeout of 1 min was over.")

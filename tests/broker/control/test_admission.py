@@ -60,7 +60,7 @@ def test_a_page_of_another_site_is_refused_even_with_the_token(headers: dict[str
     for admission in (Admission(), Admission("secret")):
         refusal = admission.refusal({"host": "localhost:9404", **TOKEN, **headers}, True)
         assert refusal is not None
-        assert refusal.why == "not from a page of another site"
+        assert refusal.why == "a page of another site may not ask"
 
 
 def test_a_page_of_our_own_may() -> None:

@@ -162,7 +162,9 @@ async def test_what_there_is_not_is_said(control: Control) -> None:
     assert status == 404
     assert found["error"].startswith("there are /control/clock, /control/faults, ")
     assert found["error"].endswith(" and /control/openapi.json")
-    assert (await control.ask("DELETE", "/control/clock"))[0] == 405
+    status, said = await control.ask("DELETE", "/control/clock")
+    assert (status, said["error"].endswith(", not DELETE")) == (405, True)
+    assert said["error"].startswith("/control/clock takes ")
     assert (await control.ask("POST", "/control/openapi.json"))[0] == 405
 
 

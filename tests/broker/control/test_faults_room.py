@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from barnabas.broker.control.admission import Admission
-from barnabas.broker.faults.armed import Armed, Held
+from barnabas.broker.faults.armed import Armed
+from barnabas.broker.faults.held import About, Held
 from tests.broker.control.test_application import Control, check
 from tests.support.worlds.broker import BrokerWorld, settle
 
@@ -78,7 +79,7 @@ async def test_one_waits_until_somebody_stands_at_a_pause_and_lets_it_go(control
     await arm(control, {**PAUSE, "name": "p"})
     waiting = asyncio.ensure_future(control.ask("GET", f"{PATH}/p?wait_standing=1"))
     await settle()
-    held = armed(control, "p").hold(Held.PAUSED)
+    held = armed(control, "p").hold(Held.PAUSED, About(0))
     assert (await waiting)[1]["standing"] == 1
     status, found = await control.ask("POST", f"{PATH}/p/release")
     assert (status, found["standing"], held.done()) == (200, 0, True)

@@ -7,7 +7,8 @@ import json
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from socket import EAI_NONAME, gaierror
+from typing import Any, NoReturn
 
 import pytest
 
@@ -210,11 +211,8 @@ def test_the_command_line_moves_the_clock(running: Running, offline: Barnabas) -
     later = str(state["now_ms"] + 1000)
     assert json.loads(offline("clock", "at", later, "--json", "--http", running.http).stdout)["now_ms"] == int(later)
     assert offline("clock", "run", "--http", running.http).stdout.split()[1] == "running,"
-    assert offline("clock", "at", "2020-01-01", "--http", running.http) == (
-        2,
-        "",
-        "barnabas: clock: the clock does not go back\n",
-    )
+    status, _, err = offline("clock", "at", "2020-01-01", "--http", running.http)
+    assert (status, err.startswith("barnabas: clock: the clock does not go back; it shows 20")) == (2, True)
     status, _, err = offline("clock", "advance", "soon", "--http", running.http)
     assert (status, "is no length of time" in err) == (2, True)
 
@@ -254,7 +252,10 @@ def test_the_command_line_says_the_token_and_who_is_not_there(
     with Running(tmp_path / "d", "--control-token", "secret") as it:
         assert offline("clock", "show", "--http", it.http, "--token", "secret").status == 0
         status, _, err = offline("clock", "show", "--http", it.http)
-        assert (status, "the token of --control-token is needed" in err) == (1, True)
+        needed = f"barnabas: {it.http}: the broker needs a token: --token TOKEN, or $BARNABAS_CONTROL_TOKEN\n"
+        assert (status, err) == (1, needed)
+        status, _, err = offline("clock", "show", "--http", it.http, "--token", "Wrong")
+        assert (status, err) == (1, needed.replace("needs a token", "does not know this token"))
         monkeypatch.setenv("BARNABAS_CONTROL_TOKEN", "secret")
         assert offline("clock", "show", "--http", it.http).status == 0
         it.served.stop()
@@ -268,3 +269,20 @@ def test_a_broker_without_control_is_told_from_one_with(tmp_path: Path, offline:
         address = str(it.first_event("http listening")["address"])
         status, _, err = offline("clock", "show", "--http", address)
         assert (status, err) == (1, f"barnabas: {address}: this is no broker that is served with --control\n")
+
+
+def test_an_address_where_kafka_clients_connect_is_not_that_of_http(running: Running, offline: Barnabas) -> None:
+    status, _, err = offline("clock", "show", "--http", running.address)
+    assert (status, err) == (
+        1,
+        f"barnabas: {running.address}: no answer: is this the address of the broker's --http?\n",
+    )
+
+
+def test_a_name_that_leads_nowhere_is_named(offline: Barnabas, monkeypatch: pytest.MonkeyPatch) -> None:
+    def unknown(*_: object, **__: object) -> NoReturn:
+        raise gaierror(EAI_NONAME, "Name or service not known")
+
+    monkeypatch.setattr("socket.getaddrinfo", unknown)
+    status, _, err = offline("clock", "show", "--http", "nowhere:9404")
+    assert (status, err) == (1, "barnabas: nowhere:9404: name or service not known\n")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import Any
 
 import pytest
 
@@ -12,12 +11,7 @@ from barnabas.broker.events.cause import RequestCause
 from barnabas.broker.events.kinds import FAULT_CHANGED, FAULT_FIRED
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages.add_offsets_to_txn import AddOffsetsToTxnRequest
-from barnabas.protocol.messages.add_partitions_to_txn import AddPartitionsToTxnRequest, AddPartitionsToTxnTopic
-from barnabas.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
-from barnabas.protocol.messages.end_txn import EndTxnRequest
 from barnabas.protocol.messages.heartbeat import HeartbeatRequest
-from barnabas.protocol.messages.init_producer_id import InitProducerIdRequest
-from barnabas.protocol.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
 from barnabas.protocol.messages.leave_group import LeaveGroupRequest, MemberIdentity
 from barnabas.protocol.messages.metadata import MetadataRequest
 from barnabas.protocol.messages.offset_commit import (
@@ -31,72 +25,13 @@ from barnabas.protocol.messages.offset_delete import (
     OffsetDeleteRequestTopic,
 )
 from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
-from barnabas.protocol.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
 from barnabas.protocol.records.builder import build_batch
+from tests.broker.events.test_refusals import fetches_are_refused, producers_expire
 from tests.support.worlds.broker import BrokerWorld, settle, until
-from tests.support.worlds.told import Asking, Told
+from tests.support.worlds.story import MINUTE_MS, WEEK_MS, Story
+from tests.support.worlds.told import Told
 
-MINUTE_MS = 60_000
-WEEK_MS = 8 * 24 * 60 * MINUTE_MS
 SYNCED = {"log.flush.interval.messages": "1"}
-
-
-class Story:
-    """A broker with the topics `t` (3 partitions) and `u` (1), somebody who listens, and a client."""
-
-    def __init__(self, settings: dict[str, str] | None = None, **more: Any) -> None:
-        self.world = BrokerWorld(settings, **more)
-        for name, partitions in (("t", 3), ("u", 1)):
-            self.world.services.catalogue.create_topic(name, partitions)
-        self.told = Told(self.world.broker.events)
-        self.client = Asking(self.world)
-
-    async def close(self) -> None:
-        await self.world.close()
-        self.told.stop()
-
-    async def init(self, transactional_id: str | None = "x", **fields: Any) -> Any:
-        fields = {"transaction_timeout_ms": MINUTE_MS, **fields}
-        return await self.client.ask(InitProducerIdRequest(transactional_id=transactional_id, **fields), 4)
-
-    async def add(self, producer: Any, *topics: tuple[str, list[int]]) -> Any:
-        request = AddPartitionsToTxnRequest(
-            v3_and_below_transactional_id="x",
-            v3_and_below_producer_id=producer.producer_id,
-            v3_and_below_producer_epoch=producer.producer_epoch,
-            v3_and_below_topics=[AddPartitionsToTxnTopic(name=name, partitions=each) for name, each in topics],
-        )
-        return await self.client.ask(request, 3)
-
-    async def end(self, producer: Any, committed: bool = True, version: int = 4) -> ErrorCode:
-        who = {"producer_id": producer.producer_id, "producer_epoch": producer.producer_epoch}
-        answer = await self.client.ask(EndTxnRequest(transactional_id="x", committed=committed, **who), version)
-        return ErrorCode(answer.error_code)
-
-    async def join(self, member_id: str, group: str = "g", session_timeout_ms: int = 10_000) -> Any:
-        protocols = [JoinGroupRequestProtocol(name="range", metadata=b"")]
-        request = JoinGroupRequest(
-            group_id=group,
-            member_id=member_id,
-            protocol_type="consumer",
-            session_timeout_ms=session_timeout_ms,
-            rebalance_timeout_ms=MINUTE_MS,
-            protocols=protocols,
-        )
-        self.client.peer.ask(request, 3)
-        await settle()
-        self.world.clock.advance(1)
-        await settle()
-        return self.client.peer.answer()
-
-    async def sync(self, joined: Any, group: str = "g") -> Any:
-        assignments = [SyncGroupRequestAssignment(member_id=joined.member_id, assignment=b"all")]
-        ids = {"group_id": group, "member_id": joined.member_id, "generation_id": joined.generation_id}
-        return await self.client.ask(SyncGroupRequest(assignments=assignments, **ids), 3)
-
-    async def consumer_heartbeat(self, member_epoch: int, member_id: str = "m", **fields: Any) -> Any:
-        request = ConsumerGroupHeartbeatRequest(group_id="c", member_id=member_id, member_epoch=member_epoch, **fields)
-        return await self.client.ask(request, 1)
 
 
 async def a_transaction_is_committed() -> Told:
@@ -125,6 +60,10 @@ async def a_transaction_is_committed() -> Told:
     markers = [event.facts for event in told.of("transaction.marker_written")]
     assert sorted(each["position"] for each in markers) == [1, 2, 3, 4]
     assert {(each["topic"], each["partition"]) for each in markers} >= {("t", 0), ("t", 2), ("u", 0)}
+    late = [event for event in told.events if event.name.startswith(("transaction.mark", "transaction.completed"))]
+    assert len(late) == 4 + 4 + 1 + 1
+    assert all(event.cause == prepared.cause for event in late), "however late they come"
+    assert told.of("transaction.record_written")[-1].cause == prepared.cause
     assert told.names.index("transaction.marked") > told.names.index("transaction.marker_written")
     assert told.names.index("transaction.marked") < told.names.index("transaction.completed")
     states = [event.facts["state"] for event in told.of("transaction.record_written")]
@@ -357,6 +296,8 @@ STORIES: tuple[Callable[[], Awaitable[Told]], ...] = (
     a_classic_group_lives,
     a_member_is_not_heard_of,
     a_consumer_group_lives,
+    fetches_are_refused,
+    producers_expire,
     logs_are_written_and_tidied_up,
     nodes_stop_and_start,
     the_clock_is_moved,

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from barnabas.broker.faults.model import ALWAYS, FAULTS_MAX, PLAN_BYTES_MAX, Plan
+from barnabas.broker.faults.model import ALWAYS, FAULTS_MAX, PLAN_BYTES_MAX, DiskFile, DiskOperation, Plan
 from barnabas.broker.faults.on_requests.refusing import PARTED
 from barnabas.broker.faults.plan.of_points import points
 from barnabas.broker.faults.plan.of_requests import ACTIONS, MATCHES
@@ -49,6 +49,22 @@ def test_what_is_matched_can_be_armed(key: str, code: str) -> None:
 def test_what_is_done_can_be_armed(key: str, code: str) -> None:
     api = '"api": "EndTxn"' if key in NEEDS_AN_API else ""
     assert armed(f'{{"match": {{{api}}}, "do": {{{code}}}}}')
+
+
+def test_every_file_of_the_disk_is_told_and_can_be_armed() -> None:
+    table = PAGE.split('| `"file"` | what it is | ')[1].split("\n\n")[0].splitlines()[2:]
+    told = [name for row in table for name in re.findall(r'`"(\w+)"`', row.split(" | ")[0])]
+    assert told == [each.value for each in DiskFile]
+    for file in told:
+        assert armed(f'{{"match": {{"disk": "append", "file": "{file}"}}, "do": {{"error": "EIO"}}}}')
+
+
+def test_what_the_disk_does_can_be_armed() -> None:
+    table = PAGE.split("| `match`, `do` | what the broker does |\n|---|---|\n")[1].split("\n\n")[0]
+    examples = re.findall(r"^\| `(\w+)`, `([^`]+)` ", table, re.MULTILINE)
+    assert {operation for operation, _ in examples} == {each.value for each in DiskOperation}
+    for operation, do in examples:
+        assert armed(f'{{"match": {{"disk": "{operation}"}}, "do": {{{do}}}}}')
 
 
 def test_the_plan_and_the_fault_at_a_step_can_be_armed() -> None:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fnmatch import fnmatchcase
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from barnabas.broker.faults.matching import Asked, Chances, fits, matches_body, matches_disk, matches_point
-from barnabas.broker.faults.model import Delay, DiskMatch, DiskOperation, Often, PointMatch, RequestMatch
+from barnabas.broker.faults.matching import Asked, Chances, DiskPlace, fits, matches_body, matches_disk, matches_point
+from barnabas.broker.faults.model import Delay, DiskFile, DiskMatch, DiskOperation, Often, PointMatch, RequestMatch
 
 
 @given(st.text("ab*", max_size=8), st.text("ab*", max_size=10))
@@ -56,12 +57,29 @@ def test_a_point_is_matched_by_its_facts() -> None:
     assert not matches_point(match, "p", {**facts, "transactional_id": "ux"})
 
 
-def test_the_disk_is_matched_by_operation_and_partition() -> None:
+def test_of_a_list_one_is_enough() -> None:
+    match = PointMatch(point="p", facts={"partitions": "orders-1"})
+    assert matches_point(match, "p", {"partitions": ["orders-0", "orders-1"]})
+    assert not matches_point(match, "p", {"partitions": ["orders-0", "orders-10"]})
+
+
+def test_the_disk_is_matched_by_operation_file_and_partition() -> None:
     match = DiskMatch(operation=DiskOperation.SYNC, topic="__*", partition=1)
-    assert matches_disk(match, DiskOperation.SYNC, "__consumer_offsets", 1)
-    assert not matches_disk(match, DiskOperation.SYNC, "__consumer_offsets", 2)
-    assert not matches_disk(match, DiskOperation.APPEND, "__consumer_offsets", 1)
-    assert not matches_disk(match, DiskOperation.SYNC, "orders", 1)
+    place = DiskPlace(DiskFile.LOG, "__consumer_offsets", 1)
+    assert matches_disk(match, DiskOperation.SYNC, place)
+    assert not matches_disk(match, DiskOperation.APPEND, place)
+    assert not matches_disk(match, DiskOperation.SYNC, place._replace(partition=2))
+    assert not matches_disk(match, DiskOperation.SYNC, place._replace(topic="orders"))
+    assert not matches_disk(match, DiskOperation.SYNC, place._replace(file=DiskFile.INDEX))
+
+
+def test_what_is_of_the_whole_data_directory_has_no_topic() -> None:
+    place = DiskPlace(DiskFile.CHECKPOINT)
+    every = DiskMatch(operation=DiskOperation.SYNC, file=DiskFile.CHECKPOINT)
+    assert matches_disk(every, DiskOperation.SYNC, place)
+    assert matches_disk(every, DiskOperation.SYNC, DiskPlace(DiskFile.CHECKPOINT, "orders", 0))
+    assert not matches_disk(replace(every, topic="orders"), DiskOperation.SYNC, place)
+    assert not matches_disk(replace(every, partition=0), DiskOperation.SYNC, place)
 
 
 def fired(often: Often, count: int, *, seed: int = 0, name: str = "f") -> list[int]:

@@ -140,6 +140,7 @@ async def test_a_pause_stands_until_it_is_released(faulty: FaultyWorld) -> None:
     peer.ask(create("abc"))
     waited = await faulty.registry.wait_standing("p", 1, 10)
     assert (waited, armed.standing) == (armed, 1)
+    assert [(each["api"], each["client_id"]) for each in armed.who_stands] == [("CreateTopics", "test")]
     assert "abc" not in faulty.world.services.catalogue.topics
     assert faulty.registry.release("p") == 1
     await settle()

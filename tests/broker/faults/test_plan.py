@@ -18,6 +18,7 @@ from barnabas.broker.faults.model import (
     Delay,
     DiskAction,
     DiskError,
+    DiskFile,
     DiskMatch,
     DiskOperation,
     Fault,
@@ -33,7 +34,9 @@ from barnabas.broker.faults.plan.reading import Known, read_plan
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.registry import ApiKey
 
-CRASHABLE = Kind("x.crashable", "a step", ("transactional_id", "partition", "is_commit"), may_crash=True)
+CRASHABLE = Kind(
+    "x.crashable", "a step", ("transactional_id", "partition", "is_commit", "position", "state"), may_crash=True
+)
 BOTH = Kind("x.both", "another step", ("group",), may_crash=True, may_pause=True)
 KNOWN = Known(
     apis={row.key: (row.min_version, row.max_version) for row in API_TABLE},
@@ -136,6 +139,8 @@ def test_faults_at_points_and_of_the_disk() -> None:
     full = read(fault({"disk": "append", "topic": "orders", "partition": 0}, {"error": "ENOSPC"}, times=5))
     assert full.match == DiskMatch(operation=DiskOperation.APPEND, topic="orders", partition=0)
     assert full.action == DiskAction(error=DiskError.ENOSPC)
+    index = read(fault({"disk": "read", "file": "txnindex"}, {"error": "EIO"}))
+    assert index.match == DiskMatch(operation=DiskOperation.READ, file=DiskFile.TXNINDEX)
     assert read(fault({"disk": "sync"}, {"delay": "2s"})).action == DiskAction(delay=Delay(2000, 2000))
 
 
@@ -157,23 +162,29 @@ _DROP = {"drop": True}
         ([], "the fault is an object with name, match, do and times, not []"),
         ({"version": 2, "faults": [], "new": 1}, "the plan has version 2, and this broker knows versions up to 1"),
         ({"version": 0, "faults": []}, "a plan's version is a whole number from 1 to 1, not 0"),
-        ({"faults": []}, "a plan's version is a whole number from 1 to 1, not None"),
+        ({"faults": []}, "a plan's version is a whole number from 1 to 1, not null"),
         ({"version": 1, "faults": {}}, "a plan's faults are a list, not {}"),
         ({"version": 1, "faults": [], "sead": 1}, "a plan has no 'sead', but version, seed and faults"),
         ({"version": 1, "seed": 1.5, "faults": []}, "a plan's seed is a whole number from 0 to"),
         ({"version": 1, "faults": [1] * (FAULTS_MAX + 1)}, "a plan has at most 200 faults, not 201"),
-        ({"version": 1, "faults": [fault({}, _DROP), fault({}, {})]}, "fault 2: a fault does something: error, delay"),
+        (
+            {"version": 1, "faults": [fault({}, _DROP), fault({}, {})]},
+            "fault 2: a fault does something: do is empty, and",
+        ),
         (fault({}, _DROP, name="a b"), "the name of the fault has letters, digits"),
-        (fault({}, _DROP, name="a", times=0), 'fault a: times, unless "always", is a whole number from 1 to'),
-        (fault({}, _DROP, times="often"), "is one of always, not 'often'"),
-        (fault({}, _DROP, times=None), "times, unless"),
-        ({"do": _DROP}, "the fault needs match, an object, not None"),
-        ({"match": {}}, "the fault needs do, an object, not None"),
+        (
+            fault({}, _DROP, name="a", times=0),
+            'fault a: times is a whole number from 1 to 1000000000, or "always", not 0',
+        ),
+        (fault({}, _DROP, times="often"), "or \"always\", not 'often'"),
+        (fault({}, _DROP, times=None), "times is a whole number"),
+        ({"do": _DROP}, "the fault needs match, an object, not null"),
+        ({"match": {}}, "the fault needs do, an object, not null"),
         (fault({"api": "EndTransaction"}, _DROP), "api is one of Produce, Fetch, ListOffsets, "),
         (fault({"api": "SaslHandshake"}, _DROP), "api is one of Produce, Fetch, ListOffsets, "),
         (fault({"api": 26}, _DROP), "api is one of Produce"),
         (fault({"appi": "EndTxn"}, _DROP), "has no 'appi', but api, version, node, listener"),
-        (fault({"version": 1}, _DROP), "a version is one of an api, which is not given"),
+        (fault({"version": 1}, _DROP), "a version needs an api: each API has versions of its own"),
         (fault({**_END_TXN, "version": 9}, _DROP), "version of EndTxn is a whole number from 0 to 5, not 9"),
         (fault({**_END_TXN, "version": {"min": 3, "max": 2}}, _DROP), "min 3 is above max 2"),
         (fault({**_END_TXN, "topic": "t"}, _DROP), "EndTxn names no topic, only transactional_id"),
@@ -191,9 +202,9 @@ _DROP = {"drop": True}
         ('{"match": {"client_id": "\\ud800"}, "do": {"drop": true}}', "client_id has half a character in it"),
         (fault({"nth": 0}, _DROP), "nth is a whole number from 1 to 1000000000, not 0"),
         (fault({"probability": 0}, _DROP), "probability is a number above 0 and at most 1, not 0"),
-        (fault({}, {"drop": False}), "drop is true, or left out, not False"),
+        (fault({}, {"drop": False}), "drop is true, or left out, not false"),
         (fault({}, {"explode": True}), "does has no 'explode', but error, delay, drop, lose_answer, cut, throttle and"),
-        (fault({}, {"error": "NOT_COORDINATOR"}), "an error is one of an api, which is not given"),
+        (fault({}, {"error": "NOT_COORDINATOR"}), "an error needs an api: each API has error codes of its own"),
         (
             fault(_END_TXN, {"error": "OFFSET_OUT_OF_RANGE"}),
             "EndTxn does not answer 'OFFSET_OUT_OF_RANGE', but UNKNOWN",
@@ -214,15 +225,41 @@ _DROP = {"drop": True}
         (fault({}, {"delay": {"mean": "1s", "max": "1s"}}), "delay is"),
         (fault({"point": "x.unknown"}, {"crash": True}), "a point is one of x.crashable, x.both, not 'x.unknown'"),
         (fault({"point": "x.both", "topic": "t"}, {"crash": True}), "x.both tells no 'topic', but group"),
-        (fault({"point": "x.both", "group": None}, {"crash": True}), "group is a text, a whole number, true or false"),
+        (
+            fault({"point": "x.both", "group": None}, {"crash": True}),
+            "group is a text of at most 1000 characters, not null",
+        ),
+        (fault({"point": "x.crashable", "is_commit": 1}, {"crash": True}), "is_commit is true or false, not 1"),
+        (fault({"point": "x.crashable", "is_commit": "no"}, {"crash": True}), "is_commit is true or false, not 'no'"),
+        (fault({"point": "x.crashable", "partition": True}, {"crash": True}), "partition is a whole number from 0 to"),
+        (fault({"point": "x.crashable", "position": 0}, {"crash": True}), "position is a whole number from 1 to"),
+        (fault({"point": "x.crashable", "state": "Done"}, {"crash": True}), "state is one of Empty, Ongoing, PrepareC"),
+        (fault({"connection": "laptop"}, _DROP), "connection is a client's address and port such as 127.0.0.1:50312"),
         (fault({"point": "x.crashable"}, {"pause": True}), "what is done at x.crashable has no 'pause', but crash"),
         (fault({"point": "x.both"}, {"pause": True, "crash": True}), "at x.both one thing is done: crash or pause"),
         (fault({"point": "x.both"}, {"error": "EIO"}), "what is done at x.both has no 'error', but crash and pause"),
-        (fault({"disk": "read"}, {"error": "EIO"}), "disk is one of append, sync, not 'read'"),
+        (fault({"disk": "write"}, {"error": "EIO"}), "disk is one of append, sync, read, not 'write'"),
+        (
+            fault({"disk": "append", "file": "idx"}, {"error": "EIO"}),
+            "file is one of log, index, timeindex, txnindex, snapshot, checkpoint, catalogue, not 'idx'",
+        ),
+        (fault({"disk": "append", "file": None}, {"error": "EIO"}), "file is one of log, index,"),
+        (fault({"disk": "read"}, {"error": "ENOSPC"}), "a read needs no room: its error is EIO"),
+        (fault({"disk": "read"}, {"delay": "1s"}), "only a sync is delayed: all else is done in the event loop"),
+        (
+            fault({"disk": "sync", "topic": "__cluster_metadata"}, {"error": "EIO"}),
+            'the files of __cluster_metadata are matched by "file": "catalogue"',
+        ),
+        (
+            fault({"disk": "sync", "file": "catalogue", "partition": 0}, {"error": "EIO"}),
+            "the catalogue is all of __cluster_metadata: it has no topic and no partition",
+        ),
+        (fault({"disk": "read", "file": "catalogue"}, {"error": "EIO"}), "the catalogue is read at the start alone"),
+        (fault({"disk": "sync", "file": "catalogue"}, {"delay": "1s"}), "the catalogue is synced in the event loop"),
         (fault({"disk": "sync"}, {"error": "ENOENT"}), "an error of the disk is one of ENOSPC, EIO, not 'ENOENT'"),
         (fault({"disk": "sync"}, {"error": "EIO", "delay": "1s"}), "the disk does one thing: error or delay"),
-        (fault({"disk": "append"}, {"delay": "1s"}), "only a sync is delayed: an append is made in the event loop"),
-        (fault({"disk": "append", "api": "Fetch"}, {"error": "EIO"}), "has no 'api', but disk, topic, partition"),
+        (fault({"disk": "append"}, {"delay": "1s"}), "only a sync is delayed: all else is done in the event loop"),
+        (fault({"disk": "append", "api": "Fetch"}, {"error": "EIO"}), "has no 'api', but disk, file, topic, partition"),
     ],
 )
 def test_what_makes_no_sense_is_refused_in_one_sentence(asked: Any, sentence: str) -> None:

@@ -5,16 +5,19 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from barnabas.broker.context import Deferred
 from barnabas.broker.coordinator.transaction.states import TransactionState as S
 from barnabas.broker.faults.armed import Armed
 from barnabas.broker.faults.plan.of_points import points
 from barnabas.broker.faults.plan.reading import Known, plan_of
 from barnabas.broker.faults.point_faults import CRASHING, PointFaults
 from barnabas.broker.faults.registry import FaultRegistry
+from barnabas.broker.why.sources.armed_faults import ArmedFaults
 from barnabas.embedded import crashes
 from barnabas.protocol.errors import ErrorCode as E
 from tests.support.worlds.broker import settle
@@ -36,6 +39,12 @@ class FaultyTransactions(TransactionalBroker):
         fault = {"name": "f", "match": {"point": point, **facts}, "do": {does: True}, "times": times}
         (armed,) = self.registry.arm(plan_of(fault, known))
         return armed
+
+    def held_up(self) -> ArmedFaults:
+        """As questions ask for what is held up."""
+        faults: Deferred[Any] = Deferred(lambda: SimpleNamespace(registry=self.registry))
+        faults.get()
+        return ArmedFaults(faults)
 
     async def committed(self) -> Producer:
         """A producer that has asked for a commit over three partitions."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from barnabas.broker.faults.plan.of_points import points
+from barnabas.broker.faults.plan.of_points import FLAGS, NUMBERS, TEXTS, points
 
 PAGE = Path(__file__).parents[3] / "docs" / "faults.md"
 
@@ -15,3 +15,8 @@ def test_every_point_has_its_row() -> None:
         may = " or ".join(name for name, is_so in (("crash", kind.may_crash), ("pause", kind.may_pause)) if is_so)
         facts = ", ".join(f"`{fact}`" for fact in kind.facts)
         assert f"| `{kind.name}` | {may} | {kind.what} | {facts} |" in rows
+
+
+def test_it_is_known_of_every_fact_what_it_may_be() -> None:
+    told = {fact for kind in points().values() for fact in kind.facts}
+    assert told == {*NUMBERS, *FLAGS, *TEXTS, "topic", "partition"}

@@ -7,8 +7,11 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from barnabas.broker.inspection import groups
+from barnabas.broker.inspection.groups import GroupSummary, LoadedGroup
 from barnabas.broker.why import hanging
 from barnabas.broker.why.positions import Budget, contents
+from barnabas.broker.why.sources.known import Known
 from barnabas.broker.why.why import Why
 from barnabas.storage.log.batches import LogBatch
 from barnabas.storage.log.log import PartitionLog
@@ -75,6 +78,50 @@ async def test_what_is_asked_while_the_broker_stops_is_given_up(world: Inspected
     await world.close()
     await until(asked.done)
     assert asked.cancelled()
+
+
+@pytest.mark.pure
+async def test_of_very_many_groups_few_are_looked_at_in_a_step_and_one_that_hangs_is_found(
+    world: Inspected, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(1_500):
+        await world.commit(f"a-{number}", "t", 0)
+    first, second = Classic(world), Classic(world)
+    await first.join()
+    await first.joined()
+    await first.sync(first)
+    await second.join()
+    looked: list[str] = []
+    original = LoadedGroup.summary
+
+    def summary(self: LoadedGroup) -> GroupSummary | None:
+        looked.append(self.group_id)
+        return original(self)
+
+    monkeypatch.setattr(LoadedGroup, "summary", summary)
+    monkeypatch.setattr(groups, "loaded_groups", None)  # it sorts all at once
+    most = before = 0
+    steps = hanging.hanging(Known(world.services))
+    try:
+        while True:
+            next(steps)
+            most, before = max(most, len(looked) - before), len(looked)
+    except StopIteration as stop:
+        found = stop.value
+    assert len(set(looked)) == 1_501
+    assert most <= 200
+    assert list(found) == ["group g"]
+
+
+async def test_of_very_many_transactions_the_oldest_are_told_and_few_kept_in_a_step(
+    world: Inspected, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(30):
+        world.clock.advance(1)
+        await world.begin(f"tx-{number}", ("t", 1))
+    monkeypatch.setattr(hanging, "_A_STEP", 7)
+    found = await Asked(world.services).hanging()
+    assert list(found) == [f"transactional id tx-{number}" for number in range(hanging.EACH_MAX)]
 
 
 async def test_all_that_hangs_is_told_and_nothing_where_nothing_does(

@@ -52,9 +52,7 @@ async def heartbeat(world: BrokerWorld, group: str, *topics: str, peer: Peer | N
 
 async def test_a_group_or_a_topic_that_there_is_not(world: Inspected) -> None:
     asked = Asked(world.services)
-    assert str(await asked.consumer("g")) == (
-        "There is no group g: nobody joined it, and nothing was committed for it."
-    )
+    assert str(await asked.consumer("g")) == ("There is no group g: it has no members, and no committed offsets.")
     assert str(await asked.consumer("g", "u")) == "There is no topic u."
     assert "__consumer_offsets" not in world.services.catalogue.topics, "asking changes nothing"
 

@@ -5,10 +5,15 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from barnabas.broker.context import Deferred
+from barnabas.broker.why.sources.armed_faults import ArmedFaults
+from barnabas.protocol.messages.init_producer_id import InitProducerIdRequest
 from tests.broker.why.test_groups import beat
 from tests.support.inspected_broker import Inspected
 from tests.support.source_tree import ROOT
 from tests.support.why import Asked
+from tests.support.worlds.broker import settle
+from tests.support.worlds.faulty_broker import FaultyWorld
 
 PAGE: Path = ROOT / "docs" / "why.md"
 
@@ -19,12 +24,27 @@ def examples() -> dict[str, str]:
     return {command: said.rstrip("\n") for command, said in found}
 
 
+async def told_of_a_fault() -> str:
+    """The producer till, whose first request stands at a pause."""
+    world = FaultyWorld()
+    faults = Deferred(lambda: world.faults)
+    faults.get()
+    world.arm({"api": "InitProducerId"}, {"pause": True}, name="slow-start")
+    peer = world.connect()
+    peer.ask(InitProducerIdRequest(transactional_id="till", transaction_timeout_ms=60_000))
+    await settle()
+    world.clock.advance(12_000)
+    told = await Asked(world.world.services, held_up=ArmedFaults(faults)).producer("till")
+    await world.close()
+    return str(told).replace(peer.connection.peer, "127.0.0.1:50312")
+
+
 async def test_the_examples_are_true() -> None:
     world = Inspected()
     world.services.catalogue.create_topic("orders", 2)
     world.services.catalogue.create_topic("t", 4)
     asked = Asked(world.services)
-    told: dict[str, str] = {}
+    told = {"barnabas why producer till": await told_of_a_fault()}
     for value in (b"a", b"b"):
         world.append("orders", value)
     await world.commit("billing", "orders", 2, 0)

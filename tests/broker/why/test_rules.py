@@ -9,6 +9,7 @@ import pytest
 from barnabas.broker.why.rules import consumer, group, producer, record, words
 from barnabas.broker.why.rules.consumer import ConsumerFacts, Contents, PartitionFacts
 from barnabas.broker.why.rules.group import GroupFacts, MemberFacts, Stands
+from barnabas.broker.why.rules.held import HeldFacts
 from barnabas.broker.why.rules.producer import ProducerFacts, Told
 from barnabas.broker.why.rules.record import Fate, MarkerFacts, Place, RecordFacts
 from barnabas.broker.why.rules.transaction import TransactionFacts, Unmarked, waits_for, whose
@@ -52,6 +53,17 @@ WAITS: dict[str, tuple[TransactionFacts, list[str]]] = {
         [
             "Its commit is decided, and a fault holds it up at the step transaction.prepared until that is released: "
             "`barnabas faults`."
+        ],
+    ),
+    "held up by a fault that is known": (
+        OPEN._replace(
+            state="PrepareAbort",
+            held_at="transaction.marked",
+            held=HeldFacts(fault="torn", does="pause", held_for_ms=12_000, point="transaction.marked"),
+        ),
+        [
+            "Its abort is decided, and fault torn holds it up at the step transaction.marked, for 12 s so far: "
+            "`barnabas faults release torn` lets it go on."
         ],
     ),
     "being carried out": (
@@ -364,3 +376,21 @@ def test_names_moments_and_lists_stay_on_a_line() -> None:
     assert words.listed([]) == "none"
     assert words.listed(["a", "b"]) == "a and b"
     assert words.listed(list("abcdefg"), 100) == "a, b, c, d, e and 95 more"
+
+
+@pytest.mark.parametrize(
+    ("name", "typed"),
+    [
+        ("shop-1", "shop-1"),
+        ("a b; rm -rf ~", "'a b; rm -rf ~'"),
+        ("$(date)'`", """'$(date)'"'"'`'"""),
+        ("-x", "-- -x"),
+        ("", "''"),
+        ("x" * 5_000, "ID"),
+        ("two\nlines", "ID"),
+    ],
+)
+def test_a_command_that_is_copied_does_what_it_says(name: str, typed: str) -> None:
+    assert words.as_argument(name) == typed
+    told = "\n".join(waits_for(OPEN._replace(transactional_id=name)))
+    assert f"`barnabas txn abort {typed}` ends it now." in told

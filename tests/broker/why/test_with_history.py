@@ -114,9 +114,10 @@ async def test_a_fault_holds_the_end_up(step: str) -> None:
     world = FaultyTransactions()
     world.arm(step, "pause")
     await world.committed()
-    asked = Asked(world.broker.services)
+    asked = Asked(world.broker.services, held_up=world.held_up())
     told = (
-        f"Its commit is decided, and a fault holds it up at the step {step} until that is released: `barnabas faults`."
+        f"Its commit is decided, and fault f holds it up at the step {step}, for 0 ms so far: "
+        "`barnabas faults release f` lets it go on."
     )
     assert told in (await asked.producer("tx")).sentences
     record = await asked.record("t", 0, 0)
@@ -145,6 +146,21 @@ async def test_a_timeout_fenced_it(world: Inspected) -> None:
     answer = await asked.producer("tx")
     assert "was refused 0 ms ago: INVALID_TXN_STATE (its transaction is CompleteAbort)." in answer.sentences[0]
     assert answer.sentences[1].startswith("Its transaction was aborted for its timeout"), answer
+
+
+async def test_an_id_that_expired_refused_it(world: Inspected) -> None:
+    asked = Asked(world.services, RememberedEvents(world))
+    idle = Client(world)
+    await idle.init()
+    for _ in range(8 * 24):
+        world.clock.advance(3_600_000)
+        await settle()
+    assert await idle.add() == ErrorCode.INVALID_PRODUCER_ID_MAPPING
+    answer = await asked.producer("tx")
+    assert answer.sentences[0].startswith("AddPartitionsToTxn of transactional id tx by client test from "), answer
+    assert "was refused 0 ms ago: INVALID_PRODUCER_ID_MAPPING" in answer.sentences[0]
+    assert answer.sentences[1].startswith("There is no transactional id tx: it expired 1 d ago, at "), answer
+    assert answer.sentences[1].endswith("InitProducerId begins it anew.")
 
 
 async def test_who_began_what_holds_a_consumer_and_who_wrote_a_record(world: Inspected) -> None:

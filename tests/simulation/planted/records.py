@@ -100,8 +100,8 @@ BUGS = (
         "another epoch keeps the window",
         "The sequences of a new epoch go on where the old one's ended.",
         "storage/producers/producer.py",
-        "            self.producer_epoch = producer_epoch\n            self.window = []\n            self.next_sequence = 0\n",
-        "            self.producer_epoch = producer_epoch\n",
+        "            self.window = []\n            self.next_sequence = 0\n",
+        "",
     ),
     bug(
         "aborted transactions of the slice's own segment only",

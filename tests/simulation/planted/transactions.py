@@ -59,7 +59,7 @@ BUGS = (
         "The coordinator answers at once what the disk does not have yet.",
         "broker/coordinator/runtime/shard.py",
         "        if synced is not None:\n            return self._answer_when_synced(",
-        "        if synced is not None and not answers:\n            synced = None\n        if synced is not None:\n            return self._answer_when_synced(",
+        "        if synced is not None and answers:\n            return self._answer_when_synced(",
         seeds=300,
     ),
     bug(
@@ -120,9 +120,8 @@ BUGS = (
         "offsets of an aborted transaction counted",
         "The marker of a group's offsets always commits.",
         "broker/coordinator/markers.py",
-        "            return offsets.append_marker(partition, marker, transaction_version=transaction_version, hold=hold).synced\n",
-        "            marker = marker._replace(commit=True)\n"
-        "            return offsets.append_marker(partition, marker, transaction_version=transaction_version, hold=hold).synced\n",
+        "            offsets = self._offsets()\n",
+        "            offsets, marker = self._offsets(), marker._replace(commit=True)\n",
     ),
     bug(
         "offsets shown too late",
@@ -135,8 +134,8 @@ BUGS = (
         "a retry of EndTxn gets the next transaction's epoch",
         "The answer to a retried EndTxn has one epoch too many.",
         "broker/coordinator/transaction/ending.py",
-        "    if isinstance(meaning, Proceed):\n        return Outcome(reply=EndReply(ErrorCode.NONE, txn.producer_id, txn.producer_epoch))\n    return _ended(moved(txn, event, now_ms=now_ms, **_bumped",
-        "    if isinstance(meaning, Proceed):\n        return Outcome(reply=EndReply(ErrorCode.NONE, txn.producer_id, txn.producer_epoch + 1))\n    return _ended(moved(txn, event, now_ms=now_ms, **_bumped",
+        "txn.producer_epoch))\n    return _ended(moved(txn, event, now_ms=now_ms, **_bumped(",
+        "txn.producer_epoch + 1))\n    return _ended(moved(txn, event, now_ms=now_ms, **_bumped(",
     ),
     bug(
         "a retry that ends the next transaction",
@@ -150,8 +149,8 @@ BUGS = (
         "completion before the markers",
         "A transaction is complete as soon as it is decided; its markers follow.",
         "broker/coordinator/markers.py",
-        "        job = self._jobs[key] = MarkerJob(name, marker, transaction_version, partitions, done)\n        job.is_holding |= is_told",
-        "        job = self._jobs[key] = MarkerJob(name, marker, transaction_version, partitions, lambda: True)\n        done()\n        job.is_holding |= is_told",
+        "partitions, done)\n        job.is_holding |= is_told",
+        "partitions, lambda: True)\n        done()\n        job.is_holding |= is_told",
         seeds=300,
     ),
 )

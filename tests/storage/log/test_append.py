@@ -249,7 +249,7 @@ def test_expired_producers_are_forgotten(world: LogWorld) -> None:
     world.append(b"v", producer_id=PID, epoch=5, sequence=0, timestamp=START_MS - 86_400_000)
     world.now_ms += 600_000
 
-    assert world.log.remove_expired_producers(world.now_ms, 86_400_000) == 1
+    assert len(world.log.remove_expired_producers(world.now_ms, 86_400_000)) == 1
     assert world.append(b"v", producer_id=PID, epoch=5, sequence=9).base_offset == 1
 
 

@@ -62,14 +62,14 @@ def test_once_a_producer_is_known_its_window_alone_decides(producers: Producers)
     producers.add_refused(batch(5), 3 * DAY_MS)
     producers.add_batch(batch(5), 0)
     producers.add_refused(batch(6), 3 * DAY_MS)
-    assert producers.expire(3 * DAY_MS, DAY_MS) == 1, "it is not known any more"
+    assert producers.expire(3 * DAY_MS, DAY_MS) == [PID], "it is not known any more"
     assert is_taken(producers, 9)
 
 
 def test_after_a_marker_a_producer_is_known(producers: Producers) -> None:
     producers.add_refused(batch(5), 2 * DAY_MS)
     producers.add_marker(EndTxnMarker(True, PID, 0, 0, offset=0, timestamp=0), 0, seen_ms=0)
-    assert producers.expire(2 * DAY_MS, DAY_MS) == 1, "it is not known any more"
+    assert producers.expire(2 * DAY_MS, DAY_MS) == [PID], "it is not known any more"
     assert is_taken(producers, 9)
 
 

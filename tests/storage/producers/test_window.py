@@ -205,9 +205,9 @@ def test_producers_expire_by_the_age_of_their_records_unless_in_a_transaction_or
     producers.add_batch(batch(0, producer_id=3, timestamp=0), seen_ms=DAY_MS)
     producers.add_batch(batch(0, producer_id=4, timestamp=1), seen_ms=0)
 
-    assert producers.expire(DAY_MS, DAY_MS) == 1
+    assert producers.expire(DAY_MS, DAY_MS) == [1]
     assert producers.get(1) is None
-    assert producers.expire(DAY_MS + EXPIRY_GRACE_MS, DAY_MS) == 2
+    assert producers.expire(DAY_MS + EXPIRY_GRACE_MS, DAY_MS) == [3, 4]
     assert producers.get(2) is not None
 
 
@@ -215,8 +215,8 @@ def test_a_producer_seen_lately_is_kept_no_longer_than_asked_for() -> None:
     producers = Producers()
     producers.add_batch(batch(0, producer_id=1, timestamp=0), seen_ms=DAY_MS)
 
-    assert producers.expire(DAY_MS + 999, 1_000) == 0
-    assert producers.expire(DAY_MS + 1_000, 1_000) == 1
+    assert producers.expire(DAY_MS + 999, 1_000) == []
+    assert producers.expire(DAY_MS + 1_000, 1_000) == [1]
 
 
 def test_a_snapshot_brings_back_epochs_open_transactions_and_the_last_batch(partition: Partition) -> None:

@@ -22,6 +22,7 @@ def build_all() -> None:
     go_clients()
     go_transactions()
     group_member()
+    under_faults()
     franz_go_tests()
     older_sarama()
     go_example()
@@ -40,6 +41,11 @@ def go_transactions() -> Path:
 def group_member() -> Path:
     """The program that is a member of a group and tells what it sees."""
     return _built("group-member", "build", "./group_member")
+
+
+def under_faults() -> Path:
+    """The program that plays the scenarios of tests/compat/under_faults through franz-go."""
+    return _built("under-faults", "build", "./under_faults")
 
 
 def franz_go_tests() -> Path:

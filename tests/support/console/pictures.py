@@ -21,9 +21,14 @@ PICTURES = {
     "partition": "/topics/orders/0?at=84",
     "messages": "/topics/orders/0/messages?from=40",
     "group": "/group?id=order-readers",
+    "why": "/why",
+    "faults": "/faults",
     "clock": "/clock",
 }
-_SIZE = {"width": 1200, "height": 760}
+_WIDTH, _HEIGHT = 1200, 760
+_HEIGHTS = {"faults": 1340}
+_HELD = {"name": "torn", "match": {"point": "transaction.marker_written", "position": 1}, "do": {"pause": True}}
+_GONE = {"name": "lost", "match": {"point": "transaction.completed", "transactional_id": "x"}, "do": {"crash": True}}
 _SETTLED_MS = 500  # until an open page is live
 
 
@@ -33,11 +38,15 @@ def main(folder: Path = ROOT / "docs" / "images") -> None:
     with (
         tempfile.TemporaryDirectory() as data,
         Served(Path(data)) as served,
-        Scene(served.address),
+        Scene(served.address) as scene,
         chromium() as browser,
     ):
-        page = browser.new_page(viewport={"width": _SIZE["width"], "height": _SIZE["height"]})
+        page = browser.new_page()
         for name, path in PICTURES.items():
+            page.set_viewport_size({"width": _WIDTH, "height": _HEIGHTS.get(name, _HEIGHT)})
+            if name == "faults":
+                served.control("faults", {"version": 1, "faults": [_HELD, _GONE]})
+                scene.begin("payments").commit_transaction(30)
             page.goto(f"{served.console}{path}")
             page.wait_for_load_state("load")
             page.wait_for_timeout(_SETTLED_MS)

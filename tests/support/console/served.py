@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import urllib.request
 from pathlib import Path
 
 from tests.broker.cli.test_serve_http import Served as Process
+
+_TIMEOUT_S = 30
 
 
 class Served:
@@ -17,6 +21,13 @@ class Served:
         assert self.process.process.stdout is not None
         self.address = self.process.process.stdout.readline().split()[2]
         self.console = f"http://{self.http}/console"
+
+    def control(self, path: str, asked: object) -> None:
+        """POST it to /control."""
+        headers = {"content-type": "application/json"}
+        request = urllib.request.Request(f"http://{self.http}/control/{path}", json.dumps(asked).encode(), headers)
+        with urllib.request.urlopen(request, timeout=_TIMEOUT_S):
+            pass
 
     def __enter__(self) -> Served:
         return self

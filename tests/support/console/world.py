@@ -11,6 +11,8 @@ import httpx
 from barnabas.broker.console.application import application
 from barnabas.broker.console.observed import Observed
 from barnabas.broker.control.admission import Admission
+from barnabas.broker.why.sources.kept_ring import KeptRing
+from barnabas.broker.why.why import Why
 from tests.support.worlds.broker import BrokerWorld
 
 
@@ -29,9 +31,10 @@ class Console:
         broker = world.broker
         asked = world.services, broker.members, broker.time_control, broker.faults
         told = broker.unready_reason, lambda: ["something"]
-        self.app: Any = application(
-            Observed(*asked, *told, world.machine_clock, may_change=may_change), admission or Admission()
-        )
+        history = broker.history.get() if may_change else None
+        why = None if history is None else Why(world.services, KeptRing(history))
+        observed = Observed(*asked, *told, world.machine_clock, may_change=may_change, history=history, why=why)
+        self.app: Any = application(observed, admission or Admission())
 
         async def mounted(scope: Any, receive: Any, send: Any) -> None:
             scope["barnabas.peer_is_local"] = is_local

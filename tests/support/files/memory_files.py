@@ -137,6 +137,11 @@ class MemoryFiles:
         """What is in a folder, seen likewise."""
         return list(self._folder(path).names)
 
+    @one_at_a_time
+    def image(self) -> tuple[tuple[str, bytes], ...]:
+        """The whole disk, seen likewise: after a crash, all that a start can know."""
+        return tuple(self._root.files_below(""))
+
     # --- Files ---
 
     @one_at_a_time

@@ -5,7 +5,7 @@ Knows neither paths nor calls. Not safe for several threads by itself: memory_fi
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 
 class Inode:
@@ -44,3 +44,12 @@ class Folder:
     def bytes_below(self) -> int:
         """Bytes in all files in the directory and below."""
         return sum(node.bytes_below() if isinstance(node, Folder) else len(node.data) for node in self.names.values())
+
+    def files_below(self, path: str) -> Iterator[tuple[str, bytes]]:
+        """The path and the bytes of each file, and those of each directory, which has none."""
+        for name, node in sorted(self.names.items()):
+            if isinstance(node, Folder):
+                yield f"{path}/{name}/", b""
+                yield from node.files_below(f"{path}/{name}")
+            else:
+                yield f"{path}/{name}", bytes(node.data)

@@ -5,12 +5,12 @@ A data directory that has no meta.properties yet is formatted first; one that ha
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Mapping
 from pathlib import Path
 
 from tests.support.clients.java import FAST_START, logging_options, run_tool
 from tests.support.kafka.jars import KAFKA_VERSION, kafka_libs
+from tests.support.ports import unused_port
 from tests.support.processes.server import Server
 
 # One node that needs no second one, and does not wait for members that a test does not start.
@@ -55,7 +55,7 @@ class KafkaProcess(Server):
 
     def command(self) -> list[str]:
         if self.port == 0:
-            self.port, self.controller_port = _free_ports(2)
+            self.port, self.controller_port = unused_port(), unused_port()
         properties = self.write_properties()
         if not (self.data_dir / "meta.properties").exists():
             self._format(properties)
@@ -92,12 +92,3 @@ class KafkaProcess(Server):
         cluster_id = run_tool(tool, "random-uuid", libs=libs).strip()
         arguments = ("-t", cluster_id, "-c", str(properties), "--standalone", *self._format_arguments)
         run_tool(tool, "format", *arguments, libs=libs)
-
-
-def _free_ports(count: int) -> list[int]:
-    """Ports that nobody listens on now; all are held until the last is found, so that they differ."""
-    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    ports = [int(server.getsockname()[1]) for server in sockets]
-    for server in sockets:
-        server.close()
-    return ports

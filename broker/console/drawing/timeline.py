@@ -15,6 +15,8 @@ _STATE = TransactionState
 _SPAN_KINDS = {_STATE.ONGOING: "open", _STATE.PREPARE_COMMIT: "prepared", _STATE.PREPARE_ABORT: "prepared"}
 _MARK_KINDS = {_STATE.COMPLETE_COMMIT: "committed", _STATE.COMPLETE_ABORT: "aborted"}
 _SPAN_WIDTH_MIN = 3.0
+FENCE, TIMEOUT = "fence", "timeout"
+"""Kinds of events beside those of states."""
 
 
 class Event(NamedTuple):
@@ -64,17 +66,17 @@ def timeline(changes: Sequence[Change], now_ms: int) -> Timeline | None:
     end_ms = max(begin_ms + 1, changes[-1].timestamp_ms, now_ms if is_open else 0)
     scale = WIDTH / (end_ms - begin_ms)
     spans, marks = [], []
-    for change, until_ms in _with_ends(changes, end_ms):
-        kind, x = _kind(change.txn), (change.timestamp_ms - begin_ms) * scale
+    events = [_event(before, change) for before, change in zip([None, *changes], changes, strict=False)]
+    for (change, until_ms), event in zip(_with_ends(changes, end_ms), events, strict=True):
+        x = (change.timestamp_ms - begin_ms) * scale
         lasted = words.duration(max(0, until_ms - change.timestamp_ms))
-        if change.txn is not None and change.txn.state in _SPAN_KINDS:
+        is_span = change.txn is not None and change.txn.state in _SPAN_KINDS
+        if change.txn is not None and is_span:
             width = max(_SPAN_WIDTH_MIN, (until_ms - change.timestamp_ms) * scale)
             sentence = f"{change.txn.state.value}, {lasted}"
-            spans.append(Span(kind, round(min(x, WIDTH - width), 1), round(width, 1), sentence))
-        else:
-            name = "expired" if change.txn is None else change.txn.state.value
-            marks.append(Mark(kind, round(x, 1), f"{name}, {words.moment(change.timestamp_ms)}"))
-    events = [_event(before, change) for before, change in zip([None, *changes], changes, strict=False)]
+            spans.append(Span(_kind(change.txn), round(min(x, WIDTH - width), 1), round(width, 1), sentence))
+        if not is_span or event.kind == TIMEOUT:
+            marks.append(Mark(event.kind, round(x, 1), f"{event.sentence} {words.moment(change.timestamp_ms)}"))
     return Timeline(begin_ms, end_ms, spans, marks, events[::-1])
 
 
@@ -90,9 +92,21 @@ def _kind(txn: Transaction | None) -> str:
 
 
 def _event(before: Change | None, change: Change) -> Event:
-    txn = change.txn
+    txn, was = change.txn, before and before.txn
     producer = "" if txn is None else f"{txn.producer_id}, epoch {txn.producer_epoch}"
-    return Event(change.offset, change.timestamp_ms, _kind(txn), _sentence(before and before.txn, txn), producer)
+    kind = FENCE if _fences(was, txn) else TIMEOUT if _is_timeout(was, txn) else _kind(txn)
+    return Event(change.offset, change.timestamp_ms, kind, _sentence(was, txn), producer)
+
+
+def _fences(before: Transaction | None, txn: Transaction | None) -> bool:
+    return before is not None and txn is not None and txn.state is TransactionState.EMPTY
+
+
+def _is_timeout(before: Transaction | None, txn: Transaction | None) -> bool:
+    if before is None or txn is None or txn.state is not TransactionState.PREPARE_ABORT:
+        return False
+    lasted_ms = txn.last_update_timestamp_ms - txn.start_timestamp_ms
+    return before.state is TransactionState.ONGOING and lasted_ms >= txn.timeout_ms
 
 
 def _sentence(before: Transaction | None, txn: Transaction | None) -> str:
@@ -128,7 +142,6 @@ def _initialised(before: Transaction | None, txn: Transaction) -> str:
 
 
 def _why_aborted(before: Transaction | None, txn: Transaction) -> str:
-    lasted_ms = txn.last_update_timestamp_ms - txn.start_timestamp_ms
-    if before is not None and before.state is TransactionState.ONGOING and lasted_ms >= txn.timeout_ms:
+    if _is_timeout(before, txn):
         return f"The abort was decided: its timeout of {words.duration(txn.timeout_ms)} was over."
     return "The abort was decided."

@@ -7,7 +7,7 @@ from typing import Final
 
 from barnabas.broker.history.history import History
 from barnabas.broker.history.wanted import Wanted
-from barnabas.broker.why.ring import Happened
+from barnabas.broker.why.sources.ring import Happened
 
 EVENTS_MAX: Final = 1_000
 

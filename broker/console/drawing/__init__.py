@@ -1,0 +1,1 @@
+"""What pages draw: where each line, cell and mark of an SVG stands. Pure."""

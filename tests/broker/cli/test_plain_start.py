@@ -1,0 +1,69 @@
+"""What `barnabas serve` imports where nobody asks for more than a broker: memory and time of every start."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from tests.support.source_tree import ROOT
+
+PROGRAM = """
+import sys
+sys.argv[1:] = ["serve", "--data-dir", sys.argv[1], "--port", "0", "--stop-with-stdin"]
+from barnabas.broker.cli import main
+main()
+print(*sys.modules)
+"""
+NOT_NEEDED = (
+    # of Python, each with more behind it
+    "pathlib",
+    "pickle",
+    "shutil",
+    "urllib.parse",
+    # of others
+    "prometheus_client",
+    "starlette",
+    # of ours: what inspects, controls, tells, and helps
+    "barnabas.broker.api.tracing",
+    "barnabas.broker.console",
+    "barnabas.broker.control",
+    "barnabas.broker.coordinator.telling",
+    "barnabas.broker.faults.registry",
+    "barnabas.broker.history.history",
+    "barnabas.broker.http",
+    "barnabas.broker.inspection",
+    "barnabas.broker.time_control.movable_clock",
+    "barnabas.broker.why",
+    "barnabas.storage.cleaner",
+    "barnabas.storage.log.batches",
+    "barnabas.storage.log.strip",
+)
+
+
+@pytest.fixture(scope="module")
+def loaded(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
+    """The modules of a broker that has started in an empty directory, and stopped."""
+    directory: Path = tmp_path_factory.mktemp("plain") / "data"
+    ran = subprocess.run(
+        [sys.executable, "-c", PROGRAM, str(directory)],
+        cwd=ROOT,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return set(ran.stdout.split())
+
+
+def test_a_broker_was_started(loaded: set[str]) -> None:
+    assert {"barnabas.broker.app", "barnabas.storage.log.log"} <= loaded
+
+
+@pytest.mark.parametrize("module", NOT_NEEDED)
+def test_a_plain_start_does_without(loaded: set[str], module: str) -> None:
+    assert find_spec(module) is not None
+    assert not sorted(name for name in loaded if name == module or name.startswith(module + "."))

@@ -1,0 +1,282 @@
+"""Faults of the disk in files that are no logs: indexes, snapshots, checkpoints, the catalogue. What the broker does
+with each is told in docs/faults.md."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from barnabas.broker.coordinator.group.classic.model import CommitRequest, OffsetToCommit
+from barnabas.broker.faults.armed import Armed
+from barnabas.broker.faults.disk_faults import DiskFaults
+from barnabas.broker.faults.faulty_files import place_of
+from barnabas.broker.faults.matching import DiskPlace
+from barnabas.broker.faults.model import DiskFile
+from barnabas.broker.faults.plan.reading import Known, plan_of
+from barnabas.broker.faults.registry import FaultRegistry
+from barnabas.broker.room.decisions import WAIT_MAX_MS
+from barnabas.protocol.errors import ErrorCode
+from barnabas.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
+from barnabas.protocol.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
+from barnabas.protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup
+from barnabas.protocol.records.control import EndTxnMarker
+from barnabas.protocol.schema import Request
+from tests.support.files.memory_files import MemoryFiles
+from tests.support.inspected_broker import now
+from tests.support.worlds.full_disk import FullDisk
+
+NONE, REFUSED = ErrorCode.NONE, ErrorCode.KAFKA_STORAGE_ERROR
+COMMITTED, UNCOMMITTED = 1, 0
+A_SEGMENT = 14  # records of a test, the last of which begins the next
+AT_A_ROLL = ["index", "timeindex", "txnindex", "snapshot"]
+AT_AN_OPENING = ["index", "timeindex", "txnindex", "snapshot", "checkpoint", "log"]
+EIO = {"error": "EIO"}
+
+
+class FaultyDisk(FullDisk):
+    """Topics `a` and `b`, and faults of the disk. files: of a broker that was there before."""
+
+    def __init__(self, files: MemoryFiles | None = None, settings: dict[str, str] | None = None) -> None:
+        super().__init__(settings, files)
+        broker, loop = self.world.broker, asyncio.get_running_loop()
+        self.registry = FaultRegistry(loop, self.world.machine_clock, broker.events)
+        self.disk = broker._directory.root.disk
+        self.faults = DiskFaults(self.registry, [self.disk], loop)
+
+    async def begin(self) -> FaultyDisk:
+        await self.start()
+        for topic in ("a", "b"):
+            assert await self.create(topic) is NONE
+        return self
+
+    async def ask(self, request: Request, version: int | None = None) -> Any:
+        """Also where the answer waits for a sync in a thread."""
+        self.peer.ask(request, version)
+        return await self.peer.answer_to_come()
+
+    def arm(self, operation: str, file: str, do: dict[str, Any], times: Any = 1, **match: Any) -> Armed:
+        asked = {"match": {"disk": operation, "file": file, **match}, "do": do, "times": times}
+        (armed,) = self.registry.arm(plan_of(asked, Known(apis={}, nodes=[1], listeners=[])))
+        return armed
+
+    def abort(self, producer_id: int = 5) -> None:
+        """A transaction in `a` with one record, aborted."""
+        partitions = self.world.services.partitions
+        batch = self.world.batch(b"aborted", producer=(producer_id, 0, 0), transactional=True)
+        partitions.append("a", 0, bytearray(batch))
+        marker = EndTxnMarker(False, producer_id, 0, 0, offset=0, timestamp=0)
+        partitions.append_marker_to(partitions.get("a", 0), marker, transaction_version=1)
+
+    async def segment(self) -> list[ErrorCode]:
+        """As many records for `a` as begin the next segment: how each was answered."""
+        return [await self.produce("a") for _ in range(A_SEGMENT)]
+
+    async def fetch(self, offset: int, isolation_level: int = UNCOMMITTED) -> tuple[ErrorCode, int]:
+        """How it is answered, and how many aborted transactions are told."""
+        partition = FetchPartition(partition=0, fetch_offset=offset, partition_max_bytes=1 << 20)
+        asked = FetchRequest(
+            replica_id=-1,
+            max_wait_ms=0,
+            min_bytes=1,
+            isolation_level=isolation_level,
+            topics=[FetchTopic(topic="a", partitions=[partition])],
+        )
+        (found,) = (await self.ask(asked, 11)).responses[0].partitions
+        assert found.error_code != NONE or found.records
+        return ErrorCode(found.error_code), len(found.aborted_transactions or ())
+
+    async def offset_at(self, timestamp_ms: int) -> ErrorCode:
+        partition = ListOffsetsPartition(partition_index=0, timestamp=timestamp_ms)
+        topic = ListOffsetsTopic(name="a", partitions=[partition])
+        answer = await self.ask(ListOffsetsRequest(replica_id=-1, isolation_level=0, topics=[topic]), 5)
+        return ErrorCode(answer.topics[0].partitions[0].error_code)
+
+    async def stop(self) -> None:
+        self.registry.close()
+        await self.world.close()
+
+
+@pytest.fixture
+async def disk() -> AsyncIterator[FaultyDisk]:
+    disk = await FaultyDisk().begin()
+    yield disk
+    await disk.stop()
+
+
+@pytest.mark.parametrize("file", AT_A_ROLL)
+async def test_a_roll_that_cannot_write_a_file_is_done_with_the_next_batch(disk: FaultyDisk, file: str) -> None:
+    disk.abort()
+    armed = disk.arm("append", file, EIO, topic="a")
+    told = await disk.segment()
+    assert (told.count(NONE), told.count(REFUSED), armed.chances.fired) == (A_SEGMENT - 1, 1, 1)
+    assert await disk.segment() == [NONE] * A_SEGMENT
+    assert disk.disk.offline_reason is None
+    assert await disk.fetch(0, COMMITTED) == (NONE, 1)
+    assert disk.read("a")[2:] == disk.acknowledged["a"], "behind the aborted record and its marker"
+
+
+@pytest.mark.parametrize("file", AT_A_ROLL)
+async def test_a_roll_without_room_for_a_file_makes_the_directory_full(disk: FaultyDisk, file: str) -> None:
+    disk.abort()
+    disk.arm("append", file, {"error": "ENOSPC"}, "always")
+    assert REFUSED in await disk.segment()
+    await disk.advance(1_000)
+    assert disk.is_full
+    assert await disk.produce("b") is REFUSED
+    disk.registry.reset()
+    await disk.advance(WAIT_MAX_MS)
+    await disk.advance(2_000)
+    assert not disk.is_full
+    assert await disk.segment() == [NONE] * A_SEGMENT
+
+
+@pytest.mark.parametrize("file", AT_A_ROLL)
+async def test_a_sync_of_any_file_that_fails_takes_the_directory_offline(file: str) -> None:
+    disk = await FaultyDisk(settings={"log.flush.interval.messages": "1"}).begin()
+    disk.abort()
+    disk.arm("sync", file, EIO)
+    assert REFUSED in await disk.segment()
+    assert "cannot sync" in (disk.disk.offline_reason or "")
+    disk.registry.close()
+    with pytest.raises(Exception, match="offline"):
+        await disk.world.close()
+
+
+@pytest.mark.parametrize("file", ["txnindex", "checkpoint"])
+async def test_who_waits_for_a_sync_before_which_a_file_cannot_be_written_is_told(file: str) -> None:
+    disk = await FaultyDisk(settings={"log.flush.interval.messages": "1"}).begin()
+    disk.abort()
+    armed = disk.arm("append", file, EIO, topic="a")
+    assert await disk.produce("a") is REFUSED
+    assert armed.chances.fired == 1
+    assert await disk.produce("a") is NONE, "the same batch again"
+    assert disk.disk.offline_reason is None
+    assert disk.read("a")[2:] == disk.acknowledged["a"], "and it is there once"
+    await disk.stop()
+
+
+@pytest.mark.parametrize("file", AT_AN_OPENING)
+async def test_a_partition_whose_files_cannot_be_read_is_refused_and_opened_later(file: str) -> None:
+    before = await FaultyDisk().begin()
+    before.abort()
+    for _ in range(2):
+        assert await before.segment() == [NONE] * A_SEGMENT
+    before.abort(6)
+    acknowledged = before.acknowledged["a"]
+    await before.stop()
+    disk = FaultyDisk(before.files)
+    await disk.start()
+    armed = disk.arm("read", file, EIO, "always", topic="a")
+    assert (await disk.fetch(0))[0] is REFUSED
+    assert armed.chances.fired > 0
+    assert await disk.produce("b") is NONE
+    disk.registry.reset()
+    await disk.advance(60_000)
+    assert await disk.fetch(0, COMMITTED) == (NONE, 1)
+    assert [each for each in disk.read("a") if each in acknowledged] == acknowledged
+    await disk.stop()
+
+
+async def test_a_coordinator_whose_log_cannot_be_read_is_there_later_with_all_its_offsets() -> None:
+    before = await FaultyDisk().begin()
+    wanted = (OffsetToCommit("a", before.world.services.catalogue.topics["a"].topic_id, 0, 7, -1, ""),)
+    groups = before.world.services.groups
+    await now(
+        groups.commit_offsets(CommitRequest("g", -1, "", None, wanted), missing_group=ErrorCode.GROUP_ID_NOT_FOUND)
+    )
+    await before.stop()
+    disk = FaultyDisk(before.files)
+    await disk.start()
+    disk.arm("read", "log", EIO, topic="__consumer_offsets")
+    asked = OffsetFetchRequest(groups=[OffsetFetchRequestGroup(group_id="g", topics=None)], require_stable=False)
+    (group,) = (await disk.ask(asked, 9)).groups
+    assert group.error_code == ErrorCode.NOT_COORDINATOR, "it is not told that there are none"
+    await disk.advance(30_000)
+    (group,) = (await disk.ask(asked, 9)).groups
+    assert group.error_code == NONE
+    assert group.topics[0].partitions[0].committed_offset == 7
+    await disk.stop()
+
+
+async def test_aborted_records_are_never_told_for_committed_ones() -> None:
+    before = await FaultyDisk().begin()
+    before.abort()
+    assert await before.segment() == [NONE] * A_SEGMENT
+    await before.stop()
+    disk = FaultyDisk(before.files)
+    await disk.start()
+    assert (await disk.fetch(A_SEGMENT + 1))[0] is NONE, "the partition is open, and what is sealed is not read yet"
+    disk.arm("read", "txnindex", EIO, "always")
+    assert await disk.fetch(0, COMMITTED) == (REFUSED, 0)
+    assert await disk.fetch(0, UNCOMMITTED) == (NONE, 0)
+    disk.registry.reset()
+    assert await disk.fetch(0, COMMITTED) == (NONE, 1)
+    await disk.stop()
+
+
+async def test_an_index_of_a_sealed_segment_that_cannot_be_read_is_told_to_who_needs_it(disk: FaultyDisk) -> None:
+    assert await disk.segment() == [NONE] * A_SEGMENT
+    disk.disk.indexes.evict_all()
+    disk.arm("read", "index", EIO)
+    assert (await disk.fetch(5))[0] is REFUSED
+    assert (await disk.fetch(5))[0] is NONE
+    disk.disk.indexes.evict_all()
+    disk.arm("read", "timeindex", EIO)
+    assert await disk.offset_at(1) is REFUSED
+    assert await disk.offset_at(1) is NONE
+
+
+async def test_a_checkpoint_that_cannot_be_written_is_written_later(
+    disk: FaultyDisk, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert await disk.produce("a") is NONE
+    armed = disk.arm("append", "checkpoint", EIO)
+    while not armed.chances.fired:
+        await disk.advance(10_000)
+    assert [record.message for record in caplog.records if "checkpoint failed" in record.message]
+    assert disk.disk.offline_reason is None
+    assert await disk.produce("a") is NONE
+
+
+async def test_a_change_of_the_catalogue_that_cannot_be_written_is_not_made(disk: FaultyDisk) -> None:
+    armed = disk.arm("append", "catalogue", EIO)
+    assert await disk.produce("a") is NONE
+    assert await disk.create("new") is REFUSED
+    assert "new" not in disk.world.services.catalogue.topics
+    assert armed.chances.fired == 1
+    assert await disk.create("new") is NONE
+
+
+async def test_after_a_failed_sync_of_the_catalogue_the_directory_is_offline() -> None:
+    disk = await FaultyDisk().begin()
+    disk.arm("sync", "catalogue", EIO)
+    assert await disk.create("new") is REFUSED
+    assert "__cluster_metadata-0" in (disk.disk.offline_reason or "")
+    assert await disk.produce("a") is REFUSED
+    disk.registry.close()
+    with pytest.raises(Exception, match="offline"):
+        await disk.world.close()
+
+
+@pytest.mark.parametrize(
+    ("directory", "name", "place"),
+    [
+        ("a-3", "00000000000000000000.log", DiskPlace(DiskFile.LOG, "a", 3)),
+        ("a-3", "00000000000000000000.txnindex", DiskPlace(DiskFile.TXNINDEX, "a", 3)),
+        ("a-3", "00000000000000000000.timeindex.deleted", None),
+        ("a-3", "00000000000000000000.index.cleaned", None),
+        ("a-3", "leader-epoch-checkpoint", DiskPlace(DiskFile.CHECKPOINT, "a", 3)),
+        ("a-3", "partition.metadata", None),
+        ("data", "recovery-point-offset-checkpoint", DiskPlace(DiskFile.CHECKPOINT)),
+        ("data", "meta.properties", None),
+        ("data-1", "cleaner-offset-checkpoint", DiskPlace(DiskFile.CHECKPOINT)),
+        ("__cluster_metadata-0", "00000000000000000000.log", DiskPlace(DiskFile.CATALOGUE)),
+        ("__cluster_metadata-0", "00000000000000000042-0000000001.checkpoint", DiskPlace(DiskFile.CATALOGUE)),
+        ("__cluster_metadata-0", "quorum-state", DiskPlace(DiskFile.CATALOGUE)),
+    ],
+)
+def test_each_file_is_known_by_its_place(directory: str, name: str, place: DiskPlace | None) -> None:
+    assert place_of(directory, name) == place

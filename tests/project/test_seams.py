@@ -1,0 +1,73 @@
+"""Where the machine is reached: its time, chance, files, sockets, threads and processes.
+
+Everything else in the broker, the storage and the client is given them, so a simulated world (docs/testing-barnabas.md)
+is the whole world. A place may be added here if no simulated broker comes by it, or if what it gets can change nothing.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support import source_tree as tree
+
+COMMAND_LINE = ("broker/cli/", "broker/doctor/", "broker/ephemeral.py")
+"""Programs of their own, which run in no world."""
+SEAMS = {
+    "time": (
+        ("time.time", "time.time_ns", "time.monotonic", "time.monotonic_ns", "time.perf_counter", "time.sleep"),
+        ("broker/clock.py", "client/clock.py"),
+    ),
+    "chance": (
+        ("os.urandom", "secrets.", "random.", "uuid.uuid"),
+        (
+            "broker/console/entering.py",  # the secret of browsers' sessions, over HTTP
+            "broker/faults/matching.py",  # dice of the plan's own seed
+            "client/consume/consumer_membership.py",  # unless an id is passed in
+            "storage/cleaner/offset_map.py",  # where a key lies in a table that nobody sees
+        ),
+    ),
+    "files": (
+        ("open", "os.open", "os.fsync", "os.listdir", "os.remove", "os.rename", "os.replace", "os.scandir", "os.stat"),
+        (
+            "broker/net/advertised.py",  # the machine's routes, for `Network.default_gateways`
+            "broker/workers/",  # processes beside the loop, which a broker may be told to do without
+            "storage/disk/",
+        ),
+    ),
+    "sockets": (
+        ("socket.socket", "socket.create_connection", "socket.getaddrinfo", "socket.create_server"),
+        ("broker/net/bound.py", "client/connection.py"),
+    ),
+    "threads and processes": (
+        ("threading.Thread", "subprocess.", "os.fork", "multiprocessing."),
+        ("broker/workers/",),
+    ),
+}
+FILES = [path for path in tree.python_files() if str(path).startswith(("broker/", "storage/", "client/"))]
+
+
+@pytest.mark.parametrize("what", SEAMS)
+def test_the_machine_is_reached_at_its_seams_only(what: str) -> None:
+    calls, places = SEAMS[what]
+    found = [
+        f"{path}:{line} calls {call}"
+        for path in FILES
+        if not str(path).startswith((*COMMAND_LINE, *places))
+        for line, call in tree.calls(path)
+        if call in calls or call.startswith(tuple(name for name in calls if name.endswith(".")))
+    ]
+    assert found == []
+
+
+@pytest.mark.parametrize("what", SEAMS)
+def test_every_seam_is_needed(what: str) -> None:
+    calls, places = SEAMS[what]
+    used = {
+        place
+        for place in places
+        for path in FILES
+        if str(path).startswith(place)
+        for _, call in tree.calls(path)
+        if call in calls or call.startswith(tuple(name for name in calls if name.endswith(".")))
+    }
+    assert used == set(places)
