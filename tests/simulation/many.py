@@ -5,6 +5,7 @@ The processes import the broker only when they have been told which bug is to be
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
 import os
 from collections.abc import Iterable, Iterator
@@ -45,3 +46,6 @@ def run_many(seeds: Iterable[int], *, planted: str | None = None, processes: int
 def _begin(planted: str | None) -> None:
     if planted is not None:
         plant(BUGS[planted])
+    import tests.simulation.run  # noqa: F401  # imported here, since it imports the broker
+
+    gc.freeze()  # what is there now stays: it is not looked through after each run

@@ -19,13 +19,12 @@ def seen(polls: list[Poll], *, is_committed: bool) -> dict[TopicPartition, list[
 
 def lost_writes(history: History) -> Iterator[str]:
     """A record whose write was acknowledged is in the log, whatever became of its transaction."""
-    everything = seen(history.final, is_committed=False)
+    everything = {at: {value for _, value in each} for at, each in seen(history.final, is_committed=False).items()}
     starts = {poll.at: poll.log_start_offset for poll in history.final}
     for send in history.sends:
-        if send.outcome is Outcome.OK and (send.offset is None or send.offset >= starts[send.at]):
-            values = {value for _, value in everything.get(send.at, [])}
-            if send.value not in values:
-                yield f"{send.line()}: acknowledged, and not there at the end"
+        is_kept = send.offset is None or send.offset >= starts[send.at]
+        if send.outcome is Outcome.OK and is_kept and send.value not in everything.get(send.at, set()):
+            yield f"{send.line()}: acknowledged, and not there at the end"
 
 
 def duplicates(history: History) -> Iterator[str]:
