@@ -103,7 +103,7 @@ class Broker:
         slices, upkeep = Slices(loop, stopwatch), Slices(loop, stopwatch, rests=False)
         workers = Workers(loop, upkeep, environment.files, environment.helper_processes_max)
         rounds = SyncRounds(sync_helpers_max, directory.common_sync, stopwatch)
-        self.flush = flush = GroupFlush(loop, self._in_flush_thread, rounds, self.events)
+        self.flush = flush = GroupFlush(loop, self._in_flush_thread, rounds, self.events, waiters.wake)
         in_cluster = cluster(directory.meta.node_id, self.catalogue)
         self._partitions = partitions = self._open_partitions(config, in_cluster, upkeep, workers, waiters)
         producer_ids = ProducerIds(self.catalogue.allocate_producer_ids)

@@ -92,6 +92,7 @@ class GroupCoordinator:
         self._create_future = upkeep.loop.create_future
         self._upkeep = upkeep
         self._partitions = CoordinatorPartitions(topic, machine_clock, upkeep, self._build, self._on_loaded)
+        self.unsynced = self._partitions.unsynced
         self.consumer = ConsumerGroups(consumer, config, self._partitions, clock, upkeep, self._fresh_id)
         """Groups of the consumer protocol (KIP-848)."""
         self._removals = OffsetRemovals(machine_clock, upkeep, topic_ids, self._execute_unasked)

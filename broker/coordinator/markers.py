@@ -4,10 +4,10 @@ Knows partitions and markers, not transactional ids' states: what a transaction 
 is `transactions.py`'s business. Offsets of groups lie in `__consumer_offsets`, which the group coordinator writes.
 
 Theory of operation: `finish` writes the markers *held*: the last stable offsets stay. When the last one is written,
-all partitions are released without anything happening in between, so a reader sees all of the transaction or nothing.
-Where the disk has to be waited for, that comes after the release: the decision itself is on the disk before `finish`
-is called, so a marker that is lost will be written again. One partition, the common case, is finished without a job,
-unless somebody listens; a few inside the call; many in slices, so that nobody waits long for a turn of the loop.
+and on the disk where that is asked for, all partitions are released without anything happening in between, so a reader
+sees all of the transaction or nothing. The decision itself is on the disk before `finish` is called, so a marker that
+is lost will be written again. One partition, the common case, is finished without a job, unless somebody listens; a few
+inside the call; many in slices, so that nobody waits long for a turn of the loop.
 
 What a partition answers decides as in Kafka: it is gone (left out), it cannot now (parked and tried again), it has
 fenced us (left out and logged). A partition that loads holds the others back, for it will not take long; one whose disk
@@ -244,8 +244,6 @@ class MarkerWriter:
         if job.parked:
             self._wait_for_better_times(job)
             return
-        if job.held:
-            self._show(job)
         self._complete_when_synced(job)
 
     def _mark(self, job: MarkerJob, where: TopicPartition) -> bool:
@@ -304,8 +302,13 @@ class MarkerWriter:
             self._park(job, Waits.BROKEN)
             self._clock.call_later(BROKEN_RETRY_MS, partial(self._go_on, job))
 
+    def _show_if_held(self, job: MarkerJob) -> None:
+        if job.held and self._jobs.get(job.key) is job:
+            self._show(job)
+
     def _show(self, job: MarkerJob) -> None:
-        """Release every partition that is held; nothing else happens in between."""
+        """Release every partition that is held; nothing else happens in between. Where a marker is not synced yet the
+        partition shows the transaction once it is."""
         held, job.held = job.held, []
         producer_id, is_commit = job.marker.producer_id, job.marker.commit
         for topic, partition in held:
@@ -322,12 +325,14 @@ class MarkerWriter:
                 return
             job.syncs.pop()
             if synced.cancelled() or synced.exception() is not None:
-                # The directory is offline. The transaction stays prepared, and the next start finishes it.
+                # The transaction stays prepared: whoever looks for those finishes it, or, offline, the next start.
                 for other in job.syncs:
                     other.cancel()
+                self._show_if_held(job)  # elsewhere it can be read
                 self._forget(job)
                 _log.error(line("markers not synced", transactional_id=job.name, reason=_why(synced)))
                 return
+        self._show_if_held(job)
         self._complete(job)
 
     def _complete(self, job: MarkerJob) -> None:

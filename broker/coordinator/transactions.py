@@ -25,6 +25,7 @@ from barnabas.broker.coordinator.runtime.ownership import CoordinatorPartition, 
 from barnabas.broker.coordinator.runtime.placement import check_transactional_id
 from barnabas.broker.coordinator.runtime.shard import Shard
 from barnabas.broker.coordinator.runtime.teller import Telling
+from barnabas.broker.coordinator.runtime.waiting import log_if_not_synced
 from barnabas.broker.coordinator.transaction import adding, completing, ending, initialising
 from barnabas.broker.coordinator.transaction.machine import TransactionMachine
 from barnabas.broker.coordinator.transaction.model import (
@@ -101,6 +102,7 @@ class TransactionCoordinator:
         self.upkeep = upkeep
         self._create_future = upkeep.loop.create_future
         self._partitions = CoordinatorPartitions(topic, machine_clock, upkeep, self._build, self._on_loaded)
+        self.unsynced = self._partitions.unsynced
         self._timers: dict[str, Timer] = {}
         self._sweeps: set[Future[None]] = set()  # those that are not over
         self.timed_out = 0
@@ -283,7 +285,7 @@ class TransactionCoordinator:
             _log.warning(line(f"{what} refused", transactional_id=transactional_id, reason=refusal))
             return False
         if isinstance(reply, Future):
-            reply.add_done_callback(_log_if_not_synced)
+            reply.add_done_callback(log_if_not_synced)
         return True
 
     def _perform(self, index: int, transactional_id: str, effect: Effect) -> None:
@@ -353,6 +355,8 @@ class TransactionCoordinator:
 
     def _abort_if_timed_out(self, partition: TransactionPartition, transactional_id: str) -> None:
         txn, now_ms = partition.machine.transaction(transactional_id), self.clock.now_ms()
+        if txn is not None and txn.state.is_prepared and self._topic.unsynced(partition.index) is None:
+            self._finish(partition, transactional_id)  # if nobody does: what was to be synced first failed, then not
         if txn is None or not completing.timed_out(txn, now_ms):
             return
         _log.info(line("transaction timed out", transactional_id=transactional_id, timeout_ms=txn.timeout_ms))
@@ -392,9 +396,3 @@ class TransactionCoordinator:
         if isinstance(swept, Future):
             self._sweeps.add(swept)
             swept.add_done_callback(self._sweeps.discard)
-
-
-def _log_if_not_synced(done: Future[None]) -> None:
-    """Nobody waits for this answer."""
-    if not done.cancelled() and done.exception() is not None:
-        _log.warning(line("transaction's record not synced", reason=done.exception()))

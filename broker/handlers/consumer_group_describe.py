@@ -16,7 +16,9 @@ from barnabas.broker.context import RequestContext
 from barnabas.broker.coordinator.group.consumer.assignors.model import NOTHING
 from barnabas.broker.coordinator.group.consumer.group import ConsumerGroup
 from barnabas.broker.coordinator.group.consumer.model import Member as GroupMember
+from barnabas.broker.coordinator.runtime.waiting import once_synced
 from barnabas.broker.repeated_ids import each_described
+from barnabas.broker.replies import reply_to
 from barnabas.broker.slices import Kind
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.messages.consumer_group_describe import (
@@ -37,7 +39,10 @@ _GROUPS = Kind()
 def handle(
     request: ConsumerGroupDescribeRequest, context: RequestContext
 ) -> ConsumerGroupDescribeResponse | Future[ConsumerGroupDescribeResponse]:
-    return context.services.slices.in_slices(lambda: _all_described(request, context), _GROUPS)
+    return reply_to(
+        lambda: context.services.slices.in_slices(lambda: _all_described(request, context), _GROUPS),
+        lambda response: once_synced(response, context.services.groups.unsynced()),
+    )
 
 
 def _all_described(

@@ -14,7 +14,9 @@ from barnabas.broker.authorized_operations import GROUP_OPERATIONS, NOT_ASKED
 from barnabas.broker.context import RequestContext
 from barnabas.broker.coordinator.group.classic.model import Group
 from barnabas.broker.coordinator.group.classic.states import State
+from barnabas.broker.coordinator.runtime.waiting import once_synced
 from barnabas.broker.repeated_ids import each_described
+from barnabas.broker.replies import reply_to
 from barnabas.broker.slices import Kind
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.messages.describe_groups import (
@@ -33,7 +35,10 @@ _GROUPS = Kind()
 def handle(
     request: DescribeGroupsRequest, context: RequestContext
 ) -> DescribeGroupsResponse | Future[DescribeGroupsResponse]:
-    return context.services.slices.in_slices(lambda: _all_described(request, context), _GROUPS)
+    return reply_to(
+        lambda: context.services.slices.in_slices(lambda: _all_described(request, context), _GROUPS),
+        lambda response: once_synced(response, context.services.groups.unsynced()),
+    )
 
 
 def _all_described(request: DescribeGroupsRequest, context: RequestContext) -> Steps[DescribeGroupsResponse]:

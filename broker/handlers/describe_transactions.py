@@ -8,7 +8,9 @@ from __future__ import annotations
 from asyncio import Future
 
 from barnabas.broker.context import RequestContext
+from barnabas.broker.coordinator.runtime.waiting import once_synced
 from barnabas.broker.coordinator.transaction.model import Transaction
+from barnabas.broker.replies import reply_to
 from barnabas.broker.slices import Kind
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.messages.describe_transactions import (
@@ -25,7 +27,10 @@ _TRANSACTIONS = Kind()
 def handle(
     request: DescribeTransactionsRequest, context: RequestContext
 ) -> DescribeTransactionsResponse | Future[DescribeTransactionsResponse]:
-    return context.services.slices.in_slices(lambda: _describe_all(request, context), _TRANSACTIONS)
+    return reply_to(
+        lambda: context.services.slices.in_slices(lambda: _describe_all(request, context), _TRANSACTIONS),
+        lambda response: once_synced(response, context.services.transactions.unsynced()),
+    )
 
 
 def _describe_all(request: DescribeTransactionsRequest, context: RequestContext) -> Steps[DescribeTransactionsResponse]:

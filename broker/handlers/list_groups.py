@@ -11,6 +11,8 @@ from asyncio import Future
 
 from barnabas.broker.context import RequestContext
 from barnabas.broker.coordinator.group.kinds import type_of
+from barnabas.broker.coordinator.runtime.waiting import once_synced
+from barnabas.broker.replies import reply_to
 from barnabas.broker.slices import Kind
 from barnabas.protocol.messages.list_groups import ListedGroup, ListGroupsRequest, ListGroupsResponse
 from barnabas.storage.steps import Steps
@@ -21,7 +23,10 @@ _ALL_GROUPS = Kind(steps_max=SLICE, slice_ms=5)
 
 
 def handle(request: ListGroupsRequest, context: RequestContext) -> ListGroupsResponse | Future[ListGroupsResponse]:
-    return context.services.slices.in_slices(lambda: _list_all(request, context), _ALL_GROUPS)
+    return reply_to(
+        lambda: context.services.slices.in_slices(lambda: _list_all(request, context), _ALL_GROUPS),
+        lambda response: once_synced(response, context.services.groups.unsynced()),
+    )
 
 
 def _list_all(request: ListGroupsRequest, context: RequestContext) -> Steps[ListGroupsResponse]:

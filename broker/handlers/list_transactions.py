@@ -12,9 +12,11 @@ from __future__ import annotations
 from asyncio import Future
 
 from barnabas.broker.context import RequestContext
+from barnabas.broker.coordinator.runtime.waiting import once_synced
 from barnabas.broker.coordinator.transaction.model import Transaction
 from barnabas.broker.coordinator.transaction.states import TransactionState
 from barnabas.broker.patterns import InvalidPattern, Pattern, compile_pattern
+from barnabas.broker.replies import reply_to
 from barnabas.broker.slices import Kind
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.messages.list_transactions import ListTransactionsRequest, ListTransactionsResponse
@@ -28,7 +30,10 @@ _ALL_IDS = Kind(steps_max=500, slice_ms=5)  # some 10 us each where one is held 
 def handle(
     request: ListTransactionsRequest, context: RequestContext
 ) -> ListTransactionsResponse | Future[ListTransactionsResponse]:
-    return context.services.slices.in_slices(lambda: _list_all(request, context), _ALL_IDS)
+    return reply_to(
+        lambda: context.services.slices.in_slices(lambda: _list_all(request, context), _ALL_IDS),
+        lambda response: once_synced(response, context.services.transactions.unsynced()),
+    )
 
 
 def _list_all(request: ListTransactionsRequest, context: RequestContext) -> Steps[ListTransactionsResponse]:

@@ -15,6 +15,8 @@ from collections.abc import Collection
 from barnabas.broker.context import RequestContext
 from barnabas.broker.coordinator.group.classic.model import NO_LEADER_EPOCH, NO_OFFSET, NO_TOPIC_ID, CommittedOffset
 from barnabas.broker.coordinator.group.offsets.offsets import GroupOffsets
+from barnabas.broker.coordinator.runtime.waiting import once_synced
+from barnabas.broker.replies import Reply
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.messages.offset_fetch import (
     OffsetFetchRequest,
@@ -35,9 +37,10 @@ _TOPIC_IDS_SINCE = 10
 _NOTHING = CommittedOffset(NO_OFFSET, NO_LEADER_EPOCH, "", 0)
 
 
-def handle(request: OffsetFetchRequest, context: RequestContext) -> OffsetFetchResponse:
+def handle(request: OffsetFetchRequest, context: RequestContext) -> Reply[OffsetFetchResponse]:
     groups = [_group(group, request.require_stable, context) for group in _asked(request, context.api_version)]
-    return OffsetFetchResponse(groups=groups) if context.api_version >= _BATCHED_SINCE else _flat(groups[0])
+    response = OffsetFetchResponse(groups=groups) if context.api_version >= _BATCHED_SINCE else _flat(groups[0])
+    return once_synced(response, context.services.groups.unsynced(group.group_id for group in groups))
 
 
 def _asked(request: OffsetFetchRequest, version: int) -> list[OffsetFetchRequestGroup]:

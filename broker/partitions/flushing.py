@@ -48,12 +48,17 @@ class GroupFlush:
         run_in_thread: Callable[[Callable[[], Outcome]], Future[Outcome]],
         rounds: SyncRounds | None = None,
         events: Events | None = None,
+        tell_synced: Callable[[str, int], None] | None = None,
     ) -> None:
-        """run_in_thread: runs a function in the flush thread, one at a time. rounds: how plans are synced there."""
+        """run_in_thread: runs a function in the flush thread, one at a time. rounds: how plans are synced there.
+
+        tell_synced: readers of this partition may see more now.
+        """
         self._loop = loop
         self._run_in_thread = run_in_thread
         self._rounds = rounds or SyncRounds()
         self._events = events or Events()
+        self._tell_synced = tell_synced
         self._waiting: dict[PartitionLog, list[tuple[int, Future[None]]]] = {}
         self._syncing: set[PartitionLog] = set()
         self._held: set[PartitionLog] = set()
@@ -160,6 +165,8 @@ class GroupFlush:
 
     def _answer(self, log: PartitionLog) -> None:
         """Resolve those whose offset is reached; the others wait for the next round."""
+        if self._tell_synced is not None:
+            self._tell_synced(log.topic, log.partition)
         left = []
         for offset, future in self._waiting.pop(log):
             if future.done():

@@ -89,7 +89,6 @@ class Flusher:
         "_snapshots",
         "_sums",
         "_watermarks",
-        "recovery_point",
     )
 
     def __init__(
@@ -100,10 +99,8 @@ class Flusher:
         snapshots: ProducerSnapshots,
         epochs: LeaderEpochs,
         sums: SegmentSums,
-        recovery_point: int,
         config: LogConfig,
     ) -> None:
-        self.recovery_point = recovery_point
         self._flushed_ms: int | None = None  # None: noted when `is_due` is next asked
         self._directory = directory
         self._may_share = directory.disk.is_in_common_sync(directory.path)
@@ -116,13 +113,12 @@ class Flusher:
 
     def configure(self, config: LogConfig) -> None:
         """Go by these settings from now on."""
-        self._flush_messages = config.flush_messages
         self._flush_ms = config.flush_ms
 
     @property
-    def is_due_before_answer(self) -> bool:
-        """Whether flush.messages is reached: an append is then answered after a flush."""
-        return self._watermarks.log_end_offset - self.recovery_point >= self._flush_messages
+    def recovery_point(self) -> int:
+        """Everything below is on the disk."""
+        return self._watermarks.recovery_point
 
     def is_due(self, now_ms: int) -> bool:
         """Whether a flush in the background is due: flush.messages, flush.ms, or a sealed segment not synced.
@@ -135,7 +131,7 @@ class Flusher:
         return self.recovery_point < log_end_offset and (
             self.recovery_point < self._segments.active.base_offset
             or now_ms - self._flushed_ms >= self._flush_ms
-            or self.is_due_before_answer
+            or self._watermarks.is_sync_awaited
         )
 
     def begin(self, *, sealed_only: bool = False) -> FlushPlan | None:
@@ -144,7 +140,7 @@ class Flusher:
         return None if self.recovery_point >= end_offset else self._plan(self._segments.all, end_offset)
 
     def finish(self, plan: FlushPlan) -> None:
-        """The plan ran: move the recovery point."""
+        """The plan ran: move the recovery point, and the high watermark if it waited for that."""
         assert plan.end_offset <= self._watermarks.log_end_offset, (
             f"{self._directory.path}: flushed up to {plan.end_offset}, the log ends at "
             f"{self._watermarks.log_end_offset}"
@@ -153,7 +149,7 @@ class Flusher:
         for segment, todo in plan.segments:
             segment.mark_synced(todo)
         self._snapshots.unsynced -= plan.snapshots
-        self.recovery_point = max(self.recovery_point, plan.end_offset)
+        self._watermarks.synced(plan.end_offset)
         self._flushed_ms = None
 
     def failed(self, plan: FlushPlan, error: StorageError) -> None:

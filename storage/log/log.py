@@ -83,10 +83,9 @@ class PartitionLog:
             log_start_offset=loaded.log_start_offset,
             log_end_offset=loaded.recovered.log_end_offset,
             high_watermark=checkpoint.high_watermark,
+            recovery_point=loaded.recovery_point,
         )
-        self._flusher = Flusher(
-            directory, segments, watermarks, loaded.snapshots, epochs, loaded.sums, loaded.recovery_point, config
-        )
+        self._flusher = Flusher(directory, segments, watermarks, loaded.snapshots, epochs, loaded.sums, config)
         self._roller = Roller(directory, name, segments, watermarks, producers, loaded.snapshots, self._flusher, config)
         self._retention = Retention(
             directory, name, segments, watermarks, loaded.snapshots, epochs, self._roller, deletions, config
@@ -246,7 +245,7 @@ class PartitionLog:
         return self._flusher.begin(sealed_only=sealed_only)
 
     def end_flush(self, plan: FlushPlan) -> None:
-        """The plan ran: move the recovery point."""
+        """The plan ran: move the recovery point, and the high watermark if it waited for that."""
         self._flusher.finish(plan)
 
     def flush_failed(self, plan: FlushPlan, error: StorageError) -> None:
@@ -278,12 +277,12 @@ class PartitionLog:
     @property
     def recovery_point(self) -> int:
         """Everything below survives a power cut."""
-        return self._flusher.recovery_point
+        return self._watermarks.recovery_point
 
     @property
     def flush_before_answer(self) -> bool:
-        """Whether flush.messages is reached: an append is then answered after a flush."""
-        return self._flusher.is_due_before_answer
+        """Whether flush.messages is reached: an append is then seen and answered after a flush."""
+        return self._watermarks.is_sync_awaited
 
     # --- segments ---
 
@@ -311,8 +310,7 @@ class PartitionLog:
 
     def cleanable(self, first_dirty_offset: int, now_ms: int) -> Steps[Cleanable]:
         """What can be compacted now. StorageError."""
-        recovery_point = self._flusher.recovery_point
-        return dirtiness(self._segments, self._watermarks, recovery_point, self._config, first_dirty_offset, now_ms)
+        return dirtiness(self._segments, self._watermarks, self._config, first_dirty_offset, now_ms)
 
     def aborted_behind(self, offset: int) -> Steps[list[AbortedTxn]]:
         """The aborted transactions that begin below `offset`, where a segment begins, and end behind it."""

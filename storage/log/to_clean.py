@@ -27,14 +27,13 @@ from barnabas.storage.steps import Steps
 def dirtiness(
     segments: Segments,
     watermarks: Watermarks,
-    recovery_point: int,
     config: LogConfig,
     first_dirty_offset: int,
     now_ms: int,
 ) -> Steps[Cleanable]:
     """What of the log can be compacted. StorageError."""
     every = segments.all
-    bounds = [watermarks.last_stable_offset, segments.active.base_offset, recovery_point]
+    bounds = [watermarks.last_stable_offset, segments.active.base_offset, watermarks.recovery_point]
     dirty = dirty_segments([segment.base_offset for segment in every], first_dirty_offset)
     lag_ms = max(0, config.min_compaction_lag_ms)
     young: list[int] = []

@@ -1,18 +1,21 @@
-"""The four offsets of a log that readers and writers go by, and everything that moves them.
+"""The five offsets of a log that readers and writers go by, and everything that moves them.
 
 log_start_offset: the first offset readers may ask for. log_end_offset: the next to be assigned. high_watermark: readers
 stop here. last_stable_offset: readers of committed records stop here, before the oldest transaction not yet decided.
+recovery_point: what is below is on the disk.
 
-Knows offsets, and from the producers which transactions are undecided; knows no segments. With min.insync.replicas=1
-this machine is enough, and the high watermark is the log's end; with more it never moves: there is one replica.
+Knows offsets, and from the producers which transactions are undecided; knows no segments, and syncs nothing. With
+min.insync.replicas=1 this machine is enough, and the high watermark is the log's end; with more it never moves: there
+is one replica. Where flush.messages is reached, the records behind the recovery point are to be synced before anybody
+sees them, and the high watermark stays until they are (docs/decisions/0136-readers-see-what-is-synced.md).
 
 Invariant, checked after each move: log_start_offset <= last_stable_offset <= high_watermark <= log_end_offset. The
-start and the end never go back.
+start, the end, the high watermark and the recovery point never go back.
 """
 
 from __future__ import annotations
 
-from barnabas.storage.config import LogConfig
+from barnabas.storage.config import LONG_MAX, LogConfig
 from barnabas.storage.producers.window import Producers
 
 
@@ -20,6 +23,8 @@ class Watermarks:
     """The watermarks of one log. Read them freely; only the methods here move them."""
 
     __slots__ = (
+        "_flush_messages",
+        "_is_shown_at_once",
         "_name",
         "_producers",
         "_undecided",
@@ -29,6 +34,7 @@ class Watermarks:
         "last_stable_offset",
         "log_end_offset",
         "log_start_offset",
+        "recovery_point",
     )
 
     def __init__(
@@ -40,25 +46,33 @@ class Watermarks:
         log_start_offset: int,
         log_end_offset: int,
         high_watermark: int | None,
+        recovery_point: int,
     ) -> None:
-        """`high_watermark` is the checkpoint's, None if it has none."""
+        """`high_watermark` is the checkpoint's, None if it has none. All that was found at a start is shown."""
         self._name = name
         self._producers = producers
         self._undecided = producers.unstable  # on the way of every append: saves a call
         self._unreplicated = producers.unreplicated  # likewise
         self.log_start_offset = log_start_offset
         self.log_end_offset = log_end_offset
+        self.recovery_point = recovery_point
         known = log_start_offset if high_watermark is None else high_watermark
+        if config.min_insync_replicas <= 1:
+            known = log_end_offset
         self.high_watermark = self.last_stable_offset = min(max(known, log_start_offset), log_end_offset)
         self.configure(config)
 
     def configure(self, config: LogConfig) -> None:
-        """Go by these settings from now on."""
+        """Go by these settings from now on. What readers have seen stays seen."""
         self.enough_replicas = config.min_insync_replicas <= 1
-        if self.enough_replicas:
-            self.high_watermark = self.log_end_offset
-        self._producers.high_watermark_moved(self.high_watermark)
-        self._settle()
+        self._flush_messages = config.flush_messages
+        self._is_shown_at_once = self.enough_replicas and config.flush_messages == LONG_MAX
+        self._show()
+
+    @property
+    def is_sync_awaited(self) -> bool:
+        """Whether flush.messages is reached: a sync comes first, before readers see more and writers are answered."""
+        return self.log_end_offset - self.recovery_point >= self._flush_messages
 
     def extend(self, log_end_offset: int) -> None:
         """The log ends at `log_end_offset` now. What was appended is accounted for with the producers already."""
@@ -66,16 +80,25 @@ class Watermarks:
             f"{self._name}: an append moves the log's end from {self.log_end_offset} back to {log_end_offset}"
         )
         self.log_end_offset = log_end_offset
-        if self.enough_replicas:
+        if self._is_shown_at_once:
             self.high_watermark = log_end_offset
             if not self._undecided:
                 self.last_stable_offset = log_end_offset
             elif self._unreplicated:
                 self._producers.high_watermark_moved(log_end_offset)
                 self._settle()
+        elif self.enough_replicas:
+            self._show()
         assert self.log_start_offset <= self.last_stable_offset <= self.high_watermark <= log_end_offset, (
             self._disorder()
         )
+
+    def synced(self, recovery_point: int) -> None:
+        """Everything below `recovery_point` is on the disk."""
+        if recovery_point > self.recovery_point:
+            self.recovery_point = recovery_point
+            if not self._is_shown_at_once:
+                self._show()
 
     def start_at(self, log_start_offset: int) -> None:
         """The log starts at `log_start_offset` now, at or below the high watermark."""
@@ -90,8 +113,16 @@ class Watermarks:
         self._producers.release(producer_id, self.high_watermark)
         self._settle()
 
+    def _show(self) -> None:
+        """Bring the high watermark as far as replicas and syncs let it, and the last stable offset after it."""
+        if self.enough_replicas:
+            reached = self.recovery_point if self.is_sync_awaited else self.log_end_offset
+            self.high_watermark = max(self.high_watermark, reached)
+        self._producers.high_watermark_moved(self.high_watermark)
+        self._settle()
+
     def _settle(self) -> None:
-        """Bring the last stable offset to where the other three and the transactions leave it."""
+        """Bring the last stable offset to where the others and the transactions leave it."""
         undecided = self._producers.first_unstable_offset
         if undecided is None:
             self.last_stable_offset = self.high_watermark

@@ -129,6 +129,15 @@ class CoordinatorPartitions(Generic[M]):
         begun = [self.begin(index) for index in self.led()]
         return [self._checked(partition) for partition in begun if partition.failure is None]
 
+    def unsynced(self, entity_ids: Iterable[str] | None = None) -> list[Future[None]]:
+        """What is to be waited for before these are told of, or all: their records, where these are to be synced."""
+        count = self._topic.partition_count()
+        if count is None:
+            return []
+        indexes = self._used if entity_ids is None else {partition_for(entity_id, count) for entity_id in entity_ids}
+        found = [self._topic.unsynced(index) for index in indexes]
+        return [unsynced for unsynced in found if unsynced is not None]
+
     def loaded(self) -> Iterator[CoordinatorPartition[M]]:
         """Those that are in use and ready."""
         for partition in list(self._used.values()):

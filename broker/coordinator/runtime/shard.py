@@ -6,8 +6,8 @@ the second, and the handlers wait on the futures.
 
 Theory of operation: `execute` takes one outcome through its steps without ever suspending, so between a decision and
 its replay nothing else can happen and no lock is needed. If the journal says that the records are not on disk yet
-(flushing is on), all that would be answered waits for it; the state has moved on already, and whoever asks meanwhile
-waits for a later flush themselves. Where somebody listens, all of it is told as it happens.
+(flushing is on), all that would be answered waits for it; the state has moved on already, so whoever asks meanwhile
+waits, too, even for what changes nothing. Where somebody listens, all of it is told as it happens.
 
 Invariants: nothing is answered whose records were refused; a parked request is answered at most once; after `close` no
 timer fires and nothing is written: the topic may have been deleted, and another of its name be there.
@@ -71,10 +71,10 @@ class Journal(Protocol):
         now_ms: int,
         producer: Producer | None = None,
     ) -> Appended:
-        """Write (key, value) pairs as one batch, in the producer's transaction if one is given.
+        """Write (key, value) pairs as one batch, in a producer's transaction if given. After a KafkaError none is."""
 
-        Raises KafkaError and has then written nothing.
-        """
+    def unsynced(self, partition: int) -> Future[None] | None:
+        """Done once all that was appended is on disk; None when nobody has to wait for that."""
 
 
 class Machine(Protocol[R, V]):
@@ -168,6 +168,8 @@ class Shard(Generic[R, V]):
                 _log.warning(line("append refused", partition=self.partition, entity=entity_id, error=refusal))
                 outcome = outcome.or_else(code)
                 _, _, volatile, reply, effects, _, _ = outcome
+        elif not isinstance(reply, ErrorCode) or reply is ErrorCode.NONE:  # an error says nothing of what is written
+            synced = self._journal.unsynced(self.partition)
         if volatile is not None:
             self._machine.install(entity_id, volatile)
         if teller is not None:

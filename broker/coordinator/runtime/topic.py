@@ -5,12 +5,14 @@ The adapter between coordinators and the broker's partitions. The topic is creat
 
 from __future__ import annotations
 
+from asyncio import Future
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from barnabas.broker.coordinator.runtime.outcome import Producer
 from barnabas.broker.coordinator.runtime.shard import Appended
+from barnabas.broker.replies import answer_nobody
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.records.batch import NO_PRODUCER_EPOCH, NO_PRODUCER_ID
 from barnabas.protocol.records.builder import NewRecord, build_batch, build_plain, build_single
@@ -83,6 +85,14 @@ class CoordinatorTopic:
             )
             result = partitions.append_to(log, batch, now_ms, AppendOrigin.COORDINATOR)
         return Appended(result.base_offset, partitions.synced_log(log, result.last_offset + 1))
+
+    def unsynced(self, partition: int) -> Future[None] | None:
+        """Done once all that was appended is on the disk, where that is asked for; None when nobody has to wait."""
+        log = self._partitions.led.get((self.name, partition))
+        synced = None if log is None else self._partitions.synced_log(log, log.log_end_offset)
+        if synced is not None:
+            answer_nobody(synced)  # who asks may go by whether there is something to wait for
+        return synced
 
     def append_marker(self, partition: int, marker: EndTxnMarker, *, transaction_version: int, hold: bool) -> Appended:
         """End the producer's transaction on the partition. KafkaError, and nothing is written then."""

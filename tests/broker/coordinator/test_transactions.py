@@ -146,6 +146,7 @@ async def _killed_at(change: int, settings: dict[str, str], *, commit: bool) -> 
     again = await world.producer()  # whoever comes next may go on
     await again.send(b"next", 0)
     await again.end(commit=True)
+    await world.producer()  # is there once that transaction is complete: its end is answered before
     assert world.read(0)[-1] == b"next"
     await world.close()
     return None if found is None else found.state, counts.pop()

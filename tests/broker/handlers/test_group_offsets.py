@@ -153,6 +153,26 @@ def test_a_commit_whose_sync_fails_is_refused_for_every_partition(api: GroupApi)
     assert _codes(waiting.result()) == [[E.NOT_COORDINATOR]]
 
 
+@pytest.mark.parametrize("failure", [None, KafkaError(E.KAFKA_STORAGE_ERROR)])
+def test_an_offset_is_told_once_it_is_on_disk(api: GroupApi, failure: KafkaError | None) -> None:
+    api.world.topic.loop = api.world.loop
+    committing = api.begin(_commit(_topic(api, "t", 9, (0, 5))), 9)
+    asked = OffsetFetchRequestGroup(group_id="g", topics=[OffsetFetchRequestTopics(name="t", partition_indexes=[0])])
+    fetching = api.begin(OffsetFetchRequest(groups=[asked]), 9)
+    listing = api.begin(ListGroupsRequest(), 4)
+    for _ in range(3):
+        api.world.settle()
+    assert not any(answer.done() for answer in (committing, fetching, listing))
+    api.world.topic.sync(failure)
+    for _ in range(3):
+        api.world.settle()
+    if failure is None:
+        assert fetching.result().groups[0].topics[0].partitions[0].committed_offset == 5
+        assert [group.group_id for group in listing.result().groups] == ["g"]
+    else:
+        assert fetching.result().groups[0].error_code == listing.result().error_code == E.NOT_COORDINATOR
+
+
 @pytest.mark.parametrize("version", _FETCH_VERSIONS)
 def test_what_was_committed_is_fetched_in_every_version(api: GroupApi, version: int) -> None:
     api.ask(_commit(_topic(api, "t", 9, (0, 5), (1, 6))), 9)

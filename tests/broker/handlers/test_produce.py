@@ -11,6 +11,7 @@ import pytest
 from barnabas.broker.catalogue.image import BROKER_RESOURCE, TOPIC_RESOURCE
 from barnabas.broker.handlers import produce
 from barnabas.protocol.errors import ErrorCode
+from barnabas.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequest, ProduceResponse, TopicProduceData
 from barnabas.protocol.records.builder import NewRecord, build_batch
 from barnabas.protocol.records.compression import GZIP, ZSTD
@@ -243,6 +244,22 @@ async def test_with_flush_messages_1_the_answer_comes_after_the_sync(world: Brok
     assert peer.answer().responses[0].partition_responses[0].error_code == E.NONE
     log = world.services.partitions.get("safe", 0)
     assert log.recovery_point == log.log_end_offset == 1
+
+
+@pytest.mark.parametrize("acks", [0, 1, -1])
+async def test_a_reader_that_waits_is_answered_after_the_sync(world: BrokerWorld, acks: int) -> None:
+    world.services.catalogue.create_topic("safe", 1, {"flush.messages": "1"})
+    reader, peer = world.connect(), world.connect()
+    partition = FetchPartition(partition=0, fetch_offset=0, partition_max_bytes=1000)
+    wanted = FetchTopic(topic="safe", partitions=[partition])
+    reader.ask(FetchRequest(max_wait_ms=10_000, min_bytes=1, max_bytes=1000, topics=[wanted]), 12)
+    peer.ask(request(world, ("safe", 0, world.batch(b"a")), acks=acks))
+    log = world.services.partitions.get("safe", 0)
+    assert (log.high_watermark, log.log_end_offset) == (0, 1)
+    assert reader.frames() == []
+    await reader.until_answered()
+    (found,) = reader.answer().responses[0].partitions
+    assert (found.high_watermark, found.last_stable_offset, bool(found.records)) == (1, 1, True)
 
 
 async def test_a_failed_sync_is_answered_and_takes_the_directory_offline(world: BrokerWorld) -> None:

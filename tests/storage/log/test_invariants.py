@@ -24,7 +24,15 @@ from tests.support.worlds.log import START_MS, LogWorld
 
 def watermarks_of(producers: Producers | None = None, **settings: int) -> Watermarks:
     config = LogConfig(**settings)  # type: ignore[arg-type]  # only settings that are numbers
-    return Watermarks("t-0", producers or Producers(), config, log_start_offset=5, log_end_offset=9, high_watermark=7)
+    return Watermarks(
+        "t-0",
+        producers or Producers(),
+        config,
+        log_start_offset=5,
+        log_end_offset=9,
+        high_watermark=7,
+        recovery_point=9,
+    )
 
 
 def segment_at(base_offset: int, size: int = 100) -> Segment:
@@ -66,6 +74,7 @@ def test_a_checkpoint_of_another_time_is_brought_within_the_log(checkpointed: in
         log_start_offset=5,
         log_end_offset=9,
         high_watermark=checkpointed,
+        recovery_point=9,
     )
     assert (marks.last_stable_offset, marks.high_watermark) == (high_watermark, high_watermark)
 

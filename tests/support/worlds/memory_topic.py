@@ -82,6 +82,10 @@ class MemoryTopic:
         self._unsynced.append(self.loop.create_future())
         return Appended(base_offset, self._unsynced[-1])
 
+    def unsynced(self, partition: int) -> asyncio.Future[None] | None:
+        """Of any partition: they are synced together."""
+        return self._unsynced[-1] if self._unsynced else None
+
     def sync(self, failure: KafkaError | None = None) -> None:
         """What was appended is on disk now, or never will be."""
         unsynced, self._unsynced = self._unsynced, []

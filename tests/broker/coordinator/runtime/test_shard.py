@@ -33,6 +33,24 @@ def test_a_commit_is_answered_once_it_is_on_disk() -> None:
         assert answered.result() == (ErrorCode.NONE,)
 
 
+def test_who_is_told_what_is_not_on_disk_yet_waits_for_it_and_who_is_refused_does_not() -> None:
+    with GroupWorld() as world:
+        joined = world.join(version=3)
+        world.advance(0)
+        member_id = joined.result().member_id
+        world.sync(member_id, 1, [(member_id, b"x")])
+        world.topic.loop = world.loop
+        world.commit([("t", 0, 5)], member_id=member_id, generation_id=1)
+        told = world.heartbeat(member_id, 1)
+        assert world.heartbeat("nobody", 1) is ErrorCode.UNKNOWN_MEMBER_ID
+        world.settle()
+        assert not told.done()
+        world.topic.sync()
+        world.settle()
+        assert told.result() is ErrorCode.NONE
+        assert world.heartbeat(member_id, 1) is ErrorCode.NONE
+
+
 def test_a_commit_that_cannot_be_synced_is_not_acknowledged() -> None:
     with GroupWorld() as world:
         world.topic.loop = world.loop
