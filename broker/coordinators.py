@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from barnabas.broker.config import BrokerConfig
     from barnabas.broker.coordinator import GroupCoordinator, TransactionCoordinator
     from barnabas.broker.coordinator.group.machine import GroupMachine
-    from barnabas.broker.coordinator.markers import OffsetMarkers
+    from barnabas.broker.coordinator.offset_markers import OffsetMarkers
     from barnabas.broker.coordinator.producer_ids import ProducerIds
     from barnabas.broker.coordinator.runtime.teller import Teller
     from barnabas.broker.coordinator.topic_view import Racks

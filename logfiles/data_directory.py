@@ -50,10 +50,10 @@ class PartitionFiles(NamedTuple):
     """A partition's directory.
 
     log_start_offset: the first offset that readers get; 0 if no checkpoint has it. cleaned_to: the first offset that
-    compaction has not reached; below it, missing offsets are normal. snapshots: the offsets of the producer
-    snapshots. recovery_point: below it everything was synced; 0 if no checkpoint has it. was_clean: the broker was
-    stopped, and not started since. deleted_from: the base offset of the first segment that is being deleted, if any is;
-    0 where a kill may have left no trace of it.
+    compaction has not reached, as far as its checkpoint knows; below it, missing offsets are normal. None if the log
+    was never compacted. snapshots: the offsets of the producer snapshots. recovery_point: below it everything was
+    synced; 0 if no checkpoint has it. was_clean: the broker was stopped, and not started since. deleted_from: the base
+    offset of the first segment that is being deleted, if any is; 0 where a kill may have left no trace of it.
     """
 
     topic: str
@@ -61,7 +61,7 @@ class PartitionFiles(NamedTuple):
     directory: str
     segments: tuple[Segment, ...]
     log_start_offset: int = 0
-    cleaned_to: int = 0
+    cleaned_to: int | None = None
     snapshots: tuple[int, ...] = ()
     recovery_point: int = 0
     was_clean: bool = False
@@ -192,7 +192,7 @@ def _read_partition(topic: str, partition: int, directory: str, known: _Checkpoi
         directory,
         segments,
         known.log_starts.get(place, 0),
-        known.cleaned.get(place, 0),
+        known.cleaned.get(place),
         snapshots,
         known.recovery_points.get(place, 0),
         known.was_clean,

@@ -87,7 +87,9 @@ def check_beside(files: PartitionFiles, number: int, *, reading: Reading = DISK)
         if start <= offset and (limit is None or offset < limit):
             path = files.beside(segment_file(offset, FileKind.PRODUCER_SNAPSHOT))
             decode = partial(producer_snapshot.decode, end_offset=offset)
-            yield from _read(Kind.PRODUCER_SNAPSHOT, path, offset, decode, reading)[1]
+            may_be_torn = offset >= files.recovery_point and not files.was_clean  # then the next start removes it
+            for found in _read(Kind.PRODUCER_SNAPSHOT, path, offset, decode, reading)[1]:
+                yield found._replace(is_note=may_be_torn)
 
 
 class _SegmentCheck:
@@ -160,12 +162,14 @@ class _SegmentCheck:
     def _checksum(self) -> Iterator[Finding]:
         """Of the transaction index, where the file with the checksums has one for a log of this size."""
         path = self._files.path(self._number, FileKind.TXN_INDEX)
-        rows = _read(
-            Kind.TRANSACTION_INDEX, self._files.beside(SEGMENT_CHECKSUMS), None, decode_offsets, self._reading
-        )[0]
-        stored = (rows or {}).get((str(self._base_offset), self._size))
+        stored = (self._sums() or {}).get((str(self._base_offset), self._size))
         if stored is not None and crc32c(self._reading.content(path) or b"") != stored:
             yield Finding(Kind.TRANSACTION_INDEX, path, None, self._base_offset, "it is not as it was written")
+
+    def _sums(self) -> dict[tuple[str, int], int] | None:
+        """Checksums by base offset and size of the segments that were sealed; None if there is no such file."""
+        path = self._files.beside(SEGMENT_CHECKSUMS)
+        return _read(Kind.TRANSACTION_INDEX, path, None, decode_offsets, self._reading)[0]
 
     def _batch(self, position: int, header: BatchHeader, batch: memoryview) -> Iterator[Finding]:
         checked = check_batch(header, batch, with_records=self._with_records)
@@ -173,7 +177,7 @@ class _SegmentCheck:
         self._tally.records += checked.records
         yield from self._epoch(position, header)
         synced = self._files.recovery_point
-        if self._limit is None and self._next_offset < synced < header.next_offset and not self._files.cleaned_to:
+        if self._limit is None and self._next_offset < synced < header.next_offset and self._files.cleaned_to is None:
             detail = f"what was synced ended with a batch at {synced - 1}, and this one ends at {header.last_offset}"
             yield Finding(Kind.OFFSET, self._path, position, header.base_offset, detail)
         for defect in checked.defects:
@@ -219,8 +223,8 @@ class _SegmentCheck:
         end = f"the segment ends with offset {self._next_offset - 1}, and the next begins at {limit}"
         if self._next_offset > limit:
             yield Finding(Kind.OVERLAP, self._path, self._size, self._next_offset, end)
-        elif self._next_offset < limit and self._is_whole and limit > self._files.cleaned_to:
-            yield Finding(Kind.HOLE, self._path, self._size, self._next_offset, end)
+        elif self._next_offset < limit and self._is_whole:
+            yield from self._hole(limit, end)
         after = self._files.segments[self._number + 1]
         path = self._files.log_path(self._number + 1)
         with self._reading.log(path, after.size) as log:
@@ -231,6 +235,23 @@ class _SegmentCheck:
             and epoch_at(self._epochs, header.base_offset) is None
         ):
             yield self._falling_epoch(path, 0, header)
+
+    def _hole(self, limit: int, detail: str) -> Iterator[Finding]:
+        """Missing offsets between this segment and the next. Compaction leaves them by right, also above what its
+        checkpoint has: that follows when the last segment of a round is in its place.
+
+        Where the sizes that segments had are known, it is told apart from a loss: what compaction merges into a segment
+        changes its size, and after a clean stop only segments that are there have a row.
+        """
+        cleaned_to, is_note = self._files.cleaned_to, False
+        if cleaned_to is not None:
+            sums = self._sums()
+            was_there = any(self._next_offset <= int(base) < limit for base, _ in sums or ())
+            is_as_it_was = (str(self._base_offset), self._size) in (sums or ())
+            if limit <= cleaned_to or (sums is not None and not (was_there and is_as_it_was)):
+                return
+            is_note = sums is None or not self._files.was_clean
+        yield Finding(Kind.HOLE, self._path, self._size, self._next_offset, detail, is_note)
 
     def _epoch(self, position: int, header: BatchHeader) -> Iterator[Finding]:
         """The checkpoint may lag behind the log after a kill; else it says which epoch each batch has."""

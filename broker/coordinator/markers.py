@@ -30,11 +30,11 @@ from __future__ import annotations
 from asyncio import Future
 from collections.abc import Callable, Collection, Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from barnabas.broker.clock import Clock
 from barnabas.broker.coordinator.marker_job import STUCK, JobKey, MarkerJob, Waits, job_key
-from barnabas.broker.coordinator.runtime.shard import Appended
+from barnabas.broker.coordinator.offset_markers import OffsetMarkers
 from barnabas.broker.coordinator.transaction.model import TopicPartition
 from barnabas.broker.events import Events
 from barnabas.broker.events import Kind as EventKind
@@ -69,19 +69,6 @@ BROKEN_RETRY_MS = 1_000
 _GONE = {ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}
 _FENCED = {ErrorCode.INVALID_PRODUCER_EPOCH, ErrorCode.TRANSACTION_COORDINATOR_FENCED}
 _LOADING = {ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS}
-
-
-class OffsetMarkers(Protocol):
-    """The group coordinator, as far as it takes part in transactions."""
-
-    def append_marker(self, partition: int, marker: EndTxnMarker, *, transaction_version: int, hold: bool) -> Appended:
-        """End a producer's transaction on a partition of `__consumer_offsets`.
-
-        KafkaError; NOT_LEADER_OR_FOLLOWER while it loads, LEADER_NOT_AVAILABLE where no node leads it.
-        """
-
-    def release_marker(self, partition: int, producer_id: int, is_commit: bool) -> None:
-        """Show what was ended with `hold`: the offsets are committed, or gone."""
 
 
 class MarkerWriter:

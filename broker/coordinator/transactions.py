@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar
 
 from barnabas.broker.clock import Clock, Timer
 from barnabas.broker.coordinator.completions import Completions
-from barnabas.broker.coordinator.markers import MarkerWriter, OffsetMarkers
+from barnabas.broker.coordinator.markers import MarkerWriter
+from barnabas.broker.coordinator.offset_markers import OffsetMarkers
 from barnabas.broker.coordinator.runtime.outcome import Effect
 from barnabas.broker.coordinator.runtime.ownership import CoordinatorPartition, CoordinatorPartitions, OwnedTopic
 from barnabas.broker.coordinator.runtime.placement import check_transactional_id

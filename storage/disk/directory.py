@@ -7,6 +7,7 @@ and only then: a name is durable once its directory is synced; syncing the file 
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 
 from barnabas.protocol.files.names import FileState
 from barnabas.storage.disk.disk import Disk
@@ -111,7 +112,10 @@ class Directory:
         return self._read(name, last_entry)
 
     def write(self, name: str, data: Buffer, position: int) -> None:
-        """Write into a file that need not stay open, and cut it behind what was written."""
+        """Write into a file that need not stay open, and cut it behind what was written.
+
+        Where that fails a file that was not there is removed: who did not get it does not know of it either.
+        """
         self.disk.check_online()
         is_new = self._stat(name) is None
         path = self.path_of(name)
@@ -123,8 +127,12 @@ class Directory:
             finally:
                 close_quietly(file)
         except OSError as error:
+            if is_new:
+                with suppress(OSError):
+                    self.disk.files.remove(path)
             raise self.disk.failure(path, "write", error) from error
-        self.changes += is_new
+        finally:
+            self.changes += is_new
 
     def replace(self, name: str, data: bytes) -> None:
         """Replace a file's content in one step: after a crash it is the old or the new one; not yet durably the new."""

@@ -83,7 +83,7 @@ def test_checkpoints_tell_where_a_log_begins_and_how_far_it_was_compacted(tmp_pa
     assert (files.log_start_offset, files.cleaned_to) == (3, 5)
     assert log.files().cleaned_to == 5  # the partition alone; what hides records is not looked for
     (tmp_path / CLEANER_CHECKPOINT).write_text("nonsense")
-    assert read_layout(str(tmp_path), everything)[0].cleaned_to == 0
+    assert read_layout(str(tmp_path), everything)[0].cleaned_to is None
 
 
 def test_a_stray_directory_is_not_judged_by_the_checkpoints_of_the_live_one(tmp_path: Path) -> None:

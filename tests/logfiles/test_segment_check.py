@@ -10,7 +10,14 @@ from barnabas.logfiles.data_directory import read_layout
 from barnabas.logfiles.findings import Finding, Kind
 from barnabas.logfiles.segment_check import Tally, check_segment
 from barnabas.protocol.files import offset_index, producer_snapshot, time_index, txn_index
-from barnabas.protocol.files.names import CLEANER_CHECKPOINT, FileKind
+from barnabas.protocol.files.checkpoints import encode_offsets
+from barnabas.protocol.files.names import (
+    CLEAN_SHUTDOWN,
+    CLEANER_CHECKPOINT,
+    RECOVERY_POINT_CHECKPOINT,
+    SEGMENT_CHECKSUMS,
+    FileKind,
+)
 from barnabas.protocol.files.producer_snapshot import ProducerEntry
 from barnabas.protocol.records.batch import HEADER_SIZE, encode_batch, iter_batches, parse_header
 from tests.support.files.segment_files import TIME_MS, LogWriter
@@ -108,7 +115,16 @@ def test_a_snapshot_that_cannot_be_believed_is_named(log: LogWriter, snapshot: b
     (log.directory / f"{0:020d}.snapshot").write_bytes(producer_snapshot.encode([]))
     assert found_in(log) == []
     (log.directory / f"{4:020d}.snapshot").write_bytes(snapshot)
-    assert [(each.kind, each.offset) for each in found_in(log)] == [(Kind.PRODUCER_SNAPSHOT, 4)]
+    (log.data_dir / RECOVERY_POINT_CHECKPOINT).write_text("0\n1\norders 0 5\n")
+    assert [(each.kind, each.offset, each.is_note) for each in found_in(log)] == [(Kind.PRODUCER_SNAPSHOT, 4, False)]
+
+
+def test_a_snapshot_that_a_power_cut_may_have_torn_is_a_note(log: LogWriter) -> None:
+    (log.directory / f"{4:020d}.snapshot").write_bytes(b"torn")
+    (log.data_dir / RECOVERY_POINT_CHECKPOINT).write_text("0\n1\norders 0 4\n")
+    assert [(each.kind, each.is_note) for each in found_in(log)] == [(Kind.PRODUCER_SNAPSHOT, True)]
+    (log.data_dir / CLEAN_SHUTDOWN).touch()
+    assert [(each.kind, each.is_note) for each in found_in(log)] == [(Kind.PRODUCER_SNAPSHOT, False)]
 
 
 def test_an_offset_index_with_a_wrong_offset_is_named(log: LogWriter) -> None:
@@ -156,10 +172,31 @@ def test_offsets_are_missing_by_right_where_compaction_has_been(log: LogWriter) 
     log.roll()
     log.next_offset = log.base_offset = 10
     log.data([b"x"])
+    assert [(each.kind, each.is_note) for each in found_in(log)] == [(Kind.HOLE, False)]
     (log.data_dir / CLEANER_CHECKPOINT).write_text("0\n1\norders 0 9\n")
-    assert [each.kind for each in found_in(log)] == [Kind.HOLE]
+    assert [(each.kind, each.is_note) for each in found_in(log)] == [(Kind.HOLE, True)]  # a cleaning was interrupted?
     (log.data_dir / CLEANER_CHECKPOINT).write_text("0\n1\norders 0 10\n")
     assert found_in(log) == []
+
+
+@pytest.mark.parametrize("is_clean", [True, False])
+def test_a_hole_of_an_interrupted_cleaning_is_told_from_a_lost_segment_by_the_sizes(
+    log: LogWriter, is_clean: bool
+) -> None:
+    size = sum(map(len, log.batches))
+    log.roll()
+    log.next_offset = log.base_offset = 10
+    log.data([b"x"])
+    log.roll()
+    (log.data_dir / CLEANER_CHECKPOINT).write_text("0\n1\norders 0 0\n")  # a first cleaning was begun, and has no end
+    if is_clean:
+        (log.data_dir / CLEAN_SHUTDOWN).touch()
+    sums = log.directory / SEGMENT_CHECKSUMS
+    for rows in ({}, {("4", size): 0}, {("4", size + 1): 0, ("7", 300): 0}):  # the one before the hole is another one
+        sums.write_bytes(encode_offsets(rows))
+        assert found_in(log) == []
+    sums.write_bytes(encode_offsets({("4", size): 0, ("7", 300): 0}))
+    assert [(each.kind, each.is_note) for each in found_in(log)] == [(Kind.HOLE, not is_clean)]
 
 
 def test_what_a_power_cut_leaves_at_the_end_of_the_last_segment_is_a_note(log: LogWriter) -> None:

@@ -138,7 +138,8 @@ def _partitions(path: Path, wanted: Sequence[str], known: _Known) -> list[Partit
     for key in known.missing:
         directory = str(path / names.partition_directory(*key))
         checkpoint = known.checkpoint(key)
-        found.append(PartitionFiles(*key, directory, (), checkpoint.log_start_offset, 0, (), checkpoint.recovery_point))
+        start, synced = checkpoint.log_start_offset, checkpoint.recovery_point
+        found.append(PartitionFiles(*key, directory, (), start, recovery_point=synced))
     by_name = {names.partition_directory(files.topic, files.partition): files for files in found}
     for name in wanted:
         if name.startswith(names.CLUSTER_METADATA_TOPIC):

@@ -4,8 +4,9 @@ Knows one open log; which one, and what is made of failures, is cleaner.py's. Wh
 and closed meanwhile. Before segments are swapped everything is looked at again: the log still is compacted and not on
 its way to another directory, and its segments are those that the job read. If not, the result is thrown away.
 
-Invariants: nothing is swapped before the checkpoint says that what is replaced was synced, so a start after a kill
-trusts the new segments as they are; the checkpoint of first dirty offsets moves after the swap.
+Invariants: nothing is swapped before the checkpoints say that what is replaced was synced, so a start after a kill
+trusts the new segments as they are, and that the log is compacted, so nobody takes the holes for a loss; the checkpoint
+of first dirty offsets moves after the swap.
 """
 
 from __future__ import annotations
@@ -150,6 +151,7 @@ class Round:
         home = around.partitions.directory.home(*self.key)
         if home is None:
             raise Discarded("it is gone")
+        home.checkpoints.note_cleaned(self.key, self.cleanable.first_dirty_offset)  # a row that says: it has holes
         yield from self._synced(home.begin_checkpoint(), home.end_checkpoint)
         log = around.partitions.get(*self.key)
         try:

@@ -334,15 +334,19 @@ async def test_a_moved_partition_is_known_to_be_clean() -> None:
     await world.close()
 
 
-async def test_the_broker_may_stop_while_a_log_is_cleaned() -> None:
+@pytest.mark.parametrize("is_swapped", [False, True])
+async def test_the_broker_may_stop_while_a_log_is_cleaned(is_swapped: bool) -> None:
     world = world_of()
     before = records(append(world))
     await begun(world)
+    await until(lambda: not is_swapped or FileState.SWAP in names(world))
     await world.close()
     again = world_of(world.files)
     assert again.broker.services.partitions.directory.was_clean
     assert dict(records(again.services.partitions.get("t", 0)).values()) == dict(before.values())
     assert not names(again) & {FileState.CLEANED, FileState.SWAP}
+    checkpoints = again.services.partitions.directory.members[0].checkpoints
+    assert checkpoints.first_dirty(("t", 0)) == (0 if is_swapped else None)  # a log with holes has a row
     await again.close()
 
 

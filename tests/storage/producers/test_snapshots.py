@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import errno
+
 import pytest
 
 from barnabas.protocol.files.producer_snapshot import ProducerEntry, decode, encode
 from barnabas.storage.disk.directory import Directory
 from barnabas.storage.disk.disk import Disk
+from barnabas.storage.errors import DirectoryFull
 from barnabas.storage.producers.snapshots import ProducerSnapshots
 from tests.support.files.memory_files import MemoryFiles
 
@@ -45,6 +48,19 @@ def test_the_file_is_kafkas(directory: Directory) -> None:
         "0001b0034755000000010000000000000fa00003000000080000000000000065000000010000018bcfe56805ffffffff0000000000000064"
     )
     assert decode(data) == [ENTRY]
+
+
+def test_one_that_could_not_be_written_whole_leaves_nothing(directory: Directory) -> None:
+    files = directory.disk.files
+    assert isinstance(files, MemoryFiles)
+    taken = snapshots(directory)
+    files.fail("pwrite", errno.ENOSPC, short=20)
+    with pytest.raises(DirectoryFull):
+        taken.write(102, [ENTRY])
+    assert (directory.names(), taken.offsets) == ([], [])
+    files.heal()
+    taken.write(102, [ENTRY])
+    assert taken.newest(102) == (102, [ENTRY])
 
 
 WRONG = [

@@ -297,12 +297,14 @@ WAYS = [
         write(file_of(LAST, ".snapshot"), b"\x00\x01" + bytes(8)),
         Kind.PRODUCER_SNAPSHOT,
         file_of(LAST, ".snapshot"),
+        is_note=True,  # nothing is known to be synced
     ),
     Way(
         "a damaged snapshot between two segments",
         write(file_of(LAST + 1, ".snapshot"), b"nonsense"),
         Kind.PRODUCER_SNAPSHOT,
         file_of(LAST + 1, ".snapshot"),
+        is_note=True,
     ),
     Way("no topic id", write(PARTITION_METADATA, b"version: 0\n"), Kind.PARTITION_METADATA, PARTITION_METADATA),
     Way("a synced end that is gone", synced_up_to(LAST + 9), Kind.END, file_of(LAST)),

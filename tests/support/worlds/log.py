@@ -188,7 +188,7 @@ class LogWorld:
             recovery_point = decode_offsets(data).get((TOPIC, PARTITION), 0)
             gone = first_given_up(self.files.peek_names(self.path))
             files = PartitionFiles(
-                TOPIC, PARTITION, self.path, segments, 0, 0, snapshots, recovery_point, deleted_from=gone
+                TOPIC, PARTITION, self.path, segments, 0, None, snapshots, recovery_point, deleted_from=gone
             )
             return [*check_root(ROOT, reading), *check_partition(files, reading=reading)]
         return list(check_root(ROOT, reading))
