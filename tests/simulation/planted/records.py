@@ -165,8 +165,8 @@ BUGS = (
     bug(
         "no sync although one was asked for",
         "Answers do not wait for the disk.",
-        "storage/log/flush.py",
-        "        return self._watermarks.log_end_offset - self.recovery_point >= self._flush_messages\n",
+        "storage/log/watermarks.py",
+        "        return self.log_end_offset - self.recovery_point >= self._flush_messages\n",
         "        return False\n",
     ),
 )

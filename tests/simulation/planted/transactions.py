@@ -149,8 +149,8 @@ BUGS = (
         "completion before the markers",
         "A transaction is complete as soon as it is decided; its markers follow.",
         "broker/coordinator/markers.py",
-        "partitions, done)\n        job.is_holding |= is_told",
-        "partitions, lambda: True)\n        done()\n        job.is_holding |= is_told",
+        "partitions, done)\n        job.cause = self._events.cause\n",
+        "partitions, lambda: True)\n        done()\n        job.cause = self._events.cause\n",
         seeds=300,
     ),
 )
