@@ -4,6 +4,10 @@ Each partition has its own code: UNKNOWN_TOPIC_OR_PARTITION, INVALID_TOPIC_EXCEP
 POLICY_VIOLATION where cleanup.policy has no `delete`, OFFSET_OUT_OF_RANGE below -1 or above the high watermark,
 KAFKA_STORAGE_ERROR. Readers can no longer ask for what lies before; whole segments below go with the next
 retention pass, and at once while the disk is full.
+
+As in Kafka the answer does not wait for log-start-offset-checkpoint, which is written every few seconds
+(housekeeping.py): after a kill, records deleted since may be there again. A write for each request would be one of the
+rows of all partitions, with two syncs, and would fail on a full disk, where this request has to make room.
 """
 
 from __future__ import annotations

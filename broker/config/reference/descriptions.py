@@ -101,7 +101,9 @@ _TEXTS = {
     "kill, each in a process; in all as many as there are cores.",
     "log.retention.check.interval.ms": "How often segments are looked at that retention may delete.",
     "log.flush.offset.checkpoint.interval.ms": "How often recovery points are written.",
-    "log.flush.start.offset.checkpoint.interval.ms": "How often log start offsets are written.",
+    "log.flush.start.offset.checkpoint.interval.ms": "How often log start offsets are written, at the latest: they are "
+    "written with the high watermarks, too. After a kill, records that DeleteRecords deleted since may be there again, "
+    "as in Kafka.",
     "replica.high.watermark.checkpoint.interval.ms": "How often high watermarks are written.",
     "replica.selector.class": "With org.apache.kafka.common.replica.RackAwareReplicaSelector a consumer that says its "
     "client.rack reads from a replica in that rack (KIP-392), of several nodes.",

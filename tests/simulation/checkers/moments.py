@@ -10,8 +10,8 @@ from tests.simulation.history import History, Outcome, Poll, TopicPartition, Tra
 def watermarks_go_back(history: History) -> Iterator[str]:
     """Log start, last stable offset and high watermark only rise while the broker lives.
 
-    After a kill they do so, too, but for a log start that was not written yet; after a power cut the high watermark
-    is where the log was cut.
+    After a kill they do so, too, but for a log start that was not written yet, which DeleteRecords does not wait for
+    (as in Kafka); after a power cut the high watermark is where the log was cut.
     """
     last: dict[tuple[str, TopicPartition], Poll] = {}
     for poll in history.polls:

@@ -54,8 +54,8 @@ def old_records(history: History) -> Iterator[str]:
 def deleted_records(history: History) -> Iterator[str]:
     """Records that DeleteRecords deleted do not come back, and the log starts behind them, while the broker lives.
 
-    A death may bring them back for as long as the log's start has not been written (as in Kafka:
-    log.flush.start.offset.checkpoint.interval.ms).
+    A death may bring them back for as long as the log's start has not been written: as in Kafka the answer does not
+    wait for that (log.flush.start.offset.checkpoint.interval.ms, broker/handlers/delete_records.py).
     """
     for deletion in history.deletions:
         for poll in [*history.polls, *history.final]:
