@@ -130,6 +130,29 @@ def error_codes(answer: Struct) -> Iterator[int]:
     return _codes_by(plan, answer)
 
 
+def first_error(answer: Struct, codes_max: int) -> int:
+    """The first error code in an answer that is one, of so many as are looked at; 0 if none of these is."""
+    plan = _plans.get(type(answer))
+    if plan is None:
+        plan = _plans[type(answer)] = _plan(type(answer))
+    return _first_by(plan, answer, codes_max)[0]
+
+
+def _first_by(plan: _Plan, struct: Struct, left: int) -> tuple[int, int]:
+    """The code, and how many may be looked at besides."""
+    for name in plan[0]:
+        code: int = getattr(struct, name)
+        left -= 1
+        if code or not left:
+            return code, 0
+    for name, inner in plan[1]:
+        for element in getattr(struct, name) or ():
+            code, left = _first_by(inner, element, left)
+            if not left:
+                return code, 0
+    return 0, left
+
+
 def _codes_by(plan: _Plan, struct: Struct) -> Iterator[int]:
     for name in plan[0]:
         yield getattr(struct, name)

@@ -24,6 +24,7 @@ from barnabas.broker.api.answers import Answer, code_and_message
 from barnabas.broker.catalogue.image import INTERNAL_TOPICS
 from barnabas.broker.context import RequestContext
 from barnabas.broker.coordinator.verification import PRODUCE_ADDS_SINCE, add_at_once, confirm
+from barnabas.broker.events.cause import RequestCause
 from barnabas.broker.partitions.late_appends import refusal
 from barnabas.protocol.errors import DecodeError, ErrorCode, KafkaError
 from barnabas.protocol.hot import produce
@@ -139,7 +140,7 @@ class ShortProduce:
                 or (self._by_id and log.topic_id != target.topic)
                 or (
                     frame[start + _ATTRIBUTES_LOW_BYTE] & TRANSACTIONAL_MASK
-                    and not self._is_in_transaction(target, log, frame[start:behind])
+                    and not self._is_in_transaction(target, log, frame[start:behind], correlation_id, client)
                 )
             ):
                 return self._general(frame, position, correlation_id, client)
@@ -158,7 +159,9 @@ class ShortProduce:
         _pack_offsets(answer, target.offsets_position, first_offset, NO_TIMESTAMP, log.log_start_offset)
         return answer
 
-    def _is_in_transaction(self, target: _Target, log: PartitionLog, batch: memoryview) -> bool:
+    def _is_in_transaction(
+        self, target: _Target, log: PartitionLog, batch: memoryview, correlation_id: int, client: Client
+    ) -> bool:
         """Whether the batch goes on with a transaction, or begins one: its partition is in it now."""
         transactional_id, key = target.transactional_id, target.key
         if transactional_id is None:
@@ -166,20 +169,33 @@ class ShortProduce:
         producer_id, producer_epoch = _unpack_producer(batch, _PRODUCER)
         if log.has_open_transaction(producer_id, producer_epoch):
             return True
-        if producer_id < 0 or log.is_fenced(producer_id, producer_epoch) or self._events.is_on:
-            return False  # where somebody listens, the general path tells who began a transaction
+        if producer_id < 0 or log.is_fenced(producer_id, producer_epoch):
+            return False
+        events = self._events
         try:
             transactions = self._services.transactions_of(transactional_id)
-            if self._adds:  # what is no whole batch begins nothing
-                return LOG_OVERHEAD + _unpack_length(batch, _LENGTH)[0] == len(batch) and add_at_once(
-                    transactions, transactional_id, producer_id, producer_epoch, key
+            if not self._adds:
+                return (
+                    transactions.config.partition_verification_enabled
+                    and confirm(transactions, transactional_id, producer_id, producer_epoch, (key,))[key]
+                    is ErrorCode.NONE
                 )
-            return (
-                transactions.config.partition_verification_enabled
-                and confirm(transactions, transactional_id, producer_id, producer_epoch, (key,))[key] is ErrorCode.NONE
-            )
+            if LOG_OVERHEAD + _unpack_length(batch, _LENGTH)[0] != len(batch):
+                return False  # what is no whole batch begins nothing
+            if events.is_on:
+                events.cause = self._cause(transactional_id, correlation_id, client)
+            return add_at_once(transactions, transactional_id, producer_id, producer_epoch, key)
         except Exception:
             return False  # the general path meets it again, logs it and answers
+        finally:
+            events.cause = None
+
+    def _cause(self, transactional_id: str, correlation_id: int, client: Client) -> RequestCause:
+        """The request, as what leads to events."""
+        node_id, asked = self._services.node.node_id, {"transactional_id": transactional_id}
+        return self._events.request_cause(
+            "Produce", self._version, client.client_id, client.peer, correlation_id, node_id, asked
+        )
 
     def _learn(self, frame: memoryview, position: int, behind_id: int, end: int) -> _Target | None:
         """The target that the bytes up to `end` name; None if it is none for the short path, or not written to yet."""

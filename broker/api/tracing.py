@@ -2,8 +2,9 @@
 
 Made by the dispatcher while somebody listens; without, entries and handlers are as they were. A handler is wrapped, not
 the entry around it: so the request and its response are at hand, as objects. Produce, whose handler takes and gives
-tuples, is a cause only where its general path is taken (`short_produce.py`). A Fetch leads to nothing but errors; its
-handler tells of these. The answers of both are told where somebody follows all requests.
+tuples, is a cause where its general path is taken; the short one says itself where it leads to something
+(`short_produce.py`). A Fetch leads to nothing but errors; its handler tells of these. The answers of both are told
+where somebody follows all requests.
 
 Invariant: no cause outlives the call in which it led to something; the answer that comes later has its own again.
 """
@@ -13,12 +14,11 @@ from __future__ import annotations
 from asyncio import Future
 from collections.abc import Callable
 from functools import partial
-from itertools import islice
 from typing import Any, Final
 
 from barnabas.broker.api.answers import Answer, Parked, failure_of
 from barnabas.broker.api.entry import Client, Entry
-from barnabas.broker.api.metering import error_codes
+from barnabas.broker.api.metering import first_error
 from barnabas.broker.context import RequestContext
 from barnabas.broker.events.cause import RequestCause
 from barnabas.broker.events.events import Events
@@ -56,19 +56,22 @@ class Tracer:
     def traced(self, api_key: ApiKey, version: int, handle: Handle) -> Handle:
         """The handler, whose requests are causes, and of whose answers is told."""
         if api_key == ApiKey.PRODUCE:
-            return partial(self._caused, handle)
+            return partial(self._caused, api_key.api_name, handle)
         if api_key == ApiKey.FETCH:
             return handle
-        return partial(self._served, api_key, version, handle)
+        return partial(self._served, api_key.api_name, version, handle)
 
     def followed(self, api_key: ApiKey, version: int, entry: Entry) -> Entry:
         """The entry; of Produce and Fetch one that tells of answers, where somebody follows all requests."""
         if api_key not in _HOT or not self._events.all_requests:
             return entry
+        api = api_key.api_name
 
         def serve(frame: memoryview, position: int, correlation_id: int, client: Client) -> Answer:
             began_s = self._events.stopwatch()
-            cause = self._cause(api_key, version, correlation_id, client.client_id, client.peer, {})
+            cause = self._events.request_cause(
+                api, version, client.client_id, client.peer, correlation_id, self._node_id, {}
+            )
             tell = partial(self._tell, cause, None, began_s)
             answer = entry(frame, position, correlation_id, client)
             if isinstance(answer, Parked):
@@ -79,21 +82,19 @@ class Tracer:
 
         return serve
 
-    def _caused(self, handle: Handle, request: Any, context: RequestContext) -> Any:
+    def _caused(self, api: str, handle: Handle, request: Any, context: RequestContext) -> Any:
         asked = {} if request[0] is None else {"transactional_id": request[0]}
-        events, peer = self._events, "?" if context.connection is None else context.connection.peer
-        events.cause = self._cause(
-            ApiKey.PRODUCE, context.api_version, context.correlation_id, context.client_id, peer, asked
-        )
+        events = self._events
+        events.cause = self._cause(api, context.api_version, context, asked)
         try:
             return handle(request, context)
         finally:
             events.cause = None
 
-    def _served(self, api_key: ApiKey, version: int, handle: Handle, request: Struct, context: RequestContext) -> Any:
-        events, peer = self._events, "?" if context.connection is None else context.connection.peer
-        began_s = self._events.stopwatch()
-        cause = self._cause(api_key, version, context.correlation_id, context.client_id, peer, _asked(request))
+    def _served(self, api: str, version: int, handle: Handle, request: Struct, context: RequestContext) -> Any:
+        events = self._events
+        began_s = events.stopwatch()
+        cause = self._cause(api, version, context, _asked(request))
         events.cause = cause
         try:
             result = handle(request, context)
@@ -113,25 +114,17 @@ class Tracer:
             failure = failure_of(done)
             self._tell(cause, _error_in(done.result()) if failure is None else _code_of(failure), began_s)
 
-    def _cause(
-        self,
-        api_key: ApiKey,
-        version: int,
-        correlation_id: int,
-        client_id: str | None,
-        peer: str,
-        asked: dict[str, Any],
-    ) -> RequestCause:
-        events = self._events
-        events.requests_count += 1
-        name, number = api_key.api_name, events.requests_count
-        return RequestCause(number, name, version, client_id, peer, correlation_id, self._node_id, asked)
+    def _cause(self, api: str, version: int, context: RequestContext, asked: dict[str, Any]) -> RequestCause:
+        peer = "?" if context.connection is None else context.connection.peer
+        return self._events.request_cause(
+            api, version, context.client_id, peer, context.correlation_id, self._node_id, asked
+        )
 
     def _tell(self, cause: RequestCause, error: str | None, began_s: float) -> None:
         events = self._events
         if not events.is_on or (is_quiet(cause.api, error) and not events.all_requests):
             return
-        took_ms = (self._events.stopwatch() - began_s) * 1000
+        took_ms = (events.stopwatch() - began_s) * 1000
         before, events.cause = events.cause, cause
         facts = {"api": cause.api, "version": cause.version, "error": error, "took_ms": round(took_ms, 3)}
         events.tell(REQUEST_ANSWERED, facts)
@@ -147,13 +140,17 @@ def _asked(request: Struct) -> dict[str, Any]:
     if fields is None:
         names = [field.name for field in type(request).__schema__.fields]
         fields = _fields[type(request)] = tuple((name, _ASKED[name]) for name in names if name in _ASKED)
-    found = {told: getattr(request, name) for name, told in fields}
-    return {told: value for told, value in found.items() if value is not None and value not in ("", -1)}
+    found: dict[str, Any] = {}
+    for name, told in fields:
+        value = getattr(request, name)
+        if value is not None and value != "" and value != -1:
+            found[told] = value
+    return found
 
 
 def _error_in(response: Response) -> str | None:
     """The first error code in an answer, of as many as are looked at."""
-    code = next((code for code in islice(error_codes(response), _CODES_MAX) if code), 0)
+    code = first_error(response, _CODES_MAX)
     return ErrorCode(code).name if code else None
 
 

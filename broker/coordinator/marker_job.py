@@ -45,6 +45,7 @@ class MarkerJob:
         "done",
         "held",
         "is_holding",
+        "key",
         "marker",
         "name",
         "parked",
@@ -63,6 +64,7 @@ class MarkerJob:
         partitions: Collection[TopicPartition],
         done: Callable[[], bool],
     ) -> None:
+        self.key = job_key(name, marker)
         self.name = name
         self.marker = marker
         self.version = version
@@ -79,11 +81,6 @@ class MarkerJob:
         self._partitions = partitions
         self._positions: dict[TopicPartition, int] = {}
         self._came_to: tuple[str, TopicPartition | None] | None = None
-
-    @property
-    def key(self) -> JobKey:
-        """The transaction it finishes."""
-        return job_key(self.name, self.marker)
 
     def waits_for_room(self, loading: Set[ErrorCode]) -> bool:
         """Whether every partition it waits for loads, which is one of these refusals, or its disk is full."""

@@ -6,8 +6,8 @@ is `transactions.py`'s business. Offsets of groups lie in `__consumer_offsets`, 
 Theory of operation: `finish` writes the markers *held*: the last stable offsets stay. When the last one is written,
 all partitions are released without anything happening in between, so a reader sees all of the transaction or nothing.
 Where the disk has to be waited for, that comes after the release: the decision itself is on the disk before `finish`
-is called, so a marker that is lost will be written again. One partition, the common case, is finished without a job; a
-few inside the call; many in slices, so that nobody waits long for a turn of the loop.
+is called, so a marker that is lost will be written again. One partition, the common case, is finished without a job,
+unless somebody listens; a few inside the call; many in slices, so that nobody waits long for a turn of the loop.
 
 What a partition answers decides as in Kafka: it is gone (left out), it cannot now (parked and tried again), it has
 fenced us (left out and logged). A partition that loads holds the others back, for it will not take long; one whose disk
@@ -209,7 +209,10 @@ class MarkerWriter:
 
     def _go_on(self, job: MarkerJob) -> None:
         job.waits = Waits.NOT
-        self._upkeep.in_slices(lambda: self._write_all(job), WRITING)
+        if len(job.todo) > 1 or len(job.held) > _SHOWN_IN_PASSING_MAX:
+            self._upkeep.in_slices(lambda: self._write_all(job), WRITING)
+        elif not job.todo or self._write_next(job):
+            self._all_written(job)
 
     def _write_all(self, job: MarkerJob) -> Work[None]:
         """A marker in each step; what follows the last of them, at once."""
@@ -220,20 +223,30 @@ class MarkerWriter:
                 return  # closed meanwhile
             if count % _LED_AT_ONCE == 0 and len(job.todo) > 1:
                 self._partitions.lead(job.todo[-_LED_AT_ONCE:])
-            if self._events.is_on and self._is_held(job, MARKER_WRITING, job.todo[-1]):
+            if not self._write_next(job):
                 return
-            where = job.todo.pop()
-            if self._mark(job, where) and self._events.is_on and self._is_held(job, MARKER_WRITTEN, where):
-                return
+        if not job.parked and len(job.held) > _SHOWN_IN_PASSING_MAX:
+            yield self._upkeep.next_turn()
+        self._all_written(job)
+
+    def _write_next(self, job: MarkerJob) -> bool:
+        """One marker, if it is taken; False where somebody holds the job up at it."""
+        is_told = self._events.is_on
+        if is_told and self._is_held(job, MARKER_WRITING, job.todo[-1]):
+            return False
+        where = job.todo.pop()
+        return not (self._mark(job, where) and is_told and self._is_held(job, MARKER_WRITTEN, where))
+
+    def _all_written(self, job: MarkerJob) -> None:
+        """No marker is left to write, but those that were refused."""
+        if self._jobs.get(job.key) is not job:
+            return  # closed meanwhile
         if job.parked:
             self._wait_for_better_times(job)
             return
-        if len(job.held) > _SHOWN_IN_PASSING_MAX:
-            yield self._upkeep.next_turn()
-        if self._jobs.get(job.key) is job:
-            if job.held:
-                self._show(job)
-            self._complete_when_synced(job)
+        if job.held:
+            self._show(job)
+        self._complete_when_synced(job)
 
     def _mark(self, job: MarkerJob, where: TopicPartition) -> bool:
         """Write one; whether it is written."""

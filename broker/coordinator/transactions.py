@@ -181,12 +181,16 @@ class TransactionCoordinator:
         )
         return self._execute(partition, request.transactional_id, outcome)
 
-    def add_partitions(self, request: AddRequest) -> Reply[ErrorCode]:
+    def add_partitions(self, request: AddRequest, *, tells_refusal: bool = True) -> Reply[ErrorCode]:
         """AddPartitionsToTxn, AddOffsetsToTxn, and what Produce and TxnOffsetCommit add on their own."""
         check_transactional_id(request.transactional_id)
         partition = self._partitions.of(request.transactional_id)
         txn = partition.machine.transaction(request.transactional_id)
-        return self._execute(partition, request.transactional_id, adding.add(txn, request, now_ms=self.clock.now_ms()))
+        outcome = adding.add(txn, request, now_ms=self.clock.now_ms())
+        answer: ErrorCode = outcome.reply
+        if answer is not ErrorCode.NONE and not tells_refusal:
+            return answer
+        return self._execute(partition, request.transactional_id, outcome)
 
     def answers_at_once(self, transactional_id: str) -> bool:
         """Whether no answer about this id waits for the disk. Raises KafkaError without a topic."""
@@ -204,12 +208,8 @@ class TransactionCoordinator:
         """EndTxn. When nothing has to be waited for the transaction is complete when this returns."""
         self._check_request(request.transactional_id)
         partition = self._partitions.of(request.transactional_id)
-        outcome = ending.end(
-            partition.machine.transaction(request.transactional_id),
-            request,
-            now_ms=self.clock.now_ms(),
-            fresh_producer_id=self._fresh_producer_id,
-        )
+        txn = partition.machine.transaction(request.transactional_id)
+        outcome = ending.end(txn, request, now_ms=self.clock.now_ms(), fresh_producer_id=self._fresh_producer_id)
         return self._execute(partition, request.transactional_id, outcome)
 
     # Looking

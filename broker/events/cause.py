@@ -1,49 +1,65 @@
-"""What leads to events: a request, or a timer of a group. Plain values."""
+"""What leads to events: a request, or a timer of a group. Values."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 
-class RequestCause(NamedTuple):
+class RequestCause:
     """A request, while it is served. number: counts requests from when somebody began to listen.
 
     asked: what the request itself says, of the names that requests have in common: transactional_id, group,
     producer_id, producer_epoch, member_id.
     """
 
-    number: int
-    api: str
-    version: int
-    client_id: str | None
-    peer: str
-    correlation_id: int
-    node: int
-    asked: dict[str, Any]
+    __slots__ = ("api", "asked", "client_id", "correlation_id", "node", "number", "peer", "version")
+
+    def __init__(
+        self,
+        number: int,
+        api: str,
+        version: int,
+        client_id: str | None,
+        peer: str,
+        correlation_id: int,
+        node: int,
+        asked: dict[str, Any],
+    ) -> None:
+        self.number = number
+        self.api = api
+        self.version = version
+        self.client_id = client_id
+        self.peer = peer
+        self.correlation_id = correlation_id
+        self.node = node
+        self.asked = asked
 
     def facts(self) -> dict[str, Any]:
         """As the trace has it."""
-        named = {
+        return {
             "request": self.number,
             "api": self.api,
             "client_id": self.client_id,
             "peer": self.peer,
             "correlation_id": self.correlation_id,
             "node": self.node,
+            **self.asked,
         }
-        return named | self.asked
 
 
-class TimerCause(NamedTuple):
+class TimerCause:
     """A timer of a group or a transactional id, whose time came."""
 
-    timer: str
-    entity: str
-    member_id: str = ""
+    __slots__ = ("entity", "member_id", "timer")
+
+    def __init__(self, timer: str, entity: str, member_id: str = "") -> None:
+        self.timer = timer
+        self.entity = entity
+        self.member_id = member_id
 
     def facts(self) -> dict[str, Any]:
         """As the trace has it."""
-        return {"timer": self.timer} | ({"member_id": self.member_id} if self.member_id else {})
+        return {"timer": self.timer, "member_id": self.member_id} if self.member_id else {"timer": self.timer}
 
 
 Cause = RequestCause | TimerCause

@@ -18,21 +18,31 @@ Invariant: listeners are called in the order in which they came.
 from __future__ import annotations
 
 from asyncio import Future, gather
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from time import monotonic
 from typing import Any, TypeAlias
 
-from barnabas.broker.events.cause import Cause
+from barnabas.broker.events.cause import Cause, RequestCause
 from barnabas.broker.events.kind import Kind
 
-Facts: TypeAlias = Mapping[str, Any]
+Facts: TypeAlias = dict[str, Any]
+"""By name. Whoever is told them may keep them: nobody changes them afterwards."""
 Listener: TypeAlias = "Callable[[Kind, Facts], Future[None] | None]"
 
 
 class Events:
     """Those of one broker, however many nodes it has."""
 
-    __slots__ = ("_listeners", "all_requests", "cause", "is_on", "requests_count", "stopwatch", "when_switched")
+    __slots__ = (
+        "_listeners",
+        "_told",
+        "all_requests",
+        "cause",
+        "is_on",
+        "requests_count",
+        "stopwatch",
+        "when_switched",
+    )
 
     def __init__(self, stopwatch: Callable[[], float] = monotonic) -> None:
         """stopwatch: seconds that never go back, for how long something took."""
@@ -47,6 +57,7 @@ class Events:
         self.when_switched: list[Callable[[], None]] = []
         """What is called when `is_on` or `all_requests` has changed."""
         self._listeners: tuple[tuple[Listener, bool], ...] = ()
+        self._told: tuple[Listener, ...] = ()
 
     def listen(self, listener: Listener, *, all_requests: bool = False) -> None:
         """Call it at each event from now on. all_requests: events of every request are wanted. May be said anew."""
@@ -57,10 +68,28 @@ class Events:
         """Call it no more."""
         self._set(tuple(each for each in self._listeners if each[0] != listener))
 
+    def request_cause(
+        self,
+        api: str,
+        version: int,
+        client_id: str | None,
+        peer: str,
+        correlation_id: int,
+        node: int,
+        asked: dict[str, Any],
+    ) -> RequestCause:
+        """A request that is about to be served, as what may lead to events."""
+        self.requests_count += 1
+        return RequestCause(self.requests_count, api, version, client_id, peer, correlation_id, node, asked)
+
     def tell(self, kind: Kind, facts: Facts) -> Future[Any] | None:
         """It happened. What to wait for before going on, where somebody holds it up; None otherwise."""
-        held = [future for listener, _ in self._listeners if (future := listener(kind, facts)) is not None]
-        if not held:
+        held: list[Future[None]] | None = None
+        for listener in self._told:
+            future = listener(kind, facts)
+            if future is not None:
+                held = [future] if held is None else [*held, future]
+        if held is None:
             return None
         assert kind.may_pause, f"{kind.name} cannot be held up"
         return held[0] if len(held) == 1 else gather(*held)
@@ -68,6 +97,7 @@ class Events:
     def _set(self, listeners: tuple[tuple[Listener, bool], ...]) -> None:
         before = self.is_on, self.all_requests
         self._listeners = listeners
+        self._told = tuple([each for each, _ in listeners])
         self.is_on = bool(listeners)
         self.all_requests = any(all_requests for _, all_requests in listeners)
         if not self.is_on:

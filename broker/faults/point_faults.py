@@ -92,6 +92,6 @@ class PointFaults:
             self._end()
             return None
         held = armed.hold(Held.PAUSED, about_step(self._registry.now_ms(), kind.name, facts))
-        where = {name: facts[name] for name in ("topic", "partition") if name in facts}
+        where: Facts = {name: facts[name] for name in ("topic", "partition") if name in facts}
         self._registry.fired(armed, "pause", {"point": kind.name, **where})
         return held

@@ -11,14 +11,16 @@ from __future__ import annotations
 
 from asyncio import AbstractEventLoop, Future, get_running_loop
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from itertools import islice
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
-from barnabas.broker.events import Cause, Events, Kind
+from barnabas.broker.events.cause import Cause
+from barnabas.broker.events.events import Events, Facts
+from barnabas.broker.events.kind import Kind
 from barnabas.broker.events.kinds import REQUEST_ANSWERED
 from barnabas.broker.events.quiet import is_quiet
-from barnabas.broker.history.told import Told, bounded, size_bytes
+from barnabas.broker.history.told import Told, bounded, bounded_event
 from barnabas.broker.history.wanted import Wanted
 
 BYTES_MAX: Final = 32 << 20
@@ -26,9 +28,6 @@ FOLLOWED_MAX: Final = 2_000
 FOLLOWERS_MAX: Final = 16
 LOOKED_AT_MAX: Final = 20_000
 """How many events one question looks at, which takes some 20 ms."""
-
-
-_NO_FACTS: Final[tuple[Mapping[str, Any], int]] = ({}, 0)
 
 
 class TooManyFollowers(Exception):
@@ -60,12 +59,13 @@ class History:
         self._machine_now_ms = machine_now_ms
         self._events_max = events_max
         self._bytes_max = bytes_max
-        self._ring: deque[tuple[Told, int]] = deque()
+        self._ring: deque[Told] = deque()
         self._bytes = 0
         self._next = 1
         self._followers: list[Follower] = []
         self._cause: Cause | None = None
-        self._cause_facts = _NO_FACTS
+        self._cause_facts: Facts = {}
+        self._cause_bytes = 0
         events.listen(self._hear)
 
     @property
@@ -86,7 +86,7 @@ class History:
         begin = min(max(start, first), self._next)
         found: list[Told] = []
         end = begin
-        for told, _ in islice(self._ring, begin - first, begin - first + looks_at):
+        for told in islice(self._ring, begin - first, begin - first + looks_at):
             if len(found) == limit:
                 break
             end += 1
@@ -97,7 +97,7 @@ class History:
     def last(self, wanted: Wanted, limit: int) -> list[Told]:
         """The last `limit` events that are wanted, in their order."""
         found: list[Told] = []
-        for told, _ in islice(reversed(self._ring), LOOKED_AT_MAX):
+        for told in islice(reversed(self._ring), LOOKED_AT_MAX):
             if len(found) == limit:
                 break
             if wanted.has(told):
@@ -123,27 +123,27 @@ class History:
         if wants_all != self._events.all_requests:
             self._events.listen(self._hear, all_requests=wants_all)
 
-    def _hear(self, kind: Kind, facts: Mapping[str, Any]) -> None:
-        if self._events.cause is not self._cause:
-            self._cause = self._events.cause
-            self._cause_facts = _NO_FACTS if self._cause is None else bounded(self._cause.facts())
-        cause, cause_size = self._cause_facts
-        own, own_size = bounded(facts)
-        is_kept = not (kind is REQUEST_ANSWERED and is_quiet(facts["api"], facts["error"]))
-        number = self._next if is_kept else None
-        told = Told(number, self._now_ms(), self._machine_now_ms(), kind.name, own, cause)
+    def _hear(self, kind: Kind, facts: Facts) -> None:
+        cause = self._events.cause
+        if cause is not self._cause:
+            self._cause = cause
+            self._cause_facts, self._cause_bytes = ({}, 0) if cause is None else bounded(cause.facts())
+        own, size = bounded_event(kind, facts)
+        is_kept = kind is not REQUEST_ANSWERED or not is_quiet(facts["api"], facts["error"])
+        number, size = self._next if is_kept else 0, size + self._cause_bytes
+        told = Told(number, self._now_ms(), self._machine_now_ms(), kind.name, own, self._cause_facts, size)
         if is_kept:
-            self._keep(told, size_bytes(own_size, cause_size))
+            self._keep(told)
         for follower in self._followers:
             follower.offer(told)
 
-    def _keep(self, told: Told, size: int) -> None:
+    def _keep(self, told: Told) -> None:
         ring = self._ring
-        ring.append((told, size))
+        ring.append(told)
         self._next += 1
-        self._bytes += size
+        self._bytes += told.size_bytes
         while len(ring) > self._events_max or self._bytes > self._bytes_max:
-            self._bytes -= ring.popleft()[1]
+            self._bytes -= ring.popleft().size_bytes
 
 
 class Follower:

@@ -38,9 +38,21 @@ def test_a_command_that_fails_is_one_test_failed() -> None:
 
 def test_every_folder_of_tests_belongs_to_a_group() -> None:
     groups = [each for several in runner.GROUPS.values() for each in several]
-    run = {Path(path).name for group in groups for path in group.paths}
+    run = {Path(path).name for group in groups for path in group.paths if len(Path(path).parts) == 2}
     tests = Path(__file__).parents[1]
     assert {path.relative_to(tests).parts[0] for path in tests.rglob("test_*.py")} == run | {"project"}  # in check
+
+
+def test_the_oldest_and_the_newest_python_run_every_fast_test_and_the_one_between_a_part() -> None:
+    oldest, between, newest = (group for group in runner.GROUPS["fast"] if group.python)
+    assert oldest.paths == newest.paths
+    assert all((runner.ROOT / path).exists() for path in between.paths)
+    assert {Path(path).parts[1] for path in between.paths} < {Path(path).name for path in newest.paths}
+
+
+def test_groups_of_several_workers_that_share_by_file_say_so_to_pytest(tmp_path: Path) -> None:
+    group = Group("tried", 60, ("tests",), workers=2, by_file=True)
+    assert runner._pytest(group, tmp_path, [], is_measured=False)[-5:] == ["-n", "2", "--dist", "loadfile", "tests"]
 
 
 def test_a_group_over_twice_its_budget_has_failed() -> None:

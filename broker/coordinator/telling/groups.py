@@ -33,6 +33,8 @@ class GroupTeller:
         """As `Teller.seen`."""
         if isinstance(outcome.volatile, Group):
             return self._machine.classic(entity_id)
+        if not outcome.records or _are_offsets(outcome.records):
+            return None
         return consumer_seen(self._machine.durable.consumers.get(entity_id), outcome.records)
 
     def writing(self, entity_id: str, records: Sequence[AnyRecord]) -> None:
@@ -55,10 +57,9 @@ class GroupTeller:
             config = self._machine.consumer.config_of(entity_id)
             group = self._machine.durable.consumers.get(entity_id)
             consumer_happened(self._events, entity_id, seen, group, config.session_timeout_of)
-        if any(isinstance(record, OffsetCommitted) for record in outcome.records):
-            self._tell_offsets(
-                [each for each in outcome.records if isinstance(each, OffsetCommitted)], outcome.producer
-            )
+        offsets = [each for each in outcome.records if isinstance(each, OffsetCommitted)]
+        if offsets:
+            self._tell_offsets(offsets, outcome.producer)
 
     def _tell_classic(self, before: Group, after: Group) -> None:
         events, count = self._events, len(after.members)

@@ -64,7 +64,7 @@ class TransactionTeller:
 
     def _tell_refusal(self, entity_id: str, seen: Transaction | None, outcome: TransactionOutcome) -> None:
         reply = outcome.reply
-        error = reply.error if isinstance(reply, InitReply | EndReply) else reply
+        error = reply.error if isinstance(reply, (InitReply, EndReply)) else reply
         if not isinstance(error, ErrorCode) or error is ErrorCode.NONE:
             return
         producer_id, producer_epoch = (NO_PRODUCER_ID, NO_PRODUCER_EPOCH) if seen is None else seen.holder

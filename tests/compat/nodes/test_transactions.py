@@ -18,12 +18,8 @@ from tests.support.waiting import until
 from tests.transactions.clients.programs import PROGRAMS
 from tests.transactions.conftest import programs as programs
 from tests.transactions.model import Program
-from tests.transactions.test_java_programs import (
-    ConsumeTransformProduce,
-    TransactionalProducer,
-    records,
-    writing,
-)
+from tests.transactions.test_java_copiers import ConsumeTransformProduce, writing
+from tests.transactions.test_java_programs import TransactionalProducer, records
 from tests.transactions.views import committed_offsets, values
 
 JAVA = "4.4.0"

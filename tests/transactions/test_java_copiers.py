@@ -1,0 +1,91 @@
+"""The classic program that consumes, transforms and produces, on the Java client, new and old.
+
+It is killed, doubled, and the broker is killed under it: each record is transformed once.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from confluent_kafka import Producer
+
+from tests.support.clients.java import program_command
+from tests.support.kafka.jars import CLIENT_VERSIONS
+from tests.support.processes.program import Program
+from tests.support.processes.server import Server
+from tests.support.waiting import until
+from tests.transactions.views import PARTITIONS, committed_offsets, make_topics, values
+
+JAVA = Path(__file__).resolve().parents[1] / "compat" / "java"
+FENCED = 3
+
+
+class ConsumeTransformProduce(Program):
+    """The program of that name: from one topic to another."""
+
+    def __init__(self, server: Server, version: str, source: str, target: str) -> None:
+        form = "name" if version == "2.8.2" else "metadata"
+        arguments = (server.address, f"id-of-{target}", f"group-of-{target}", source, target, form)
+        super().__init__(program_command(JAVA / "ConsumeTransformProduce.java", *arguments, client_version=version))
+        self.line("ready")
+
+    def commits(self, count: int = 2) -> None:
+        """Wait until it has committed so many transactions more."""
+        enough = self._committed() + count
+        until(lambda: self._committed() >= enough, 60)
+
+    def _committed(self) -> int:
+        return sum(line.startswith("committed") for line in self.lines)
+
+
+@contextmanager
+def writing(address: str, topic: str) -> Iterator[list[str]]:
+    """Values come all the while; gives those that have been written. Every fifteenth ends with a question mark."""
+    producer = Producer({"bootstrap.servers": address, "enable.idempotence": True, "linger.ms": 0})
+    written: list[str] = []
+    enough = threading.Event()
+
+    def write() -> None:
+        while not enough.wait(0.02):
+            number = len(written)
+            written.append(f"line {number}" + ("?" if number % 15 == 7 else ""))
+            producer.produce(topic, value=written[-1], partition=number % PARTITIONS)
+            producer.poll(0)
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        yield written
+    finally:
+        enough.set()
+        writer.join()
+        assert producer.flush(60) == 0
+
+
+@pytest.mark.parametrize("version", CLIENT_VERSIONS)
+def test_what_is_consumed_is_produced_once_whoever_is_killed(mortal_server: Server, version: str) -> None:
+    server, source, target = mortal_server, f"consumed-{version}", f"transformed-{version}"
+    make_topics(server.address, source, target)
+    with writing(server.address, source) as written:
+        with ConsumeTransformProduce(server, version, source, target) as first:
+            first.commits()
+            first.line("aborted")
+            first.kill()
+        with ConsumeTransformProduce(server, version, source, target) as second:
+            second.commits()
+            server.kill()
+            server.start()
+            second.commits()
+            with ConsumeTransformProduce(server, version, source, target) as third:
+                second.line("fenced")
+                assert second.end() == FENCED
+                third.commits()
+                third.kill()
+    with ConsumeTransformProduce(server, version, source, target):
+        until(lambda: len(values(server.address, target)) >= len(written), 60)
+    assert values(server.address, target) == sorted(value.upper() for value in written)
+    assert committed_offsets(server.address, f"group-of-{target}", source) == len(written)
