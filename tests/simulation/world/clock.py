@@ -18,6 +18,10 @@ class SimulatedClock:
         self._armed_for: float | None = None
 
     @property
+    def is_frozen(self) -> bool:
+        return False
+
+    @property
     def is_moving(self) -> bool:
         return False
 
