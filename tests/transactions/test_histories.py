@@ -16,6 +16,7 @@ from tests.simulation.history import Finding, History, Outcome
 from tests.support.histories.play import Play
 from tests.support.processes.server import Server
 
+pytestmark = pytest.mark.long  # a send_offsets_to_transaction of librdkafka that a kill meets may take a minute
 KILLS = 3
 SETTINGS = {
     "log.retention.ms": -1,
