@@ -308,6 +308,7 @@ class Segment:
         try:
             if self.log.size() > size:
                 self.log.truncate(size)
+                self._sync_state.cut()
         except StorageError as failure:
             self.directory.disk.go_offline(f"cannot undo a failed append: {failure}")
 

@@ -3,6 +3,10 @@
 Knows sizes and files; syncs nothing itself. Sizes are of the log file; the indexes count as a whole, and only a sealed
 segment's are synced: an active one's can be made from the log again. The exception is the transaction index, whose
 entries no recovery below the recovery point would find again: it is synced with the log.
+
+A log that was cut has to be synced again even at a size that was durable before: part of the write that was cut off may
+be on the disk, and after a power cut a sealed segment would end in half a batch. A sync that was under way may have
+come before the cut, so it counts for nothing.
 """
 
 from __future__ import annotations
@@ -21,16 +25,18 @@ class SyncWork(NamedTuple):
     size: int
     aborted: int
     is_sealed: bool
+    cuts: int
 
 
 class SyncState:
     """What is durable of one segment."""
 
-    __slots__ = ("_are_indexes_synced", "_indexes", "_size_synced")
+    __slots__ = ("_are_indexes_synced", "_cuts", "_indexes", "_size_synced")
 
     def __init__(self, indexes: SegmentIndexes) -> None:
         self._indexes = indexes
         self._size_synced = 0
+        self._cuts = 0
         self._are_indexes_synced = False
 
     def all_synced(self, size: int) -> None:
@@ -44,6 +50,7 @@ class SyncState:
 
     def cut(self) -> None:
         """The log was cut: at no size is it known to be durable."""
+        self._cuts += 1
         self._size_synced = UNKNOWN
         self._are_indexes_synced = False
 
@@ -62,10 +69,12 @@ class SyncState:
         elif indexes.txn.needs_sync:
             indexes.txn.write()
             paths = [indexes.directory.path_of(indexes.txn.name)]
-        return SyncWork(files, paths, size, len(indexes.txn), is_sealed)
+        return SyncWork(files, paths, size, len(indexes.txn), is_sealed, self._cuts)
 
     def synced(self, work: SyncWork) -> None:
-        """Everything in `work` is durable now."""
+        """Everything in `work` is durable now, unless the log was cut meanwhile."""
+        if work.cuts != self._cuts:
+            return
         if work.size != self._size_synced:
             self._are_indexes_synced = False
         self._size_synced = work.size

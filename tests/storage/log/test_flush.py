@@ -184,6 +184,34 @@ def test_a_refused_append_leaves_no_trace_of_its_producer() -> None:
     assert world.log.producers.get(8) is None
 
 
+@pytest.mark.parametrize("is_syncing", [False, True])
+def test_half_a_batch_that_was_cut_off_a_sealed_segment_does_not_come_back_in_a_power_cut(is_syncing: bool) -> None:
+    """It would be taken for damage, and the segments behind it dropped, though they were synced."""
+    for seed in range(20):
+        world = LogWorld(seed, LogConfig()._replace(segment_bytes=200))
+        world.open()
+        world.append(b"a")
+        plan = world.log.begin_flush()
+        assert plan is not None
+        plan.run()
+        if not is_syncing:
+            world.log.end_flush(plan)
+        world.files.fail("pwrite", errno.ENOSPC, path=".log", short=60)
+        with pytest.raises(StorageError):
+            world.append(b"b")
+        world.files.heal()
+        world.append(b"c" * 100)
+        if is_syncing:
+            world.log.end_flush(plan)
+        world.append(b"d" * 100)
+        world.flush()
+
+        world.cut_power("some")
+        world.open()
+
+        assert world.values() == [b"a", b"c" * 100, b"d" * 100]
+
+
 def test_half_a_batch_that_cannot_be_cut_off_takes_the_directory_offline() -> None:
     world = open_world()
     world.append(b"a")

@@ -45,6 +45,22 @@ def test_a_full_disk_takes_no_half_batch_and_works_again_once_there_is_room() ->
     model.append([2])
 
 
+def test_a_log_that_half_a_batch_was_cut_off_is_synced_again_and_no_sync_from_before_counts() -> None:
+    model = Model()
+    model.append([1])
+    before = model.segment.files_to_sync()
+    model.segment.mark_synced(before)
+    model.files.fail("pwrite", path=".log", short=60)
+    with pytest.raises(StorageError):
+        model.segment.append(batch_sized(200, base_offset=BASE + 1), BASE + 1, 5)
+    model.files.heal()
+    assert len(model.segment.files_to_sync().files) == 1, "the size is that of the last sync, and the file is not"
+    model.segment.mark_synced(before)
+    assert len(model.segment.files_to_sync().files) == 1, "that sync may have come before the cut"
+    model.segment.mark_synced(model.segment.files_to_sync())
+    assert not model.segment.files_to_sync().files
+
+
 @pytest.mark.parametrize("error", [errno.EMFILE, errno.ENFILE, errno.ENOMEM])
 def test_an_append_that_could_not_open_the_file_has_nothing_to_undo(error: int) -> None:
     model = Model()
