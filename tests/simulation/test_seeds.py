@@ -1,4 +1,8 @@
-"""Runs of many seeds, of which none may show anything that must not be; other seeds on other days."""
+"""Runs of many seeds, of which none may show anything that must not be.
+
+CI runs the same seeds each time: what it finds is due to the change that it runs for. With `--long` there are more, and
+other ones each day: what these find was there before.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,8 @@ import pytest
 
 from tests.simulation.many import run_many
 
-SEEDS, LONG_SEEDS = 300, 10_000
+SEEDS = range(1, 401)
+LONG_SEEDS = 10_000
 
 
 def findings(seeds: range) -> list[str]:
@@ -18,12 +23,12 @@ def findings(seeds: range) -> list[str]:
     ]
 
 
-def test_nothing_is_found_under_any_seed(seed: int) -> None:
-    found = findings(range(seed, seed + SEEDS))
+def test_nothing_is_found_under_the_first_seeds() -> None:
+    found = findings(SEEDS)
     assert not found, "\n".join(found)
 
 
 @pytest.mark.long
-def test_nothing_is_found_under_ten_thousand_seeds(seed: int) -> None:
+def test_nothing_is_found_under_ten_thousand_seeds_of_the_day(seed: int) -> None:
     found = findings(range(seed, seed + LONG_SEEDS))
     assert not found, "\n".join(found)

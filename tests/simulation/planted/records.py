@@ -11,6 +11,7 @@ BUGS = (
         "storage/producers/producer.py",
         "        if header.base_sequence != expected:\n",
         "        if header.base_sequence not in (expected, expected + 1):\n",
+        is_missed=True,
     ),
     bug(
         "the window forgotten",
@@ -95,6 +96,7 @@ BUGS = (
         "storage/producers/window.py",
         "        producer.adopt_epoch(marker.producer_epoch)  # the same epoch keeps its window\n",
         "",
+        is_missed=True,
     ),
     bug(
         "another epoch keeps the window",
@@ -123,7 +125,7 @@ BUGS = (
         "storage/segment/txn_index.py",
         "            del entries[count:]\n",
         "            count = len(entries)\n",
-        seeds=300,
+        is_missed=True,
     ),
     bug(
         "a transaction index that is not written",
@@ -138,7 +140,7 @@ BUGS = (
         "storage/segment/segment.py",
         "        self.indexes.truncate(next_offset)\n",
         "",
-        seeds=300,
+        is_missed=True,
     ),
     bug(
         "a torn batch taken for a whole one",
@@ -146,7 +148,7 @@ BUGS = (
         "storage/recovery/segment.py",
         "        if not verify_crc(batch):\n",
         "        if len(batch) == 0:\n",
-        seeds=300,
+        is_missed=True,
     ),
     bug(
         "markers that are not replayed",

@@ -99,7 +99,7 @@ BUGS = (
         "broker/coordinator/transaction/adding.py",
         "        start_timestamp_ms=txn.start_timestamp_ms if is_ongoing else now_ms,\n",
         "        start_timestamp_ms=now_ms,\n",
-        seeds=300,
+        is_missed=True,
     ),
     bug(
         "batches of nobody's transaction",
@@ -107,7 +107,7 @@ BUGS = (
         "broker/coordinator/transaction/adding.py",
         "        partition: ErrorCode.NONE if partition in txn.partitions else ErrorCode.TRANSACTION_ABORTABLE\n",
         "        partition: ErrorCode.NONE\n",
-        seeds=300,
+        is_missed=True,
     ),
     bug(
         "offsets counted before their marker",
@@ -143,7 +143,7 @@ BUGS = (
         "broker/coordinator/transaction/ending.py",
         "    event = _TV2_EVENTS[request.is_commit, is_retry]\n",
         "    event = _TV2_EVENTS[request.is_commit, False]\n",
-        seeds=300,
+        is_missed=True,
     ),
     bug(
         "completion before the markers",
@@ -151,6 +151,6 @@ BUGS = (
         "broker/coordinator/markers.py",
         "partitions, done)\n        job.cause = self._events.cause\n",
         "partitions, lambda: True)\n        done()\n        job.cause = self._events.cause\n",
-        seeds=300,
+        is_missed=True,
     ),
 )

@@ -57,6 +57,7 @@ class GroupApi:
         self.world.settle()
         while not self.services.slices.are_over:
             self.world.settle()
+        self.world.settle()  # what was looked at in slices is told a turn later
         return task.result()
 
     async def _answer(self, request: Request, version: int, client_id: str | None) -> Any:

@@ -1,0 +1,206 @@
+"""librdkafka's consumers as writers of a history: readers of both kinds, of groups' offsets, and of all at the end.
+
+A consumer does not tell which of its records came in one Fetch, so what shows in a single moment cannot be judged by
+it. How far a partition could be read is in its statistics: the watermarks of a poll are the last ones it was told.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Mapping
+
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
+
+from tests.simulation import history
+from tests.simulation.history import OffsetRead, Poll
+from tests.support.histories.librdkafka_producers import INPUT, PATIENCE_S, RECONNECT
+from tests.support.histories.notes import Notes
+
+_STATISTICS_MS = 100
+_ASK_OFFSETS_AGAIN_S = 0.05
+
+
+def _consumer(
+    address: str, group: str, *, is_committed: bool = True, more: Mapping[str, object] | None = None
+) -> Consumer:
+    """`more`: settings."""
+    isolation = "read_committed" if is_committed else "read_uncommitted"
+    shared = {"bootstrap.servers": address, "group.id": group, "isolation.level": isolation, **RECONNECT}
+    return Consumer({**shared, "enable.auto.commit": False, "fetch.wait.max.ms": 50, **(more or {})})
+
+
+class Reader:
+    """Follows all partitions from their beginning, until it is over."""
+
+    def __init__(
+        self,
+        notes: Notes,
+        address: str,
+        name: str,
+        partitions: list[history.TopicPartition],
+        is_over: threading.Event,
+        *,
+        is_committed: bool,
+    ) -> None:
+        self._notes, self._name, self._is_over, self._is_committed = notes, name, is_over, is_committed
+        self._positions = dict.fromkeys(partitions, 0)
+        self._ends = dict.fromkeys(partitions, (0, 0))
+        self._polls = 0
+        told = {"stats_cb": self._told, "statistics.interval.ms": _STATISTICS_MS}
+        self._consumer = _consumer(address, name, is_committed=is_committed, more=told)
+
+    def run(self) -> None:
+        self._consumer.assign([TopicPartition(*at, 0) for at in self._positions])
+        while not self._is_over.is_set():
+            began_us = self._notes.now_us()
+            self._note(began_us, self._consumer.consume(200, timeout=0.1))
+        self._consumer.close()
+
+    def _note(self, began_us: int, messages: list[Message]) -> None:
+        for at, records in _by_partition(messages).items():
+            self._poll(at, began_us, records)
+
+    def _told(self, statistics: str) -> None:
+        """A callback of the client: what it knows of its partitions now."""
+        topics = json.loads(statistics)["topics"]
+        for at, before in self._ends.items():
+            partition = topics.get(at[0], {}).get("partitions", {}).get(str(at[1]), {})
+            told = partition.get("ls_offset", -1), partition.get("hi_offset", -1)
+            if min(told) >= 0 and told != before:
+                self._ends[at] = told
+                self._poll(at, self._notes.now_us(), [])
+
+    def _poll(self, at: history.TopicPartition, began_us: int, records: list[tuple[int, bytes]]) -> None:
+        self._polls += 1
+        start = self._positions[at]
+        self._positions[at] = records[-1][0] + 1 if records else start
+        poll = Poll(
+            client=self._name,
+            is_committed=self._is_committed,
+            at=at,
+            began_us=began_us,
+            ended_us=self._notes.now_us(),
+            boot=self._notes.boots,
+            fetch=self._polls,
+            from_offset=start,
+            next_offset=self._positions[at],
+            records=records,
+            log_start_offset=0,
+            last_stable_offset=self._ends[at][0],
+            high_watermark=self._ends[at][1],
+        )
+        self._notes.history.polls.append(poll)
+
+
+class OffsetReader:
+    """Asks for groups' offsets again and again, until it is over."""
+
+    def __init__(self, notes: Notes, address: str, groups: list[str], is_over: threading.Event) -> None:
+        self._notes, self._is_over = notes, is_over
+        self._consumers = {group: _consumer(address, group) for group in groups}
+
+    def run(self) -> None:
+        while not self._is_over.wait(_ASK_OFFSETS_AGAIN_S):
+            self._notes.history.offset_reads += self._read(1.0)
+        for consumer in self._consumers.values():
+            consumer.close()
+
+    def _read(self, timeout_s: float) -> list[OffsetRead]:
+        found = []
+        for group, consumer in self._consumers.items():
+            try:
+                found.append(read_offset(self._notes, consumer, group, timeout_s))
+            except KafkaException:
+                continue  # the broker is away, or the offset is not decided yet
+        return found
+
+
+def read_offset(notes: Notes, consumer: Consumer, group: str, timeout_s: float) -> OffsetRead:
+    """The group's offset of INPUT."""
+    began_us = notes.now_us()
+    [told] = consumer.committed([TopicPartition(*INPUT)], timeout_s)
+    if told.error is not None:
+        raise KafkaException(told.error)
+    return OffsetRead("offsets", group, INPUT, began_us, notes.now_us(), max(told.offset, -1))
+
+
+def read_all(notes: Notes, address: str, partitions: list[history.TopicPartition], groups: list[str]) -> None:
+    """What readers of both kinds see when all is over, and the groups' offsets; into the history."""
+    to_end = {"enable.partition.eof": True}
+    kinds = {kind: _consumer(address, "final", is_committed=kind, more=to_end) for kind in (True, False)}
+    ends = {at: tuple(_end(kinds[kind], at) for kind in (True, False)) for at in partitions}
+    for is_committed, consumer in kinds.items():
+        began_us = notes.now_us()
+        for at, records in _read_to_end(consumer, partitions).items():
+            stable, high = ends[at]
+            notes.history.final.append(
+                Poll(
+                    client="final",
+                    is_committed=is_committed,
+                    at=at,
+                    began_us=began_us,
+                    ended_us=notes.now_us(),
+                    boot=notes.boots,
+                    fetch=0,
+                    from_offset=0,
+                    next_offset=records[-1][0] + 1 if records else 0,
+                    records=records,
+                    log_start_offset=0,
+                    last_stable_offset=stable,
+                    high_watermark=high,
+                )
+            )
+        consumer.close()
+    for group in groups:
+        consumer = _consumer(address, group)
+        notes.history.final_offsets.append(read_offset(notes, consumer, group, PATIENCE_S))
+        consumer.close()
+
+
+def is_settled(address: str, partitions: list[history.TopicPartition]) -> bool:
+    """Whether no transaction is open: readers of committed records get as far as all others."""
+    kinds = [_consumer(address, "settled", is_committed=kind) for kind in (True, False)]
+    try:
+        return all(_end(kinds[0], at) == _end(kinds[1], at) for at in partitions)
+    finally:
+        for consumer in kinds:
+            consumer.close()
+
+
+def _end(consumer: Consumer, at: history.TopicPartition) -> int:
+    """How far readers of this kind get, as the broker says now."""
+    told = consumer.get_watermark_offsets(TopicPartition(*at), timeout=PATIENCE_S, cached=False)
+    assert told is not None, f"{at} was not told in time"
+    high: int = told[1]
+    return high
+
+
+def _read_to_end(
+    consumer: Consumer, partitions: list[history.TopicPartition]
+) -> dict[history.TopicPartition, list[tuple[int, bytes]]]:
+    consumer.assign([TopicPartition(*at, 0) for at in partitions])
+    found: dict[history.TopicPartition, list[tuple[int, bytes]]] = {at: [] for at in partitions}
+    ended: set[tuple[str | None, int | None]] = set()
+    until_s = time.monotonic() + PATIENCE_S
+    while len(ended) < len(partitions):
+        messages = consumer.consume(1000, timeout=0.2)  # it waits for so many
+        assert time.monotonic() < until_s, f"the ends of {set(partitions) - ended} are not reached"
+        for message in messages:
+            error = message.error()
+            if error is not None and error.code() == KafkaError._PARTITION_EOF:
+                ended.add((message.topic(), message.partition()))
+        for at, records in _by_partition(messages).items():
+            found[at] += records
+    return found
+
+
+def _by_partition(messages: list[Message]) -> dict[history.TopicPartition, list[tuple[int, bytes]]]:
+    """Offsets and values; what is not a record tells of a connection that is gone, or of an end."""
+    found: dict[history.TopicPartition, list[tuple[int, bytes]]] = {}
+    for message in messages:
+        topic, partition, offset = message.topic(), message.partition(), message.offset()
+        if message.error() is None and topic is not None and partition is not None and offset is not None:
+            found.setdefault((topic, partition), []).append((offset, message.value() or b""))
+    return found

@@ -1,0 +1,90 @@
+"""The history that programs with stock clients write together, each in a thread of its own.
+
+It is the history of the simulation (`tests/simulation/history.py`), in microseconds of this process's monotonic clock.
+A time of asking is taken before the client is asked, a time of an answer after the client has returned: what the rules
+conclude from them is therefore never too much. What the client does not tell stays unknown.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+
+from tests.simulation.history import Event, History, Incarnation, Outcome, Send, TopicPartition, Transaction
+
+
+class Notes:
+    """A history that grows, and waiting for it to grow."""
+
+    def __init__(self) -> None:
+        self.history = History()
+        self.boots = 1
+        """How many processes of the broker there have been."""
+        self.ends_asked = 0
+        self.ends_answered = 0
+        self.refused_zombies = 0
+        self.failures: list[str] = []
+        self._changed = threading.Condition()
+
+    @staticmethod
+    def now_us() -> int:
+        return time.monotonic_ns() // 1000
+
+    def event(self, text: str) -> None:
+        """Something was done to the broker."""
+        self.history.events.append(Event(text, self.now_us()))
+
+    def new_life(self, client: str, transactional_id: str | None) -> Incarnation:
+        incarnation = Incarnation(client, transactional_id, self.now_us())
+        self.history.incarnations.append(incarnation)
+        return incarnation
+
+    def new_transaction(self, incarnation: Incarnation, number: int) -> Transaction:
+        transaction = Transaction(incarnation, number, self.now_us())
+        self.history.transactions.append(transaction)
+        return transaction
+
+    def new_send(self, incarnation: Incarnation, transaction: Transaction | None, at: TopicPartition) -> Send:
+        """A record with a value of its own, which is about to be sent."""
+        value = f"{incarnation.client}.{len(self.history.sends)}".encode()
+        send = Send(incarnation, transaction, at, value, -1, self.now_us())
+        self.history.sends.append(send)
+        if transaction is not None:
+            transaction.sends.append(send)
+        return send
+
+    def ask_end(self, transaction: Transaction, *, commit: bool) -> None:
+        """The client is about to be asked for the end; who waits for that is told first."""
+        with self._changed:
+            transaction.is_commit, transaction.outcome = commit, Outcome.UNKNOWN
+            transaction.end_asked_us = self.now_us()
+            self.ends_asked += 1
+            self._changed.notify_all()
+
+    def answer_end(self, transaction: Transaction) -> None:
+        """The client has said that it is done."""
+        with self._changed:
+            transaction.outcome, transaction.end_answered_us = Outcome.OK, self.now_us()
+            self.ends_answered += 1
+            self._changed.notify_all()
+
+    def fail(self, what: str) -> None:
+        """A program cannot go on: a fault of the test, since what a client raises is expected."""
+        with self._changed:
+            self.failures.append(what)
+            self._changed.notify_all()
+
+    def wait(self, is_so: Callable[[], bool], timeout_s: float) -> None:
+        """Until as many ends were asked or answered as `is_so` wants; an AssertionError when they are not in time."""
+        with self._changed:
+            in_time = self._changed.wait_for(lambda: self.failures or is_so(), timeout_s)
+        assert not self.failures, self.failures
+        assert in_time, f"{self.ends_asked} ends asked, {self.ends_answered} answered, no more in {timeout_s:.0f} s"
+
+    def close(self) -> None:
+        """Everybody is gone: what has no answer never gets one."""
+        entries: list[Send | Transaction] = [*self.history.sends, *self.history.transactions]
+        for entry in entries:
+            if entry.outcome is Outcome.OPEN:
+                entry.outcome = Outcome.UNKNOWN

@@ -1,0 +1,98 @@
+"""What stock clients are told over a broker that is killed again and again, judged by the rules of the simulation.
+
+With `--against kafka` it is the control: the same play over Apache Kafka 4.4.0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+
+from tests.simulation.checkers.moments import torn_moments
+from tests.simulation.checkers.rules import CHECKERS
+from tests.simulation.history import Finding, History, Outcome
+from tests.support.histories.play import Play
+from tests.support.processes.server import Server
+
+pytestmark = pytest.mark.long  # some seeds take a minute: docs/testing-barnabas.md
+KILLS = 3
+SETTINGS = {
+    "log.retention.ms": -1,
+    "offsets.topic.num.partitions": 3,
+    "transaction.state.log.num.partitions": 3,
+    "transaction.abort.timed.out.transaction.cleanup.interval.ms": 1000,
+}
+NOT_TOLD = (torn_moments,)
+"""Stock consumers do not tell which records came in one Fetch."""
+KNOWN = {
+    "barnabas": {},
+    "kafka": {
+        "held_back": "KAFKA-20734",
+        "lost_commits": "KAFKA-20734",
+        "torn_transactions": "KAFKA-20734",
+    },
+}
+"""Rules that a broker is known to break, and where that is told."""
+
+
+def findings(history: History) -> list[Finding]:
+    rules = [rule for rule in CHECKERS if rule not in NOT_TOLD]
+    return [Finding(rule.__name__, text) for rule in rules for text in rule(history)]
+
+
+@pytest.fixture(scope="module")
+def play(
+    tmp_path_factory: pytest.TempPathFactory, new_server: Callable[[Path, Mapping[str, object]], Server], seed: int
+) -> Play:
+    """One that is over."""
+    with new_server(tmp_path_factory.mktemp("histories") / "data", SETTINGS) as server:
+        play = Play(server, seed, kills=KILLS)
+        try:
+            play.run()
+        except AssertionError as problem:
+            raise AssertionError(f"--seed {seed}: {problem}\n{server.log[-8000:]}") from problem
+    return play
+
+
+@pytest.fixture(scope="module")
+def known(request: pytest.FixtureRequest) -> Mapping[str, str]:
+    """By rule, why this broker may break it."""
+    broker: str = request.config.getoption("--against")
+    return KNOWN[broker]
+
+
+def test_every_rule_is_kept(play: Play, known: Mapping[str, str], seed: int, tmp_path: Path) -> None:
+    found = findings(play.notes.history)
+    broken = [finding for finding in found if finding.rule not in known]
+    if broken:
+        whole = tmp_path / "history.txt"
+        whole.write_text("\n".join(play.notes.history.lines()))
+        pytest.fail(f"--seed {seed}: {broken[:20]}; the history is in {whole}")
+
+
+def test_there_was_something_to_judge(play: Play) -> None:
+    history = play.notes.history
+    assert play.notes.boots == KILLS + 1
+    assert any(each.is_committed for each in history.transactions)
+    assert any(each.is_aborted for each in history.transactions)
+    assert any(each.transaction is None and each.outcome is Outcome.OK for each in history.sends)
+    assert any(each.offset > 0 for each in history.final_offsets)
+    for is_committed in (True, False):
+        assert any(poll.records for poll in history.polls if poll.is_committed is is_committed)
+        assert any(poll.last_stable_offset > 0 for poll in history.polls if poll.is_committed is is_committed)
+
+
+def test_a_record_that_would_be_gone_would_be_found(play: Play) -> None:
+    history = play.notes.history
+    gone = next(send for each in history.transactions if each.is_committed for send in each.sends)
+    polls = [poll for poll in history.final if poll.at == gone.at]
+    kept = [list(poll.records) for poll in polls]
+    for poll in polls:
+        poll.records = [record for record in poll.records if record[1] != gone.value]
+    try:
+        assert {"lost_writes", "lost_commits"} <= {finding.rule for finding in findings(history)}
+    finally:
+        for poll, records in zip(polls, kept, strict=True):
+            poll.records = records
