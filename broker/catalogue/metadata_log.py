@@ -240,12 +240,16 @@ class MetadataLog:
         self._directory.sync()
 
     def _take_back(self, file: DiskFile) -> None:
-        """Cut off what a failed append left. If that cannot be done either, nothing may be appended behind it."""
+        """Cut off what a failed append left. If that cannot be done either, nothing may be appended behind it.
+
+        Durably, or a power cut after a clean stop could bring back half a batch, which no start would open.
+        """
         disk = self._directory.disk
         if disk.offline_reason is not None:
             return
         try:
             file.truncate(self._position)
+            file.sync()
         except StorageError as failure:
             disk.go_offline(str(failure))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Sequence
 from contextlib import suppress
 
@@ -11,7 +12,7 @@ from barnabas.broker.catalogue import CatalogueError
 from barnabas.broker.catalogue.framing import Versioned, encode_record
 from barnabas.broker.catalogue.identity import Identity
 from barnabas.broker.catalogue.quorum import Quorum
-from barnabas.protocol.errors import DecodeError
+from barnabas.protocol.errors import DecodeError, KafkaError
 from barnabas.protocol.files import quorum_state
 from barnabas.protocol.files.checkpoints import decode_offsets
 from barnabas.protocol.files.names import CATALOGUE_END
@@ -100,6 +101,20 @@ def test_after_a_clean_stop_there_is_no_torn_tail(world: CatalogueWorld) -> None
         assert world.log() == damaged, "what is refused is left as it is"
     _write(world, LOG, whole)
     assert set(world.start(was_clean=True).topics) == {"a", "b"}
+
+
+def test_half_a_change_that_was_cut_off_before_a_clean_stop_does_not_come_back_in_a_power_cut() -> None:
+    for seed in range(20):
+        world = CatalogueWorld(seed)
+        world.catalogue.create_topic("a")
+        world.stop()
+        world.files.fail("pwrite", errno.ENOSPC, path=LOG, short=20)
+        with pytest.raises(KafkaError, match="could not be stored"):
+            world.catalogue.create_topic("b")
+        world.files.heal()
+        world.catalogue.close()
+        world.files.crash("some")
+        assert set(world.start(was_clean=True).topics) == {"a"}
 
 
 def test_a_log_that_was_cut_anywhere_after_a_clean_stop_is_refused_and_left_as_it_is(world: CatalogueWorld) -> None:
