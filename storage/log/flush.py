@@ -170,7 +170,9 @@ class Flusher:
         work = [(segment, segment.files_to_sync()) for segment in self._not_synced(segments, end_offset)]
         unsynced = self._snapshots.unsynced
         snapshots = {offset for offset in unsynced if offset <= end_offset} if unsynced else set()
-        self._sums.update(self._segments.all, [segment for segment, todo in work if todo.is_sealed and todo.paths])
+        sealed = [(segment, todo) for segment, todo in work if todo.is_sealed]
+        written = [segment for segment, todo in sealed if todo.paths or segment.base_offset not in self._sums]
+        self._sums.update(self._segments.all, written)
         job = SyncJob(
             self._directory.disk,
             files=[file for _, todo in work for file in todo.files],

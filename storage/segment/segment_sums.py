@@ -60,6 +60,10 @@ class SegmentSums:
         """Of the segments that were sealed when the file was written, in no order; some may not be there any more."""
         return list(self._rows)
 
+    def __contains__(self, base_offset: int) -> bool:
+        """Whether there is a row. Not for a segment whose indexes were synced while it was the last (roll.py)."""
+        return base_offset in self._rows
+
     def forget(self, segment: Segment) -> None:
         """Its index is made again."""
         if self._rows.pop(segment.base_offset, None) is not None:

@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from barnabas.protocol.files.checkpoints import decode_offsets
+from barnabas.protocol.files.names import SEGMENT_CHECKSUMS
 from barnabas.protocol.records.builder import build_batch
 from barnabas.storage.config import LogConfig
 from barnabas.storage.errors import DirectoryOffline, StorageError, SyncFailed
@@ -86,6 +88,22 @@ def test_a_rolled_segment_is_synced_in_the_background_with_all_that_belongs_to_i
     } <= set(synced(world, before))
     assert not world.log.flush_due(START_MS)
     assert world.log.begin_flush(sealed_only=True) is None
+
+
+def test_a_segment_that_was_synced_while_it_was_the_last_has_its_size_written_down_once_it_is_not() -> None:
+    world = open_world(segment_bytes=200)
+    for value in (b"a", b"b", b"c", b"d", b"e"):
+        world.append(value)
+        world.flush()
+    names = [f"{base:020d}.log" for base in (0, 2)]
+    sizes = [len(world.files.peek(f"{world.path}/{name}") or b"") for name in names]
+    rows = decode_offsets(world.files.peek(f"{world.path}/{SEGMENT_CHECKSUMS}") or b"")
+
+    assert list(rows) == [("0", sizes[0]), ("2", sizes[1])]
+    before = len(world.files.calls)
+    world.append(b"f")
+    world.flush()
+    assert synced(world, before) == [f"{4:020d}.log"], "nothing has to be written down anew"
 
 
 def test_when_all_is_synced_there_is_no_plan() -> None:
