@@ -119,6 +119,7 @@ async def test_who_follows_again_goes_on_behind_the_last_event_they_had(traced: 
     assert '"transactional_id":"z"' in await anext(chunks)
 
 
+@pytest.mark.pure  # FOLLOWED_MAX is replaced
 async def test_who_is_quiet_is_written_to_and_who_was_too_slow_is_told_so(
     traced: Traced, monkeypatch: pytest.MonkeyPatch
 ) -> None:

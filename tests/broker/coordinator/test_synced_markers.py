@@ -59,6 +59,7 @@ async def test_what_is_synced_in_several_rounds_is_shown_at_once_after_the_last(
     await world.until(world.close())
 
 
+@pytest.mark.pure
 async def test_where_one_marker_is_not_synced_the_others_show_the_transaction(
     world: TransactionalBroker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -79,6 +80,7 @@ async def test_where_one_marker_is_not_synced_the_others_show_the_transaction(
     assert world.txn().state is S.PREPARE_COMMIT
 
 
+@pytest.mark.pure
 @pytest.mark.parametrize("topic", ["__transaction_state", "t"])
 async def test_a_transaction_is_finished_once_what_could_not_be_synced_is(
     monkeypatch: pytest.MonkeyPatch, topic: str
