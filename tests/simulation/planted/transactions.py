@@ -32,6 +32,7 @@ BUGS = (
         "broker/coordinator/transactions.py",
         "        prepared = partition.machine.prepared()\n        if prepared:\n",
         "        prepared = partition.machine.prepared()\n        if len(prepared) > 100:\n",
+        is_missed=True,
     ),
     bug(
         "a transaction shown partition by partition",
@@ -53,6 +54,7 @@ BUGS = (
         "broker/coordinator/transactions.py",
         "        if txn is None or not completing.timed_out(txn, now_ms):\n",
         "        if txn is None or not completing.timed_out(txn, 0):\n",
+        is_missed=True,
     ),
     bug(
         "a state record acknowledged before its sync",
@@ -151,6 +153,5 @@ BUGS = (
         "broker/coordinator/markers.py",
         "partitions, done)\n        job.cause = self._events.cause\n",
         "partitions, lambda: True)\n        done()\n        job.cause = self._events.cause\n",
-        is_missed=True,
     ),
 )
