@@ -78,7 +78,7 @@ def _fast() -> Iterator[Group]:
         "tests/pyspark_barnabas",
         "tests/pipeline",
     )
-    for version, budget_s, chosen in (("3.11", 300, paths), ("3.12", 70, _of_the_runtime()), ("3.13", 140, paths)):
+    for version, budget_s, chosen in (("3.11", 360, paths), ("3.12", 80, _of_the_runtime()), ("3.13", 160, paths)):
         venv = f".venv-{version}"
         group = Group(f"fast-{version}", budget_s, chosen, venv=venv, lock="test", python=version, workers=2, form=PURE)
         yield replace(group, is_measured=version == MEASURED_ON)
