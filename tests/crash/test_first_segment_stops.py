@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.files.five_segments import DUE_MS, NOW_MS, append, filled, keep, opened
 from tests.support.files.log_directories import checkpoint, flush, start
-from tests.support.files.memory_files import MemoryFiles, PowerCut, Survival
+from tests.support.files.memory_files import MemoryFiles, PowerCut, Survival, is_lived_to_its_end
 
 SURVIVALS: tuple[Survival, ...] = ("nothing", "some", "everything")
 Life = Callable[[MemoryFiles], Iterator[None]]
@@ -71,12 +71,7 @@ def test_before_whichever_change_the_run_or_a_start_ends_nothing_is_missed(life:
     while not is_over:
         files = MemoryFiles(change)
         files.cut_power_at(change)
-        try:
-            for _ in life(files):
-                pass
-            is_over = True
-        except PowerCut:
-            pass
+        is_over = is_lived_to_its_end(life(files))
         files.crash(survival)
         change += 1
         if survival != "some" and files.image() in images:

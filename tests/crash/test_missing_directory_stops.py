@@ -8,7 +8,7 @@ import pytest
 
 from barnabas.storage.log_directory import LogDirectory
 from tests.support.files.log_directories import TOPIC_ID, append, checkpoint, flush, kill, open_log, start
-from tests.support.files.memory_files import MemoryFiles, PowerCut, Survival
+from tests.support.files.memory_files import MemoryFiles, Survival, is_lived_to_its_end
 
 NEW_ID = bytes(range(16, 32))
 SURVIVALS: tuple[Survival, ...] = ("nothing", "some", "everything")
@@ -71,12 +71,7 @@ def test_before_whichever_change_the_run_ends_nothing_is_missed(life: Life, surv
     while not is_over:
         files, topic_id = MemoryFiles(change), [TOPIC_ID]
         files.cut_power_at(change)
-        try:
-            for _ in life(files, topic_id):
-                pass
-            is_over = True
-        except PowerCut:
-            pass
+        is_over = is_lived_to_its_end(life(files, topic_id))
         files.crash(survival)
         change += 1
         found = (topic_id[0], files.image())

@@ -11,7 +11,7 @@ from barnabas.protocol.records.record import iter_records
 from barnabas.storage.log.log import PartitionLog
 from barnabas.storage.log_directory import LogDirectory
 from tests.support.files.log_directories import CONFIG, TOPIC_ID, checkpoint, flush, names_in, start
-from tests.support.files.memory_files import MemoryFiles, PowerCut, Survival
+from tests.support.files.memory_files import MemoryFiles, Survival, is_lived_to_its_end
 from tests.support.records.batches import batch_of
 
 NEW_ID = bytes(range(16, 32))
@@ -126,12 +126,7 @@ def test_before_whichever_change_the_run_ends(
     while not is_over:
         files, promise = MemoryFiles(change), Promise()
         files.cut_power_at(change)
-        try:
-            for _ in life(files, promise):
-                pass
-            is_over = True
-        except PowerCut:
-            pass
+        is_over = is_lived_to_its_end(life(files, promise))
         files.crash(survival)
         change += 1
         found = (*vars(promise).values(), files.image())

@@ -17,6 +17,7 @@ import errno
 import os
 import random
 from collections import Counter
+from collections.abc import Iterable
 from threading import RLock
 from typing import Literal, NamedTuple
 
@@ -35,6 +36,16 @@ Survival = Literal["nothing", "some", "everything"]
 
 class PowerCut(BaseException):
     """The machine stops here. Not an Exception, so that no code under test survives it."""
+
+
+def is_lived_to_its_end(life: Iterable[object]) -> bool:
+    """Go through a life; whether it came to its end before the power was cut."""
+    try:
+        for _ in life:
+            pass
+    except PowerCut:
+        return False
+    return True
 
 
 class Call(NamedTuple):
