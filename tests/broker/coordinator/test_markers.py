@@ -19,7 +19,7 @@ from barnabas.protocol.files.names import CONSUMER_OFFSETS_TOPIC
 from barnabas.protocol.records.control import EndTxnMarker
 from barnabas.storage.log.append import AppendResult
 from tests.support.worlds.broker import settle
-from tests.support.worlds.transactional_broker import Producer, TransactionalBroker
+from tests.support.worlds.transactional_broker import TransactionalBroker
 
 E = ErrorCode
 
@@ -31,30 +31,18 @@ async def world() -> AsyncIterator[TransactionalBroker]:
     await world.close()
 
 
-async def written(world: TransactionalBroker, *partitions: int) -> Producer:
-    """A producer with a transaction over these partitions."""
-    producer = await world.producer()
-    for partition in partitions:
-        assert (await producer.send(b"v", partition)).error_code == E.NONE
-    return producer
-
-
-def shown(world: TransactionalBroker) -> list[int]:
-    return [len(world.read(partition)) for partition in range(3)]
-
-
 @pytest.mark.pure
 async def test_in_slices_nothing_is_shown_before_the_last_marker_and_then_everything_at_once(
     world: TransactionalBroker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(markers, "WRITING", replace(markers.WRITING, steps_max=1))
-    producer = await written(world, 0, 1, 2)
+    producer = await world.written(0, 1, 2)
     seen = []
     append_marker = Partitions.append_marker_to
 
     def observed(*args: Any, **options: Any) -> AppendResult:
         result = append_marker(*args, **options)
-        seen.append(shown(world))
+        seen.append(world.shown())
         return result
 
     monkeypatch.setattr(Partitions, "append_marker_to", observed)
@@ -62,23 +50,23 @@ async def test_in_slices_nothing_is_shown_before_the_last_marker_and_then_everyt
     assert (world.txn().state, len(seen)) == (S.PREPARE_COMMIT, 1), "the reply goes before the markers are written"
     await settle()
     assert seen == [[0, 0, 0]] * 3
-    assert shown(world) == [1, 1, 1]
+    assert world.shown() == [1, 1, 1]
     assert world.txn().state is S.COMPLETE_COMMIT
 
 
 async def test_a_partition_that_cannot_write_is_named_once_and_written_to_when_it_can(
     world: TransactionalBroker, caplog: pytest.LogCaptureFixture
 ) -> None:
-    producer = await written(world, 0, 1, 2)
+    producer = await world.written(0, 1, 2)
     world.files.fail("pwrite", path="t-1/")
     with caplog.at_level(logging.INFO, "barnabas"):
         assert (await world.end(producer, commit=True)).error is E.NONE
         await world.advance(5_000)
-        assert shown(world) == [1, 0, 1], "whose disk fails holds nobody else back"
+        assert world.shown() == [1, 0, 1], "whose disk fails holds nobody else back"
         assert world.txn().state is S.PREPARE_COMMIT
         world.files.heal()
         await world.advance(1_000)
-    assert shown(world) == [1, 1, 1]
+    assert world.shown() == [1, 1, 1]
     assert world.txn().state is S.COMPLETE_COMMIT
     refused = [line for line in caplog.messages if line.startswith("marker refused")]
     assert len(refused) == 1
@@ -91,7 +79,7 @@ async def test_a_partition_that_cannot_write_is_named_once_and_written_to_when_i
 async def test_our_own_mistake_about_one_partition_holds_up_neither_the_others_nor_a_stop(
     world: TransactionalBroker, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    producer = await written(world, 0, 1, 2)
+    producer = await world.written(0, 1, 2)
     append_marker = Partitions.append_marker_to
 
     def mistaken(partitions: Partitions, log: Any, *args: Any, **options: Any) -> AppendResult:
@@ -103,10 +91,10 @@ async def test_our_own_mistake_about_one_partition_holds_up_neither_the_others_n
         patch.setattr(Partitions, "append_marker_to", mistaken)
         assert (await world.end(producer, commit=True)).error is E.NONE
         await world.advance(5_000)
-        assert shown(world) == [1, 0, 1]
+        assert world.shown() == [1, 0, 1]
         await finish_transactions(world.coordinator)
     await world.advance(1_000)
-    assert shown(world) == [1, 1, 1]
+    assert world.shown() == [1, 1, 1]
     assert world.txn().state is S.COMPLETE_COMMIT
     assert [record.message.split()[:2] for record in caplog.records if record.exc_info] == [["marker", "failed"]]
 
@@ -120,7 +108,7 @@ async def test_our_own_mistake_about_the_only_partition_is_logged_and_tried_agai
         raise ZeroDivisionError("nobody thought of this")
 
     world = TransactionalBroker(settings)
-    producer = await written(world, 0)
+    producer = await world.written(0)
     with monkeypatch.context() as patch:
         patch.setattr(Partitions, "append_marker_to", mistaken)
         assert (await world.end(producer, commit=True)).error is E.NONE
@@ -128,17 +116,17 @@ async def test_our_own_mistake_about_the_only_partition_is_logged_and_tried_agai
         await world.until(finish_transactions(world.coordinator))  # a stop does not wait for it
     await world.advance(markers.BROKEN_RETRY_MS)
     await world.until(finish_transactions(world.coordinator))
-    assert shown(world) == [1, 0, 0]
+    assert world.shown() == [1, 0, 0]
     assert world.txn().state is S.COMPLETE_COMMIT
     assert [record.message.split()[:2] for record in caplog.records if record.exc_info] == [["marker", "failed"]]
     await world.close()
 
 
 async def test_a_completion_that_cannot_be_written_is_tried_again(world: TransactionalBroker) -> None:
-    producer = await written(world, 0, 1)
+    producer = await world.written(0, 1)
     world.files.fail("pwrite", path="__transaction_state", skip=1)
     assert (await world.end(producer, commit=True)).error is E.NONE
-    assert shown(world) == [1, 1, 0]
+    assert world.shown() == [1, 1, 0]
     assert world.txn().state is S.PREPARE_COMMIT
     world.files.heal()
     await world.advance(1_000)
@@ -147,55 +135,55 @@ async def test_a_completion_that_cannot_be_written_is_tried_again(world: Transac
 
 
 async def test_a_transaction_whose_preparation_cannot_be_written_goes_on(world: TransactionalBroker) -> None:
-    producer = await written(world, 0)
+    producer = await world.written(0)
     world.files.fail("pwrite", path="__transaction_state")
     with pytest.raises(KafkaError, match="NOT_COORDINATOR"):
         await world.end(producer, commit=True)
     world.files.heal()
     assert world.txn().state is S.ONGOING
-    assert shown(world) == [0, 0, 0]
+    assert world.shown() == [0, 0, 0]
     assert (await world.end(producer, commit=True)).error is E.NONE
-    assert shown(world) == [1, 0, 0]
+    assert world.shown() == [1, 0, 0]
 
 
 async def test_a_partition_that_was_deleted_is_left_out(world: TransactionalBroker) -> None:
     catalogue = world.broker.services.catalogue
     catalogue.create_topic("gone", 1)
-    producer = await written(world, 0)
+    producer = await world.written(0)
     await producer.send(b"v", topic="gone")
     catalogue.delete_topics(["gone"])
     await world.end(producer, commit=True)
     assert world.txn().state is S.COMPLETE_COMMIT
-    assert shown(world) == [1, 0, 0]
+    assert world.shown() == [1, 0, 0]
 
 
 async def test_a_partition_that_saw_a_later_epoch_is_left_out_and_told(
     world: TransactionalBroker, caplog: pytest.LogCaptureFixture
 ) -> None:
-    producer = await written(world, 0, 1)
+    producer = await world.written(0, 1)
     later = EndTxnMarker(False, producer.id, producer.epoch + 5, 0, -1, world.broker.clock.now_ms())
     world.broker.services.partitions.append_marker("t", 1, later)
     await world.end(producer, commit=True)
     assert world.txn().state is S.COMPLETE_COMMIT
-    assert shown(world) == [1, 0, 0]
+    assert world.shown() == [1, 0, 0]
     assert [line for line in caplog.messages if line.startswith("marker fenced")]
 
 
 async def test_the_topic_of_transactions_may_go_while_a_transaction_is_finished(world: TransactionalBroker) -> None:
-    producer = await written(world, 0, 1)
+    producer = await world.written(0, 1)
     world.files.fail("pwrite", path="t-1/")
     await world.end(producer, commit=True)
     world.broker.services.catalogue.delete_topics(["__transaction_state"])
     world.files.heal()
     await world.advance(3_000)
-    assert shown(world) == [1, 1, 0]
+    assert world.shown() == [1, 1, 0]
     assert "__transaction_state" not in world.broker.services.catalogue.topics
 
 
 async def test_the_same_id_has_a_new_life_in_a_new_topic_and_what_was_decided_is_finished_all_the_same(
     world: TransactionalBroker,
 ) -> None:
-    producer = await written(world, 0, 1)
+    producer = await world.written(0, 1)
     world.files.fail("pwrite", path="t-1/")
     assert (await world.end(producer, commit=True)).error is E.NONE
     world.broker.services.catalogue.delete_topics(["__transaction_state"])
@@ -214,15 +202,15 @@ async def test_what_loads_when_the_topic_of_transactions_goes_is_shown_in_one_st
 ) -> None:
     offsets = Offsets(world)
     world.coordinator.markers._offsets = lambda: offsets
-    producer = await written(world, 0, 1)
+    producer = await world.written(0, 1)
     await world.add(producer, (CONSUMER_OFFSETS_TOPIC, 7), version=2)
     await world.end(producer, commit=True)
     world.broker.services.catalogue.delete_topics(["__transaction_state"])
     await world.advance(1_000)
-    assert shown(world) == [0, 0, 0]
+    assert world.shown() == [0, 0, 0]
     offsets.is_loading = False
     await world.advance(markers.LOADING_RETRY_MS)
-    assert shown(world) == [1, 1, 0]
+    assert world.shown() == [1, 1, 0]
 
 
 class Offsets:
@@ -240,27 +228,27 @@ class Offsets:
         return Appended(0, None)
 
     def release_marker(self, partition: int, producer_id: int, is_commit: bool) -> None:
-        self.told.append(("release", partition, is_commit, shown(self.world)))
+        self.told.append(("release", partition, is_commit, self.world.shown()))
 
 
 async def test_offsets_that_load_hold_the_others_back_for_they_will_be_there_soon(world: TransactionalBroker) -> None:
     offsets = Offsets(world)
     world.coordinator.markers._offsets = lambda: offsets
-    producer = await written(world, 0, 1)
+    producer = await world.written(0, 1)
     await world.add(producer, (CONSUMER_OFFSETS_TOPIC, 7), version=2)
     await world.end(producer, commit=True)
     await world.advance(1_000)
-    assert shown(world) == [0, 0, 0]
+    assert world.shown() == [0, 0, 0]
     offsets.is_loading = False
     await world.advance(markers.LOADING_RETRY_MS)
-    assert shown(world) == [1, 1, 0]
+    assert world.shown() == [1, 1, 0]
     assert [told[:3] for told in offsets.told] == [("append", 7, True), ("release", 7, True)]
     assert world.txn().state is S.COMPLETE_COMMIT
 
 
 async def test_with_every_write_synced_the_decision_is_on_the_disk_before_a_marker_and_markers_before_the_end() -> None:
     world = TransactionalBroker({"log.flush.interval.messages": "1"})
-    producer = await written(world, 0, 1)
+    producer = await world.written(0, 1)
     calls_before = len(world.files.calls)
     await world.end(producer, commit=True)
     await world.until(finish_transactions(world.coordinator))
@@ -280,14 +268,14 @@ async def test_with_every_write_synced_the_decision_is_on_the_disk_before_a_mark
 async def test_the_only_partition_is_written_to_when_it_can(
     world: TransactionalBroker, caplog: pytest.LogCaptureFixture
 ) -> None:
-    producer = await written(world, 1)
+    producer = await world.written(1)
     world.files.fail("pwrite", path="t-1/")
     with caplog.at_level(logging.INFO, "barnabas"):
         assert (await world.end(producer, commit=True)).error is E.NONE
         assert (await world.end(producer, commit=True)).error is E.CONCURRENT_TRANSACTIONS
         world.files.heal()
         await world.advance(markers.BROKEN_RETRY_MS)
-    assert shown(world) == [0, 1, 0]
+    assert world.shown() == [0, 1, 0]
     assert world.txn().state is S.COMPLETE_COMMIT
     told = [message for message in caplog.messages if message.startswith("marker")]
     assert [message.split(",")[0] for message in told] == [
@@ -299,10 +287,10 @@ async def test_the_only_partition_is_written_to_when_it_can(
 async def test_the_completion_over_one_partition_is_tried_again_without_another_marker(
     world: TransactionalBroker,
 ) -> None:
-    producer = await written(world, 0)
+    producer = await world.written(0)
     world.files.fail("pwrite", path="__transaction_state", skip=1)
     assert (await world.end(producer, commit=True)).error is E.NONE
-    assert shown(world) == [1, 0, 0]
+    assert world.shown() == [1, 0, 0]
     assert world.txn().state is S.PREPARE_COMMIT
     world.files.heal()
     await world.advance(markers.BROKEN_RETRY_MS)
@@ -312,7 +300,7 @@ async def test_the_completion_over_one_partition_is_tried_again_without_another_
 
 async def test_with_every_write_synced_the_only_marker_is_on_the_disk_before_the_end() -> None:
     world = TransactionalBroker({"log.flush.interval.messages": "1"})
-    producer = await written(world, 0)
+    producer = await world.written(0)
     calls_before = len(world.files.calls)
     await world.end(producer, commit=True)
     await world.until(finish_transactions(world.coordinator))
@@ -331,7 +319,7 @@ async def test_with_every_write_synced_the_only_marker_is_on_the_disk_before_the
 @pytest.mark.parametrize("count", [1, 2])
 async def test_when_a_marker_cannot_be_synced_the_transaction_stays_prepared_for_the_next_run(count: int) -> None:
     world = TransactionalBroker({"log.flush.interval.messages": "1"})
-    producer = await written(world, *range(count))
+    producer = await world.written(*range(count))
     world.files.fail("sync", path=f"t-{count - 1}/")
     assert (await world.end(producer, commit=True)).error is E.NONE
     await world.until(finish_transactions(world.coordinator))
@@ -339,5 +327,5 @@ async def test_when_a_marker_cannot_be_synced_the_transaction_stays_prepared_for
     world.files.heal()
     after = await world.restart("nothing")
     assert after.txn().state is S.COMPLETE_COMMIT
-    assert shown(after) == [1] * count + [0] * (3 - count)
+    assert after.shown() == [1] * count + [0] * (3 - count)
     await after.close()

@@ -15,7 +15,7 @@ from barnabas.broker.partitions import flushing
 from barnabas.broker.partitions.partitions import Partitions
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from tests.support.worlds.broker import settle, turn, until
-from tests.support.worlds.transactional_broker import Producer, TransactionalBroker
+from tests.support.worlds.transactional_broker import TransactionalBroker
 
 E = ErrorCode
 
@@ -27,30 +27,18 @@ async def world() -> AsyncIterator[TransactionalBroker]:
     await world.close()
 
 
-async def written(world: TransactionalBroker, *partitions: int) -> Producer:
-    """A producer with a transaction over these partitions."""
-    producer = await world.producer()
-    for partition in partitions:
-        assert (await producer.send(b"v", partition)).error_code == E.NONE
-    return producer
-
-
-def shown(world: TransactionalBroker) -> list[int]:
-    return [len(world.read(partition)) for partition in range(3)]
-
-
 @pytest.mark.pure
 async def test_what_is_synced_in_several_rounds_is_shown_at_once_after_the_last(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(flushing, "ROUND_LOGS", 2)
     world = TransactionalBroker({"log.flush.interval.messages": "1"})
-    producer = await written(world, 0, 1, 2)
+    producer = await world.written(0, 1, 2)
     ending = asyncio.ensure_future(world.end(producer, commit=True))
     seen, synced = [], set()
     while world.txn().state is not S.COMPLETE_COMMIT:
         await turn()
-        seen.append(shown(world))
+        seen.append(world.shown())
         synced.add(tuple(world.log(partition).recovery_point for partition in range(3)))
     assert [each for each in seen if each not in ([0, 0, 0], [1, 1, 1])] == []
     assert (seen[0], seen[-1]) == ([0, 0, 0], [1, 1, 1])
@@ -63,7 +51,7 @@ async def test_what_is_synced_in_several_rounds_is_shown_at_once_after_the_last(
 async def test_where_one_marker_is_not_synced_the_others_show_the_transaction(
     world: TransactionalBroker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    producer = await written(world, 0, 1, 2)
+    producer = await world.written(0, 1, 2)
     lost: Future[None] = asyncio.get_running_loop().create_future()
     synced_log = Partitions.synced_log
     monkeypatch.setattr(
@@ -73,10 +61,10 @@ async def test_where_one_marker_is_not_synced_the_others_show_the_transaction(
     )
     assert (await world.end(producer, commit=True)).error is E.NONE
     await settle()
-    assert shown(world) == [0, 0, 0]
+    assert world.shown() == [0, 0, 0]
     lost.set_exception(KafkaError(E.KAFKA_STORAGE_ERROR))
     await settle()
-    assert shown(world) == [1, 1, 1]
+    assert world.shown() == [1, 1, 1]
     assert world.txn().state is S.PREPARE_COMMIT
 
 
@@ -86,7 +74,7 @@ async def test_a_transaction_is_finished_once_what_could_not_be_synced_is(
     monkeypatch: pytest.MonkeyPatch, topic: str
 ) -> None:
     world = TransactionalBroker({"log.flush.interval.messages": "1"})
-    producer = await written(world, 0, 1)
+    producer = await world.written(0, 1)
     synced_log = Partitions.synced_log
 
     def failing(partitions: Partitions, log: Any, offset: int) -> Future[None] | None:
@@ -106,5 +94,5 @@ async def test_a_transaction_is_finished_once_what_could_not_be_synced_is(
     await until(lambda: not any(log.flush_before_answer for log in world.broker.services.partitions.open_logs()))
     await world.advance(10_000)
     await until(lambda: world.txn().state is S.COMPLETE_COMMIT)
-    assert shown(world) == [1, 1, 0]
+    assert world.shown() == [1, 1, 0]
     await world.until(world.close())

@@ -30,11 +30,12 @@ from tests.support.worlds.broker import BrokerWorld, settle
 
 T = TypeVar("T")
 TIMEOUT_MS = 60_000
+PARTITIONS = 3
 STATE_PARTITIONS = 4
 
 
 class TransactionalBroker:
-    """A broker with topic "t" of three partitions."""
+    """A broker with topic "t" of `PARTITIONS` partitions."""
 
     def __init__(
         self,
@@ -50,7 +51,7 @@ class TransactionalBroker:
         asyncio.get_running_loop().set_exception_handler(self._on_exception)
         self.broker = BrokerWorld(self.settings, self.files, stopwatch, machine_clock=machine_clock, movable=movable)
         if "t" not in self.broker.services.catalogue.topics:
-            self.broker.services.catalogue.create_topic("t", 3)
+            self.broker.services.catalogue.create_topic("t", PARTITIONS)
 
     @property
     def coordinator(self) -> TransactionCoordinator:
@@ -121,6 +122,13 @@ class TransactionalBroker:
                 return Producer(self, transactional_id, reply.producer_id, reply.producer_epoch)
             await self.advance(20)
 
+    async def written(self, *partitions: int) -> Producer:
+        """A producer with a transaction of a record in each of these partitions."""
+        producer = await self.producer()
+        for partition in partitions:
+            assert (await producer.send(b"v", partition)).error_code == ErrorCode.NONE
+        return producer
+
     async def _reply(self, reply: Any) -> Any:
         return await self.until(reply) if isinstance(reply, asyncio.Future) else reply
 
@@ -163,6 +171,10 @@ class TransactionalBroker:
             ):
                 values += [record.value for record in iter_records(batch)]
         return values
+
+    def shown(self) -> list[int]:
+        """How many records a reader of committed ones gets of each partition."""
+        return [len(self.read(partition)) for partition in range(PARTITIONS)]
 
     def state_records(self) -> list[tuple[int, bytes | None]]:
         """(partition, value) of every record of `__transaction_state`."""
