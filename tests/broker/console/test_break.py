@@ -5,33 +5,16 @@ from __future__ import annotations
 import html as entities
 import json
 import re
-from collections.abc import AsyncIterator
-
-import pytest
 
 from barnabas.broker.console.drawing.steps import COMMIT, OTHERS, Step
 from barnabas.broker.events import KINDS, Kind
 from barnabas.broker.events.events import Facts
 from barnabas.broker.faults.held import About, Held
 from barnabas.broker.faults.plan.of_points import points
-from tests.support.console.world import Console
-from tests.support.inspected_broker import Inspected
+from tests.support.console.world import Console, world_of
 from tests.support.worlds.broker import settle
 
 MARKUP = "<i>tx</i>"
-
-
-@pytest.fixture
-async def console() -> AsyncIterator[Console]:
-    world = Inspected()
-    world.services.catalogue.create_topic("orders", 2)
-    yield Console(world)
-    await world.close()
-
-
-def world_of(console: Console) -> Inspected:
-    assert isinstance(console.world, Inspected)
-    return console.world
 
 
 async def arm(console: Console, match: object, do: str, name: str = "torn") -> None:

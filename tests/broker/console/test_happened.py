@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from types import MappingProxyType
-
-import pytest
 
 from barnabas.broker.console.pages.happened import SHOWN_MAX, last, row_of
 from barnabas.broker.coordinator.transaction.model import InitRequest
@@ -15,24 +12,11 @@ from barnabas.broker.history.history import History
 from barnabas.broker.history.told import Told
 from barnabas.broker.history.wanted import Wanted
 from barnabas.storage.steps import finish
-from tests.support.console.world import Console
+from tests.support.console.world import Console, world_of
 from tests.support.inspected_broker import TIMEOUT_MS, Inspected, now
 from tests.support.worlds.broker import settle
 
 MARKUP = "<u>b</u>"
-
-
-@pytest.fixture
-async def console() -> AsyncIterator[Console]:
-    world = Inspected()
-    world.services.catalogue.create_topic("orders", 2)
-    yield Console(world)
-    await world.close()
-
-
-def world_of(console: Console) -> Inspected:
-    assert isinstance(console.world, Inspected)
-    return console.world
 
 
 def caused_by(world: Inspected, client_id: str) -> None:

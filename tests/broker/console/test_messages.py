@@ -9,7 +9,7 @@ import pytest
 
 from barnabas.broker.console.looking import records as looking
 from barnabas.protocol.records.builder import NewRecord, build_batch
-from tests.support.console.world import Console, seen
+from tests.support.console.world import Console, seen, world_of
 from tests.support.inspected_broker import Inspected
 from tests.support.worlds.broker import settle
 
@@ -22,11 +22,6 @@ async def console() -> AsyncIterator[Console]:
     world.services.catalogue.create_topic("t", 2)
     yield Console(world)
     await world.close()
-
-
-def world_of(console: Console) -> Inspected:
-    assert isinstance(console.world, Inspected)
-    return console.world
 
 
 def append(console: Console, *records: NewRecord) -> None:

@@ -14,7 +14,7 @@ from barnabas.protocol.log_records.consumer_protocol import (
     ConsumerProtocolAssignment,
     ConsumerProtocolAssignmentTopicPartition,
 )
-from tests.support.console.world import Console
+from tests.support.console.world import Console, world_of
 from tests.support.inspected_broker import Inspected, now
 from tests.support.worlds.broker import BrokerWorld
 
@@ -27,11 +27,6 @@ async def console() -> AsyncIterator[Console]:
     world = Inspected()
     yield Console(world)
     await world.close()
-
-
-def world_of(console: Console) -> Inspected:
-    assert isinstance(console.world, Inspected)
-    return console.world
 
 
 @pytest.mark.parametrize("path", PAGES)

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from tests.support.console.world import Console, seen
+from tests.support.console.world import Console, seen, world_of
 from tests.support.inspected_broker import Inspected
 
 MARKUP = "<b>readers</b>"
@@ -19,11 +19,6 @@ async def console() -> AsyncIterator[Console]:
     world.services.catalogue.create_topic("t", 2)
     yield Console(world)
     await world.close()
-
-
-def world_of(console: Console) -> Inspected:
-    assert isinstance(console.world, Inspected)
-    return console.world
 
 
 def view(**query: int) -> dict[str, int]:

@@ -11,7 +11,7 @@ from barnabas.broker.console.drawing.timeline import WIDTH, timeline
 from barnabas.broker.console.looking.transactions import Change
 from barnabas.broker.coordinator.transaction.model import Transaction
 from barnabas.broker.coordinator.transaction.states import TransactionState
-from tests.support.console.world import Console
+from tests.support.console.world import Console, world_of
 from tests.support.inspected_broker import TIMEOUT_MS, Inspected
 from tests.support.worlds.broker import settle
 
@@ -24,11 +24,6 @@ async def console() -> AsyncIterator[Console]:
     world.services.catalogue.create_topic("orders", 3)
     yield Console(world)
     await world.close()
-
-
-def world_of(console: Console) -> Inspected:
-    assert isinstance(console.world, Inspected)
-    return console.world
 
 
 async def test_a_broker_without_transactions_says_so(console: Console) -> None:

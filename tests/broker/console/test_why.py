@@ -2,27 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-
-import pytest
-
-from tests.support.console.world import Console
-from tests.support.inspected_broker import Inspected
+from tests.support.console.world import Console, world_of
 
 MARKUP = "<u>tx</u>"
 
 
-@pytest.fixture
-async def console() -> AsyncIterator[Console]:
-    world = Inspected()
-    world.services.catalogue.create_topic("orders", 2)
-    yield Console(world)
-    await world.close()
-
-
 async def hang(console: Console) -> None:
-    world = console.world
-    assert isinstance(world, Inspected)
+    world = world_of(console)
     await world.begin(MARKUP, ("orders", 0))
     await world.commit("readers", "orders", 0)
 

@@ -13,6 +13,7 @@ from barnabas.broker.console.observed import Observed
 from barnabas.broker.control.admission import Admission
 from barnabas.broker.why.sources.kept_ring import KeptRing
 from barnabas.broker.why.why import Why
+from tests.support.inspected_broker import Inspected
 from tests.support.worlds.broker import BrokerWorld
 
 
@@ -62,6 +63,12 @@ class Console:
         answer = await self.client.post(f"/console{path}", content=urlencode(form), headers=headers)
         assert answer.status_code == status, answer.text
         return answer
+
+
+def world_of(console: Console) -> Inspected:
+    """The broker that it is over, where a test plays clients of it."""
+    assert isinstance(console.world, Inspected)
+    return console.world
 
 
 def seen(html: str) -> str:

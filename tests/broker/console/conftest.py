@@ -1,0 +1,19 @@
+"""The console that most of these tests look at. Some files have one over other topics."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from tests.support.console.world import Console
+from tests.support.inspected_broker import Inspected
+
+
+@pytest.fixture
+async def console() -> AsyncIterator[Console]:
+    """Over a broker with topic "orders" of two partitions."""
+    world = Inspected()
+    world.services.catalogue.create_topic("orders", 2)
+    yield Console(world)
+    await world.close()
