@@ -7,9 +7,9 @@ import sys
 import time
 from typing import Any
 
-from tests.simulation.many import run_many
 from tests.simulation.planted.bugs import BUGS
 from tests.simulation.planted.planting import plant
+from tests.simulation.running.many import run_many
 
 _FINDINGS_SHOWN = 5
 
@@ -38,9 +38,9 @@ def main(arguments: list[str]) -> int:
 def _one(options: argparse.Namespace) -> int:
     if options.planted is not None:
         plant(BUGS[options.planted])
-    from tests.simulation.run import simulate  # imported here, since they import the broker
-    from tests.simulation.shrinking import changed, shrunk
-    from tests.simulation.swarm import plan_for
+    from tests.simulation.plans.swarm import plan_for
+    from tests.simulation.running.run import simulate  # imported here, since they import the broker
+    from tests.simulation.running.shrinking import changed, shrunk
 
     changes: dict[str, Any] = dict(each.split("=", 1) for each in options.changes.split(",") if each)
     plan = changed(plan_for(options.seed), changes)

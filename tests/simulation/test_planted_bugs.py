@@ -7,9 +7,9 @@ from random import Random
 
 import pytest
 
-from tests.simulation.many import run_many
 from tests.simulation.planted.bugs import BUGS
 from tests.simulation.planted.planting import Bug
+from tests.simulation.running.many import run_many
 from tests.support.source_tree import ROOT
 
 DRAWN = 5  # in CI

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.simulation.many import run_many
+from tests.simulation.running.many import run_many
 
 SEEDS = range(1, 401)
 LONG_SEEDS = 10_000

@@ -12,7 +12,7 @@ import pytest
 
 from tests.simulation.checkers.moments import torn_moments
 from tests.simulation.checkers.rules import CHECKERS
-from tests.simulation.history import Finding, History, Outcome
+from tests.simulation.history.history import Finding, History, Outcome
 from tests.support.histories.play import Play
 from tests.support.processes.server import Server
 

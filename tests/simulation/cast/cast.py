@@ -11,8 +11,8 @@ from barnabas.protocol.messages.create_topics import CreatableTopic, CreateTopic
 from tests.simulation.cast.clients import Clients
 from tests.simulation.cast.groups import GroupCast
 from tests.simulation.cast.topics import TopicCast
-from tests.simulation.history import History, OffsetRead, Poll, TopicPartition
-from tests.simulation.swarm import Plan
+from tests.simulation.history.history import History, OffsetRead, Poll, TopicPartition
+from tests.simulation.plans.plan import Plan
 from tests.simulation.workload.transactions import INPUT, idempotent, reading, transactional
 from tests.simulation.world.machine import Machine
 from tests.simulation.world.network import Network

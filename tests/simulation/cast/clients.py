@@ -9,8 +9,8 @@ from tests.simulation.clients.producer import Producer
 from tests.simulation.clients.reader import Reader
 from tests.simulation.clients.topic_reader import TopicReader
 from tests.simulation.clients.wire import Wire
-from tests.simulation.history import History, TopicPartition
-from tests.simulation.swarm import Plan
+from tests.simulation.history.history import History, TopicPartition
+from tests.simulation.plans.plan import Plan
 from tests.simulation.world.machine import PORT, Machine
 from tests.simulation.world.network import Network
 from tests.simulation.world.process import Process

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from tests.simulation.clients.classic_member import ClassicMember
 from tests.simulation.clients.consumer_member import ConsumerMember
 from tests.simulation.clients.member import Member
-from tests.simulation.history import History, TopicPartition
-from tests.simulation.swarm import Plan
+from tests.simulation.history.history import History, TopicPartition
+from tests.simulation.plans.plan import Plan
 from tests.simulation.workload.groups import feeding, membering, processing
 from tests.simulation.world.process import Process
 from tests.simulation.world.world import World

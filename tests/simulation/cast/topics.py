@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from tests.simulation.clients.admin import Admin
-from tests.simulation.history import History, Poll
-from tests.simulation.swarm import Plan
+from tests.simulation.history.history import History, Poll
+from tests.simulation.plans.plan import Plan
 from tests.simulation.workload.topics import administering, following
 from tests.simulation.world.process import Process
 from tests.simulation.world.world import World

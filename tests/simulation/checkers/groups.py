@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterator
 
 from tests.simulation.checkers.records import seen
-from tests.simulation.entries.groups import Commit, Owned
-from tests.simulation.history import History, OffsetRead, Outcome
+from tests.simulation.history.groups import Commit, Owned
+from tests.simulation.history.history import History, OffsetRead, Outcome
 
 
 def two_owners(history: History) -> Iterator[str]:

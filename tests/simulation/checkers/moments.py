@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from tests.simulation.history import History, Outcome, Poll, TopicPartition, Transaction
+from tests.simulation.history.history import History, Outcome, Poll, TopicPartition, Transaction
 
 
 def watermarks_go_back(history: History) -> Iterator[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator
 
-from tests.simulation.history import History, Outcome, Poll, Send, TopicPartition
+from tests.simulation.history.history import History, Outcome, Poll, Send, TopicPartition
 
 
 def seen(polls: list[Poll], *, is_committed: bool) -> dict[TopicPartition, list[tuple[int, bytes]]]:

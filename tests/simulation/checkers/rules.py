@@ -21,7 +21,7 @@ from tests.simulation.checkers.topics import (
     revived_topics,
 )
 from tests.simulation.checkers.transactions import aborted_reads, early_reads, lost_commits, torn_transactions
-from tests.simulation.history import Finding, History
+from tests.simulation.history.history import Finding, History
 from tests.simulation.world.disk import Disk
 
 CHECKERS = (

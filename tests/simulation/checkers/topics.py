@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tests.simulation.entries.topics import TopicLife, TopicView
-from tests.simulation.history import History
+from tests.simulation.history.history import History
+from tests.simulation.history.topics import TopicLife, TopicView
 
 
 def lost_topics(history: History) -> Iterator[str]:

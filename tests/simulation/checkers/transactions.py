@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tests.simulation.checkers.records import kept, seen
-from tests.simulation.history import History, Outcome, Send
+from tests.simulation.history.history import History, Outcome, Send
 
 
 def _transactional(history: History) -> dict[bytes, Send]:

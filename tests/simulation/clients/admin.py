@@ -29,8 +29,8 @@ from barnabas.protocol.messages.incremental_alter_configs import (
 from tests.simulation.clients.errors import ADMIN_TRIES_AGAIN
 from tests.simulation.clients.looking import look
 from tests.simulation.clients.wire import Disconnected, Wire
-from tests.simulation.entries.topics import Change, ConfigView, RecordsDeleted, TopicLife
-from tests.simulation.history import History
+from tests.simulation.history.history import History
+from tests.simulation.history.topics import Change, ConfigView, RecordsDeleted, TopicLife
 from tests.simulation.world.machine import Machine
 from tests.simulation.world.world import World
 

@@ -13,7 +13,7 @@ from tests.simulation.clients.identity import NOBODY
 from tests.simulation.clients.looking import look
 from tests.simulation.clients.member import BACKOFF_S, REBALANCE_MS, Member
 from tests.simulation.clients.wire import Disconnected
-from tests.simulation.history import TopicPartition
+from tests.simulation.history.history import TopicPartition
 
 _LOSES_ALL = frozenset({E.UNKNOWN_MEMBER_ID, E.FENCED_MEMBER_EPOCH, E.UNRELEASED_INSTANCE_ID, E.FENCED_INSTANCE_ID})
 _LEAVES, _LEAVES_FOR_A_WHILE = -1, -2

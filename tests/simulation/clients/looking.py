@@ -7,8 +7,8 @@ import asyncio
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
 from tests.simulation.clients.wire import Disconnected, Wire
-from tests.simulation.entries.topics import TopicView
-from tests.simulation.history import History
+from tests.simulation.history.history import History
+from tests.simulation.history.topics import TopicView
 from tests.simulation.world.world import World
 
 _BACKOFF_S = 0.05

@@ -26,8 +26,8 @@ from tests.simulation.clients.errors import TRY_AGAIN
 from tests.simulation.clients.identity import NOBODY, Identity
 from tests.simulation.clients.reader import Reader
 from tests.simulation.clients.wire import Disconnected, Wire
-from tests.simulation.entries.groups import Commit, Owned
-from tests.simulation.history import History, OffsetRead, Outcome, Poll, TopicPartition
+from tests.simulation.history.groups import Commit, Owned
+from tests.simulation.history.history import History, OffsetRead, Outcome, Poll, TopicPartition
 from tests.simulation.world.world import World
 
 BACKOFF_S = 0.05

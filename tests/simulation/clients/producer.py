@@ -28,8 +28,8 @@ from barnabas.protocol.records.builder import build_batch
 from tests.simulation.clients.errors import FENCED, IS_BEHIND, IS_WRITTEN, TRY_AGAIN, Fenced, Unusable
 from tests.simulation.clients.identity import NO_MEMBER, Identity
 from tests.simulation.clients.wire import Disconnected, Wire
-from tests.simulation.entries.topics import topic_id_in
-from tests.simulation.history import History, Incarnation, Outcome, Send, TopicPartition, Transaction
+from tests.simulation.history.history import History, Incarnation, Outcome, Send, TopicPartition, Transaction
+from tests.simulation.history.topics import topic_id_in
 from tests.simulation.world.world import BEGINNING_MS, World
 
 _BACKOFF_S = 0.05

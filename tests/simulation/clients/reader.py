@@ -19,7 +19,7 @@ from barnabas.protocol.messages.offset_fetch import (
 from barnabas.protocol.records.batch import iter_batches
 from barnabas.protocol.records.record import iter_records
 from tests.simulation.clients.wire import Disconnected, Wire
-from tests.simulation.history import History, OffsetRead, Poll, TopicPartition
+from tests.simulation.history.history import History, OffsetRead, Poll, TopicPartition
 from tests.simulation.world.machine import Machine
 from tests.simulation.world.world import World
 

@@ -7,7 +7,7 @@ from typing import Any
 from barnabas.protocol.messages.fetch import FetchTopic
 from tests.simulation.clients.looking import look
 from tests.simulation.clients.reader import Reader
-from tests.simulation.entries.topics import life_name, topic_id_in
+from tests.simulation.history.topics import life_name, topic_id_in
 
 
 class TopicReader(Reader):

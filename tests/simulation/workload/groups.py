@@ -12,7 +12,7 @@ from collections.abc import Callable
 from tests.simulation.clients.errors import Fenced, Unusable
 from tests.simulation.clients.member import SESSION_MS, Member
 from tests.simulation.clients.producer import Producer
-from tests.simulation.history import History, Poll, TopicPartition
+from tests.simulation.history.history import History, Poll, TopicPartition
 from tests.simulation.workload.transactions import live_again
 
 _STRAY = 0.06  # how probable it is, each time, that a member is slow, leaves or dies

@@ -10,8 +10,8 @@ from tests.simulation.clients.admin import Admin
 from tests.simulation.clients.errors import Fenced, Unusable
 from tests.simulation.clients.producer import Producer
 from tests.simulation.clients.topic_reader import TopicReader
-from tests.simulation.entries.topics import TopicLife
-from tests.simulation.history import Outcome
+from tests.simulation.history.history import Outcome
+from tests.simulation.history.topics import TopicLife
 from tests.simulation.workload.transactions import live_again
 
 _CONFIGS = (

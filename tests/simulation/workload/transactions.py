@@ -9,8 +9,8 @@ from collections.abc import Callable
 from tests.simulation.clients.errors import Fenced, Unusable
 from tests.simulation.clients.producer import Producer
 from tests.simulation.clients.reader import Reader
-from tests.simulation.history import TopicPartition
-from tests.simulation.swarm import Plan
+from tests.simulation.history.history import TopicPartition
+from tests.simulation.plans.plan import Plan
 
 INPUT: TopicPartition = ("input", 0)  # the topic that groups commit offsets of
 

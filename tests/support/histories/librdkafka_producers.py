@@ -14,8 +14,8 @@ from typing import Any
 
 from confluent_kafka import Consumer, KafkaException, Message, Producer, TopicPartition
 
-from tests.simulation import history
-from tests.simulation.history import Outcome
+from tests.simulation.history import history
+from tests.simulation.history.history import Outcome
 from tests.support.histories.notes import Notes
 
 PATIENCE_S = 60.0

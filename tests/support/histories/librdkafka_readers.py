@@ -13,8 +13,8 @@ from collections.abc import Mapping
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
-from tests.simulation import history
-from tests.simulation.history import OffsetRead, Poll
+from tests.simulation.history import history
+from tests.simulation.history.history import OffsetRead, Poll
 from tests.support.histories.librdkafka_producers import INPUT, PATIENCE_S, RECONNECT
 from tests.support.histories.notes import Notes
 

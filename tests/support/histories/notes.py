@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Callable
 
-from tests.simulation.history import Event, History, Incarnation, Outcome, Send, TopicPartition, Transaction
+from tests.simulation.history.history import Event, History, Incarnation, Outcome, Send, TopicPartition, Transaction
 
 
 class Notes:

@@ -14,7 +14,7 @@ from typing import Protocol
 
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from tests.simulation.history import History, TopicPartition
+from tests.simulation.history.history import History, TopicPartition
 from tests.support.histories.librdkafka_producers import INPUT, PATIENCE_S, Idempotent, Transactor, group_of
 from tests.support.histories.librdkafka_readers import OffsetReader, Reader, is_settled, read_all
 from tests.support.histories.notes import Notes

@@ -7,11 +7,12 @@ from pathlib import Path
 
 from tests.simulation.cast.cast import Cast
 from tests.simulation.checkers.rules import check, check_files
-from tests.simulation.hearing import listening
-from tests.simulation.history import Event, Finding, History
-from tests.simulation.misfortunes import Misfortunes
-from tests.simulation.result import Result
-from tests.simulation.swarm import Plan, plan_for
+from tests.simulation.history.history import Event, Finding, History
+from tests.simulation.plans.misfortunes import Misfortunes
+from tests.simulation.plans.plan import Plan
+from tests.simulation.plans.swarm import plan_for
+from tests.simulation.running.hearing import listening
+from tests.simulation.running.result import Result
 from tests.simulation.world.machine import Machine
 from tests.simulation.world.network import Network
 from tests.simulation.world.world import StandsStill, TakesTooLong, World

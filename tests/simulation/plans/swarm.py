@@ -1,4 +1,4 @@
-"""What a run is like, drawn from its seed: which clients there are, what the broker is set to, what befalls it.
+"""The plan of a run, drawn from its seed.
 
 Swarm testing: each run has only some of the features, and those it has more often, so that rare combinations are met.
 """
@@ -6,9 +6,9 @@ Swarm testing: each run has only some of the features, and those it has more oft
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass, field, fields
 from typing import Any
 
+from tests.simulation.plans.plan import Plan
 from tests.simulation.world.machine import MachineSettings
 from tests.simulation.world.network import Weather
 
@@ -26,59 +26,6 @@ _QUICK_SESSIONS = {
     "group.consumer.assignment.interval.ms": "100",
 }
 _SYNCED = {"log.flush.interval.messages": "1"}
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """One run. Times in milliseconds of the world."""
-
-    length_ms: int
-    partitions: int
-    transactional: int
-    """How many transactional producers there are."""
-    zombies: int
-    """How many of them have a second life elsewhere, under the same transactional id."""
-    idempotent: int
-    admins: int
-    """How many create, change and delete topics of their own."""
-    members: int
-    """How many a group has that commits its offsets itself."""
-    processors: int
-    """How many a group has that consumes, processes and produces in transactions."""
-    group_protocol: str
-    """Of both: classic, consumer, or mixed."""
-    static_members: bool
-    inputs: int
-    """How many partitions the groups read."""
-    readers: int
-    protocol: int
-    in_flight: int
-    timeout_ms: int
-    """Of transactions."""
-    abort: float
-    abandon: float
-    """How probable it is that a transaction is left open and its producer begins again."""
-    offsets: float
-    deaths: int
-    at_disk_calls: bool
-    """Whether deaths are at calls of the disk; else between any two turns, or in the middle of one."""
-    disk_errors: int
-    """How often a write to a partition's log fails."""
-    full_disks: int
-    """How often the disk is full for a while."""
-    clock_jumps: int
-    """How often the machine's wall clock goes ahead."""
-    weather: Weather
-    machine: MachineSettings
-    features: tuple[str, ...] = field(default=())
-
-    def line(self) -> str:
-        """All of it, for the head of a trace."""
-        return " ".join(f"{each.name}={_text(getattr(self, each.name))}" for each in fields(self))
-
-
-def _text(value: Any) -> str:
-    return str(value).replace(" ", "")
 
 
 FEATURES = (

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tests.simulation.history import Outcome
+    from tests.simulation.history.history import Outcome
 
 
 @dataclass(slots=True, eq=False)

@@ -11,7 +11,7 @@ import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from tests.simulation.history import Finding
+from tests.simulation.history.history import Finding
 from tests.simulation.planted.bugs import BUGS
 from tests.simulation.planted.planting import plant
 
@@ -30,7 +30,7 @@ class Told:
 
 def told(seed: int) -> Told:
     """Run it. An exception of the simulation itself is a finding, too: with a bug planted everything may happen."""
-    from tests.simulation.run import simulate  # imported here, since it imports the broker
+    from tests.simulation.running.run import simulate  # imported here, since it imports the broker
 
     found = simulate(seed)
     return Told(seed, found.summary(), tuple(found.findings), found.deaths, found.committed, found.simulated_ms)
@@ -46,6 +46,6 @@ def run_many(seeds: Iterable[int], *, planted: str | None = None, processes: int
 def _begin(planted: str | None) -> None:
     if planted is not None:
         plant(BUGS[planted])
-    import tests.simulation.run  # noqa: F401  # imported here, since it imports the broker
+    import tests.simulation.running.run  # noqa: F401  # imported here, since it imports the broker
 
     gc.freeze()  # what is there now stays: it is not looked through after each run

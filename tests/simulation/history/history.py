@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TypeAlias
 
-from tests.simulation.entries.groups import Commit, Owned
-from tests.simulation.entries.topics import Change, ConfigView, RecordsDeleted, TopicLife, TopicView
+from tests.simulation.history.groups import Commit, Owned
+from tests.simulation.history.topics import Change, ConfigView, RecordsDeleted, TopicLife, TopicView
 
 
 class Outcome(Enum):

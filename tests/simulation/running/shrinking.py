@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import fields, replace
 from typing import Any
 
-from tests.simulation.swarm import Plan
+from tests.simulation.plans.plan import Plan
 
 _SMALLEST = {"transactional": 0, "readers": 1, "partitions": 1, "inputs": 1, "in_flight": 1, "length_ms": 500}
 _NEVER_SMALLER = ("protocol", "timeout_ms", "features", "group_protocol", "weather", "machine")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tests.simulation.swarm import Plan
+from tests.simulation.plans.plan import Plan
 from tests.simulation.world.machine import Machine
 from tests.simulation.world.network import Network, Weather
 from tests.simulation.world.world import World

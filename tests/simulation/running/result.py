@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from tests.simulation.history import Finding, History
-from tests.simulation.swarm import Plan
+from tests.simulation.history.history import Finding, History
+from tests.simulation.plans.plan import Plan
 
 
 @dataclass
