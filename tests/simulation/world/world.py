@@ -81,6 +81,12 @@ class World:
         self.later(time_ms * 1000, lambda: None)
         self.run_until(lambda: self.now_us >= end_us, time_ms * 1000 + 1_000_000)
 
+    def end(self) -> None:
+        """Nobody lives on, and nobody hears of it."""
+        for process in self.processes:
+            process.loop.die()
+        self.processes.clear()
+
     def _step(self) -> bool:
         """One turn of one process; or time goes by, up to what happens next. False if nothing ever will."""
         ready = self._ready()
