@@ -11,13 +11,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from barnabas.broker.app import Broker
+from barnabas.broker.clock import SystemClock
 from barnabas.broker.config import BrokerConfig
 from barnabas.broker.config.listeners import PLAINTEXT, Listener
 from barnabas.broker.data import open_directory
 from barnabas.broker.environment import Environment
 from barnabas.broker.net.bound import BoundAddress
 from barnabas.broker.own_time import in_its_time
-from tests.simulation.world.clock import SimulatedClock
 from tests.simulation.world.disk import Disk
 from tests.simulation.world.network import Network, SimulatedSocket
 from tests.simulation.world.process import Process
@@ -76,10 +76,9 @@ class Machine:
         settings = BrokerConfig(
             {"log.dirs": "/data", "listeners": f"PLAINTEXT://127.0.0.1:{PORT}", **self._settings.broker}
         )
-        clock = SimulatedClock(process.loop, self.wall_ms)
         environment = Environment(
-            clock=clock,
-            machine_clock=SimulatedClock(process.loop, self.wall_ms),
+            clock=self._clock(process),
+            machine_clock=self._clock(process),
             stopwatch=self._stopwatch.read,
             files=self.disk,
             network=self._network.of(process),
@@ -97,6 +96,9 @@ class Machine:
         )
         await self.broker.start()
         self.is_up = True
+
+    def _clock(self, process: Process) -> SystemClock:
+        return SystemClock(process.loop, monotonic=process.loop.time, wall_ms=self.wall_ms)
 
     def kill(self) -> None:
         """It dies at once."""
