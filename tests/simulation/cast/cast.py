@@ -13,6 +13,7 @@ from tests.simulation.cast.groups import GroupCast
 from tests.simulation.cast.topics import TopicCast
 from tests.simulation.history.history import History, OffsetRead, Poll, TopicPartition
 from tests.simulation.plans.plan import Plan
+from tests.simulation.workload.script import scripted
 from tests.simulation.workload.transactions import INPUT, idempotent, reading, transactional
 from tests.simulation.world.machine import Machine
 from tests.simulation.world.network import Network
@@ -51,7 +52,10 @@ class Cast:
             process = Process(self._world, name)
             producer = self._clients.producer(process, transactional_id)
             group, dice = group_of(transactional_id), self._world.dice(name)
-            found.append(process.run(transactional(producer, plan, self._partitions, group, dice, is_over)))
+            if plan.is_scripted:
+                found.append(process.run(scripted(producer, self._partitions, group, plan.timeout_ms)))
+            else:
+                found.append(process.run(transactional(producer, plan, self._partitions, group, dice, is_over)))
         return found
 
     def _idempotent(self, is_over: Callable[[], bool]) -> list[asyncio.Task[Any]]:

@@ -30,11 +30,13 @@ class Misfortunes:
         self._world, self._network, self._machine, self._plan, self._note = world, network, machine, plan, note
         self._dice = world.dice("misfortunes")
         self._disk_faults = DiskFaults(world, machine, plan, note)
+        self._cuts = list(plan.cuts)
         self._are_over = False
 
     def begin(self) -> None:
         """Let everything that is planned happen from now on."""
         self._network.weather = self._plan.weather
+        self._cut_next()
         for at_ms in sorted(self._dice.randrange(self._plan.length_ms) for _ in range(self._plan.deaths)):
             self._world.later(at_ms * 1000, self._die)
         for times, strike in (
@@ -83,6 +85,10 @@ class Misfortunes:
         else:
             process.die_in_turns(1 + self._dice.randrange(_TURNS_MAX))
 
+    def _cut_next(self) -> None:
+        if self._cuts:
+            self._machine.die_at_change(self._cuts.pop(0))
+
     def _fail_writes(self) -> None:
         """The next write to a log of the clients' partitions fails, or the next few."""
         if not self._are_over:
@@ -126,6 +132,7 @@ class Misfortunes:
             return
         self._note(f"boot {self._machine.boots + 1}")
         self._machine.boot()
+        self._cut_next()
         if self._plan.at_disk_calls and self._dice.random() < _AGAIN:
             self._machine.die_at_change(self._dice.randrange(_CHANGES_MAX))
         self._watch()

@@ -57,6 +57,10 @@ class Plan:
     weather: Weather
     machine: MachineSettings
     features: tuple[str, ...] = field(default=())
+    is_scripted: bool = False
+    """Whether the transactional producers follow a script, each transaction of which is of another kind."""
+    cuts: tuple[int, ...] = ()
+    """Before which change of the disk the broker dies, counted from the clients' beginning; then from each boot on."""
 
     def line(self) -> str:
         """All of it, for the head of a trace."""

@@ -12,6 +12,12 @@ from tests.simulation.plans.plan import Plan
 from tests.simulation.world.machine import MachineSettings
 from tests.simulation.world.network import Weather
 
+COMMON = {
+    "transaction.state.log.num.partitions": "2",
+    "offsets.topic.num.partitions": "2",
+    "group.initial.rebalance.delay.ms": "0",
+    "transaction.abort.timed.out.transaction.cleanup.interval.ms": "1000",
+}
 _QUICK_DELETION = {
     "log.retention.check.interval.ms": "500",
     "log.segment.delete.delay.ms": "500",
@@ -25,7 +31,7 @@ _QUICK_SESSIONS = {
     "group.consumer.heartbeat.interval.ms": "500",
     "group.consumer.assignment.interval.ms": "100",
 }
-_SYNCED = {"log.flush.interval.messages": "1"}
+SYNCED = {"log.flush.interval.messages": "1"}
 
 
 FEATURES = (
@@ -64,12 +70,7 @@ def plan_for(seed: int) -> Plan:
     disk = {feature for feature in DISK_FEATURES if disk_dice.random() < 0.2}
     rare_dice = random.Random(f"{seed}/rare features")
     rare = {feature for feature in RARE_FEATURES if rare_dice.random() < 0.25}
-    settings = {
-        "transaction.state.log.num.partitions": "2",
-        "offsets.topic.num.partitions": "2",
-        "group.initial.rebalance.delay.ms": "0",
-        "transaction.abort.timed.out.transaction.cleanup.interval.ms": "1000",
-    }
+    settings = dict(COMMON)
     if "admins" in rare:
         settings |= _QUICK_DELETION
     if "groups" in rare:
@@ -81,7 +82,7 @@ def plan_for(seed: int) -> Plan:
         settings["log.roll.ms"] = str(dice.choice([500, 5_000, 1 << 40]))
     survival: Any = "everything"
     if "power" in has:
-        settings |= _SYNCED
+        settings |= SYNCED
         survival = dice.choice(["some", "nothing"])
         if disk_dice.random() < 0.4:
             survival = "scattered"

@@ -41,6 +41,7 @@ class Run:
         self._misfortunes = Misfortunes(self._world, self._network, self._machine, plan, self._note)
         self._cast = Cast(self._world, self._network, self._machine, self._history, plan)
         self._is_over = self._is_settled = False
+        self._changes = 0
 
     def run(self) -> Result:
         """Live through it. What goes wrong is in the findings."""
@@ -56,7 +57,9 @@ class Run:
             if not result.findings:
                 result.findings += check(self._history)
                 result.findings += check_files(self._machine.disk)
+            self._world.end()
         result.deaths, result.cuts, result.turns = self._machine.deaths, self._network.cuts, self._world.turns
+        result.changes = self._changes
         result.simulated_ms = self._world.now_ms()
         return result
 
@@ -68,7 +71,9 @@ class Run:
         creating.result()
         clients = self._cast.start(lambda: self._is_over, lambda: self._is_settled)
         self._misfortunes.begin()
+        before = self._machine.disk.changes_made
         world.run_for(self._plan.length_ms)
+        self._changes = self._machine.disk.changes_made - before
         self._misfortunes.heal()
         self._is_over = True
         if self._cast.groups.is_there:

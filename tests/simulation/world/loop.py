@@ -15,10 +15,10 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from tests.simulation.world.world import RESOLUTION_S
+
 if TYPE_CHECKING:
     from concurrent.futures import Executor
-
-_RESOLUTION_S = 1e-7
 
 Job = Callable[[], Callable[[], None]]
 
@@ -51,7 +51,7 @@ class SimulatedLoop(asyncio.BaseEventLoop):
         self._now_s = now_s
         self._run_job = run_job
         self._selector = _NothingToSelect()
-        self._clock_resolution = _RESOLUTION_S
+        self._clock_resolution = RESOLUTION_S
         self.is_dead = False
 
     def time(self) -> float:
@@ -63,7 +63,7 @@ class SimulatedLoop(asyncio.BaseEventLoop):
         if self._ready:
             return True
         due = self.next_due_s()
-        return due is not None and due < self.time() + _RESOLUTION_S
+        return due is not None and due < self.time() + RESOLUTION_S
 
     def next_due_s(self) -> float | None:
         """When its next timer is due; None without one."""

@@ -41,13 +41,6 @@ class Process:
         self._tasks: list[asyncio.Task[Any]] = []
         world.processes.append(self)
 
-    @property
-    def has_work(self) -> bool:
-        return self.loop.has_work
-
-    def next_due_s(self) -> float | None:
-        return self.loop.next_due_s()
-
     def run(self, coroutine: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
         """Begin to run a coroutine in it."""
         task = self.loop.create_task(coroutine)
