@@ -48,6 +48,8 @@ class Plan:
     """Whether deaths are at calls of the disk; else between any two turns, or in the middle of one."""
     disk_errors: int
     """How often a write to a partition's log fails."""
+    failing_calls: int
+    """How often calls of any kind fail, on any kind of file."""
     full_disks: int
     """How often the disk is full for a while."""
     clock_jumps: int

@@ -58,11 +58,16 @@ FEATURES = (
 RARE_FEATURES = ("admins", "groups")
 """What costs more than it finds if it is in every second run. Drawn apart, so that the others stay as they are."""
 
+DISK_FEATURES = ("failing calls", "late jobs")
+"""Drawn apart likewise."""
+
 
 def plan_for(seed: int) -> Plan:
     """The run of a seed."""
     dice = random.Random(f"{seed}/plan")
     has = {feature for feature in FEATURES if dice.random() < 0.5}
+    disk_dice = random.Random(f"{seed}/disk features")
+    disk = {feature for feature in DISK_FEATURES if disk_dice.random() < 0.2}
     rare_dice = random.Random(f"{seed}/rare features")
     rare = {feature for feature in RARE_FEATURES if rare_dice.random() < 0.25}
     settings = dict(COMMON)
@@ -79,6 +84,8 @@ def plan_for(seed: int) -> Plan:
     if "power" in has:
         settings |= SYNCED
         survival = dice.choice(["some", "nothing"])
+        if disk_dice.random() < 0.4:
+            survival = "scattered"
     weather = Weather(
         slow=0.05 if "slow network" in has else 0.0,
         slow_us=dice.choice([300_000, 5_000_000]),
@@ -90,6 +97,7 @@ def plan_for(seed: int) -> Plan:
         survival=survival,
         torn="power" in has and dice.random() < 0.3,
         slow_jobs=0.05 if "slow threads" in has else 0.0,
+        late_jobs=0.03 if "late jobs" in disk else 0.0,
         hasty_slices=0.2 if "hasty slices" in has else 0.0,
     )
     transactional = dice.randint(1, 3)
@@ -111,11 +119,12 @@ def plan_for(seed: int) -> Plan:
         deaths=dice.randint(1, 5) if "deaths" in has else 0,
         at_disk_calls="disk deaths" in has,
         disk_errors=dice.randint(1, 6) if "disk errors" in has else 0,
+        failing_calls=disk_dice.randint(2, 12) if "failing calls" in disk else 0,
         full_disks=dice.randint(1, 2) if "full disk" in has else 0,
         clock_jumps=dice.randint(1, 3) if "clock jumps" in has else 0,
         weather=weather,
         machine=machine,
-        features=tuple(sorted(has | rare)),
+        features=tuple(sorted(has | rare | disk)),
     )
 
 
