@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from tests.simulation.plans.disk_faults import DiskFaults
 from tests.simulation.plans.plan import Plan
 from tests.simulation.world.machine import Machine
 from tests.simulation.world.network import Network, Weather
@@ -28,6 +29,7 @@ class Misfortunes:
         """note: is told what happens."""
         self._world, self._network, self._machine, self._plan, self._note = world, network, machine, plan, note
         self._dice = world.dice("misfortunes")
+        self._disk_faults = DiskFaults(world, machine, plan, note)
         self._cuts = list(plan.cuts)
         self._are_over = False
 
@@ -44,16 +46,20 @@ class Misfortunes:
         ):
             for _ in range(times):
                 self._world.later(self._dice.randrange(self._plan.length_ms) * 1000, strike)
+        self._disk_faults.begin()
         self._watch()
 
     def heal(self) -> None:
         """No misfortune from now on; a broker that is up."""
         self._are_over = True
+        self._disk_faults.end()
         self._network.weather = Weather()
         self._machine.disk.heal()
         self._machine.disk.cut_power_at(None)
         if self._machine.process is not None:
             self._machine.process.live_on()
+        if self._machine.is_offline:
+            self._machine.kill()
         while not self._machine.is_up:
             if self._machine.process is None:
                 self.boot()
@@ -116,6 +122,9 @@ class Misfortunes:
             self._note(f"death {self._machine.deaths}")
             self._world.later(self._dice.randrange(_DOWN_MS_MAX) * 1000, self._boot_again)
         else:
+            if self._machine.is_offline:
+                self._note("the data directory is offline, the broker is killed")
+                self._machine.kill()
             self._world.later(_LOOK_US, self._watch)
 
     def _boot_again(self) -> None:
