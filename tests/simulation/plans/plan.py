@@ -11,6 +11,8 @@ from typing import Any
 from tests.simulation.world.machine import MachineSettings
 from tests.simulation.world.network import Weather
 
+Configs = tuple[tuple[str, str], ...]
+
 
 @dataclass(frozen=True, slots=True)
 class Plan:
@@ -48,8 +50,6 @@ class Plan:
     """Whether deaths are at calls of the disk; else between any two turns, or in the middle of one."""
     disk_errors: int
     """How often a write to a partition's log fails."""
-    failing_calls: int
-    """How often calls of any kind fail, on any kind of file."""
     full_disks: int
     """How often the disk is full for a while."""
     clock_jumps: int
@@ -59,6 +59,16 @@ class Plan:
     features: tuple[str, ...] = field(default=())
     is_scripted: bool = False
     """Whether the transactional producers follow a script, each transaction of which is of another kind."""
+    failing_calls: int = 0
+    """How often calls of any kind fail, on any kind of file."""
+    compacted: int = 0
+    """How many write to a topic that is compacted."""
+    compaction: Configs = ()
+    """Of that topic."""
+    ageing: int = 0
+    """How many write to a topic of which retention deletes."""
+    retention: Configs = ()
+    """Of that topic."""
     cuts: tuple[int, ...] = ()
     """Before which change of the disk the broker dies, counted from the clients' beginning; then from each boot on."""
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import random
 from typing import Any
 
+from tests.simulation.plans.log_plan import QUICK_CLEANING, QUICK_DELETION, logs_of
 from tests.simulation.plans.plan import Plan
 from tests.simulation.world.machine import MachineSettings
 from tests.simulation.world.network import Weather
@@ -17,11 +18,6 @@ COMMON = {
     "offsets.topic.num.partitions": "2",
     "group.initial.rebalance.delay.ms": "0",
     "transaction.abort.timed.out.transaction.cleanup.interval.ms": "1000",
-}
-_QUICK_DELETION = {
-    "log.retention.check.interval.ms": "500",
-    "log.segment.delete.delay.ms": "500",
-    "log.flush.start.offset.checkpoint.interval.ms": "1000",
 }
 _QUICK_SESSIONS = {
     "group.min.session.timeout.ms": "100",
@@ -72,9 +68,12 @@ def plan_for(seed: int) -> Plan:
     rare = {feature for feature in RARE_FEATURES if rare_dice.random() < 0.25}
     settings = dict(COMMON)
     if "admins" in rare:
-        settings |= _QUICK_DELETION
+        settings |= QUICK_DELETION
     if "groups" in rare:
         settings |= _QUICK_SESSIONS
+    logs = logs_of(seed)
+    if logs.features:
+        settings |= QUICK_DELETION | QUICK_CLEANING
     if "small segments" in has:
         # a segment is full when its index is
         settings["log.index.size.max.bytes"] = str(dice.choice([40, 100, 400]))
@@ -124,7 +123,11 @@ def plan_for(seed: int) -> Plan:
         clock_jumps=dice.randint(1, 3) if "clock jumps" in has else 0,
         weather=weather,
         machine=machine,
-        features=tuple(sorted(has | rare | disk)),
+        features=tuple(sorted(has | rare | disk | logs.features)),
+        compacted=logs.compacted,
+        compaction=logs.compaction,
+        ageing=logs.ageing,
+        retention=logs.retention,
     )
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from tests.simulation.planted import disk, groups, records, topics, transactions
+from tests.simulation.planted import disk, groups, logs, records, topics, transactions
 from tests.simulation.planted.planting import Bug
 
 BUGS: dict[str, Bug] = {
-    bug.name: bug for bug in (*records.BUGS, *transactions.BUGS, *topics.BUGS, *groups.BUGS, *disk.BUGS)
+    bug.name: bug for bug in (*records.BUGS, *transactions.BUGS, *topics.BUGS, *groups.BUGS, *disk.BUGS, *logs.BUGS)
 }

@@ -35,6 +35,7 @@ class Run:
         self._world = World(seed)
         self._history = History()
         self._history.disk_fails = plan.disk_errors > 0 or plan.failing_calls > 0
+        self._history.clock_jumps = plan.clock_jumps
         self._history.all_survives = plan.machine.survival == "everything"
         self._network = Network(self._world)
         self._machine = Machine(self._world, self._network, plan.machine)

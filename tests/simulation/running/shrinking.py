@@ -12,7 +12,17 @@ from typing import Any
 from tests.simulation.plans.plan import Plan
 
 _SMALLEST = {"transactional": 0, "readers": 1, "partitions": 1, "inputs": 1, "in_flight": 1, "length_ms": 500}
-_NEVER_SMALLER = ("protocol", "timeout_ms", "features", "group_protocol", "weather", "machine", "cuts")
+_NEVER_SMALLER = (
+    "protocol",
+    "timeout_ms",
+    "features",
+    "group_protocol",
+    "compaction",
+    "retention",
+    "weather",
+    "machine",
+    "cuts",
+)
 
 
 def shrunk(plan: Plan, breaks_rule: Callable[[Plan], bool]) -> tuple[Plan, dict[str, Any]]:
