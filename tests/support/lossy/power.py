@@ -30,10 +30,6 @@ class PowerCut:
         self.cuts_at_calls = 0
         self.cuts_at_starts = 0
 
-    @property
-    def address(self) -> str:
-        return self._server.address
-
     def die(self) -> None:
         """Cut the power: mostly before a change that the server is about to make, and it gets no further then."""
         if self._dice.random() < _AT_A_CALL:
@@ -48,8 +44,6 @@ class PowerCut:
             self._start_in_vain(self._dice.randint(0, _CHANGES_MAX))
         else:
             self._server.start()
-
-    kill, start = die, come_back
 
     def _start_in_vain(self, changes: int) -> None:
         """If it is up before there are so many changes, it is up."""

@@ -1,0 +1,141 @@
+"""What stock clients are told by a broker whose machine loses its power again and again, judged by the rules.
+
+The broker is a process, its disk a file system that loses what was not synced, its settings promise that what is
+acknowledged is synced. With `--against kafka` it is the control: the same play over Apache Kafka 4.4.0, on a disk with
+a journal, without which it loses whole partitions. Where the kernel refuses the file system, the simulated world is
+played instead, on its disk in memory, and the table of `scripts/test` says so.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
+from itertools import count, islice
+from pathlib import Path
+
+import pytest
+
+from tests.simulation.history.history import Finding, History
+from tests.simulation.plans.swarm import plan_for
+from tests.simulation.running.run import simulate
+from tests.support.clients.topics import committed, send
+from tests.support.histories.play import Play
+from tests.support.lossy.device import MountRefused
+from tests.support.lossy.disk import LossyDisk
+from tests.support.lossy.power import PowerCut
+from tests.support.processes.broker import BrokerProcess
+from tests.support.processes.planted import PlantedBroker
+from tests.support.processes.server import Server
+from tests.transactions import test_histories
+from tests.transactions.test_histories import CLIENTS, findings
+
+DEATHS = 3
+SIMULATED_SEEDS = 10
+"""Where there is no such file system."""
+SETTINGS: Mapping[str, object] = test_histories.SETTINGS | {
+    "log.flush.interval.messages": 1,
+    "log.index.size.max.bytes": 65536,  # Kafka's would be 10 MB of zeros each, in memory
+}
+KNOWN: Mapping[str, Mapping[str, str]] = {
+    "barnabas": {},
+    "kafka": test_histories.KNOWN["kafka"] | {"aborted_reads": "KAFKA-20734"},
+}
+"""Rules that a broker is known to break, and where that is told."""
+UNSYNCED = "no sync although one was asked for"
+RECORDS = [b"%d" % number for number in range(20)]
+NewServer = Callable[[Path, Mapping[str, object]], Server]
+
+
+@pytest.fixture
+def disk(tmp_path: Path, seed: int) -> Iterator[LossyDisk]:
+    """One without a journal."""
+    try:
+        disk = LossyDisk(tmp_path, seed).__enter__()
+    except MountRefused as why:
+        pytest.skip(str(why))
+    with closing(disk):
+        yield disk
+
+
+def played(server: Server, client: str, disk: LossyDisk, seed: int) -> tuple[History, PowerCut]:
+    """A play over the server, which is not started yet."""
+    with server:
+        playing = CLIENTS[client](server.address)
+        power = PowerCut(server, disk, random.Random(f"{seed}/power"))
+        try:
+            return Play(server, playing, seed, deaths=DEATHS, death=power).run(), power
+        except AssertionError as problem:
+            raise AssertionError(f"--seed {seed}: {problem}\n{server.log[-8000:]}") from problem
+        finally:
+            playing.close()
+
+
+@pytest.mark.parametrize(
+    "client", [pytest.param(name, marks=[] if name == "librdkafka" else [pytest.mark.long]) for name in CLIENTS]
+)
+def test_every_rule_is_kept(
+    client: str,
+    request: pytest.FixtureRequest,
+    tmp_path: Path,
+    new_server: NewServer,
+    seed: int,
+) -> None:
+    against, notes = request.config.getoption("--against"), request.node.user_properties
+    place = tmp_path / "disk"
+    place.mkdir()
+    try:
+        with LossyDisk(place, seed, is_journaled=against == "kafka") as disk:
+            history, power = played(new_server(place / "data", SETTINGS), client, disk, seed)
+    except MountRefused as why:
+        notes.append(("note", f"{client}: no power cuts under a process ({why}); on the disk in memory instead"))
+        assert simulated_findings(seed, SIMULATED_SEEDS) == []
+        return
+    notes.append(("note", f"{client}: {disk.cuts} power cuts under a process, {disk.lost} changes were not synced"))
+    assert disk.cuts == DEATHS + power.cuts_at_starts
+    assert disk.lost, "nothing could be lost"
+    broken = [finding for finding in findings(history, client) if finding.rule not in KNOWN[against]]
+    if broken:
+        whole = tmp_path / "history.txt"
+        whole.write_text("\n".join(history.lines()))
+        pytest.fail(f"--seed {seed}: {broken[:20]}; the history is in {whole}")
+    assert any(each.is_committed for each in history.transactions)
+    assert any(each.offset > 0 for each in history.final_offsets)
+
+
+@pytest.mark.long
+def test_the_rules_find_a_broker_that_answers_before_the_disk_does(disk: LossyDisk, seed: int) -> None:
+    history, _ = played(PlantedBroker(UNSYNCED, disk.place / "data", SETTINGS), "librdkafka", disk, seed)
+    assert "lost_writes" in {finding.rule for finding in findings(history, "librdkafka")}
+
+
+def test_a_power_cut_takes_what_was_answered_too_early_and_nothing_else(disk: LossyDisk) -> None:
+    with BrokerProcess(disk.place / "sound", SETTINGS) as sound:
+        assert left_of_answered(sound, disk) == RECORDS
+    with PlantedBroker(UNSYNCED, disk.place / "unsound", SETTINGS) as unsound:
+        assert left_of_answered(unsound, disk) == []
+
+
+def left_of_answered(server: Server, disk: LossyDisk) -> list[bytes]:
+    """What is there, after a power cut, of RECORDS that were acknowledged before it."""
+    send(server.address, "answered", RECORDS)
+    os.kill(server.pid, signal.SIGKILL)
+    disk.cut_power("nothing")
+    server.kill()
+    server.start()
+    return [record.value for record in committed(server.address, "answered")]
+
+
+def test_where_there_is_no_such_file_system_the_simulation_has_seeds_for_it(tmp_path: Path, seed: int) -> None:
+    with pytest.raises(MountRefused, match="refuses to mount"), LossyDisk(tmp_path / "not there"):
+        pass
+    assert simulated_findings(seed, 1) == []
+
+
+def simulated_findings(seed: int, seeds: int) -> list[Finding]:
+    """Of so many seeds whose machine loses its power."""
+    plans = ((each, plan_for(each)) for each in count(seed))
+    cut = ((each, plan) for each, plan in plans if plan.machine.survival != "everything" and plan.deaths)
+    return [finding for each, plan in islice(cut, seeds) for finding in simulate(each, plan).findings]
