@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tests.simulation.checkers import sink
 from tests.simulation.checkers.files import open_files, unsound_files
 from tests.simulation.checkers.groups import (
     exactly_once,
@@ -48,6 +49,7 @@ CHECKERS = (
     offsets_go_back,
     zombie_commits,
     exactly_once,
+    *sink.RULES,
 )
 
 

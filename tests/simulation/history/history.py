@@ -16,6 +16,7 @@ from enum import Enum
 from typing import TypeAlias
 
 from tests.simulation.history.groups import Commit, Owned
+from tests.simulation.history.sink import Attempt, CommitCall, SinkHistory
 from tests.simulation.history.topics import Change, ConfigView, RecordsDeleted, TopicLife, TopicView
 
 
@@ -177,6 +178,8 @@ Entry: TypeAlias = (
     | ConfigView
     | Owned
     | Commit
+    | Attempt
+    | CommitCall
 )
 
 
@@ -207,6 +210,7 @@ class History:
         """Of groups that commit outside of transactions."""
         self.loop_offsets: dict[TopicPartition, int] = {}
         """Where the group that consumes, processes and produces is at the end; empty if there is none."""
+        self.sink = SinkHistory()
         self.events: list[Event] = []
         self.all_survives = True
         """Whether a death took nothing that was written: a kill does not, a power cut does."""
@@ -231,6 +235,8 @@ class History:
             [(each.at_us, each) for each in self.settled],
             [(each.began_us, each) for each in self.commits],
             [(each.began_us, each) for each in self.group_reads],
+            [(each.began_us, each) for each in self.sink.attempts],
+            [(each.began_us, each) for each in self.sink.calls],
             [(each.began_us, each) for each in self.final],
             [(each.began_us, each) for each in self.final_offsets],
         ]

@@ -9,6 +9,7 @@ import random
 from typing import Any
 
 from tests.simulation.plans.plan import Plan
+from tests.simulation.plans.sink import SinkPlan, sink_for
 from tests.simulation.world.machine import MachineSettings
 from tests.simulation.world.network import Weather
 
@@ -25,6 +26,7 @@ _QUICK_SESSIONS = {
     "group.consumer.heartbeat.interval.ms": "500",
     "group.consumer.assignment.interval.ms": "100",
 }
+_TWO_PHASE = {"transaction.two.phase.commit.enable": "true"}
 _SYNCED = {"log.flush.interval.messages": "1"}
 
 
@@ -65,6 +67,9 @@ def plan_for(seed: int) -> Plan:
         "group.initial.rebalance.delay.ms": "0",
         "transaction.abort.timed.out.transaction.cleanup.interval.ms": "1000",
     }
+    sink = sink_for(seed, clock_jumps="clock jumps" in has)
+    if sink is not None and sink.two_phase:
+        settings |= _TWO_PHASE
     if "admins" in rare:
         settings |= _QUICK_DELETION
     if "groups" in rare:
@@ -90,6 +95,7 @@ def plan_for(seed: int) -> Plan:
         torn="power" in has and dice.random() < 0.3,
         slow_jobs=0.05 if "slow threads" in has else 0.0,
         hasty_slices=0.2 if "hasty slices" in has else 0.0,
+        haste_s=1.0 if sink is None else 0.02,  # as the sink lists all transactions after each batch
     )
     transactional = dice.randint(1, 3)
     return Plan(
@@ -112,6 +118,8 @@ def plan_for(seed: int) -> Plan:
         disk_errors=dice.randint(1, 6) if "disk errors" in has else 0,
         full_disks=dice.randint(1, 2) if "full disk" in has else 0,
         clock_jumps=dice.randint(1, 3) if "clock jumps" in has else 0,
+        sinks=int(sink is not None),
+        sink=sink or SinkPlan(),
         weather=weather,
         machine=machine,
         features=tuple(sorted(has | rare)),
