@@ -1,4 +1,4 @@
-"""The file system under the processes of `tests/transactions/test_power_cuts.py` loses what was not synced, and nothing else."""
+"""The file system of tests/transactions/test_power_cuts.py loses what was not synced, and nothing else."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ import os
 import random
 import signal
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing
+from contextlib import ExitStack
 from itertools import count, islice
 from pathlib import Path
 
@@ -52,11 +52,11 @@ NewServer = Callable[[Path, Mapping[str, object]], Server]
 @pytest.fixture
 def disk(tmp_path: Path, seed: int) -> Iterator[LossyDisk]:
     """One without a journal."""
-    try:
-        disk = LossyDisk(tmp_path, seed).__enter__()
-    except MountRefused as why:
-        pytest.skip(str(why))
-    with closing(disk):
+    with ExitStack() as stack:
+        try:
+            disk = stack.enter_context(LossyDisk(tmp_path, seed))
+        except MountRefused as why:
+            pytest.skip(str(why))
         yield disk
 
 

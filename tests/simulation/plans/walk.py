@@ -45,7 +45,6 @@ def walk(protocol: int, survival: Survival, *cuts: int) -> Plan:
         deaths=0,
         at_disk_calls=False,
         disk_errors=0,
-        failing_calls=0,
         full_disks=0,
         clock_jumps=0,
         weather=Weather(),

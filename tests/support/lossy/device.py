@@ -64,7 +64,7 @@ def _mount(place: str) -> int:
     options = f"fd={descriptor},rootmode={_DIRECTORY_MODE:o},user_id={os.getuid()},group_id={os.getgid()}"
     words = (b"barnabas-lossy", os.fsencode(place), b"fuse")
     if _library().mount(*words, _NOSUID | _NODEV, options.encode()) != 0:
-        problem = os.strerror(ctypes.get_errno())
+        why = os.strerror(ctypes.get_errno())
         os.close(descriptor)
-        raise MountRefused(f"the kernel refuses to mount a FUSE file system: {problem}")
+        raise MountRefused(f"the kernel refuses to mount a FUSE file system: {why}")
     return descriptor
