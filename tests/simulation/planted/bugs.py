@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tests.simulation.planted import groups, records, topics, transactions
+from tests.simulation.planted import groups, records, sink, topics, transactions
 from tests.simulation.planted.planting import Bug
 
-BUGS: dict[str, Bug] = {bug.name: bug for bug in (*records.BUGS, *transactions.BUGS, *topics.BUGS, *groups.BUGS)}
+_ALL = (*records.BUGS, *transactions.BUGS, *topics.BUGS, *groups.BUGS, *sink.BUGS)
+BUGS: dict[str, Bug] = {bug.name: bug for bug in _ALL}

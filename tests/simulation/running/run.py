@@ -34,7 +34,7 @@ class Run:
         self._seed, self._plan = seed, plan
         self._world = World(seed)
         self._history = History()
-        self._history.disk_fails = plan.disk_errors > 0
+        self._history.disk_fails = plan.disk_errors > 0 or (plan.full_disks > 0 and plan.deaths > 0)
         self._history.all_survives = plan.machine.survival == "everything"
         self._network = Network(self._world)
         self._machine = Machine(self._world, self._network, plan.machine)
