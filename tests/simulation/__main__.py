@@ -19,6 +19,9 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--seed", type=int, help="run this one, and print its whole trace")
     parser.add_argument("--shrink", action="store_true", help="find the smallest run of --seed that fails alike")
     parser.add_argument("--with", dest="changes", default="", metavar="FIELD=VALUE,...", help="change the seed's plan")
+    parser.add_argument(
+        "--walk", metavar="PROTOCOL/SURVIVAL", help="the script of transactions instead of the seed's plan"
+    )
     parser.add_argument("--seeds", default="1-100", help="run these, FIRST-LAST, and tell which of them fail")
     parser.add_argument("--jobs", type=int, help="in so many processes; as many as there are processors unless given")
     parser.add_argument("--planted", metavar="BUG", help="with a bug of tests/simulation/planted in the broker")
@@ -39,11 +42,13 @@ def _one(options: argparse.Namespace) -> int:
     if options.planted is not None:
         plant(BUGS[options.planted])
     from tests.simulation.plans.swarm import plan_for
+    from tests.simulation.plans.walk import walk_named
     from tests.simulation.running.run import simulate  # imported here, since they import the broker
     from tests.simulation.running.shrinking import changed, shrunk
 
     changes: dict[str, Any] = dict(each.split("=", 1) for each in options.changes.split(",") if each)
-    plan = changed(plan_for(options.seed), changes)
+    planned = plan_for(options.seed) if options.walk is None else walk_named(options.walk)
+    plan = changed(planned, changes)
     result = simulate(options.seed, plan)
     if options.shrink and result.findings:
         rule = result.findings[0].rule
@@ -53,7 +58,8 @@ def _one(options: argparse.Namespace) -> int:
     print(*result.lines(), sep="\n")
     if result.findings:
         told = ",".join(f"{name}={value}" for name, value in changes.items())
-        print(f"again: scripts/simulate --seed {options.seed}" + (f" --with {told}" if told else ""))
+        walk = "" if options.walk is None else f" --walk {options.walk}"
+        print(f"again: scripts/simulate --seed {options.seed}{walk}" + (f" --with {told}" if told else ""))
     return int(bool(result.findings))
 
 

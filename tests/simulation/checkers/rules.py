@@ -11,6 +11,7 @@ from tests.simulation.checkers.groups import (
     unsettled_groups,
     zombie_commits,
 )
+from tests.simulation.checkers.logs import early_deletions, lost_values, moved_records
 from tests.simulation.checkers.moments import held_back, torn_moments, watermarks_go_back
 from tests.simulation.checkers.producers import wrong_offsets, zombies
 from tests.simulation.checkers.records import duplicates, inconsistent_offsets, lost_writes, reordered_sends
@@ -49,6 +50,9 @@ CHECKERS = (
     offsets_go_back,
     zombie_commits,
     exactly_once,
+    lost_values,
+    moved_records,
+    early_deletions,
     *sink.RULES,
 )
 

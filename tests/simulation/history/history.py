@@ -16,6 +16,7 @@ from enum import Enum
 from typing import TypeAlias
 
 from tests.simulation.history.groups import Commit, Owned
+from tests.simulation.history.logs import Promise, Scan
 from tests.simulation.history.sink import Attempt, CommitCall, SinkHistory
 from tests.simulation.history.topics import Change, ConfigView, RecordsDeleted, TopicLife, TopicView
 
@@ -99,6 +100,9 @@ class Send:
     """Where it is, if the answer told."""
     ended_us: int | None = None
     error: str = ""
+    key: bytes | None = None
+    """What it is kept by in a compacted log; None elsewhere."""
+    is_tombstone: bool = False
     source: str = ""
     """Of which record of the input it was made, `partition:offset`; empty for one that was made of nothing."""
 
@@ -176,6 +180,7 @@ Entry: TypeAlias = (
     | RecordsDeleted
     | TopicView
     | ConfigView
+    | Scan
     | Owned
     | Commit
     | Attempt
@@ -193,6 +198,11 @@ class History:
         self.polls: list[Poll] = []
         self.final: list[Poll] = []
         """What readers from the log's start see when everything is over: both kinds of readers, every partition."""
+        self.scans: list[Scan] = []
+        self.promises: dict[str, Promise] = {}
+        """By topic: of logs of which something goes."""
+        self.clock_jumps = 0
+        """How often the wall clock is set ahead: then nobody can say how old anything is."""
         self.offset_reads: list[OffsetRead] = []
         self.final_offsets: list[OffsetRead] = []
         self.lives: list[TopicLife] = []
@@ -226,6 +236,7 @@ class History:
             [(each.began_us, each) for each in self.transactions],
             [(each.began_us, each) for each in self.sends],
             [(each.began_us, each) for each in self.polls],
+            [(each.began_us, each) for each in self.scans],
             [(each.began_us, each) for each in self.offset_reads],
             [(each.began_us, each) for each in self.lives],
             [(each.began_us, each) for each in self.changes],

@@ -12,6 +12,8 @@ from tests.simulation.plans.sink import SinkPlan
 from tests.simulation.world.machine import MachineSettings
 from tests.simulation.world.network import Weather
 
+Configs = tuple[tuple[str, str], ...]
+
 
 @dataclass(frozen=True, slots=True)
 class Plan:
@@ -53,12 +55,26 @@ class Plan:
     """How often the disk is full for a while."""
     clock_jumps: int
     """How often the machine's wall clock goes ahead."""
-    sinks: int
-    """Whether there is a Spark sink: 1, or 0."""
-    sink: SinkPlan
     weather: Weather
     machine: MachineSettings
     features: tuple[str, ...] = field(default=())
+    sinks: int = 0
+    """Whether there is a Spark sink: 1, or 0."""
+    sink: SinkPlan = SinkPlan()
+    is_scripted: bool = False
+    """Whether the transactional producers follow a script, each transaction of which is of another kind."""
+    failing_calls: int = 0
+    """How often calls of any kind fail, on any kind of file."""
+    compacted: int = 0
+    """How many write to a topic that is compacted."""
+    compaction: Configs = ()
+    """Of that topic."""
+    ageing: int = 0
+    """How many write to a topic of which retention deletes."""
+    retention: Configs = ()
+    """Of that topic."""
+    cuts: tuple[int, ...] = ()
+    """Before which change of the disk the broker dies, counted from the clients' beginning; then from each boot on."""
 
     def line(self) -> str:
         """All of it, for the head of a trace."""

@@ -34,13 +34,16 @@ class Run:
         self._seed, self._plan = seed, plan
         self._world = World(seed)
         self._history = History()
-        self._history.disk_fails = plan.disk_errors > 0 or (plan.full_disks > 0 and plan.deaths > 0)
+        starts_when_full = plan.full_disks > 0 and plan.deaths > 0
+        self._history.disk_fails = plan.disk_errors > 0 or plan.failing_calls > 0 or starts_when_full
+        self._history.clock_jumps = plan.clock_jumps
         self._history.all_survives = plan.machine.survival == "everything"
         self._network = Network(self._world)
         self._machine = Machine(self._world, self._network, plan.machine)
         self._misfortunes = Misfortunes(self._world, self._network, self._machine, plan, self._note)
         self._cast = Cast(self._world, self._network, self._machine, self._history, plan)
         self._is_over = self._is_settled = False
+        self._changes = 0
 
     def run(self) -> Result:
         """Live through it. What goes wrong is in the findings."""
@@ -58,7 +61,9 @@ class Run:
             if not result.findings:
                 result.findings += check(self._history)
                 result.findings += check_files(self._machine.disk)
+            self._world.end()
         result.deaths, result.cuts, result.turns = self._machine.deaths, self._network.cuts, self._world.turns
+        result.changes = self._changes
         result.simulated_ms = self._world.now_ms()
         return result
 
@@ -70,7 +75,9 @@ class Run:
         creating.result()
         clients = self._cast.start(lambda: self._is_over, lambda: self._is_settled)
         self._misfortunes.begin()
+        before = self._machine.disk.changes_made
         world.run_for(self._plan.length_ms)
+        self._changes = self._machine.disk.changes_made - before
         self._misfortunes.heal()
         self._is_over = True
         if self._cast.groups.is_there:

@@ -11,13 +11,15 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from barnabas.broker.app import Broker
+from barnabas.broker.catalogue.metadata_log import CatalogueError
+from barnabas.broker.clock import SystemClock
 from barnabas.broker.config import BrokerConfig
 from barnabas.broker.config.listeners import PLAINTEXT, Listener
 from barnabas.broker.data import open_directory
 from barnabas.broker.environment import Environment
 from barnabas.broker.net.bound import BoundAddress
 from barnabas.broker.own_time import in_its_time
-from tests.simulation.world.clock import SimulatedClock
+from barnabas.storage.errors import StorageError
 from tests.simulation.world.disk import Disk
 from tests.simulation.world.network import Network, SimulatedSocket
 from tests.simulation.world.process import Process
@@ -39,6 +41,8 @@ class MachineSettings:
     """What a death leaves of unsynced data: "everything" is a kill, the others are power cuts."""
     torn: bool = False
     slow_jobs: float = 0.0
+    late_jobs: float = 0.0
+    """How probable each is for a job of a thread: that it begins late, and that it is over long before it says so."""
     hasty_slices: float = 0.0
     """How probable it is that work in slices finds its turn over when it looks."""
     haste_s: float = 1.0
@@ -51,6 +55,8 @@ class Machine:
     def __init__(self, world: World, network: Network, settings: MachineSettings) -> None:
         self.world = world
         self.disk = Disk(world.seed, self.wall_ms)
+        if settings.survival != "everything":
+            self.disk.drop_failed_syncs()
         self.deaths = self.boots = 0
         self.clock_offset_ms = 0
         self.process: Process | None = None
@@ -69,19 +75,34 @@ class Machine:
         """A new run begins; it is up some time later."""
         assert self.process is None
         self.boots += 1
-        self.process = process = Process(self.world, f"broker {self.boots}", slow_jobs=self._settings.slow_jobs)
+        self.process = process = Process(self.world, f"broker {self.boots}", **self._slowness())
         process.when_dead.append(self._died)
         self.disk.when_cut = process.note_power_cut
-        process.run(self._start(process))
+        process.run(self._start_or_exit(process))
+
+    def _slowness(self) -> dict[str, float]:
+        return {"slow_jobs": self._settings.slow_jobs, "late_jobs": self._settings.late_jobs}
+
+    @property
+    def is_offline(self) -> bool:
+        """Whether a sync has failed: the broker uses its data directory no more until it is started again."""
+        return self.broker is not None and self.is_up and self.broker.unready_reason() is not None
+
+    async def _start_or_exit(self, process: Process) -> None:
+        """A disk that fails ends a start, with a sentence for whoever looks; what was written stays written."""
+        try:
+            await self._start(process)
+        except (StorageError, CatalogueError):
+            self._has_exited = True
+            process.loop.call_soon(process.note_power_cut)
 
     async def _start(self, process: Process) -> None:
         settings = BrokerConfig(
             {"log.dirs": "/data", "listeners": f"PLAINTEXT://127.0.0.1:{PORT}", **self._settings.broker}
         )
-        clock = SimulatedClock(process.loop, self.wall_ms)
         environment = Environment(
-            clock=clock,
-            machine_clock=SimulatedClock(process.loop, self.wall_ms),
+            clock=self._clock(process),
+            machine_clock=self._clock(process),
             stopwatch=self._stopwatch.read,
             files=self.disk,
             network=self._network.of(process),
@@ -99,6 +120,9 @@ class Machine:
         )
         await self.broker.start()
         self.is_up = True
+
+    def _clock(self, process: Process) -> SystemClock:
+        return SystemClock(process.loop, monotonic=process.loop.time, wall_ms=self.wall_ms)
 
     def kill(self) -> None:
         """It dies at once."""
@@ -122,7 +146,7 @@ class Machine:
         process.loop.call_soon(process.note_power_cut)
         self._was_stopped = True
 
-    _was_stopped = False
+    _was_stopped = _has_exited = False
 
     def _died(self) -> None:
         self.process, self.broker, self.is_up = None, None, False
@@ -130,7 +154,9 @@ class Machine:
             self._was_stopped = False
             return
         self.deaths += 1
-        self.disk.crash(self._settings.survival, torn=self._settings.torn)
+        survival: Survival = "everything" if self._has_exited else self._settings.survival
+        self._has_exited = False
+        self.disk.crash(survival, torn=self._settings.torn)
 
 
 class Stopwatch:
