@@ -45,6 +45,8 @@ class MachineSettings:
     """How probable each is for a job of a thread: that it begins late, and that it is over long before it says so."""
     hasty_slices: float = 0.0
     """How probable it is that work in slices finds its turn over when it looks."""
+    haste_s: float = 1.0
+    """How long it has worked then, and so rests."""
 
 
 class Machine:
@@ -63,7 +65,7 @@ class Machine:
         self._network = network
         self._settings = settings
         self._random = world.dice("ids")
-        self._stopwatch = Stopwatch(world.dice("slices"), settings.hasty_slices)
+        self._stopwatch = Stopwatch(world.dice("slices"), settings.hasty_slices, settings.haste_s)
 
     def wall_ms(self) -> int:
         """What the machine's wall clock says."""
@@ -160,11 +162,11 @@ class Machine:
 class Stopwatch:
     """Of it work in slices sees that its turn is over, at any look, by chance; so slices end anywhere."""
 
-    def __init__(self, dice: random.Random, haste: float) -> None:
-        self._dice, self._haste = dice, haste
+    def __init__(self, dice: random.Random, haste: float, haste_s: float) -> None:
+        self._dice, self._haste, self._haste_s = dice, haste, haste_s
         self._s = 0.0
 
     def read(self) -> float:
         if self._haste and self._dice.random() < self._haste:
-            self._s += 1.0
+            self._s += self._haste_s
         return self._s
