@@ -57,7 +57,7 @@ class Run:
             result.findings += [Finding("exception", text) for text in self._world.failures]
             if not result.findings:
                 result.findings += check(self._history)
-                result.findings += check_files(self._machine.disk)
+                result.findings += check_files(self._machine.disk, self._history)
             self._world.end()
         result.deaths, result.cuts, result.turns = self._machine.deaths, self._network.cuts, self._world.turns
         result.changes = self._changes
