@@ -1,7 +1,7 @@
-"""The world stops before any change of the disk while a script of transactions is followed, and goes on over what is left.
+"""The world stops before any change of the disk while a script of transactions is followed.
 
-Commit, abort, timeout, a second life and offsets, in both protocols of KIP-890: with everything kept that was written, as
-a kill leaves it, and with everything lost that was not synced, where every write is synced before its answer.
+Commit, abort, timeout, a second life and offsets, in both protocols of KIP-890: with everything kept that was written,
+as a kill leaves it, and with everything lost that was not synced, where every write is synced before its answer.
 """
 
 from __future__ import annotations

@@ -11,6 +11,7 @@ from barnabas.protocol.messages.create_topics import CreatableTopic, CreateTopic
 from tests.simulation.cast.clients import Clients
 from tests.simulation.cast.groups import GroupCast
 from tests.simulation.cast.logs import LogCast
+from tests.simulation.cast.sink import SinkCast
 from tests.simulation.cast.topics import TopicCast
 from tests.simulation.history.history import History, OffsetRead, Poll, TopicPartition
 from tests.simulation.plans.plan import Plan
@@ -34,6 +35,7 @@ class Cast:
         self._topics = TopicCast(world, self._clients, history, plan)
         self._logs = LogCast(world, self._clients, history, plan)
         self.groups = GroupCast(world, self._clients, history, plan)
+        self._sink = SinkCast(world, network, self._clients, history, plan, self._partitions)
 
     def start(self, is_over: Callable[[], bool], is_settled: Callable[[], bool]) -> list[asyncio.Task[Any]]:
         """Let all of them begin; they finish what they are at, each, when it is over, and groups when they settled."""
@@ -44,6 +46,7 @@ class Cast:
             *self._topics.start(is_over),
             *self._logs.start(is_over),
             *self.groups.start(is_over, is_settled),
+            *self._sink.start(is_over),
         ]
 
     def _transactional(self, is_over: Callable[[], bool]) -> list[asyncio.Task[Any]]:
@@ -112,6 +115,11 @@ class Cast:
             offsets.append(await reader.read_offset(group_of(f"tx{number}"), INPUT))
         self._history.final, self._history.final_offsets = polls, offsets
         await self.groups.read_offsets(process)
+        await self._sink.read_all(process)
+
+    def end(self) -> None:
+        """Nobody has a thread any more, whatever became of the run."""
+        self._sink.end()
 
 
 def group_of(transactional_id: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tests.simulation.checkers import sink
 from tests.simulation.checkers.files import open_files, unsound_files
 from tests.simulation.checkers.groups import (
     exactly_once,
@@ -53,6 +54,7 @@ CHECKERS = (
     lost_values,
     moved_records,
     early_deletions,
+    *sink.RULES,
 )
 
 

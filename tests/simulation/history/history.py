@@ -17,6 +17,7 @@ from typing import TypeAlias
 
 from tests.simulation.history.groups import Commit, Owned
 from tests.simulation.history.logs import Promise, Scan
+from tests.simulation.history.sink import Attempt, CommitCall, SinkHistory
 from tests.simulation.history.topics import Change, ConfigView, RecordsDeleted, TopicLife, TopicView
 
 
@@ -182,6 +183,8 @@ Entry: TypeAlias = (
     | Scan
     | Owned
     | Commit
+    | Attempt
+    | CommitCall
 )
 
 
@@ -217,6 +220,7 @@ class History:
         """Of groups that commit outside of transactions."""
         self.loop_offsets: dict[TopicPartition, int] = {}
         """Where the group that consumes, processes and produces is at the end; empty if there is none."""
+        self.sink = SinkHistory()
         self.events: list[Event] = []
         self.all_survives = True
         """Whether a death took nothing that was written: a kill does not, a power cut does."""
@@ -242,6 +246,8 @@ class History:
             [(each.at_us, each) for each in self.settled],
             [(each.began_us, each) for each in self.commits],
             [(each.began_us, each) for each in self.group_reads],
+            [(each.began_us, each) for each in self.sink.attempts],
+            [(each.began_us, each) for each in self.sink.calls],
             [(each.began_us, each) for each in self.final],
             [(each.began_us, each) for each in self.final_offsets],
         ]

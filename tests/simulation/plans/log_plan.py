@@ -13,6 +13,7 @@ QUICK_DELETION = {
     "log.flush.start.offset.checkpoint.interval.ms": "1000",
 }
 QUICK_CLEANING = {"log.cleaner.backoff.ms": "300"}
+LOG_FEATURES = ("compaction", "retention")
 _FEATURE = 0.2  # how probable each is
 
 
@@ -30,7 +31,7 @@ class LogPlan:
 def logs_of(seed: int) -> LogPlan:
     """Of the run of a seed."""
     dice = random.Random(f"{seed}/logs")
-    features = frozenset(feature for feature in ("compaction", "retention") if dice.random() < _FEATURE)
+    features = frozenset(feature for feature in LOG_FEATURES if dice.random() < _FEATURE)
     compacted, ageing = dice.randint(1, 2), dice.randint(1, 2)
     small = {
         "segment.index.bytes": dice.choice(["40", "100"]),

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields
 from typing import Any
 
+from tests.simulation.plans.sink import SinkPlan
 from tests.simulation.world.machine import MachineSettings
 from tests.simulation.world.network import Weather
 
@@ -54,6 +55,9 @@ class Plan:
     """How often the disk is full for a while."""
     clock_jumps: int
     """How often the machine's wall clock goes ahead."""
+    sinks: int
+    """Whether there is a Spark sink: 1, or 0."""
+    sink: SinkPlan
     weather: Weather
     machine: MachineSettings
     features: tuple[str, ...] = field(default=())

@@ -8,8 +8,9 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from tests.simulation.plans.log_plan import QUICK_CLEANING, QUICK_DELETION, logs_of
+from tests.simulation.plans.log_plan import LOG_FEATURES, QUICK_CLEANING, QUICK_DELETION, logs_of
 from tests.simulation.plans.plan import Plan
+from tests.simulation.plans.sink import SinkPlan, sink_for
 from tests.simulation.world.machine import MachineSettings
 from tests.simulation.world.network import Weather
 
@@ -27,6 +28,7 @@ _QUICK_SESSIONS = {
     "group.consumer.heartbeat.interval.ms": "500",
     "group.consumer.assignment.interval.ms": "100",
 }
+_TWO_PHASE = {"transaction.two.phase.commit.enable": "true"}
 SYNCED = {"log.flush.interval.messages": "1"}
 
 
@@ -66,19 +68,8 @@ def plan_for(seed: int) -> Plan:
     disk = {feature for feature in DISK_FEATURES if disk_dice.random() < 0.2}
     rare_dice = random.Random(f"{seed}/rare features")
     rare = {feature for feature in RARE_FEATURES if rare_dice.random() < 0.25}
-    settings = dict(COMMON)
-    if "admins" in rare:
-        settings |= QUICK_DELETION
-    if "groups" in rare:
-        settings |= _QUICK_SESSIONS
-    logs = logs_of(seed)
-    if logs.features:
-        settings |= QUICK_DELETION | QUICK_CLEANING
-    if "small segments" in has:
-        # a segment is full when its index is
-        settings["log.index.size.max.bytes"] = str(dice.choice([40, 100, 400]))
-        settings["log.index.interval.bytes"] = "1"
-        settings["log.roll.ms"] = str(dice.choice([500, 5_000, 1 << 40]))
+    logs, sink = logs_of(seed), sink_for(seed, clock_jumps="clock jumps" in has)
+    settings = _settings(dice, has | rare | logs.features, sink)
     survival: Any = "everything"
     if "power" in has:
         settings |= SYNCED
@@ -98,6 +89,7 @@ def plan_for(seed: int) -> Plan:
         slow_jobs=0.05 if "slow threads" in has else 0.0,
         late_jobs=0.03 if "late jobs" in disk else 0.0,
         hasty_slices=0.2 if "hasty slices" in has else 0.0,
+        haste_s=1.0 if sink is None else 0.02,  # as the sink lists all transactions after each batch
     )
     transactional = dice.randint(1, 3)
     return Plan(
@@ -121,6 +113,8 @@ def plan_for(seed: int) -> Plan:
         failing_calls=disk_dice.randint(2, 12) if "failing calls" in disk else 0,
         full_disks=dice.randint(1, 2) if "full disk" in has else 0,
         clock_jumps=dice.randint(1, 3) if "clock jumps" in has else 0,
+        sinks=int(sink is not None),
+        sink=sink or SinkPlan(),
         weather=weather,
         machine=machine,
         features=tuple(sorted(has | rare | disk | logs.features)),
@@ -129,6 +123,25 @@ def plan_for(seed: int) -> Plan:
         ageing=logs.ageing,
         retention=logs.retention,
     )
+
+
+def _settings(dice: random.Random, has: set[str], sink: SinkPlan | None) -> dict[str, str]:
+    """The broker's."""
+    settings = dict(COMMON)
+    if sink is not None and sink.two_phase:
+        settings |= _TWO_PHASE
+    if "admins" in has:
+        settings |= QUICK_DELETION
+    if "groups" in has:
+        settings |= _QUICK_SESSIONS
+    if not has.isdisjoint(LOG_FEATURES):
+        settings |= QUICK_DELETION | QUICK_CLEANING
+    if "small segments" in has:
+        # a segment is full when its index is
+        settings["log.index.size.max.bytes"] = str(dice.choice([40, 100, 400]))
+        settings["log.index.interval.bytes"] = "1"
+        settings["log.roll.ms"] = str(dice.choice([500, 5_000, 1 << 40]))
+    return settings
 
 
 def _groups(dice: random.Random, rare: set[str]) -> dict[str, Any]:

@@ -54,6 +54,8 @@ class Run:
                 result.findings.append(Finding("liveness", f"{type(error).__name__}: {error}"))
             except Exception as error:
                 result.findings.append(Finding("exception", _where(error)))
+            finally:
+                self._cast.end()
             result.findings += [Finding("exception", text) for text in self._world.failures]
             if not result.findings:
                 result.findings += check(self._history)

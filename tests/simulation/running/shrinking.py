@@ -21,6 +21,7 @@ _NEVER_SMALLER = (
     "retention",
     "weather",
     "machine",
+    "sink",
     "cuts",
 )
 
@@ -51,7 +52,7 @@ def _smaller(plan: Plan) -> Iterator[tuple[str, Any]]:
             half = type(value)((value + least) / 2)
             if least < half < value:
                 yield each.name, half
-    for part in ("weather", "machine"):
+    for part in ("weather", "machine", "sink"):
         for each in fields(getattr(plan, part)):
             value = getattr(getattr(plan, part), each.name)
             if isinstance(value, float) and value > 0:

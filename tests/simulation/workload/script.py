@@ -1,4 +1,4 @@
-"""A script of transactions, one of each kind: for walks along every change of the disk, where chance would repeat itself.
+"""A script of transactions, one of each kind, for walks along every change of the disk.
 
 Commit, abort, a second life over an open transaction, a timeout; with offsets, and records that come later.
 """

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from barnabas.broker.app import Broker
 from barnabas.broker.catalogue.metadata_log import CatalogueError
+from barnabas.broker.clock import SystemClock
 from barnabas.broker.config import BrokerConfig
 from barnabas.broker.config.listeners import PLAINTEXT, Listener
 from barnabas.broker.data import open_directory
@@ -19,7 +20,6 @@ from barnabas.broker.environment import Environment
 from barnabas.broker.net.bound import BoundAddress
 from barnabas.broker.own_time import in_its_time
 from barnabas.storage.errors import StorageError
-from tests.simulation.world.clock import SimulatedClock
 from tests.simulation.world.disk import Disk
 from tests.simulation.world.network import Network, SimulatedSocket
 from tests.simulation.world.process import Process
@@ -45,6 +45,8 @@ class MachineSettings:
     """How probable each is for a job of a thread: that it begins late, and that it is over long before it says so."""
     hasty_slices: float = 0.0
     """How probable it is that work in slices finds its turn over when it looks."""
+    haste_s: float = 1.0
+    """How long it has worked then, and so rests."""
 
 
 class Machine:
@@ -63,7 +65,7 @@ class Machine:
         self._network = network
         self._settings = settings
         self._random = world.dice("ids")
-        self._stopwatch = Stopwatch(world.dice("slices"), settings.hasty_slices)
+        self._stopwatch = Stopwatch(world.dice("slices"), settings.hasty_slices, settings.haste_s)
 
     def wall_ms(self) -> int:
         """What the machine's wall clock says."""
@@ -98,10 +100,9 @@ class Machine:
         settings = BrokerConfig(
             {"log.dirs": "/data", "listeners": f"PLAINTEXT://127.0.0.1:{PORT}", **self._settings.broker}
         )
-        clock = SimulatedClock(process.loop, self.wall_ms)
         environment = Environment(
-            clock=clock,
-            machine_clock=SimulatedClock(process.loop, self.wall_ms),
+            clock=self._clock(process),
+            machine_clock=self._clock(process),
             stopwatch=self._stopwatch.read,
             files=self.disk,
             network=self._network.of(process),
@@ -119,6 +120,9 @@ class Machine:
         )
         await self.broker.start()
         self.is_up = True
+
+    def _clock(self, process: Process) -> SystemClock:
+        return SystemClock(process.loop, monotonic=process.loop.time, wall_ms=self.wall_ms)
 
     def kill(self) -> None:
         """It dies at once."""
@@ -158,11 +162,11 @@ class Machine:
 class Stopwatch:
     """Of it work in slices sees that its turn is over, at any look, by chance; so slices end anywhere."""
 
-    def __init__(self, dice: random.Random, haste: float) -> None:
-        self._dice, self._haste = dice, haste
+    def __init__(self, dice: random.Random, haste: float, haste_s: float) -> None:
+        self._dice, self._haste, self._haste_s = dice, haste, haste_s
         self._s = 0.0
 
     def read(self) -> float:
         if self._haste and self._dice.random() < self._haste:
-            self._s += 1.0
+            self._s += self._haste_s
         return self._s

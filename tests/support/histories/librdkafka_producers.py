@@ -25,7 +25,14 @@ _STEP_S = 3.0
 INPUT: history.TopicPartition = ("input", 0)
 """The partition whose offsets groups commit."""
 TRANSACTION_TIMEOUT_MS = 20_000
-RECONNECT = {"reconnect.backoff.ms": 20, "reconnect.backoff.max.ms": 200, "log_level": 0}
+RECONNECT = {
+    "reconnect.backoff.ms": 20,
+    "reconnect.backoff.max.ms": 200,
+    "log_level": 0,
+    # Without it a producer whose only broker was down forgets that broker, but not that it was a group's coordinator:
+    # send_offsets_to_transaction then waits for it for minutes, whatever its timeout says (librdkafka #5511 and #5456).
+    "metadata.recovery.strategy": "none",
+}
 
 
 class Life:
