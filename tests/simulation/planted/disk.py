@@ -86,6 +86,14 @@ BUGS = (
         seeds=300,
     ),
     bug(
+        "a sync that counts what was written meanwhile",
+        "What is appended while a sync is under way is acknowledged with it.",
+        "storage/log/flush.py",
+        "        self._watermarks.synced(plan.end_offset)\n",
+        "        self._watermarks.synced(self._watermarks.log_end_offset)\n",
+        seeds=300,
+    ),
+    bug(
         "a segment whose name is not synced",
         "A power cut takes a segment with all that was acknowledged of it.",
         "storage/log/flush.py",
