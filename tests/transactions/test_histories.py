@@ -43,12 +43,13 @@ NOT_TOLD = {"librdkafka": (torn_moments,), "java": (torn_moments,), "franz-go": 
 KNOWN = {
     "barnabas": {},
     "kafka": {
-        "held_back": "KAFKA-20734",
-        "lost_commits": "KAFKA-20734",
-        "torn_transactions": "KAFKA-20734",
+        "aborted_reads": "KAFKA-20734: the marker of an abort is left out, and the next commit of the id ends it",
+        "lost_commits": "KAFKA-20734: the marker of a commit is left out, and the next abort of the id ends it",
+        "torn_transactions": "KAFKA-20734: in some partitions only",
+        "torn_moments": "each partition shows its part when its own marker arrives: docs/decisions/0072",
     },
 }
-"""Rules that a broker is known to break, and where that is told."""
+"""Rules that a broker was seen to break, and why: docs/decisions/0139."""
 
 
 def findings(history: History, client: str) -> list[Finding]:
