@@ -89,7 +89,8 @@ def test_every_rule_is_kept(
         notes.append(("note", f"{client}: no power cuts under a process ({why}); on the disk in memory instead"))
         assert simulated_findings(seed, SIMULATED_SEEDS) == []
         return
-    notes.append(("note", f"{client}: {disk.cuts} power cuts under a process, {disk.lost} changes were not synced"))
+    where = f"{power.cuts_at_calls} before a change that was drawn, {power.cuts_at_starts} at a start"
+    notes.append(("note", f"{client}: {disk.cuts} power cuts under a process, {where}; {disk.lost} changes not synced"))
     assert disk.cuts == DEATHS + power.cuts_at_starts
     assert disk.lost, "nothing could be lost"
     broken = [finding for finding in findings(history, client) if finding.rule not in KNOWN[against]]
