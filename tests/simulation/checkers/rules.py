@@ -14,6 +14,7 @@ from tests.simulation.checkers.groups import (
 from tests.simulation.checkers.logs import early_deletions, lost_values, moved_records
 from tests.simulation.checkers.moments import held_back, torn_moments, watermarks_go_back
 from tests.simulation.checkers.producers import wrong_offsets, zombies
+from tests.simulation.checkers.rebuilt import other_records, wrong_checkpoints, wrong_snapshots
 from tests.simulation.checkers.records import duplicates, inconsistent_offsets, lost_writes, reordered_sends
 from tests.simulation.checkers.topics import (
     deleted_records,
@@ -62,6 +63,10 @@ def check(history: History) -> list[Finding]:
     return [Finding(checker.__name__, text) for checker in CHECKERS for text in checker(history)]
 
 
-def check_files(disk: Disk) -> list[Finding]:
+def check_files(disk: Disk, history: History) -> list[Finding]:
     """What the broker left behind when it had stopped."""
-    return [Finding(checker.__name__, text) for checker in (unsound_files, open_files) for text in checker(disk)]
+    found = [Finding(checker.__name__, text) for checker in (unsound_files, open_files) for text in checker(disk)]
+    if found:
+        return found
+    rebuilt = (wrong_snapshots, wrong_checkpoints, other_records)
+    return [Finding(checker.__name__, text) for checker in rebuilt for text in checker(disk, history)]

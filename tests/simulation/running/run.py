@@ -34,7 +34,8 @@ class Run:
         self._seed, self._plan = seed, plan
         self._world = World(seed)
         self._history = History()
-        self._history.disk_fails = plan.disk_errors > 0 or plan.failing_calls > 0
+        starts_when_full = plan.full_disks > 0 and plan.deaths > 0
+        self._history.disk_fails = plan.disk_errors > 0 or plan.failing_calls > 0 or starts_when_full
         self._history.clock_jumps = plan.clock_jumps
         self._history.all_survives = plan.machine.survival == "everything"
         self._network = Network(self._world)
@@ -59,7 +60,7 @@ class Run:
             result.findings += [Finding("exception", text) for text in self._world.failures]
             if not result.findings:
                 result.findings += check(self._history)
-                result.findings += check_files(self._machine.disk)
+                result.findings += check_files(self._machine.disk, self._history)
             self._world.end()
         result.deaths, result.cuts, result.turns = self._machine.deaths, self._network.cuts, self._world.turns
         result.changes = self._changes
@@ -89,8 +90,17 @@ class Run:
         reading = self._cast.read_all()
         world.run_until(reading.done, _FINISH_LIMIT_US)
         reading.result()
+        deaths = self._machine.deaths
+        self._stop()
+        if self._machine.deaths > deaths:
+            # What had failed before kept it from a clean stop. The next start puts it right.
+            self._misfortunes.boot()
+            self._stop()
+            assert self._machine.deaths == deaths + 1, "it cannot be stopped cleanly"
+
+    def _stop(self) -> None:
         self._machine.stop()
-        world.run_until(lambda: self._machine.process is None, _FINISH_LIMIT_US)
+        self._world.run_until(lambda: self._machine.process is None, _FINISH_LIMIT_US)
 
     def _note(self, text: str) -> None:
         self._history.events.append(Event(text, self._world.now_us))

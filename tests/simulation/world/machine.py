@@ -141,10 +141,13 @@ class Machine:
     async def _stop(self, process: Process) -> None:
         assert self.broker is not None
         self.is_up = False
-        await self.broker.stop()
+        try:
+            await self.broker.stop()
+            self._was_stopped = True
+        except StorageError:  # it stops all the same, and leaves no marker
+            self._has_exited = True
         self.disk.cut_power_at(None)
         process.loop.call_soon(process.note_power_cut)
-        self._was_stopped = True
 
     _was_stopped = _has_exited = False
 
