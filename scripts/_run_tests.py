@@ -121,7 +121,7 @@ GROUPS: dict[str, tuple[Group, ...]] = {
     "embedding": (Group("embedding", 80, ("tests/embedding",), workers=2),),
     "codecs": (Group("codecs", 180, ("tests/codecs",), programs=JAVA, workers=2),),
     "clients": (_with_clients("clients", 330, "tests/compat"),),
-    "transactions": (_with_clients("transactions", 220, "tests/transactions"),),
+    "transactions": (_with_clients("transactions", 240, "tests/transactions"),),
     "console": (Group("console", 120, ("tests/console",), programs=("chromium",)),),
     "stack": (Group("stack", 120, ("tests/stack",), programs=JAVA),),
     "spark": (Group("spark", 480, ("tests/spark",), programs=JAVA, venv=".venv-spark", lock="spark"),),
