@@ -75,7 +75,7 @@ BUGS = (
         "storage/segment/segment.py",
         "                self.log.truncate(size)\n                self._sync_state.cut()\n",
         "                self.log.truncate(size)\n",
-        seeds=300,
+        is_missed=True,
     ),
     bug(
         "deleted segments that come back",
@@ -83,7 +83,7 @@ BUGS = (
         "storage/log/retention.py",
         "            self._directory.sync()  # or a power cut",
         "            pass  # or a power cut",
-        seeds=300,
+        is_missed=True,
     ),
     bug(
         "a sync that counts what was written meanwhile",
