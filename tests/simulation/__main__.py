@@ -9,7 +9,7 @@ from typing import Any
 
 from tests.simulation.planted.bugs import BUGS
 from tests.simulation.planted.planting import plant
-from tests.simulation.running.many import run_many
+from tests.simulation.running.many import run_many, seeds_that_count
 
 _FINDINGS_SHOWN = 5
 
@@ -35,7 +35,7 @@ def main(arguments: list[str]) -> int:
         seeds = range(int(first), int(last or first) + 1)
     except ValueError as error:
         parser.error(str(error))
-    return _many(seeds, options.jobs, options.planted)
+    return _many(seeds_that_count(seeds, options.planted), options.jobs, options.planted)
 
 
 def _one(options: argparse.Namespace) -> int:
@@ -63,7 +63,7 @@ def _one(options: argparse.Namespace) -> int:
     return int(bool(result.findings))
 
 
-def _many(seeds: range, jobs: int | None, planted: str | None) -> int:
+def _many(seeds: list[int], jobs: int | None, planted: str | None) -> int:
     begun_s = time.monotonic()
     failed = deaths = committed = simulated_ms = 0
     for told in run_many(seeds, planted=planted, processes=jobs):

@@ -13,7 +13,6 @@ from tests.simulation.history.history import History
 from tests.simulation.history.sink import Attempt, CommitCall, Row, row_of
 
 _NEVER = (
-    "part of the batch is missing",
     "The ledger lost records",
     "rolled back",
     "a record of the ledger cannot be read",
@@ -24,6 +23,7 @@ _NEVER = (
     "were deleted",
 )
 """What the sink says only where somebody else has interfered."""
+_ABORTED_WITHIN_US = 2_500_000  # the look for timeouts, each second, and what it takes
 
 
 def wrong_ledger(history: History) -> Iterator[str]:
@@ -65,7 +65,7 @@ def rows_not_once(history: History) -> Iterator[str]:
             yield f"row {row} of {query_id}:{batch_id} is seen {count} times"
     for query_id, batch_id in sorted(decided):
         for row in range(history.sink.batches[query_id, batch_id].rows):
-            if (query_id, batch_id, row) not in counts:
+            if (query_id, batch_id, row) not in counts and (query_id, batch_id) not in history.sink.lost:
                 yield f"row {row} of {query_id}:{batch_id} is not seen, and the batch was decided"
 
 
@@ -105,6 +105,40 @@ def rows_before_decision(history: History) -> Iterator[str]:
                 yield f"{poll.client} saw {value.decode()} at {poll.ended_us / 1000:.3f}, before the decision"
 
 
+def wrong_losses(history: History) -> Iterator[str]:
+    """A decided batch is lost only where its transactions time out, and none that had when commit() looked at it."""
+    visible = {row.attempt for _, row in _visible(history)}
+    decided = {(each.query_id, each.batch_id): each for each in _decided(history)}
+    for query_id, batch_id in sorted(history.sink.lost):
+        name, record = f"{query_id}:{batch_id}", decided.get((query_id, batch_id))
+        missing = [each for each in _named(history, record) if each.name not in visible] if record else []
+        if history.sink.timeout_ms is None:
+            yield f"a part of {name} is lost, and transactions have no timeout"
+        elif record is None or not missing:
+            yield f"a part of {name} is said to be lost, and all of it is there"
+        else:
+            looked_us = _asked_us(history, record)
+            for each in missing:
+                over_us = (each.ended_us or 0) + history.sink.timeout_ms * 1000 + _ABORTED_WITHIN_US
+                if over_us < looked_us:
+                    yield f"{name} was decided though the transaction of {each.name} had timed out before"
+
+
+def _named(history: History, record: Decided) -> list[Attempt]:
+    """The attempts whose transactions the decision has."""
+    ids = {(each.transactional_id, each.producer_id, each.producer_epoch) for each in record.transactions}
+    return [each for each in history.sink.attempts if each.transaction in ids]
+
+
+def _asked_us(history: History, record: Decided) -> int:
+    """When the run that decided a batch asked for it first."""
+    return min(
+        each.began_us
+        for each in history.sink.calls
+        if (each.client, each.query_id, each.batch_id) == (record.run_id, record.query_id, record.batch_id)
+    )
+
+
 def ledger_lies(history: History) -> Iterator[str]:
     """How many rows a batch has, their digest, and where its source ends are what the ledger says."""
     rows: dict[tuple[str, int], list[int]] = {}
@@ -113,6 +147,8 @@ def ledger_lies(history: History) -> Iterator[str]:
         rows.setdefault((row.query_id, row.batch_id), []).append(its_hash)
     decided = _decided(history)
     for each in decided:
+        if (each.query_id, each.batch_id) in history.sink.lost:
+            continue
         hashes = rows.get((each.query_id, each.batch_id), [])
         if each.rows != len(hashes):
             yield f"{_say(each)} has {each.rows} rows in the ledger, and {len(hashes)} are seen"
@@ -148,6 +184,7 @@ RULES = (
     rows_not_once,
     rows_of_others,
     rows_before_decision,
+    wrong_losses,
     ledger_lies,
     left_open,
     wrong_failures,

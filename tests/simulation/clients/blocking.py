@@ -26,12 +26,21 @@ def client(network: Network, thread: BlockingThread, *, timeout_ms: int, request
     )
 
 
+def nothing(end: End, data: bytes) -> None:
+    """What befalls a thread at most of its requests."""
+
+
 class Requests:
     """What befalls a thread at its requests: nothing, unless somebody has it otherwise."""
 
     def __init__(self) -> None:
-        self.before: Callable[[], None] = lambda: None
-        self.after: Callable[[], None] = lambda: None
+        self.before: Callable[[End, bytes], None] = nothing
+        self.after: Callable[[End, bytes], None] = nothing
+
+
+def api_of(request: bytes) -> int:
+    """Which API a request is of, by its bytes with their length in front."""
+    return int.from_bytes(request[4:6])
 
 
 class BlockingClock:
@@ -107,11 +116,11 @@ class BlockingSocket:
     def sendall(self, data: bytes) -> None:
         """Others have their turn before: so the process may die between any two of its requests."""
         self._thread.wait(asyncio.sleep(0))
-        self._requests.before()
+        self._requests.before(self._end, data)
         if self._is_lost:
             raise BrokenPipeError("the connection is lost")
         self._end.send(data)
-        self._requests.after()
+        self._requests.after(self._end, data)
 
     def recv_into(self, buffer: memoryview) -> int:
         if not self.is_readable and not self._thread.wait(_any_readable([self], self._timeout_s)):

@@ -225,7 +225,8 @@ class History:
         self.all_survives = True
         """Whether a death took nothing that was written: a kill does not, a power cut does."""
         self.disk_fails = False
-        """Whether writes failed: a partition that cannot take its marker holds the others' up no longer."""
+        """Whether writes failed, or a start may have found the disk full: a partition that cannot take its marker does
+        not hold the others up then."""
 
     def entries(self) -> Iterator[tuple[int, Entry]]:
         """Each with the time at which it began, in order."""

@@ -51,6 +51,8 @@ class Attempt:
     transaction: tuple[str, int, int] | None = None
     """Transactional id, producer id and epoch, as its message says; None without one."""
     told: str = "open"
+    ended_us: int | None = None
+    """When its message was there."""
 
     def line(self) -> str:
         where = f"{self.batch.query_id}:{self.batch.batch_id}, partition {self.partition}"
@@ -83,6 +85,10 @@ class SinkHistory:
     """Batches whose commit() returned, as the checkpoint keeps it."""
     attempts: list[Attempt] = field(default_factory=list)
     calls: list[CommitCall] = field(default_factory=list)
+    timeout_ms: int | None = None
+    """After how long a transaction may be aborted, though it was decided; None if that cannot be in this run."""
+    lost: set[tuple[str, int]] = field(default_factory=set)
+    """Decided batches of which the sink has reported that a part of them is missing."""
     ledger: list[tuple[int, bytes]] = field(default_factory=list)
     """The ledger's committed records at the end, with their offsets."""
     ledger_ends: tuple[int, int] = (0, 0)

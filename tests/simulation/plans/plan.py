@@ -55,12 +55,12 @@ class Plan:
     """How often the disk is full for a while."""
     clock_jumps: int
     """How often the machine's wall clock goes ahead."""
-    sinks: int
-    """Whether there is a Spark sink: 1, or 0."""
-    sink: SinkPlan
     weather: Weather
     machine: MachineSettings
     features: tuple[str, ...] = field(default=())
+    sinks: int = 0
+    """Whether there is a Spark sink: 1, or 0."""
+    sink: SinkPlan = SinkPlan()
     is_scripted: bool = False
     """Whether the transactional producers follow a script, each transaction of which is of another kind."""
     failing_calls: int = 0

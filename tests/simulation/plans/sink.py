@@ -18,12 +18,14 @@ class SinkPlan:
     """How many rows a batch has at most."""
     delivery_ms: int = 15_000
     """After how long the sink gives up."""
+    timeout_ms: int = 600_000
+    """Of transactions, where the broker offers no two-phase commits."""
     two_phase: bool = False
     """Whether the broker offers two-phase commits (KIP-939)."""
     is_atomic: bool = False
     """Whether all tasks of a batch write in one transaction."""
     driver_ends: float = 0.0
-    """That a driver dies, or stands still for a while, at one of its requests in a batch."""
+    """That who commits a batch dies at one of its requests, with its driver or without, or stands still for a while."""
     worker_ends: float = 0.0
     """The same of the process of a task."""
     twice: float = 0.0
@@ -44,11 +46,13 @@ def sink_for(seed: int, *, clock_jumps: bool) -> SinkPlan | None:
     if dice.random() >= _SHARE:
         return None
     is_atomic = dice.random() < 0.2
+    two_phase = dice.random() < 0.5 or clock_jumps
     return SinkPlan(
         tasks=dice.randint(1, 3),
         rows=dice.choice([2, 4, 8]),
-        delivery_ms=dice.choice([2_000, 15_000]),
-        two_phase=dice.random() < 0.5 or clock_jumps,
+        delivery_ms=dice.choice([500, 2_000, 15_000]),
+        two_phase=two_phase,
+        timeout_ms=600_000 if two_phase else dice.choice([600_000, 1_500]),
         is_atomic=is_atomic,
         driver_ends=dice.choice([0.0, 0.3, 0.6]),
         worker_ends=dice.choice([0.0, 0.05, 0.2]),

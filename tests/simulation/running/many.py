@@ -42,6 +42,14 @@ def told(seed: int, plan: Plan | None = None) -> Told:
     return Told(seed, found.summary(), tuple(found.findings), found.deaths, found.committed, found.simulated_ms)
 
 
+def seeds_that_count(seeds: Iterable[int], planted: str | None) -> list[int]:
+    """Those whose plan has what the bug needs to show."""
+    from tests.simulation.plans.swarm import plan_for  # imported here, since it imports the broker
+
+    needs = "" if planted is None else BUGS[planted].needs
+    return [seed for seed in seeds if not needs or getattr(plan_for(seed), needs)]
+
+
 def run_many(seeds: Iterable[int], *, planted: str | None = None, processes: int | None = None) -> Iterator[Told]:
     """One after the other comes out; `processes`: as many as there are processors unless given."""
     with _pool(planted, processes) as pool:

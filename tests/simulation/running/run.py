@@ -34,7 +34,8 @@ class Run:
         self._seed, self._plan = seed, plan
         self._world = World(seed)
         self._history = History()
-        self._history.disk_fails = plan.disk_errors > 0 or plan.failing_calls > 0
+        starts_when_full = plan.full_disks > 0 and plan.deaths > 0
+        self._history.disk_fails = plan.disk_errors > 0 or plan.failing_calls > 0 or starts_when_full
         self._history.clock_jumps = plan.clock_jumps
         self._history.all_survives = plan.machine.survival == "everything"
         self._network = Network(self._world)

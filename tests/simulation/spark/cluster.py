@@ -32,7 +32,9 @@ class Cluster:
         self._starts = self._queries = 0
         self._applications: list[Application] = []
         self._checkpoint = self._new_checkpoint()
-        around.history.sink.prefix = PREFIX
+        sink = around.history.sink
+        sink.prefix = PREFIX
+        sink.timeout_ms = around.plan.timeout_ms if around.plan.timeout_ms < _CALM_MS else None
 
     def start(self, is_over: Callable[[], bool]) -> asyncio.Task[None]:
         return self._process.run(self._run(is_over))
@@ -41,7 +43,9 @@ class Cluster:
         while not is_over():
             if self._starts and self._dice.random() < self._around.plan.new_checkpoints:
                 self._checkpoint = self._new_checkpoint()
-            await self._until_given_up(self._begin(is_over), is_over)
+            application = self._begin(is_over)
+            await self._until_given_up(application, is_over)
+            self._begin_anew_after_loss(application)
             await asyncio.sleep(self._dice.choice([0.02, 0.3, 1.0]))
         await self._come_to_rest()
 
@@ -65,11 +69,17 @@ class Cluster:
             began_ms = self._around.world.now_ms()
             while application.ended is None:
                 await self._wait(_LOOK_S)
+            self._begin_anew_after_loss(application)
             if application.batches_done == _CALM_BATCHES:
                 took_ms = self._around.world.now_ms() - began_ms
                 assert took_ms <= _CALM_MS, f"{application.run_id} took {took_ms} ms, and nothing was in its way"
                 return
         raise AssertionError(f"the query does not go on: {application.ended}")
+
+    def _begin_anew_after_loss(self, application: Application) -> None:
+        """What the sink tells people to do."""
+        if application.is_lost:
+            self._checkpoint = self._new_checkpoint()
 
     def _begin(self, is_over: Callable[[], bool], *, batches: int | None = None) -> Application:
         name = f"s{self._starts}"

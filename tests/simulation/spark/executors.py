@@ -9,8 +9,8 @@ from __future__ import annotations
 import asyncio
 import itertools
 import random
-from collections.abc import Callable, Sequence
-from typing import NamedTuple, TypeVar
+from collections.abc import Sequence
+from typing import NamedTuple
 
 from pyspark_barnabas.commit.messages import Message, Prepared
 from pyspark_barnabas.sink import task as sink_task
@@ -18,12 +18,10 @@ from pyspark_barnabas.sink.encoding.plain_rows import PlainEncoder
 from pyspark_barnabas.sink.failure import SinkFailed
 from pyspark_barnabas.sink.settings import TaskFacts
 from tests.simulation.history.sink import Attempt, BatchRows
-from tests.simulation.spark.python_process import PythonProcess
+from tests.simulation.spark.python_process import Lost, PythonProcess
 from tests.simulation.spark.rows import AttemptRows
 from tests.simulation.spark.surroundings import Surroundings
 from tests.simulation.world.process import Process
-
-T = TypeVar("T")
 
 _FAILURES_MAX = 4  # spark.task.maxFailures
 _ATTEMPTS_APART_S = 0.05
@@ -38,10 +36,6 @@ class Written(NamedTuple):
 
     message: Message
     rows: AttemptRows
-
-
-class _Lost(Exception):
-    """The process of a task is dead."""
 
 
 class Executors:
@@ -115,13 +109,13 @@ class Executors:
         if not self._is_calm and self._dice.random() < around.plan.worker_ends:
             worker.strike(self._dice)
         try:
-            message = await self._in(worker, lambda: sink_task.write(around.settings(worker), facts, given))
-        except (SinkFailed, _Lost) as error:
+            message = await worker.run(lambda: sink_task.write(around.settings(worker), facts, given), self._driver)
+        except (SinkFailed, Lost) as error:
             attempt.told = str(error)
             written.note_end(is_prepared=False)
             return None
         else:
-            _note(attempt, message)
+            _note(attempt, message, around.world.now_us)
             written.note_end(is_prepared=isinstance(message, Prepared))
             return Written(message, written)
         finally:
@@ -134,35 +128,9 @@ class Executors:
         self._workers.append(worker)
         return worker
 
-    async def _in(self, worker: PythonProcess, job: Callable[[], T]) -> T:
-        """What a job in another process comes to, as the driver hears of it. _Lost if that process dies."""
-        around, loop = self._around, self._driver.loop
-        told: asyncio.Future[T] = loop.create_future()
 
-        def tell(work: asyncio.Task[T] | None) -> None:
-            around.world.later(around.network.latency_us(), lambda: _call_soon(loop, told, work))
-
-        worker.process.run(worker.call(job)).add_done_callback(tell)
-        worker.process.when_dead.append(lambda: tell(None))
-        return await told
-
-
-def _call_soon(loop: asyncio.AbstractEventLoop, told: asyncio.Future[T], work: asyncio.Task[T] | None) -> None:
-    loop.call_soon(_tell, told, work)
-
-
-def _tell(told: asyncio.Future[T], work: asyncio.Task[T] | None) -> None:
-    if told.done():
-        return
-    error = _Lost("its process died") if work is None else work.exception()
-    if error is not None:
-        told.set_exception(error)
-    elif work is not None:
-        told.set_result(work.result())
-
-
-def _note(attempt: Attempt, message: Message) -> None:
-    attempt.told = type(message).__name__
+def _note(attempt: Attempt, message: Message, now_us: int) -> None:
+    attempt.told, attempt.ended_us = type(message).__name__, now_us
     if isinstance(message, Prepared) and message.transaction is not None:
         found = message.transaction
         attempt.transaction = found.transactional_id, found.producer_id, found.producer_epoch

@@ -14,7 +14,6 @@ from tests.simulation.world.world import World
 
 PREFIX = "shop"
 _REQUEST_MS = 2_000
-_TRANSACTION_MS = 600_000
 _BATCH_BYTES = 200  # so that a task has several batches of records
 
 
@@ -51,7 +50,7 @@ class Surroundings:
             Reached("10.0.0.2:9092", process.process.name, _REQUEST_MS, process),
             topic=self.topic,
             prefix=PREFIX,
-            transaction_timeout_ms=_TRANSACTION_MS,
+            transaction_timeout_ms=self.plan.timeout_ms,
             batch_bytes=_BATCH_BYTES,
             delivery_timeout_ms=self.plan.delivery_ms,
             is_atomic=self.plan.is_atomic,
