@@ -91,7 +91,7 @@ BUGS = (
         "storage/log/flush.py",
         "        self._watermarks.synced(plan.end_offset)\n",
         "        self._watermarks.synced(self._watermarks.log_end_offset)\n",
-        seeds=300,
+        is_missed=True,
     ),
     bug(
         "a segment whose name is not synced",
