@@ -11,8 +11,10 @@ from barnabas.protocol.messages.create_topics import CreatableTopic, CreateTopic
 from tests.simulation.cast.clients import Clients
 from tests.simulation.cast.groups import GroupCast
 from tests.simulation.cast.topics import TopicCast
+from tests.simulation.clients.reader import Reader
 from tests.simulation.history.history import History, OffsetRead, Poll, TopicPartition
 from tests.simulation.plans.plan import Plan
+from tests.simulation.workload.read_writers import read_writing
 from tests.simulation.workload.transactions import INPUT, idempotent, reading, transactional
 from tests.simulation.world.machine import Machine
 from tests.simulation.world.network import Network
@@ -31,6 +33,7 @@ class Cast:
         self._partitions: list[TopicPartition] = [(OUTPUT, number) for number in range(plan.partitions)]
         self._topics = TopicCast(world, self._clients, history, plan)
         self.groups = GroupCast(world, self._clients, history, plan)
+        self._followers: list[tuple[Process, Reader]] = []
 
     def start(self, is_over: Callable[[], bool], is_settled: Callable[[], bool]) -> list[asyncio.Task[Any]]:
         """Let all of them begin; they finish what they are at, each, when it is over, and groups when they settled."""
@@ -38,6 +41,7 @@ class Cast:
             *self._transactional(is_over),
             *self._idempotent(is_over),
             *self._readers(is_over),
+            *self._read_writers(is_over),
             *self._topics.start(is_over),
             *self.groups.start(is_over, is_settled),
         ]
@@ -68,7 +72,22 @@ class Cast:
             process = Process(self._world, f"r{number}")
             reader = self._clients.reader(process, self._partitions, is_committed=number % 2 == 0)
             found.append(process.run(reading(reader, self._world.dice(process.name), is_over)))
+            self._followers.append((process, reader))
         return found
+
+    def _read_writers(self, is_over: Callable[[], bool]) -> list[asyncio.Task[Any]]:
+        found = []
+        for number in range(self._plan.read_writers):
+            process = Process(self._world, f"b{number}")
+            producer = self._clients.producer(process, f"both{number}")
+            reader = self._clients.reader(process, self._partitions, is_committed=True)
+            dice = self._world.dice(process.name)
+            found.append(process.run(read_writing(producer, reader, self._partitions, dice, is_over)))
+        return found
+
+    def catch_up(self) -> list[asyncio.Task[None]]:
+        """The readers that followed all the time read on to the end, from where they are."""
+        return [process.run(reader.catch_up()) for process, reader in self._followers]
 
     def create_topics(self) -> asyncio.Task[None]:
         """Before the others begin."""

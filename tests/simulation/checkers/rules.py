@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tests.simulation.checkers.cycles import circular_reads
 from tests.simulation.checkers.files import open_files, unsound_files
 from tests.simulation.checkers.groups import (
     exactly_once,
@@ -11,6 +12,7 @@ from tests.simulation.checkers.groups import (
     zombie_commits,
 )
 from tests.simulation.checkers.moments import held_back, torn_moments, watermarks_go_back
+from tests.simulation.checkers.order import polls_go_back, sends_go_back, skipped_polls, unseen
 from tests.simulation.checkers.producers import wrong_offsets, zombies
 from tests.simulation.checkers.records import duplicates, inconsistent_offsets, lost_writes, reordered_sends
 from tests.simulation.checkers.topics import (
@@ -29,10 +31,15 @@ CHECKERS = (
     duplicates,
     inconsistent_offsets,
     reordered_sends,
+    sends_go_back,
+    polls_go_back,
+    skipped_polls,
+    unseen,
     aborted_reads,
     early_reads,
     lost_commits,
     torn_transactions,
+    circular_reads,
     torn_moments,
     watermarks_go_back,
     held_back,

@@ -25,6 +25,7 @@ from tests.simulation.world.world import World
 
 _BACKOFF_S = 0.05
 _BYTES_MAX = 1 << 20
+_IDLE_POLLS = 3
 _START = -2  # the timestamp that asks for the first offset
 
 
@@ -49,6 +50,7 @@ class Reader:
         self._client, self._is_committed, self._max_bytes = client, is_committed, max_bytes
         self._positions = dict.fromkeys(partitions, 0)
         self._ends: dict[TopicPartition, tuple[int, int, int]] = {}
+        self._moved: set[TopicPartition] = set()
         self._fetches = 0
         self._names: dict[str, str] = {}
         self.latest: list[Poll] = []
@@ -99,6 +101,7 @@ class Reader:
     def go_to(self, at: TopicPartition, offset: int) -> None:
         """Read this partition, too, from there on."""
         self._positions[at] = offset
+        self._moved.add(at)
 
     def drop(self, at: TopicPartition) -> None:
         """Read it no longer."""
@@ -121,6 +124,13 @@ class Reader:
             self._history.polls = []
         self._history.polls = kept
         return found
+
+    async def catch_up(self) -> None:
+        """Read on from where it is, up to the end; or until there has been nothing for a while."""
+        idle = 0
+        while idle < _IDLE_POLLS:
+            idle = 0 if await self.poll(wait_ms=100) else idle + 1
+        self._history.caught_up.add(self._client)
 
     async def read_offset(self, group: str, at: TopicPartition) -> OffsetRead:
         """A group's committed offset, asked for until it is told."""
@@ -145,6 +155,8 @@ class Reader:
         ends = poll.log_start_offset, poll.last_stable_offset, poll.high_watermark
         is_news = poll.next_offset > poll.from_offset or self._ends.get(poll.at) != ends
         self._ends[poll.at] = ends
+        if is_news:
+            self._moved.discard(poll.at)
         return is_news
 
     def _request(self, wait_ms: int) -> FetchRequest:
@@ -198,6 +210,7 @@ class Reader:
             log_start_offset=partition.log_start_offset,
             last_stable_offset=partition.last_stable_offset,
             high_watermark=partition.high_watermark,
+            is_moved=at in self._moved,
         )
 
 

@@ -58,6 +58,8 @@ class Transaction:
     number: int
     began_us: int
     sends: list[Send] = field(default_factory=list)
+    reads: list[Poll] = field(default_factory=list)
+    """What its client read of committed records between its beginning and its end."""
     offsets: dict[tuple[str, str, int], int] = field(default_factory=dict)
     """By group, topic and partition: what is to be committed with it. Only what was answered."""
     is_commit: bool | None = None
@@ -128,6 +130,8 @@ class Poll:
     log_start_offset: int
     last_stable_offset: int
     high_watermark: int
+    is_moved: bool = False
+    """Whether the program said where to read on, so that it does not follow the poll before."""
 
     def line(self) -> str:
         kind = "committed" if self.is_committed else "all"
@@ -190,6 +194,8 @@ class History:
         self.polls: list[Poll] = []
         self.final: list[Poll] = []
         """What readers from the log's start see when everything is over: both kinds of readers, every partition."""
+        self.caught_up: set[str] = set()
+        """The readers that were given the time to read on to the end when everything was over."""
         self.offset_reads: list[OffsetRead] = []
         self.final_offsets: list[OffsetRead] = []
         self.lives: list[TopicLife] = []

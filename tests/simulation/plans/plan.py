@@ -35,6 +35,8 @@ class Plan:
     inputs: int
     """How many partitions the groups read."""
     readers: int
+    read_writers: int
+    """How many read and write in one transaction."""
     protocol: int
     in_flight: int
     timeout_ms: int

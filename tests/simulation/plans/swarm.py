@@ -101,6 +101,7 @@ def plan_for(seed: int) -> Plan:
         admins=rare_dice.randint(1, 2) if "admins" in rare else 0,
         **_groups(rare_dice, rare),
         readers=dice.randint(1, 2),
+        read_writers=_read_writers(seed),
         protocol=dice.choice([1, 2]),
         in_flight=dice.choice([2, 5]) if "pipelined" in has else 1,
         timeout_ms=dice.choice([500, 2_000]) if "short timeouts" in has else 10_000,
@@ -116,6 +117,11 @@ def plan_for(seed: int) -> Plan:
         machine=machine,
         features=tuple(sorted(has | rare)),
     )
+
+
+def _read_writers(seed: int) -> int:
+    dice = random.Random(f"{seed}/read writers")
+    return dice.randint(1, 3) if dice.random() < 0.25 else 0
 
 
 def _groups(dice: random.Random, rare: set[str]) -> dict[str, Any]:

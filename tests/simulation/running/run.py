@@ -81,8 +81,15 @@ class Run:
         reading = self._cast.read_all()
         world.run_until(reading.done, _FINISH_LIMIT_US)
         reading.result()
+        self._let_catch_up()
         self._machine.stop()
         world.run_until(lambda: self._machine.process is None, _FINISH_LIMIT_US)
+
+    def _let_catch_up(self) -> None:
+        tasks = self._cast.catch_up()
+        self._world.run_until(lambda: all(task.done() for task in tasks), _FINISH_LIMIT_US)
+        for task in tasks:
+            task.result()
 
     def _note(self, text: str) -> None:
         self._history.events.append(Event(text, self._world.now_us))
