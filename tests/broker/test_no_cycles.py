@@ -19,6 +19,8 @@ from barnabas.broker.http.connection import HttpConnection
 from barnabas.broker.http.pages import Page, Pages
 from barnabas.broker.http.server import HttpServer
 from barnabas.protocol.errors import ErrorCode
+from barnabas.protocol.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsTopic
+from barnabas.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from barnabas.protocol.messages.delete_topics import DeleteTopicsRequest
 from barnabas.protocol.messages.end_txn import EndTxnRequest
 from barnabas.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
@@ -198,6 +200,20 @@ async def _deleted_topics(world: BrokerWorld) -> None:
     await settle()
 
 
+async def _no_room_for_topics(world: BrokerWorld) -> None:
+    """What is refused as a whole: the disk is full."""
+    peer, disk = world.connect(), world.services.partitions.directory.root.disk
+    disk.full_reason = "the disk is full"
+    topic = CreatableTopic(name="new", num_partitions=1, replication_factor=1, assignments=[], configs=[])
+    created = await _ask(peer, CreateTopicsRequest(topics=[topic], timeout_ms=1_000), 7)
+    assert created.topics[0].error_code == ErrorCode.KAFKA_STORAGE_ERROR
+    more = CreatePartitionsTopic(name="t", count=3, assignments=None)
+    grown = await _ask(peer, CreatePartitionsRequest(topics=[more], timeout_ms=1_000, validate_only=False), 3)
+    assert grown.results[0].error_code == ErrorCode.KAFKA_STORAGE_ERROR
+    disk.full_reason = None
+    await _hang_up(peer)
+
+
 async def _closed_logs(world: BrokerWorld) -> None:
     partitions = world.services.partitions
     partitions.get("t", 1)
@@ -229,6 +245,7 @@ _STORIES = [
     _members,
     _transactions,
     _deleted_topics,
+    _no_room_for_topics,
     _closed_logs,
 ]
 

@@ -12,11 +12,13 @@ from tests.simulation.cast.clients import Clients
 from tests.simulation.cast.groups import GroupCast
 from tests.simulation.cast.topics import TopicCast
 from tests.simulation.clients.reader import Reader
+from tests.simulation.clients.wire import Wire
 from tests.simulation.history.history import History, OffsetRead, Poll, TopicPartition
 from tests.simulation.plans.plan import Plan
 from tests.simulation.workload.read_writers import read_writing
 from tests.simulation.workload.transactions import INPUT, idempotent, reading, transactional
-from tests.simulation.world.machine import Machine
+from tests.simulation.workload.visitors import sending_half, waiting_for_more
+from tests.simulation.world.machine import PORT, Machine
 from tests.simulation.world.network import Network
 from tests.simulation.world.process import Process
 from tests.simulation.world.world import World
@@ -34,6 +36,11 @@ class Cast:
         self._topics = TopicCast(world, self._clients, history, plan)
         self.groups = GroupCast(world, self._clients, history, plan)
         self._followers: list[tuple[Process, Reader]] = []
+
+    @property
+    def wires(self) -> list[Wire]:
+        """What the clients speak through."""
+        return self._clients.wires
 
     def start(self, is_over: Callable[[], bool], is_settled: Callable[[], bool]) -> list[asyncio.Task[Any]]:
         """Let all of them begin; they finish what they are at, each, when it is over, and groups when they settled."""
@@ -88,6 +95,17 @@ class Cast:
     def catch_up(self) -> list[asyncio.Task[None]]:
         """The readers that followed all the time read on to the end, from where they are."""
         return [process.run(reader.catch_up()) for process, reader in self._followers]
+
+    def visit(self) -> None:
+        """Some come who will die in the middle of what they ask for."""
+        ends = {poll.at: poll.high_watermark for poll in self._history.final}
+        for at in self._partitions:
+            process = Process(self._world, f"visitor {at[1]}")
+            reader = self._clients.reader(process, [], is_committed=False)
+            reader.go_to(at, ends[at])
+            process.run(waiting_for_more(reader))
+        process = Process(self._world, "visitor")
+        process.run(sending_half(self._clients.network, process, PORT))
 
     def create_topics(self) -> asyncio.Task[None]:
         """Before the others begin."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from tests.simulation.clients.admin import Admin
 from tests.simulation.clients.producer import Producer
@@ -26,9 +26,14 @@ class Clients:
     machine: Machine
     history: History
     plan: Plan
+    wires: list[Wire] = field(default_factory=list)
+    """All that were made."""
 
     def wire(self, process: Process) -> Wire:
-        return Wire(self.network, process, PORT, client_id=process.name)
+        told = self.history.unanswered.append
+        wire = Wire(self.network, process, PORT, client_id=process.name, when_unanswered=told)
+        self.wires.append(wire)
+        return wire
 
     def producer(self, process: Process, transactional_id: str | None, *, protocol: int | None = None) -> Producer:
         return Producer(

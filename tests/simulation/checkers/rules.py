@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tests.simulation.checkers.answers import hanging_requests
 from tests.simulation.checkers.cycles import circular_reads
 from tests.simulation.checkers.files import open_files, unsound_files
 from tests.simulation.checkers.groups import (
@@ -55,6 +56,7 @@ CHECKERS = (
     offsets_go_back,
     zombie_commits,
     exactly_once,
+    hanging_requests,
 )
 
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TypeAlias
 
+from tests.simulation.history.answers import Unanswered
 from tests.simulation.history.groups import Commit, Owned
 from tests.simulation.history.topics import Change, ConfigView, RecordsDeleted, TopicLife, TopicView
 
@@ -181,6 +182,7 @@ Entry: TypeAlias = (
     | ConfigView
     | Owned
     | Commit
+    | Unanswered
 )
 
 
@@ -213,9 +215,12 @@ class History:
         """Of groups that commit outside of transactions."""
         self.loop_offsets: dict[TopicPartition, int] = {}
         """Where the group that consumes, processes and produces is at the end; empty if there is none."""
+        self.unanswered: list[Unanswered] = []
         self.events: list[Event] = []
         self.all_survives = True
         """Whether a death took nothing that was written: a kill does not, a power cut does."""
+        self.rests_long = False
+        """Whether work in slices pauses for seconds, by chance."""
         self.disk_fails = False
         """Whether writes failed: a partition that cannot take its marker holds the others' up no longer."""
 
@@ -237,6 +242,7 @@ class History:
             [(each.at_us, each) for each in self.settled],
             [(each.began_us, each) for each in self.commits],
             [(each.began_us, each) for each in self.group_reads],
+            [(each.ended_us, each) for each in self.unanswered],
             [(each.began_us, each) for each in self.final],
             [(each.began_us, each) for each in self.final_offsets],
         ]

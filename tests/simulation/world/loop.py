@@ -39,8 +39,8 @@ class SimulatedLoop(asyncio.BaseEventLoop):
     _run_once: Callable[[], None]
     _closed: bool
 
-    def __init__(self, now_s: Callable[[], float], run_job: Callable[[object, Callable[[], None]], None]) -> None:
-        """run_job: runs the jobs of one executor one after the other, each later than now."""
+    def __init__(self, now_s: Callable[[], float], run_job: Callable[[object, str, Callable[[], None]], None]) -> None:
+        """run_job: runs the jobs of one executor, told by name, one after the other, each later than now."""
         super().__init__()
         self._now_s = now_s
         self._run_job = run_job
@@ -99,7 +99,7 @@ class SimulatedLoop(asyncio.BaseEventLoop):
             else:
                 self.call_soon(_give, done, result)
 
-        self._run_job(executor, job)
+        self._run_job(executor, getattr(func, "__qualname__", type(func).__name__), job)
         return done
 
     def _process_events(self, event_list: object) -> None:

@@ -155,7 +155,8 @@ class End:
         self.is_lost = False
         self.when_received: Callable[[bytes], None] = lambda data: None
         self.when_lost: Callable[[], None] = lambda: None
-        self._free_us = 0  # when what was sent last arrives: nothing of this end's overtakes it
+        self.arrives_us = 0
+        """When what was sent last arrives: nothing of this end's overtakes it."""
         process.when_dead.append(self._process_died)
 
     def send(self, data: bytes) -> None:
@@ -204,13 +205,13 @@ class End:
     def _at_other(self, callback: Callable[[], None]) -> None:
         """Something that reaches the other end, behind what is on its way already."""
         world, other = self.network.world, self.other
-        self._free_us = max(self._free_us, world.now_us + self.network.latency_us())
+        self.arrives_us = max(self.arrives_us, world.now_us + self.network.latency_us())
 
         def arrive() -> None:
             if not other.process.is_dead:
                 callback()
 
-        world.later(self._free_us - world.now_us, arrive)
+        world.later(self.arrives_us - world.now_us, arrive)
 
 
 class SimulatedTransport(asyncio.Transport):
@@ -289,5 +290,6 @@ class SimulatedTransport(asyncio.Transport):
 
     def _lost(self) -> None:
         self._is_closing = True
-        if self._protocol is not None:
-            self._protocol.connection_lost(None)
+        protocol, self._protocol = self._protocol, None
+        if protocol is not None:
+            protocol.connection_lost(None)

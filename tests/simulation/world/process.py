@@ -7,6 +7,7 @@ of its death on nothing of it reaches anybody, though Python may still run the r
 from __future__ import annotations
 
 import asyncio
+import itertools
 from collections.abc import Callable, Coroutine
 from typing import Any
 
@@ -32,12 +33,20 @@ class Process:
         self._dice = world.dice(f"threads of {name}")
         self._thread_free_us: dict[int, int] = {}
         self._dies_after_turns: int | None = None
-        self._tasks: list[asyncio.Task[Any]] = []
+        self.tasks: list[asyncio.Task[Any]] = []
+        """What was begun by `run` and is not over."""
+        self._jobs: dict[int, tuple[str, int]] = {}
+        self._job_numbers = itertools.count()
         world.processes.append(self)
 
     @property
     def has_work(self) -> bool:
         return self.loop.has_work
+
+    @property
+    def jobs(self) -> list[tuple[str, int]]:
+        """What its threads are at or have still to do, and when they were asked."""
+        return list(self._jobs.values())
 
     def next_due_s(self) -> float | None:
         return self.loop.next_due_s()
@@ -45,8 +54,8 @@ class Process:
     def run(self, coroutine: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
         """Begin to run a coroutine in it."""
         task = self.loop.create_task(coroutine)
-        self._tasks.append(task)
-        task.add_done_callback(self._tasks.remove)
+        self.tasks.append(task)
+        task.add_done_callback(self.tasks.remove)
         return task
 
     def die_in_turns(self, turns: int) -> None:
@@ -79,21 +88,24 @@ class Process:
     def _bury(self) -> None:
         if self in self.world.processes:
             self.world.processes.remove(self)
-            for task in self._tasks:
+            for task in self.tasks:
                 task._log_destroy_pending = False  # type: ignore[attr-defined]  # because nobody is to hear of it
             self.loop.die()
             for callback in self.when_dead:
                 callback()
 
-    def _run_job(self, executor: object, job: Callable[[], None]) -> None:
+    def _run_job(self, executor: object, name: str, job: Callable[[], None]) -> None:
         """A thread of the process does something, after what it does already."""
         is_slow = self._dice.random() < self._slow_jobs
         begin_us = max(self.world.now_us, self._thread_free_us.get(id(executor), 0))
         begin_us += self._dice.randrange(1, _JOB_US_MAX) + (self._dice.randrange(_SLOW_JOB_US) if is_slow else 0)
         self._thread_free_us[id(executor)] = begin_us
-        self.world.later(begin_us - self.world.now_us, lambda: self._do(job))
+        number = next(self._job_numbers)
+        self._jobs[number] = name, self.world.now_us
+        self.world.later(begin_us - self.world.now_us, lambda: self._do(number, job))
 
-    def _do(self, job: Callable[[], None]) -> None:
+    def _do(self, number: int, job: Callable[[], None]) -> None:
+        del self._jobs[number]
         if not self.is_dead:
             job()
             if self.is_dead:
