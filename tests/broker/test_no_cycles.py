@@ -200,16 +200,18 @@ async def _deleted_topics(world: BrokerWorld) -> None:
     await settle()
 
 
-async def _no_room_for_topics(world: BrokerWorld) -> None:
-    """What is refused as a whole: the disk is full."""
+async def _refused_topics(world: BrokerWorld) -> None:
+    """Each for itself, since it is there; and all together, since the disk is full."""
     peer, disk = world.connect(), world.services.partitions.directory.root.disk
+    topic = CreatableTopic(name="t", num_partitions=1, replication_factor=1, assignments=[], configs=[])
+    creation = CreateTopicsRequest(topics=[topic], timeout_ms=1_000)
+    more = CreatePartitionsTopic(name="t", count=1, assignments=None)
+    growth = CreatePartitionsRequest(topics=[more], timeout_ms=1_000, validate_only=False)
+    assert (await _ask(peer, creation, 7)).topics[0].error_code == ErrorCode.TOPIC_ALREADY_EXISTS
+    assert (await _ask(peer, growth, 3)).results[0].error_code == ErrorCode.INVALID_PARTITIONS
     disk.full_reason = "the disk is full"
-    topic = CreatableTopic(name="new", num_partitions=1, replication_factor=1, assignments=[], configs=[])
-    created = await _ask(peer, CreateTopicsRequest(topics=[topic], timeout_ms=1_000), 7)
-    assert created.topics[0].error_code == ErrorCode.KAFKA_STORAGE_ERROR
-    more = CreatePartitionsTopic(name="t", count=3, assignments=None)
-    grown = await _ask(peer, CreatePartitionsRequest(topics=[more], timeout_ms=1_000, validate_only=False), 3)
-    assert grown.results[0].error_code == ErrorCode.KAFKA_STORAGE_ERROR
+    assert (await _ask(peer, creation, 7)).topics[0].error_code == ErrorCode.KAFKA_STORAGE_ERROR
+    assert (await _ask(peer, growth, 3)).results[0].error_code == ErrorCode.KAFKA_STORAGE_ERROR
     disk.full_reason = None
     await _hang_up(peer)
 
@@ -245,7 +247,7 @@ _STORIES = [
     _members,
     _transactions,
     _deleted_topics,
-    _no_room_for_topics,
+    _refused_topics,
     _closed_logs,
 ]
 

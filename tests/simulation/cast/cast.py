@@ -50,6 +50,7 @@ class Cast:
             *self._readers(is_over),
             *self._read_writers(is_over),
             *self._topics.start(is_over),
+            *self._operator(is_over),
             *self.groups.start(is_over, is_settled),
         ]
 
@@ -92,6 +93,12 @@ class Cast:
             found.append(process.run(read_writing(producer, reader, self._partitions, dice, is_over)))
         return found
 
+    def _operator(self, is_over: Callable[[], bool]) -> list[asyncio.Task[Any]]:
+        if self._plan.machine.nodes == 1:
+            return []
+        process = Process(self._world, "operator")
+        return [process.run(self._clients.operator(process).run(is_over))]
+
     def catch_up(self) -> list[asyncio.Task[None]]:
         """The readers that followed all the time read on to the end, from where they are."""
         return [process.run(reader.catch_up()) for process, reader in self._followers]
@@ -117,7 +124,9 @@ class Cast:
         for name, _ in [*self._partitions, INPUT, *self.groups.inputs, *self.groups.outputs]:
             counts[name] = counts.get(name, 0) + 1
         topics = [
-            CreatableTopic(name=name, num_partitions=count, replication_factor=1, assignments=[], configs=[])
+            CreatableTopic(
+                name=name, num_partitions=count, replication_factor=self._plan.machine.nodes, assignments=[], configs=[]
+            )
             for name, count in counts.items()
         ]
         answer = await self._clients.wire(process).ask(CreateTopicsRequest(topics=topics, timeout_ms=10_000), 7)

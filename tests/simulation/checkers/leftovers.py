@@ -37,7 +37,13 @@ def leftovers(broker: Broker, disk: Disk, loop: asyncio.AbstractEventLoop, *, lo
         if count:
             yield f"{count} {what} are left"
     for path, count in sorted(disk.open_paths.items()):
-        if count > 1:
-            yield f"{path} is open {count} times"
-        elif count and disk.peek(path) is None and disk.peek(path + FileState.DELETED.value) is None:
-            yield f"{path} is open, and not there any more"
+        there = sum(_is_there(disk, path + state.value) for state in (FileState.LIVE, FileState.DELETED))
+        if count > there:
+            yield f"{path} is open {count} times, and there {there} times"
+
+
+def _is_there(disk: Disk, path: str) -> bool:
+    try:
+        return disk.peek(path) is not None
+    except FileNotFoundError:  # nor is its folder
+        return False

@@ -12,6 +12,7 @@ from tests.simulation.checkers.groups import (
     unsettled_groups,
     zombie_commits,
 )
+from tests.simulation.checkers.leaders import old_leaders
 from tests.simulation.checkers.moments import held_back, torn_moments, watermarks_go_back
 from tests.simulation.checkers.order import polls_go_back, sends_go_back, skipped_polls, unseen
 from tests.simulation.checkers.producers import wrong_offsets, zombies
@@ -57,6 +58,7 @@ CHECKERS = (
     zombie_commits,
     exactly_once,
     hanging_requests,
+    old_leaders,
 )
 
 

@@ -57,12 +57,18 @@ class Reader:
         """What the last Fetch that was answered showed."""
 
     async def poll(self, *, wait_ms: int) -> bool:
-        """One Fetch; whether there was anything new. Nothing if it was not answered."""
+        """One Fetch of each node that leads any of them; whether there was anything new. Nothing if not answered."""
+        self.latest = []
+        is_news = False
+        for partitions in await self._wire.parts(self._positions):
+            is_news |= await self._fetch([at for at in partitions if at in self._positions], wait_ms)
+        return is_news
+
+    async def _fetch(self, partitions: list[TopicPartition], wait_ms: int) -> bool:
         began_us = self._world.now_us
         boot = self._machine.boots
-        self.latest = []
         try:
-            answer = await self._wire.ask(self._request(wait_ms), self.version, wait_ms=wait_ms)
+            answer = await self._wire.ask(self._request(partitions, wait_ms), self.version, wait_ms=wait_ms)
         except Disconnected:
             await asyncio.sleep(_BACKOFF_S)
             return False
@@ -82,7 +88,7 @@ class Reader:
         if answer.error_code or errors:
             await self._get_over(errors)
             await asyncio.sleep(_BACKOFF_S)
-        self.latest = polls
+        self.latest += polls
         self._history.polls += [poll for poll in polls if self._is_news(poll)]
         return any(poll.next_offset > poll.from_offset for poll in polls)
 
@@ -159,9 +165,10 @@ class Reader:
             self._moved.discard(poll.at)
         return is_news
 
-    def _request(self, wait_ms: int) -> FetchRequest:
+    def _request(self, partitions: list[TopicPartition], wait_ms: int) -> FetchRequest:
         topics: dict[str, list[FetchPartition]] = {}
-        for (topic, partition), position in self._positions.items():
+        for topic, partition in partitions:
+            position = self._positions[topic, partition]
             asked = FetchPartition(partition=partition, fetch_offset=position, partition_max_bytes=self._max_bytes)
             topics.setdefault(topic, []).append(asked)
         return FetchRequest(

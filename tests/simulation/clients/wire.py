@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from struct import Struct
 from typing import Any, NamedTuple
 
@@ -16,6 +16,7 @@ from barnabas.protocol.headers import encode_request_header, parse_response_head
 from barnabas.protocol.registry import ApiKey, request_codec, response_codec
 from barnabas.protocol.schema import Request
 from tests.simulation.history.answers import Unanswered
+from tests.simulation.history.history import TopicPartition
 from tests.simulation.world.network import End, Network
 from tests.simulation.world.process import Process
 
@@ -49,7 +50,9 @@ class Wire:
         timeout_ms: int = 3_000,
     ) -> None:
         """when_unanswered: is told of requests that a broker which lives did not answer in time."""
-        self._network, self._process, self._port = network, process, port
+        self._network, self._process, self.port = network, process, port
+        self.answered_by = port
+        """The port of the node that gave the last answer."""
         self._client_id = client_id
         self._when_unanswered = when_unanswered
         self._timeout_s = timeout_ms / 1000
@@ -85,13 +88,17 @@ class Wire:
     async def _connect(self) -> End:
         try:
             end: End
-            end = await self._network.connect(self._process, self._port, lambda: self._lost(end))
+            end = await self._network.connect(self._process, self.port, lambda: self._lost(end))
             end.when_received = lambda data: self._receive(end, data)
             self._received.clear()
             self._end = end
             return end
         finally:
             self._connecting = None
+
+    async def parts(self, partitions: Iterable[TopicPartition]) -> list[list[TopicPartition]]:
+        """The partitions that one Fetch may ask for, together."""
+        return [list(partitions)]
 
     def _note_unanswered(self, end: End, asked: _Asked, arrived_us: int, wait_ms: int) -> None:
         """It is the next to be answered, and nothing is on its way: the broker has not done so."""
@@ -104,7 +111,7 @@ class Wire:
         """What it waits for, as lines."""
         for asked in self._waiting:
             api = ApiKey(asked.key).name
-            yield f"{self._client_id} waits for port {self._port}: {api}, asked at {asked.began_us / 1000:.3f} ms"
+            yield f"{self._client_id} waits for port {self.port}: {api}, asked at {asked.began_us / 1000:.3f} ms"
 
     def _send(self, end: End, request: Request, version: int) -> _Asked:
         key = request.__schema__.key

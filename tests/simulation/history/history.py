@@ -17,6 +17,7 @@ from typing import TypeAlias
 
 from tests.simulation.history.answers import Unanswered
 from tests.simulation.history.groups import Commit, Owned
+from tests.simulation.history.nodes import LeaderView
 from tests.simulation.history.topics import Change, ConfigView, RecordsDeleted, TopicLife, TopicView
 
 
@@ -103,6 +104,8 @@ class Send:
     error: str = ""
     source: str = ""
     """Of which record of the input it was made, `partition:offset`; empty for one that was made of nothing."""
+    port: int = 0
+    """By which node it was answered."""
 
     def line(self) -> str:
         told = f" {self.error}" if self.error else ""
@@ -215,6 +218,8 @@ class History:
         """Of groups that commit outside of transactions."""
         self.loop_offsets: dict[TopicPartition, int] = {}
         """Where the group that consumes, processes and produces is at the end; empty if there is none."""
+        self.leader_views: list[LeaderView] = []
+        """Of all partitions, where there are several nodes."""
         self.unanswered: list[Unanswered] = []
         self.events: list[Event] = []
         self.all_survives = True

@@ -65,6 +65,8 @@ def plan_for(seed: int) -> Plan:
         "group.initial.rebalance.delay.ms": "0",
         "transaction.abort.timed.out.transaction.cleanup.interval.ms": "1000",
     }
+    nodes, of_nodes = _nodes(seed)
+    settings |= of_nodes
     if "admins" in rare:
         settings |= _QUICK_DELETION
     if "groups" in rare:
@@ -89,6 +91,7 @@ def plan_for(seed: int) -> Plan:
         survival=survival,
         torn="power" in has and dice.random() < 0.3,
         slow_jobs=0.05 if "slow threads" in has else 0.0,
+        nodes=nodes,
         hasty_slices=0.2 if "hasty slices" in has else 0.0,
     )
     transactional = dice.randint(1, 3)
@@ -117,6 +120,17 @@ def plan_for(seed: int) -> Plan:
         machine=machine,
         features=tuple(sorted(has | rare)),
     )
+
+
+def _nodes(seed: int) -> tuple[int, dict[str, str]]:
+    """How many nodes there are, and what they are set to."""
+    dice = random.Random(f"{seed}/nodes")
+    if dice.random() >= 0.2:
+        return 1, {}
+    return 3, {
+        "min.insync.replicas": str(dice.choice([1, 1, 2])),
+        "leader.imbalance.check.interval.seconds": str(dice.choice([2, 300])),
+    }
 
 
 def _read_writers(seed: int) -> int:

@@ -11,10 +11,11 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from barnabas.broker.net.bound import BoundAddress
 from tests.simulation.world.process import Process
 from tests.simulation.world.world import World
 
@@ -134,6 +135,9 @@ class NetworkOfProcess:
         port = sock.getsockname()[1]
         self._network.listen(self._process, port, connection)
         return NetworkListening(lambda: self._network.close(self._process, port))
+
+    def bind_again(self, given_back: Sequence[BoundAddress]) -> list[BoundAddress]:
+        return list(given_back)
 
     def default_gateways(self) -> set[str]:
         return set()
