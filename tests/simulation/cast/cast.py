@@ -10,12 +10,15 @@ from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from tests.simulation.cast.clients import Clients
 from tests.simulation.cast.groups import GroupCast
+from tests.simulation.cast.logs import LogCast
+from tests.simulation.cast.sink import SinkCast
 from tests.simulation.cast.topics import TopicCast
 from tests.simulation.clients.reader import Reader
 from tests.simulation.clients.wire import Wire
 from tests.simulation.history.history import History, OffsetRead, Poll, TopicPartition
 from tests.simulation.plans.plan import Plan
 from tests.simulation.workload.read_writers import read_writing
+from tests.simulation.workload.script import scripted
 from tests.simulation.workload.transactions import INPUT, idempotent, reading, transactional
 from tests.simulation.workload.visitors import sending_half, waiting_for_more
 from tests.simulation.world.machine import PORT, Machine
@@ -34,8 +37,10 @@ class Cast:
         self._clients = Clients(world, network, machine, history, plan)
         self._partitions: list[TopicPartition] = [(OUTPUT, number) for number in range(plan.partitions)]
         self._topics = TopicCast(world, self._clients, history, plan)
+        self._logs = LogCast(world, self._clients, history, plan)
         self.groups = GroupCast(world, self._clients, history, plan)
         self._followers: list[tuple[Process, Reader]] = []
+        self._sink = SinkCast(world, network, self._clients, history, plan, self._partitions)
 
     @property
     def wires(self) -> list[Wire]:
@@ -51,7 +56,9 @@ class Cast:
             *self._read_writers(is_over),
             *self._topics.start(is_over),
             *self._operator(is_over),
+            *self._logs.start(is_over),
             *self.groups.start(is_over, is_settled),
+            *self._sink.start(is_over),
         ]
 
     def _transactional(self, is_over: Callable[[], bool]) -> list[asyncio.Task[Any]]:
@@ -63,7 +70,10 @@ class Cast:
             process = Process(self._world, name)
             producer = self._clients.producer(process, transactional_id)
             group, dice = group_of(transactional_id), self._world.dice(name)
-            found.append(process.run(transactional(producer, plan, self._partitions, group, dice, is_over)))
+            if plan.is_scripted:
+                found.append(process.run(scripted(producer, self._partitions, group, plan.timeout_ms)))
+            else:
+                found.append(process.run(transactional(producer, plan, self._partitions, group, dice, is_over)))
         return found
 
     def _idempotent(self, is_over: Callable[[], bool]) -> list[asyncio.Task[Any]]:
@@ -129,6 +139,7 @@ class Cast:
             )
             for name, count in counts.items()
         ]
+        topics += self._logs.topics()
         answer = await self._clients.wire(process).ask(CreateTopicsRequest(topics=topics, timeout_ms=10_000), 7)
         assert {topic.error_code for topic in answer.topics} == {ErrorCode.NONE}, answer
 
@@ -140,7 +151,7 @@ class Cast:
     async def _read_all(self, process: Process) -> None:
         polls: list[Poll] = []
         offsets: list[OffsetRead] = []
-        partitions = [*self._partitions, *self.groups.inputs, *self.groups.outputs]
+        partitions = [*self._partitions, *self._logs.partitions, *self.groups.inputs, *self.groups.outputs]
         for is_committed in (True, False):
             reader = self._clients.reader(process, partitions, is_committed=is_committed)
             polls += await reader.read_to_end()
@@ -150,6 +161,11 @@ class Cast:
             offsets.append(await reader.read_offset(group_of(f"tx{number}"), INPUT))
         self._history.final, self._history.final_offsets = polls, offsets
         await self.groups.read_offsets(process)
+        await self._sink.read_all(process)
+
+    def end(self) -> None:
+        """Nobody has a thread any more, whatever became of the run."""
+        self._sink.end()
 
 
 def group_of(transactional_id: str) -> str:

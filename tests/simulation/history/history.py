@@ -17,7 +17,9 @@ from typing import TypeAlias
 
 from tests.simulation.history.answers import Unanswered
 from tests.simulation.history.groups import Commit, Owned
+from tests.simulation.history.logs import Promise, Scan
 from tests.simulation.history.nodes import LeaderView
+from tests.simulation.history.sink import Attempt, CommitCall, SinkHistory
 from tests.simulation.history.topics import Change, ConfigView, RecordsDeleted, TopicLife, TopicView
 
 
@@ -102,6 +104,9 @@ class Send:
     """Where it is, if the answer told."""
     ended_us: int | None = None
     error: str = ""
+    key: bytes | None = None
+    """What it is kept by in a compacted log; None elsewhere."""
+    is_tombstone: bool = False
     source: str = ""
     """Of which record of the input it was made, `partition:offset`; empty for one that was made of nothing."""
     port: int = 0
@@ -183,9 +188,12 @@ Entry: TypeAlias = (
     | RecordsDeleted
     | TopicView
     | ConfigView
+    | Scan
     | Owned
     | Commit
     | Unanswered
+    | Attempt
+    | CommitCall
 )
 
 
@@ -201,6 +209,11 @@ class History:
         """What readers from the log's start see when everything is over: both kinds of readers, every partition."""
         self.caught_up: set[str] = set()
         """The readers that were given the time to read on to the end when everything was over."""
+        self.scans: list[Scan] = []
+        self.promises: dict[str, Promise] = {}
+        """By topic: of logs of which something goes."""
+        self.clock_jumps = 0
+        """How often the wall clock is set ahead: then nobody can say how old anything is."""
         self.offset_reads: list[OffsetRead] = []
         self.final_offsets: list[OffsetRead] = []
         self.lives: list[TopicLife] = []
@@ -221,13 +234,15 @@ class History:
         self.leader_views: list[LeaderView] = []
         """Of all partitions, where there are several nodes."""
         self.unanswered: list[Unanswered] = []
+        self.sink = SinkHistory()
         self.events: list[Event] = []
         self.all_survives = True
         """Whether a death took nothing that was written: a kill does not, a power cut does."""
         self.rests_long = False
         """Whether work in slices pauses for seconds, by chance."""
         self.disk_fails = False
-        """Whether writes failed: a partition that cannot take its marker holds the others' up no longer."""
+        """Whether writes failed, or a start may have found the disk full: a partition that cannot take its marker does
+        not hold the others up then."""
 
     def entries(self) -> Iterator[tuple[int, Entry]]:
         """Each with the time at which it began, in order."""
@@ -237,6 +252,7 @@ class History:
             [(each.began_us, each) for each in self.transactions],
             [(each.began_us, each) for each in self.sends],
             [(each.began_us, each) for each in self.polls],
+            [(each.began_us, each) for each in self.scans],
             [(each.began_us, each) for each in self.offset_reads],
             [(each.began_us, each) for each in self.lives],
             [(each.began_us, each) for each in self.changes],
@@ -248,6 +264,8 @@ class History:
             [(each.began_us, each) for each in self.commits],
             [(each.began_us, each) for each in self.group_reads],
             [(each.ended_us, each) for each in self.unanswered],
+            [(each.began_us, each) for each in self.sink.attempts],
+            [(each.began_us, each) for each in self.sink.calls],
             [(each.began_us, each) for each in self.final],
             [(each.began_us, each) for each in self.final_offsets],
         ]
