@@ -131,6 +131,7 @@ class Replacer:
                     file._replace(state=FileState.SWAP).name, file._replace(state=FileState.LIVE).name
                 )
             new = Segment.open(self._directory, group.base_offset, self._config, now_ms, is_durable=True)
+            new.txn_index.check()  # so that it is known how many entries there are when its row is written
             old = self._sources(group)
             self._segments.replace(old, [new])
             self._sums.forget(new)  # as long as before it may be, and have another transaction index
