@@ -37,9 +37,9 @@ def leftovers(broker: Broker, disk: Disk, loop: asyncio.AbstractEventLoop, *, lo
         if count:
             yield f"{count} {what} are left"
     for path, count in sorted(disk.open_paths.items()):
-        there = sum(_is_there(disk, path + state.value) for state in (FileState.LIVE, FileState.DELETED))
-        if count > there:
-            yield f"{path} is open {count} times, and there {there} times"
+        # Segments that were replaced are read until file.delete.delay.ms is over, and each has the same name.
+        if count > _is_there(disk, path) and not _is_there(disk, path + FileState.DELETED.value):
+            yield f"{path} is open {count} times, and there is {'one' if _is_there(disk, path) else 'none'}"
 
 
 def _is_there(disk: Disk, path: str) -> bool:
