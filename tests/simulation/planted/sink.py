@@ -16,6 +16,7 @@ BUGS = (
         "pyspark_barnabas/commit/committing.py",
         "        broken = next((each for each in transactions if _standing(each, view) is not Standing.OPEN), None)\n",
         "        broken = None\n",
+        seeds=200,
     ),
     bug(
         "prepared before it is written",
@@ -49,6 +50,7 @@ BUGS = (
             ),
         ),
         needs="sinks",
+        is_missed=True,
     ),
     bug(
         "a decided batch aborted",
@@ -56,6 +58,7 @@ BUGS = (
         "pyspark_barnabas/commit/aborting.py",
         "    return AbortOurs(ours) if answer == Do(Act.ABORT_OURS) and ours else Done()\n",
         "    return AbortOurs(ours) if ours else Done()\n",
+        seeds=150,
     ),
     bug(
         "a decision on its way aborted",
@@ -63,6 +66,7 @@ BUGS = (
         "pyspark_barnabas/commit/aborting.py",
         "    if state is State.NEW and driver is not None and driver.state in _OPEN and not batch.is_atomic:\n",
         "    if state is State.NEW and driver is None:\n",
+        is_missed=True,
     ),
     bug(
         "another query's decision forgotten",
@@ -92,6 +96,7 @@ BUGS = (
         "pyspark_barnabas/commit/committing.py",
         "    if not _is_driver(batch, view.driver):\n        return Fail(fenced(batch))\n",
         "",
+        is_missed=True,
     ),
     bug(
         "ids by the attempt's number",
@@ -124,6 +129,7 @@ BUGS = (
             ),
         ),
         needs="sinks",
+        is_missed=True,
     ),
     bug(
         "losing attempts left open",

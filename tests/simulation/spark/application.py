@@ -102,7 +102,7 @@ class Application:
         written = await self._executors.run(self._checkpoint.batch(batch_id))
         committer = self._committer()
         if not self._is_calm and self._dice.random() < self._around.plan.driver_ends:
-            committer.strike(self._dice)
+            committer.strike(self._dice, commits=True)
         failure = await self._commit(committer, batch_id, [each for each in written if each is not None], len(written))
         if failure is not None:
             await self._abort(batch_id, written)
@@ -127,7 +127,7 @@ class Application:
             return "a task failed"
         for each in written:
             each.rows.note_commit()
-        settings, checkpoint = self._around.settings(committer), self._checkpoint
+        settings, checkpoint = self._around.settings(committer, calm=self._is_calm), self._checkpoint
         messages, offsets = [each.message for each in written], checkpoint.offsets(batch_id)
 
         def commit() -> None:
@@ -137,7 +137,7 @@ class Application:
 
     async def _abort(self, batch_id: int, written: list[Written | None]) -> None:
         committer = self._committer()
-        settings, query_id = self._around.settings(committer), self._checkpoint.query_id
+        settings, query_id = self._around.settings(committer, calm=self._is_calm), self._checkpoint.query_id
         messages = [None if each is None else each.message for each in written]
 
         def abort() -> None:

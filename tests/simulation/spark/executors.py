@@ -108,9 +108,10 @@ class Executors:
         slow_s, row_dice = 0.0 if self._is_calm else around.plan.slow_s, around.world.dice(f"rows of {name}")
         given = written.give(worker, around.partitions_of(partition), row_dice, slow_s)
         if not self._is_calm and self._dice.random() < around.plan.worker_ends:
-            worker.strike(self._dice)
+            worker.strike(self._dice, commits=False)
         try:
-            message = await worker.run(lambda: sink_task.write(around.settings(worker), facts, given), self._driver)
+            settings = around.settings(worker, calm=self._is_calm)
+            message = await worker.run(lambda: sink_task.write(settings, facts, given), self._driver)
         except (SinkFailed, Lost) as error:
             attempt.told = str(error)
             written.note_end(is_prepared=False)

@@ -28,7 +28,7 @@ class Lost(Exception):
 
 _REQUESTS_MAX = 30
 _ENDS_MAX = 2
-_STRUCK_AT = (None, None, ApiKey.END_TXN, ApiKey.LIST_TRANSACTIONS)  # None: any
+_STRUCK_AT = (None, ApiKey.END_TXN, ApiKey.END_TXN, ApiKey.LIST_TRANSACTIONS)  # None: any
 _SECONDS = (0.3, 1.5, 4.0)
 
 
@@ -71,9 +71,9 @@ class PythonProcess:
 
     # --- what befalls it -------------------------------------------------------------------------------------------
 
-    def strike(self, dice: random.Random) -> None:
-        """At one of its next requests, or of those that matter most, it dies or stands still."""
-        wanted = dice.choice(_STRUCK_AT)
+    def strike(self, dice: random.Random, *, commits: bool) -> None:
+        """At one of its next requests it dies or stands still; of who commits, mostly at one that matters much."""
+        wanted = dice.choice(_STRUCK_AT) if commits else None
         count = dice.randrange(_REQUESTS_MAX if wanted is None else _ENDS_MAX)
         what = dice.choice([self._die_before, self._die_after, self._die_behind, self._freeze_before])
         seconds = dice.choice(_SECONDS)

@@ -14,6 +14,7 @@ from tests.simulation.world.world import World
 
 PREFIX = "shop"
 _REQUEST_MS = 2_000
+_PATIENCE_MS = 15_000
 _BATCH_BYTES = 200  # so that a task has several batches of records
 
 
@@ -44,14 +45,14 @@ class Surroundings:
     def new_process(self, name: str) -> PythonProcess:
         return PythonProcess(Process(self.world, name), self.network)
 
-    def settings(self, process: PythonProcess) -> SinkSettings:
-        """As a process has them, from which the sink takes its client."""
+    def settings(self, process: PythonProcess, *, calm: bool) -> SinkSettings:
+        """As a process has them, from which the sink takes its client. calm: it is patient."""
         return SinkSettings(
             Reached("10.0.0.2:9092", process.process.name, _REQUEST_MS, process),
             topic=self.topic,
             prefix=PREFIX,
             transaction_timeout_ms=self.plan.timeout_ms,
             batch_bytes=_BATCH_BYTES,
-            delivery_timeout_ms=self.plan.delivery_ms,
+            delivery_timeout_ms=_PATIENCE_MS if calm else self.plan.delivery_ms,
             is_atomic=self.plan.is_atomic,
         )
