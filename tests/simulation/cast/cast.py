@@ -11,8 +11,10 @@ from barnabas.protocol.messages.create_topics import CreatableTopic, CreateTopic
 from tests.simulation.cast.clients import Clients
 from tests.simulation.cast.groups import GroupCast
 from tests.simulation.cast.topics import TopicCast
+from tests.simulation.clients.stock.skipping import SkippingProducer
 from tests.simulation.history.history import History, OffsetRead, Poll, TopicPartition
 from tests.simulation.plans.plan import Plan
+from tests.simulation.workload.habits import Habits
 from tests.simulation.workload.transactions import INPUT, idempotent, reading, transactional
 from tests.simulation.world.machine import Machine
 from tests.simulation.world.network import Network
@@ -51,7 +53,9 @@ class Cast:
             process = Process(self._world, name)
             producer = self._clients.producer(process, transactional_id)
             group, dice = group_of(transactional_id), self._world.dice(name)
-            found.append(process.run(transactional(producer, plan, self._partitions, group, dice, is_over)))
+            habits = Habits(plan, self._partitions, self._world.dice(f"habits of {name}"))
+            program = transactional(producer, plan, self._partitions, group, dice, habits, is_over)
+            found.append(process.run(program))
         return found
 
     def _idempotent(self, is_over: Callable[[], bool]) -> list[asyncio.Task[Any]]:
@@ -60,6 +64,11 @@ class Cast:
             process = Process(self._world, f"i{number}")
             producer, dice = self._clients.producer(process, None), self._world.dice(process.name)
             found.append(process.run(idempotent(producer, self._partitions, dice, is_over)))
+        for number in range(self._plan.producing.skippers):
+            process = Process(self._world, f"s{number}")
+            skipper = self._clients.producer(process, None, kind=SkippingProducer)
+            dice = self._world.dice(process.name)
+            found.append(process.run(idempotent(skipper, self._partitions, dice, is_over)))
         return found
 
     def _readers(self, is_over: Callable[[], bool]) -> list[asyncio.Task[Any]]:

@@ -7,14 +7,19 @@ from dataclasses import dataclass
 from tests.simulation.clients.admin import Admin
 from tests.simulation.clients.producer import Producer
 from tests.simulation.clients.reader import Reader
+from tests.simulation.clients.stock.java import JavaProducer
+from tests.simulation.clients.stock.librdkafka import LibrdkafkaProducer
 from tests.simulation.clients.topic_reader import TopicReader
 from tests.simulation.clients.wire import Wire
 from tests.simulation.history.history import History, TopicPartition
 from tests.simulation.plans.plan import Plan
+from tests.simulation.plans.producing import JAVA, LIBRDKAFKA, PLAIN
 from tests.simulation.world.machine import PORT, Machine
 from tests.simulation.world.network import Network
 from tests.simulation.world.process import Process
 from tests.simulation.world.world import World
+
+KINDS: dict[str, type[Producer]] = {PLAIN: Producer, JAVA: JavaProducer, LIBRDKAFKA: LibrdkafkaProducer}
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,16 +35,30 @@ class Clients:
     def wire(self, process: Process) -> Wire:
         return Wire(self.network, process, PORT, client_id=process.name)
 
-    def producer(self, process: Process, transactional_id: str | None, *, protocol: int | None = None) -> Producer:
-        return Producer(
+    def producer(
+        self,
+        process: Process,
+        transactional_id: str | None,
+        *,
+        protocol: int | None = None,
+        kind: type[Producer] | None = None,
+    ) -> Producer:
+        """As the plan has them; of another kind if one is given."""
+        producing = self.plan.producing
+        protocol = protocol or self.plan.protocol
+        if kind is None:
+            is_modelled = producing.stock != LIBRDKAFKA or (transactional_id is not None and protocol == 1)
+            kind = KINDS[producing.stock] if is_modelled else Producer
+        return kind(
             self.world,
-            self.wire(process),
+            Wire(self.network, process, PORT, client_id=process.name, timeout_ms=producing.request_ms),
             self.history,
             process.name,
             transactional_id=transactional_id,
-            protocol=protocol or self.plan.protocol,
+            protocol=protocol,
             timeout_ms=self.plan.timeout_ms,
             in_flight=self.plan.in_flight,
+            delivery_ms=producing.delivery_ms,
             dice=self.world.dice(f"backoff of {process.name}"),
         )
 

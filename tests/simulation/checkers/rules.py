@@ -13,6 +13,8 @@ from tests.simulation.checkers.groups import (
 from tests.simulation.checkers.moments import held_back, torn_moments, watermarks_go_back
 from tests.simulation.checkers.producers import wrong_offsets, zombies
 from tests.simulation.checkers.records import duplicates, inconsistent_offsets, lost_writes, reordered_sends
+from tests.simulation.checkers.sequences import accepted_gaps, wrong_snapshots
+from tests.simulation.checkers.times import open_too_long, overlong_transactions, slow_ends
 from tests.simulation.checkers.topics import (
     deleted_records,
     lost_configs,
@@ -38,6 +40,10 @@ CHECKERS = (
     held_back,
     zombies,
     wrong_offsets,
+    overlong_transactions,
+    open_too_long,
+    slow_ends,
+    accepted_gaps,
     lost_topics,
     revived_topics,
     old_records,
@@ -58,4 +64,8 @@ def check(history: History) -> list[Finding]:
 
 def check_files(disk: Disk) -> list[Finding]:
     """What the broker left behind when it had stopped."""
-    return [Finding(checker.__name__, text) for checker in (unsound_files, open_files) for text in checker(disk)]
+    return [
+        Finding(checker.__name__, text)
+        for checker in (unsound_files, open_files, wrong_snapshots)
+        for text in checker(disk)
+    ]

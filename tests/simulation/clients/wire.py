@@ -70,6 +70,11 @@ class Wire:
         finally:
             self._connecting = None
 
+    @property
+    def is_connected(self) -> bool:
+        """Whether a request would be sent at once."""
+        return self._end is not None and not self._end.is_lost
+
     def _send(self, end: End, request: Request, version: int) -> asyncio.Future[Any]:
         key = request.__schema__.key
         assert key is not None

@@ -16,6 +16,7 @@ from enum import Enum
 from typing import TypeAlias
 
 from tests.simulation.history.groups import Commit, Owned
+from tests.simulation.history.terms import Terms
 from tests.simulation.history.topics import Change, ConfigView, RecordsDeleted, TopicLife, TopicView
 
 
@@ -29,6 +30,7 @@ class Outcome(Enum):
 
 
 TopicPartition: TypeAlias = tuple[str, int]
+NO_PRODUCER = (-1, -1)
 
 
 @dataclass(slots=True, eq=False)
@@ -64,6 +66,8 @@ class Transaction:
     """What was asked for at last; None if its end was never asked for."""
     end_asked_us: int | None = None
     end_answered_us: int | None = None
+    end_lost_us: int = 0
+    """When asking for its end was last not answered."""
     outcome: Outcome = Outcome.OPEN
     """Of its end: OK is as was asked for, FAILED is aborted, by whomever."""
 
@@ -98,6 +102,8 @@ class Send:
     """Where it is, if the answer told."""
     ended_us: int | None = None
     error: str = ""
+    producer: tuple[int, int] = NO_PRODUCER
+    """The producer id and epoch that it was sent with at last."""
     source: str = ""
     """Of which record of the input it was made, `partition:offset`; empty for one that was made of nothing."""
 
@@ -208,6 +214,8 @@ class History:
         self.loop_offsets: dict[TopicPartition, int] = {}
         """Where the group that consumes, processes and produces is at the end; empty if there is none."""
         self.events: list[Event] = []
+        self.terms: Terms | None = None
+        """By which rules about time judge; None where nobody knows."""
         self.all_survives = True
         """Whether a death took nothing that was written: a kill does not, a power cut does."""
         self.disk_fails = False

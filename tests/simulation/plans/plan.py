@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields
 from typing import Any
 
+from tests.simulation.plans.producing import Producing
 from tests.simulation.world.machine import MachineSettings
 from tests.simulation.world.network import Weather
 
@@ -54,6 +55,7 @@ class Plan:
     """How often the machine's wall clock goes ahead."""
     weather: Weather
     machine: MachineSettings
+    producing: Producing = field(default_factory=Producing)
     features: tuple[str, ...] = field(default=())
 
     def line(self) -> str:

@@ -9,6 +9,7 @@ import random
 from typing import Any
 
 from tests.simulation.plans.plan import Plan
+from tests.simulation.plans.producing import LIBRDKAFKA, producing_for
 from tests.simulation.world.machine import MachineSettings
 from tests.simulation.world.network import Weather
 
@@ -59,11 +60,12 @@ def plan_for(seed: int) -> Plan:
     has = {feature for feature in FEATURES if dice.random() < 0.5}
     rare_dice = random.Random(f"{seed}/rare features")
     rare = {feature for feature in RARE_FEATURES if rare_dice.random() < 0.25}
+    producing = producing_for(seed)
     settings = {
         "transaction.state.log.num.partitions": "2",
         "offsets.topic.num.partitions": "2",
         "group.initial.rebalance.delay.ms": "0",
-        "transaction.abort.timed.out.transaction.cleanup.interval.ms": "1000",
+        "transaction.abort.timed.out.transaction.cleanup.interval.ms": str(producing.check_ms),
     }
     if "admins" in rare:
         settings |= _QUICK_DELETION
@@ -101,9 +103,9 @@ def plan_for(seed: int) -> Plan:
         admins=rare_dice.randint(1, 2) if "admins" in rare else 0,
         **_groups(rare_dice, rare),
         readers=dice.randint(1, 2),
-        protocol=dice.choice([1, 2]),
+        protocol=min(dice.choice([1, 2]), 1 if producing.stock == LIBRDKAFKA else 2),
         in_flight=dice.choice([2, 5]) if "pipelined" in has else 1,
-        timeout_ms=dice.choice([500, 2_000]) if "short timeouts" in has else 10_000,
+        timeout_ms=producing.timeout_ms(dice.choice([500, 2_000]) if "short timeouts" in has else 10_000),
         abort=0.3 if "aborts" in has else 0.0,
         abandon=0.1 if "abandoned" in has else 0.0,
         offsets=0.5 if "offsets" in has else 0.0,
@@ -112,9 +114,10 @@ def plan_for(seed: int) -> Plan:
         disk_errors=dice.randint(1, 6) if "disk errors" in has else 0,
         full_disks=dice.randint(1, 2) if "full disk" in has else 0,
         clock_jumps=dice.randint(1, 3) if "clock jumps" in has else 0,
-        weather=weather,
+        weather=producing.weather(weather),
         machine=machine,
-        features=tuple(sorted(has | rare)),
+        producing=producing,
+        features=tuple(sorted(has | rare | producing.features())),
     )
 
 

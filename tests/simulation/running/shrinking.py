@@ -12,7 +12,7 @@ from typing import Any
 from tests.simulation.plans.plan import Plan
 
 _SMALLEST = {"transactional": 0, "readers": 1, "partitions": 1, "inputs": 1, "in_flight": 1, "length_ms": 500}
-_NEVER_SMALLER = ("protocol", "timeout_ms", "features", "group_protocol", "weather", "machine")
+_NEVER_SMALLER = ("protocol", "timeout_ms", "features", "group_protocol", "weather", "machine", "producing")
 
 
 def shrunk(plan: Plan, breaks_rule: Callable[[Plan], bool]) -> tuple[Plan, dict[str, Any]]:
@@ -41,7 +41,7 @@ def _smaller(plan: Plan) -> Iterator[tuple[str, Any]]:
             half = type(value)((value + least) / 2)
             if least < half < value:
                 yield each.name, half
-    for part in ("weather", "machine"):
+    for part in ("weather", "machine", "producing"):
         for each in fields(getattr(plan, part)):
             value = getattr(getattr(plan, part), each.name)
             if isinstance(value, float) and value > 0:

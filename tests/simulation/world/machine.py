@@ -50,6 +50,7 @@ class Machine:
         self.world = world
         self.disk = Disk(world.seed, self.wall_ms)
         self.deaths = self.boots = 0
+        self.boots_us: list[int] = []
         self.clock_offset_ms = 0
         self.process: Process | None = None
         self.broker: Broker | None = None
@@ -67,6 +68,7 @@ class Machine:
         """A new run begins; it is up some time later."""
         assert self.process is None
         self.boots += 1
+        self.boots_us.append(self.world.now_us)
         self.process = process = Process(self.world, f"broker {self.boots}", slow_jobs=self._settings.slow_jobs)
         process.when_dead.append(self._died)
         self.disk.when_cut = process.note_power_cut
