@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from asyncio import AbstractEventLoop, TimerHandle
 
 _CANCELLED_BEFORE_REBUILD = 64
+_EARLY_S = 1e-6  # an event loop may wake up earlier than it was asked to, by less than it can tell apart
 
 Stopwatch: TypeAlias = Callable[[], float]
 """Seconds that never go back, from any moment on: to measure what a turn of the loop has taken so far."""
@@ -132,11 +133,27 @@ class Clock(Protocol):
         """Call `callback` on the event loop after `delay_ms` milliseconds."""
 
 
-class SystemClock:
-    """The machine's clock, with timers on an event loop."""
+def wall_ms() -> int:
+    """The machine's wall clock: milliseconds since the epoch."""
+    return time.time_ns() // 1_000_000
 
-    def __init__(self, loop: AbstractEventLoop, on_error: Callable[[Exception], None] | None = None) -> None:
+
+class SystemClock:
+    """The machine's clock, with timers on an event loop.
+
+    Asks the machine itself for the time (the loop's own is coarser), unless it is told whom to ask: monotonic, wall_ms.
+    """
+
+    def __init__(
+        self,
+        loop: AbstractEventLoop,
+        on_error: Callable[[Exception], None] | None = None,
+        *,
+        monotonic: Callable[[], float] = monotonic,
+        wall_ms: Callable[[], int] = wall_ms,
+    ) -> None:
         self._loop = loop
+        self._monotonic, self._wall_ms = monotonic, wall_ms
         self._timers = TimerQueue(on_error)
         self._armed: TimerHandle | None = None
         self._armed_for = 0.0
@@ -153,13 +170,13 @@ class SystemClock:
         return interval_ms
 
     def now_ms(self) -> int:
-        return time.time_ns() // 1_000_000
+        return self._wall_ms()
 
     def monotonic(self) -> float:
-        return time.monotonic()
+        return self._monotonic()
 
     def call_later(self, delay_ms: float, callback: Callable[[], None]) -> Timer:
-        timer = self._timers.add(time.monotonic() + delay_ms / 1000, callback)
+        timer = self._timers.add(self._monotonic() + delay_ms / 1000, callback)
         if self._armed is None or timer.due < self._armed_for:
             self._arm(timer.due)
         return timer
@@ -168,12 +185,12 @@ class SystemClock:
         if self._armed is not None:
             self._armed.cancel()
         self._armed_for = due
-        self._armed = self._loop.call_later(max(0.0, due - time.monotonic()), self._run_due)
+        self._armed = self._loop.call_later(max(0.0, due - self._monotonic()), self._run_due)
 
     def _run_due(self) -> None:
         self._armed = None
         try:
-            self._timers.run_due(time.monotonic())
+            self._timers.run_due(self._monotonic() + _EARLY_S)
         finally:
             due = self._timers.next_due()
             if due is not None:

@@ -15,6 +15,7 @@ from barnabas.client.clock import Clock, Deadline, SystemClock
 from barnabas.client.connection import Connection
 from barnabas.client.errors import ConnectionFailed, raise_for
 from barnabas.client.metadata import NOTHING_KNOWN, ClusterInfo, Leaders, TopicPartition, read_metadata
+from barnabas.client.network import Network, SystemNetwork
 from barnabas.client.retries import retry
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.messages.find_coordinator import Coordinator, FindCoordinatorRequest, FindCoordinatorResponse
@@ -41,10 +42,12 @@ class Client:
         client_id: str | None = "barnabas-client",
         timeout_ms: int = _REQUEST_TIMEOUT_MS,
         clock: Clock | None = None,
+        network: Network | None = None,
     ) -> None:
         self.client_id = client_id
         self.timeout_ms = timeout_ms
         self.clock: Clock = clock or SystemClock()
+        self.network: Network = network or SystemNetwork()
         self.cluster: ClusterInfo = NOTHING_KNOWN
         self._bootstrap = parse_addresses(bootstrap) if isinstance(bootstrap, str) else list(bootstrap)
         self._connections: dict[tuple[Address, str], Connection] = {}
@@ -201,7 +204,7 @@ class Client:
     def _connection(self, address: Address, deadline: Deadline, purpose: str = "") -> Connection:
         connection = self._connections.get((address, purpose))
         if connection is None or not connection.is_open:
-            connection = Connection(address, self.client_id, deadline)
+            connection = Connection(address, self.client_id, deadline, self.network)
             self._connections[address, purpose] = connection
         return connection
 

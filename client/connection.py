@@ -1,7 +1,7 @@
 """One blocking connection to one broker: connects, learns the broker's versions, asks and waits for the answer.
 
-Adds the socket, deadlines and the choice of versions to protocol/client.py. Several requests may be under way, and
-their answers come in order. Not thread-safe.
+Adds a socket of its network, deadlines and the choice of versions to protocol/client.py. Several requests may be under
+way, and their answers come in order. Not thread-safe.
 
 Invariants: a connection that failed in any way is closed and stays closed, for an answer that was given up must not be
 taken for the next one; every failure is a ConnectionFailed that names the broker and the reason.
@@ -9,16 +9,14 @@ taken for the next one; every failure is a ConnectionFailed that names the broke
 
 from __future__ import annotations
 
-import select
-import socket
 from collections import deque
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Sequence
 from typing import Any
 
 from barnabas.client.addresses import Address
 from barnabas.client.clock import Clock, Deadline, SystemClock
 from barnabas.client.errors import ConnectionFailed, raise_for
+from barnabas.client.network import Network, Socket, SystemNetwork
 from barnabas.client.versions import VersionRange, choose_version
 from barnabas.protocol.client import ClientConnection, ConnectionBroken
 from barnabas.protocol.errors import ErrorCode
@@ -35,11 +33,14 @@ _RECEIVE_BYTES = 1 << 18
 class Connection:
     """A connection that is open and negotiated from the moment it exists."""
 
-    def __init__(self, address: Address, client_id: str | None, deadline: Deadline) -> None:
+    def __init__(
+        self, address: Address, client_id: str | None, deadline: Deadline, network: Network | None = None
+    ) -> None:
         self.address = address
+        self.network: Network = network or SystemNetwork()
         self._protocol = ClientConnection(client_id)
         self._buffer = memoryview(bytearray(_RECEIVE_BYTES))
-        self._socket = _connect(address, deadline)
+        self.socket = _connect(self.network, address, deadline)
         self._asked: deque[ApiKey] = deque()
         self._answers: deque[Any] = deque()
         self.is_open = True
@@ -86,8 +87,8 @@ class Connection:
         api = self._asked[0].api_name
         try:
             while not self._answers:
-                self._socket.settimeout(max(deadline.left_s, 0.001))
-                received = self._socket.recv_into(self._buffer)
+                self.socket.settimeout(max(deadline.left_s, 0.001))
+                received = self.socket.recv_into(self._buffer)
                 if not received:
                     raise ConnectionFailed(f"{self.address} closed the connection ({api})")
                 self._understand(self._buffer[:received])
@@ -108,15 +109,11 @@ class Connection:
         """Whether `receive` has something to read now: an answer, or the connection's end."""
         return bool(self._answers) or bool(self._asked and wait_for_answer([self], 0))
 
-    def fileno(self) -> int:
-        """For `wait_for_answer`."""
-        return self._socket.fileno()
-
     def close(self) -> None:
         """Close at once; whatever was asked stays unanswered."""
         self.is_open = False
         self._asked.clear()
-        self._socket.close()
+        self.socket.close()
 
     def _negotiate(self, deadline: Deadline) -> dict[int, VersionRange]:
         request = ApiVersionsRequest(client_software_name=SOFTWARE_NAME, client_software_version=SOFTWARE_VERSION)
@@ -148,8 +145,8 @@ class Connection:
 
     def _send(self, pieces: list[Any], deadline: Deadline) -> None:
         try:
-            self._socket.settimeout(max(deadline.left_s, 0.001))
-            self._socket.sendall(b"".join(pieces))
+            self.socket.settimeout(max(deadline.left_s, 0.001))
+            self.socket.sendall(b"".join(pieces))
         except TimeoutError:
             self.close()
             raise ConnectionFailed(f"{self.address} took no more data in time") from None
@@ -158,29 +155,20 @@ class Connection:
             raise ConnectionFailed(f"{self.address}: {_reason(error)}") from error
 
 
-def wait_for_answer(connections: Iterable[Connection], timeout_s: float) -> bool:
-    """Whether one of these connections has something to read before that: part of an answer, or the connection's end.
-
-    By poll, as select takes no descriptor above 1023, and it is not known how many files the program has open.
-    """
-    waiting = select.poll()
-    for each in connections:
-        waiting.register(each, select.POLLIN)
-    return bool(waiting.poll(timeout_s * 1000))
+def wait_for_answer(connections: Sequence[Connection], timeout_s: float) -> bool:
+    """Whether one of these connections, all of one client, has something to read before that, or its end."""
+    return connections[0].network.wait([each.socket for each in connections], timeout_s)
 
 
-def _connect(address: Address, deadline: Deadline) -> socket.socket:
+def _connect(network: Network, address: Address, deadline: Deadline) -> Socket:
     try:
-        opened = socket.create_connection(address, timeout=max(deadline.left_s, 0.001))
+        return network.connect(address, max(deadline.left_s, 0.001))
     except TimeoutError:
         raise ConnectionFailed(f"cannot connect to {address}: no answer in time") from None
     except UnicodeError as error:
         raise ConnectionFailed(f"cannot connect to {address}: no name of a host can be like that") from error
     except OSError as error:
         raise ConnectionFailed(f"cannot connect to {address}: {_reason(error)}") from error
-    with suppress(OSError):
-        opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    return opened
 
 
 def _api(request: Request) -> ApiKey:

@@ -238,7 +238,9 @@ def _handle_transactional(request: ProduceRequest, context: RequestContext) -> R
     (writer,) = writers
     producer = _Producer(transactional_id, *writer)
     if not beginning:
-        return _append_all(request, context, producer=producer)
+        # Who asks again in this turn may find the disk well again, and nobody has judged the batch. All else stays.
+        failed = {where: code for where, code in unjudged.items() if code is ErrorCode.KAFKA_STORAGE_ERROR}
+        return _append_all(request, context, failed, producer)
     verdicts = admit(services.transactions_of(transactional_id), *producer, list(beginning), adds=adds)  # not the views
     if isinstance(verdicts, asyncio.Future):
         return _append_when_admitted(owned(request), context, producer, unjudged, verdicts)

@@ -36,7 +36,7 @@ SEAMS = {
     ),
     "sockets": (
         ("socket.socket", "socket.create_connection", "socket.getaddrinfo", "socket.create_server"),
-        ("broker/net/bound.py", "client/connection.py"),
+        ("broker/net/bound.py", "client/network.py"),
     ),
     "threads and processes": (
         ("threading.Thread", "subprocess.", "os.fork", "multiprocessing."),

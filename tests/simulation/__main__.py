@@ -9,7 +9,7 @@ from typing import Any
 
 from tests.simulation.planted.bugs import BUGS
 from tests.simulation.planted.planting import plant
-from tests.simulation.running.many import run_many
+from tests.simulation.running.many import run_many, seeds_that_count
 
 _FINDINGS_SHOWN = 5
 
@@ -19,6 +19,9 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--seed", type=int, help="run this one, and print its whole trace")
     parser.add_argument("--shrink", action="store_true", help="find the smallest run of --seed that fails alike")
     parser.add_argument("--with", dest="changes", default="", metavar="FIELD=VALUE,...", help="change the seed's plan")
+    parser.add_argument(
+        "--walk", metavar="PROTOCOL/SURVIVAL", help="the script of transactions instead of the seed's plan"
+    )
     parser.add_argument("--seeds", default="1-100", help="run these, FIRST-LAST, and tell which of them fail")
     parser.add_argument("--jobs", type=int, help="in so many processes; as many as there are processors unless given")
     parser.add_argument("--planted", metavar="BUG", help="with a bug of tests/simulation/planted in the broker")
@@ -32,18 +35,20 @@ def main(arguments: list[str]) -> int:
         seeds = range(int(first), int(last or first) + 1)
     except ValueError as error:
         parser.error(str(error))
-    return _many(seeds, options.jobs, options.planted)
+    return _many(seeds_that_count(seeds, options.planted), options.jobs, options.planted)
 
 
 def _one(options: argparse.Namespace) -> int:
     if options.planted is not None:
         plant(BUGS[options.planted])
     from tests.simulation.plans.swarm import plan_for
+    from tests.simulation.plans.walk import walk_named
     from tests.simulation.running.run import simulate  # imported here, since they import the broker
     from tests.simulation.running.shrinking import changed, shrunk
 
     changes: dict[str, Any] = dict(each.split("=", 1) for each in options.changes.split(",") if each)
-    plan = changed(plan_for(options.seed), changes)
+    planned = plan_for(options.seed) if options.walk is None else walk_named(options.walk)
+    plan = changed(planned, changes)
     result = simulate(options.seed, plan)
     if options.shrink and result.findings:
         rule = result.findings[0].rule
@@ -53,11 +58,12 @@ def _one(options: argparse.Namespace) -> int:
     print(*result.lines(), sep="\n")
     if result.findings:
         told = ",".join(f"{name}={value}" for name, value in changes.items())
-        print(f"again: scripts/simulate --seed {options.seed}" + (f" --with {told}" if told else ""))
+        walk = "" if options.walk is None else f" --walk {options.walk}"
+        print(f"again: scripts/simulate --seed {options.seed}{walk}" + (f" --with {told}" if told else ""))
     return int(bool(result.findings))
 
 
-def _many(seeds: range, jobs: int | None, planted: str | None) -> int:
+def _many(seeds: list[int], jobs: int | None, planted: str | None) -> int:
     begun_s = time.monotonic()
     failed = deaths = committed = simulated_ms = 0
     for told in run_many(seeds, planted=planted, processes=jobs):

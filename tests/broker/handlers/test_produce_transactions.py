@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 from collections.abc import AsyncIterator, Callable
 from functools import partial
 
@@ -10,7 +11,7 @@ import pytest
 
 from barnabas.broker.coordinator.markers import MarkerWriter
 from barnabas.broker.coordinator.transaction.states import TransactionState
-from barnabas.broker.coordinator.verification import produce_error, txn_offset_commit_error
+from barnabas.broker.coordinator.verification import PRODUCE_ADDS_SINCE, produce_error, txn_offset_commit_error
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages.produce import ProduceResponse
 from tests.broker.handlers.test_produce import request
@@ -37,6 +38,24 @@ async def test_a_newer_client_adds_its_partition_by_writing_to_it(world: Transac
     assert await code(producer, 1, version) == E.NONE
     assert world.txn().partitions == {("t", 1)}
     assert world.txn().client_transaction_version == 2
+
+
+@pytest.mark.parametrize("version", [11, 12])
+async def test_a_batch_that_nobody_could_judge_is_not_appended_though_its_partition_can_be_had_a_moment_later(
+    world: TransactionalBroker, version: int
+) -> None:
+    await (await world.written(0)).end(commit=True)
+    world = await world.restart()
+    producer = await world.producer()
+    end = world.log().log_end_offset
+    world.broker.files.fail("pwrite", errno.EIO, path="__cluster_metadata", times=1)  # the leader epoch does not rise
+    assert await code(producer, 0, version) == E.KAFKA_STORAGE_ERROR
+    assert world.log().log_end_offset == end
+    if version < PRODUCE_ADDS_SINCE:
+        await world.add(producer, ("t", 0))
+    assert await code(producer, 0, version) == E.NONE
+    assert world.txn().partitions == {("t", 0)}
+    await world.close()
 
 
 @pytest.mark.parametrize(("version", "expected"), [(9, E.INVALID_TXN_STATE), (11, E.TRANSACTION_ABORTABLE)])

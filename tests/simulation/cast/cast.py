@@ -10,11 +10,14 @@ from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from tests.simulation.cast.clients import Clients
 from tests.simulation.cast.groups import GroupCast
+from tests.simulation.cast.logs import LogCast
+from tests.simulation.cast.sink import SinkCast
 from tests.simulation.cast.topics import TopicCast
 from tests.simulation.clients.stock.skipping import SkippingProducer
 from tests.simulation.history.history import History, OffsetRead, Poll, TopicPartition
 from tests.simulation.plans.plan import Plan
 from tests.simulation.workload.habits import Habits
+from tests.simulation.workload.script import scripted
 from tests.simulation.workload.transactions import INPUT, idempotent, reading, transactional
 from tests.simulation.world.machine import Machine
 from tests.simulation.world.network import Network
@@ -32,7 +35,9 @@ class Cast:
         self._clients = Clients(world, network, machine, history, plan)
         self._partitions: list[TopicPartition] = [(OUTPUT, number) for number in range(plan.partitions)]
         self._topics = TopicCast(world, self._clients, history, plan)
+        self._logs = LogCast(world, self._clients, history, plan)
         self.groups = GroupCast(world, self._clients, history, plan)
+        self._sink = SinkCast(world, network, self._clients, history, plan, self._partitions)
 
     def start(self, is_over: Callable[[], bool], is_settled: Callable[[], bool]) -> list[asyncio.Task[Any]]:
         """Let all of them begin; they finish what they are at, each, when it is over, and groups when they settled."""
@@ -41,7 +46,9 @@ class Cast:
             *self._idempotent(is_over),
             *self._readers(is_over),
             *self._topics.start(is_over),
+            *self._logs.start(is_over),
             *self.groups.start(is_over, is_settled),
+            *self._sink.start(is_over),
         ]
 
     def _transactional(self, is_over: Callable[[], bool]) -> list[asyncio.Task[Any]]:
@@ -53,6 +60,9 @@ class Cast:
             process = Process(self._world, name)
             producer = self._clients.producer(process, transactional_id)
             group, dice = group_of(transactional_id), self._world.dice(name)
+            if plan.is_scripted:
+                found.append(process.run(scripted(producer, self._partitions, group, plan.timeout_ms)))
+                continue
             habits = Habits(plan, self._partitions, self._world.dice(f"habits of {name}"))
             program = transactional(producer, plan, self._partitions, group, dice, habits, is_over)
             found.append(process.run(program))
@@ -92,6 +102,7 @@ class Cast:
             CreatableTopic(name=name, num_partitions=count, replication_factor=1, assignments=[], configs=[])
             for name, count in counts.items()
         ]
+        topics += self._logs.topics()
         answer = await self._clients.wire(process).ask(CreateTopicsRequest(topics=topics, timeout_ms=10_000), 7)
         assert {topic.error_code for topic in answer.topics} == {ErrorCode.NONE}, answer
 
@@ -103,7 +114,7 @@ class Cast:
     async def _read_all(self, process: Process) -> None:
         polls: list[Poll] = []
         offsets: list[OffsetRead] = []
-        partitions = [*self._partitions, *self.groups.inputs, *self.groups.outputs]
+        partitions = [*self._partitions, *self._logs.partitions, *self.groups.inputs, *self.groups.outputs]
         for is_committed in (True, False):
             reader = self._clients.reader(process, partitions, is_committed=is_committed)
             polls += await reader.read_to_end()
@@ -113,6 +124,11 @@ class Cast:
             offsets.append(await reader.read_offset(group_of(f"tx{number}"), INPUT))
         self._history.final, self._history.final_offsets = polls, offsets
         await self.groups.read_offsets(process)
+        await self._sink.read_all(process)
+
+    def end(self) -> None:
+        """Nobody has a thread any more, whatever became of the run."""
+        self._sink.end()
 
 
 def group_of(transactional_id: str) -> str:

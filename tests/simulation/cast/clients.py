@@ -62,8 +62,10 @@ class Clients:
             dice=self.world.dice(f"backoff of {process.name}"),
         )
 
-    def reader(self, process: Process, partitions: list[TopicPartition], *, is_committed: bool) -> Reader:
-        shared = self.world, self.machine, self.wire(process), self.history
+    def reader(
+        self, process: Process, partitions: list[TopicPartition], *, is_committed: bool, wire: Wire | None = None
+    ) -> Reader:
+        shared = self.world, self.machine, wire or self.wire(process), self.history
         return Reader(*shared, process.name, partitions, is_committed=is_committed)
 
     def topic_reader(self, process: Process, *, is_committed: bool) -> TopicReader:

@@ -18,12 +18,17 @@ def seen(polls: list[Poll], *, is_committed: bool) -> dict[TopicPartition, list[
 
 
 def kept(history: History) -> Callable[[Send], bool]:
-    """Whether a record that was written must be there at the end: neither its topic is deleted nor it itself."""
+    """Whether a record that was written must be there at the end: neither its topic is deleted nor it itself.
+
+    Of a compacted log that is `lost_values`' business.
+    """
     starts = {poll.at: poll.log_start_offset for poll in history.final}
 
     def is_kept(send: Send) -> bool:
         start = starts.get(send.at)
-        return start is not None and (start == 0 if send.offset is None else send.offset >= start)
+        if start is None or send.key is not None:
+            return False
+        return start == 0 if send.offset is None else send.offset >= start
 
     return is_kept
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tests.simulation.checkers import sink
 from tests.simulation.checkers.files import open_files, unsound_files
 from tests.simulation.checkers.groups import (
     exactly_once,
@@ -10,10 +11,11 @@ from tests.simulation.checkers.groups import (
     unsettled_groups,
     zombie_commits,
 )
+from tests.simulation.checkers.logs import early_deletions, lost_values, moved_records
 from tests.simulation.checkers.moments import held_back, torn_moments, watermarks_go_back
-from tests.simulation.checkers.producers import wrong_offsets, zombies
+from tests.simulation.checkers.producers import accepted_gaps, wrong_offsets, zombies
+from tests.simulation.checkers.rebuilt import other_records, wrong_checkpoints, wrong_snapshots
 from tests.simulation.checkers.records import duplicates, inconsistent_offsets, lost_writes, reordered_sends
-from tests.simulation.checkers.sequences import accepted_gaps, wrong_snapshots
 from tests.simulation.checkers.times import open_too_long, overlong_transactions, slow_ends
 from tests.simulation.checkers.topics import (
     deleted_records,
@@ -54,6 +56,10 @@ CHECKERS = (
     offsets_go_back,
     zombie_commits,
     exactly_once,
+    lost_values,
+    moved_records,
+    early_deletions,
+    *sink.RULES,
 )
 
 
@@ -62,10 +68,10 @@ def check(history: History) -> list[Finding]:
     return [Finding(checker.__name__, text) for checker in CHECKERS for text in checker(history)]
 
 
-def check_files(disk: Disk) -> list[Finding]:
+def check_files(disk: Disk, history: History) -> list[Finding]:
     """What the broker left behind when it had stopped."""
-    return [
-        Finding(checker.__name__, text)
-        for checker in (unsound_files, open_files, wrong_snapshots)
-        for text in checker(disk)
-    ]
+    found = [Finding(checker.__name__, text) for checker in (unsound_files, open_files) for text in checker(disk)]
+    if found:
+        return found
+    rebuilt = (wrong_snapshots, wrong_checkpoints, other_records)
+    return [Finding(checker.__name__, text) for checker in rebuilt for text in checker(disk, history)]

@@ -27,10 +27,11 @@ from barnabas.protocol.primitives import ZERO_UUID
 from barnabas.protocol.records.builder import build_batch
 from tests.simulation.clients.errors import FENCED, IS_BEHIND, IS_WRITTEN, TRY_AGAIN, Fenced, GaveUp, Unusable
 from tests.simulation.clients.identity import NO_MEMBER, Identity
+from tests.simulation.clients.records import stored
 from tests.simulation.clients.wire import Disconnected, Wire
 from tests.simulation.history.history import History, Incarnation, Outcome, Send, TopicPartition, Transaction
 from tests.simulation.history.topics import topic_id_in
-from tests.simulation.world.world import BEGINNING_MS, World
+from tests.simulation.world.world import World
 
 _BACKOFF_S = 0.05
 _PAUSE_S_MAX = 2.0
@@ -165,8 +166,18 @@ class Producer:
         """Write so many records, each in a batch of its own; `sources`: what they are made of. Fenced, Unusable."""
         if self.transaction is not None and self._protocol == 1 and at not in self._added:
             await self._add(at)
-        sends = [self._new_send(at, sources[index] if sources else "") for index in range(count)]
-        waiting = list(sends)
+        await self._send_all([self._new_send(at, sources[index] if sources else "") for index in range(count)])
+
+    async def send_keyed(self, at: TopicPartition, keyed: Sequence[tuple[bytes, bool]]) -> None:
+        """Write a record for each key, in a batch of its own; True: a tombstone. Fenced, Unusable."""
+        if self.transaction is not None and self._protocol == 1 and at not in self._added:
+            await self._add(at)
+        sends = [self._new_send(at, "") for _ in keyed]
+        for send, (key, is_tombstone) in zip(sends, keyed, strict=True):
+            send.key, send.is_tombstone = key, is_tombstone
+        await self._send_all(sends)
+
+    async def _send_all(self, waiting: list[Send]) -> None:
         try:
             while waiting:
                 waiting = await self._send_some(waiting)
@@ -230,7 +241,7 @@ class Producer:
         """The answer for the one partition; None if the connection was lost."""
         is_transactional = send.transaction is not None
         batch = build_batch(
-            [(None, send.value, (), BEGINNING_MS + send.began_us // 1000)],
+            [stored(send)],
             producer_id=send.producer[0],
             producer_epoch=send.producer[1],
             base_sequence=send.sequence,

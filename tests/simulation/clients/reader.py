@@ -18,8 +18,10 @@ from barnabas.protocol.messages.offset_fetch import (
 )
 from barnabas.protocol.records.batch import iter_batches
 from barnabas.protocol.records.record import iter_records
+from tests.simulation.clients.records import value_of
 from tests.simulation.clients.wire import Disconnected, Wire
 from tests.simulation.history.history import History, OffsetRead, Poll, TopicPartition
+from tests.simulation.history.logs import scan_of
 from tests.simulation.world.machine import Machine
 from tests.simulation.world.world import World
 
@@ -122,6 +124,19 @@ class Reader:
         self._history.polls = kept
         return found
 
+    async def scan(self, at: TopicPartition) -> None:
+        """One partition from its start up to where it ended when this began; into the history, but if it is empty."""
+        self._positions = {at: 0}
+        end: int | None = None
+        polls: list[Poll] = []
+        while end is None or self._positions[at] < end:
+            await self.poll(wait_ms=0)
+            polls += self.latest
+            if end is None and polls:
+                end = polls[0].last_stable_offset if self._is_committed else polls[0].high_watermark
+        if polls:
+            self._history.scans.append(scan_of(polls))
+
     async def read_offset(self, group: str, at: TopicPartition) -> OffsetRead:
         """A group's committed offset, asked for until it is told."""
         topics = [OffsetFetchRequestTopics(name=at[0], partition_indexes=[at[1]])]
@@ -214,8 +229,6 @@ def _records(partition: Any, position: int) -> tuple[list[tuple[int, bytes]], in
             skipped.discard(header.producer_id)
         elif not (header.is_transactional and header.producer_id in skipped):
             batch = data[at : at + header.size_in_bytes]
-            found += [
-                (record.offset, record.value or b"") for record in iter_records(batch) if record.offset >= position
-            ]
+            found += [(record.offset, value_of(record)) for record in iter_records(batch) if record.offset >= position]
         position = max(position, header.last_offset + 1)
     return found, position

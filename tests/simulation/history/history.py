@@ -16,6 +16,8 @@ from enum import Enum
 from typing import TypeAlias
 
 from tests.simulation.history.groups import Commit, Owned
+from tests.simulation.history.logs import Promise, Scan
+from tests.simulation.history.sink import Attempt, CommitCall, SinkHistory
 from tests.simulation.history.terms import Terms
 from tests.simulation.history.topics import Change, ConfigView, RecordsDeleted, TopicLife, TopicView
 
@@ -104,6 +106,9 @@ class Send:
     error: str = ""
     producer: tuple[int, int] = NO_PRODUCER
     """The producer id and epoch that it was sent with at last."""
+    key: bytes | None = None
+    """What it is kept by in a compacted log; None elsewhere."""
+    is_tombstone: bool = False
     source: str = ""
     """Of which record of the input it was made, `partition:offset`; empty for one that was made of nothing."""
 
@@ -181,8 +186,11 @@ Entry: TypeAlias = (
     | RecordsDeleted
     | TopicView
     | ConfigView
+    | Scan
     | Owned
     | Commit
+    | Attempt
+    | CommitCall
 )
 
 
@@ -196,6 +204,11 @@ class History:
         self.polls: list[Poll] = []
         self.final: list[Poll] = []
         """What readers from the log's start see when everything is over: both kinds of readers, every partition."""
+        self.scans: list[Scan] = []
+        self.promises: dict[str, Promise] = {}
+        """By topic: of logs of which something goes."""
+        self.clock_jumps = 0
+        """How often the wall clock is set ahead: then nobody can say how old anything is."""
         self.offset_reads: list[OffsetRead] = []
         self.final_offsets: list[OffsetRead] = []
         self.lives: list[TopicLife] = []
@@ -213,13 +226,15 @@ class History:
         """Of groups that commit outside of transactions."""
         self.loop_offsets: dict[TopicPartition, int] = {}
         """Where the group that consumes, processes and produces is at the end; empty if there is none."""
+        self.sink = SinkHistory()
         self.events: list[Event] = []
         self.terms: Terms | None = None
         """By which rules about time judge; None where nobody knows."""
         self.all_survives = True
         """Whether a death took nothing that was written: a kill does not, a power cut does."""
         self.disk_fails = False
-        """Whether writes failed: a partition that cannot take its marker holds the others' up no longer."""
+        """Whether writes failed, or a start may have found the disk full: a partition that cannot take its marker does
+        not hold the others up then."""
 
     def entries(self) -> Iterator[tuple[int, Entry]]:
         """Each with the time at which it began, in order."""
@@ -229,6 +244,7 @@ class History:
             [(each.began_us, each) for each in self.transactions],
             [(each.began_us, each) for each in self.sends],
             [(each.began_us, each) for each in self.polls],
+            [(each.began_us, each) for each in self.scans],
             [(each.began_us, each) for each in self.offset_reads],
             [(each.began_us, each) for each in self.lives],
             [(each.began_us, each) for each in self.changes],
@@ -239,6 +255,8 @@ class History:
             [(each.at_us, each) for each in self.settled],
             [(each.began_us, each) for each in self.commits],
             [(each.began_us, each) for each in self.group_reads],
+            [(each.began_us, each) for each in self.sink.attempts],
+            [(each.began_us, each) for each in self.sink.calls],
             [(each.began_us, each) for each in self.final],
             [(each.began_us, each) for each in self.final_offsets],
         ]

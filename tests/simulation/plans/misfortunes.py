@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from tests.simulation.plans.disk_faults import DiskFaults
 from tests.simulation.plans.plan import Plan
 from tests.simulation.world.machine import Machine
 from tests.simulation.world.network import Network, Weather
@@ -28,11 +29,14 @@ class Misfortunes:
         """note: is told what happens."""
         self._world, self._network, self._machine, self._plan, self._note = world, network, machine, plan, note
         self._dice = world.dice("misfortunes")
+        self._disk_faults = DiskFaults(world, machine, plan, note)
+        self._cuts = list(plan.cuts)
         self._are_over = False
 
     def begin(self) -> None:
         """Let everything that is planned happen from now on."""
         self._network.weather = self._plan.weather
+        self._cut_next()
         for at_ms in sorted(self._dice.randrange(self._plan.length_ms) for _ in range(self._plan.deaths)):
             self._world.later(at_ms * 1000, self._die)
         for times, strike in (
@@ -42,16 +46,20 @@ class Misfortunes:
         ):
             for _ in range(times):
                 self._world.later(self._dice.randrange(self._plan.length_ms) * 1000, strike)
+        self._disk_faults.begin()
         self._watch()
 
     def heal(self) -> None:
         """No misfortune from now on; a broker that is up."""
         self._are_over = True
+        self._disk_faults.end()
         self._network.weather = Weather()
         self._machine.disk.heal()
         self._machine.disk.cut_power_at(None)
         if self._machine.process is not None:
             self._machine.process.live_on()
+        if self._machine.is_offline:
+            self._machine.kill()
         while not self._machine.is_up:
             if self._machine.process is None:
                 self.boot()
@@ -76,6 +84,10 @@ class Misfortunes:
             self._machine.die_at_change(self._dice.randrange(_CHANGES_MAX))
         else:
             process.die_in_turns(1 + self._dice.randrange(_TURNS_MAX))
+
+    def _cut_next(self) -> None:
+        if self._cuts:
+            self._machine.die_at_change(self._cuts.pop(0))
 
     def _fail_writes(self) -> None:
         """The next write to a log of the clients' partitions fails, or the next few."""
@@ -110,6 +122,9 @@ class Misfortunes:
             self._note(f"death {self._machine.deaths}")
             self._world.later(self._dice.randrange(_DOWN_MS_MAX) * 1000, self._boot_again)
         else:
+            if self._machine.is_offline:
+                self._note("the data directory is offline, the broker is killed")
+                self._machine.kill()
             self._world.later(_LOOK_US, self._watch)
 
     def _boot_again(self) -> None:
@@ -117,6 +132,7 @@ class Misfortunes:
             return
         self._note(f"boot {self._machine.boots + 1}")
         self._machine.boot()
+        self._cut_next()
         if self._plan.at_disk_calls and self._dice.random() < _AGAIN:
             self._machine.die_at_change(self._dice.randrange(_CHANGES_MAX))
         self._watch()

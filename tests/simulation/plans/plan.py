@@ -9,8 +9,11 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from tests.simulation.plans.producing import Producing
+from tests.simulation.plans.sink import SinkPlan
 from tests.simulation.world.machine import MachineSettings
 from tests.simulation.world.network import Weather
+
+Configs = tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +60,23 @@ class Plan:
     machine: MachineSettings
     producing: Producing = field(default_factory=Producing)
     features: tuple[str, ...] = field(default=())
+    sinks: int = 0
+    """Whether there is a Spark sink: 1, or 0."""
+    sink: SinkPlan = field(default_factory=SinkPlan)
+    is_scripted: bool = False
+    """Whether the transactional producers follow a script, each transaction of which is of another kind."""
+    failing_calls: int = 0
+    """How often calls of any kind fail, on any kind of file."""
+    compacted: int = 0
+    """How many write to a topic that is compacted."""
+    compaction: Configs = ()
+    """Of that topic."""
+    ageing: int = 0
+    """How many write to a topic of which retention deletes."""
+    retention: Configs = ()
+    """Of that topic."""
+    cuts: tuple[int, ...] = ()
+    """Before which change of the disk the broker dies, counted from the clients' beginning; then from each boot on."""
 
     def line(self) -> str:
         """All of it, for the head of a trace."""

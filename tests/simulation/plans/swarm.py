@@ -8,15 +8,18 @@ from __future__ import annotations
 import random
 from typing import Any
 
+from tests.simulation.plans.log_plan import LOG_FEATURES, QUICK_CLEANING, QUICK_DELETION, logs_of
 from tests.simulation.plans.plan import Plan
 from tests.simulation.plans.producing import LIBRDKAFKA, producing_for
+from tests.simulation.plans.sink import SinkPlan, sink_for
 from tests.simulation.world.machine import MachineSettings
 from tests.simulation.world.network import Weather
 
-_QUICK_DELETION = {
-    "log.retention.check.interval.ms": "500",
-    "log.segment.delete.delay.ms": "500",
-    "log.flush.start.offset.checkpoint.interval.ms": "1000",
+COMMON = {
+    "transaction.state.log.num.partitions": "2",
+    "offsets.topic.num.partitions": "2",
+    "group.initial.rebalance.delay.ms": "0",
+    "transaction.abort.timed.out.transaction.cleanup.interval.ms": "1000",
 }
 _QUICK_SESSIONS = {
     "group.min.session.timeout.ms": "100",
@@ -26,7 +29,8 @@ _QUICK_SESSIONS = {
     "group.consumer.heartbeat.interval.ms": "500",
     "group.consumer.assignment.interval.ms": "100",
 }
-_SYNCED = {"log.flush.interval.messages": "1"}
+_TWO_PHASE = {"transaction.two.phase.commit.enable": "true"}
+SYNCED = {"log.flush.interval.messages": "1"}
 
 
 FEATURES = (
@@ -53,33 +57,27 @@ FEATURES = (
 RARE_FEATURES = ("admins", "groups")
 """What costs more than it finds if it is in every second run. Drawn apart, so that the others stay as they are."""
 
+DISK_FEATURES = ("failing calls", "late jobs")
+"""Drawn apart likewise."""
+
 
 def plan_for(seed: int) -> Plan:
     """The run of a seed."""
     dice = random.Random(f"{seed}/plan")
     has = {feature for feature in FEATURES if dice.random() < 0.5}
+    disk_dice = random.Random(f"{seed}/disk features")
+    disk = {feature for feature in DISK_FEATURES if disk_dice.random() < 0.2}
     rare_dice = random.Random(f"{seed}/rare features")
     rare = {feature for feature in RARE_FEATURES if rare_dice.random() < 0.25}
-    producing = producing_for(seed)
-    settings = {
-        "transaction.state.log.num.partitions": "2",
-        "offsets.topic.num.partitions": "2",
-        "group.initial.rebalance.delay.ms": "0",
-        "transaction.abort.timed.out.transaction.cleanup.interval.ms": str(producing.check_ms),
-    }
-    if "admins" in rare:
-        settings |= _QUICK_DELETION
-    if "groups" in rare:
-        settings |= _QUICK_SESSIONS
-    if "small segments" in has:
-        # a segment is full when its index is
-        settings["log.index.size.max.bytes"] = str(dice.choice([40, 100, 400]))
-        settings["log.index.interval.bytes"] = "1"
-        settings["log.roll.ms"] = str(dice.choice([500, 5_000, 1 << 40]))
+    logs, sink, producing = logs_of(seed), sink_for(seed, clock_jumps="clock jumps" in has), producing_for(seed)
+    settings = _settings(dice, has | rare | logs.features, sink)
+    settings["transaction.abort.timed.out.transaction.cleanup.interval.ms"] = str(producing.check_ms)
     survival: Any = "everything"
     if "power" in has:
-        settings |= _SYNCED
+        settings |= SYNCED
         survival = dice.choice(["some", "nothing"])
+        if disk_dice.random() < 0.4:
+            survival = "scattered"
     weather = Weather(
         slow=0.05 if "slow network" in has else 0.0,
         slow_us=dice.choice([300_000, 5_000_000]),
@@ -91,7 +89,9 @@ def plan_for(seed: int) -> Plan:
         survival=survival,
         torn="power" in has and dice.random() < 0.3,
         slow_jobs=0.05 if "slow threads" in has else 0.0,
+        late_jobs=0.03 if "late jobs" in disk else 0.0,
         hasty_slices=0.2 if "hasty slices" in has else 0.0,
+        haste_s=1.0 if sink is None else 0.02,  # as the sink lists all transactions after each batch
     )
     transactional = dice.randint(1, 3)
     return Plan(
@@ -112,13 +112,39 @@ def plan_for(seed: int) -> Plan:
         deaths=dice.randint(1, 5) if "deaths" in has else 0,
         at_disk_calls="disk deaths" in has,
         disk_errors=dice.randint(1, 6) if "disk errors" in has else 0,
+        failing_calls=disk_dice.randint(2, 12) if "failing calls" in disk else 0,
         full_disks=dice.randint(1, 2) if "full disk" in has else 0,
         clock_jumps=dice.randint(1, 3) if "clock jumps" in has else 0,
+        sinks=int(sink is not None),
+        sink=sink or SinkPlan(),
         weather=producing.weather(weather),
         machine=machine,
         producing=producing,
-        features=tuple(sorted(has | rare | producing.features())),
+        features=tuple(sorted(has | rare | disk | logs.features | producing.features())),
+        compacted=logs.compacted,
+        compaction=logs.compaction,
+        ageing=logs.ageing,
+        retention=logs.retention,
     )
+
+
+def _settings(dice: random.Random, has: set[str], sink: SinkPlan | None) -> dict[str, str]:
+    """The broker's."""
+    settings = dict(COMMON)
+    if sink is not None and sink.two_phase:
+        settings |= _TWO_PHASE
+    if "admins" in has:
+        settings |= QUICK_DELETION
+    if "groups" in has:
+        settings |= _QUICK_SESSIONS
+    if not has.isdisjoint(LOG_FEATURES):
+        settings |= QUICK_DELETION | QUICK_CLEANING
+    if "small segments" in has:
+        # a segment is full when its index is
+        settings["log.index.size.max.bytes"] = str(dice.choice([40, 100, 400]))
+        settings["log.index.interval.bytes"] = "1"
+        settings["log.roll.ms"] = str(dice.choice([500, 5_000, 1 << 40]))
+    return settings
 
 
 def _groups(dice: random.Random, rare: set[str]) -> dict[str, Any]:

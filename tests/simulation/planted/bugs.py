@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tests.simulation.planted import groups, records, topics, transactions
+from tests.simulation.planted import disk, groups, logs, records, sink, topics, transactions
 from tests.simulation.planted.planting import Bug
 
-BUGS: dict[str, Bug] = {bug.name: bug for bug in (*records.BUGS, *transactions.BUGS, *topics.BUGS, *groups.BUGS)}
+_PARTS = (records, transactions, topics, groups, disk, logs, sink)
+BUGS: dict[str, Bug] = {bug.name: bug for part in _PARTS for bug in part.BUGS}

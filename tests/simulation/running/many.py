@@ -1,4 +1,4 @@
-"""Many seeds in several processes: what each came to, in the order of the seeds.
+"""Many runs in several processes: what each came to, in the order in which they were asked for.
 
 The processes import the broker only when they have been told which bug is to be planted in it, if one is.
 """
@@ -10,10 +10,16 @@ import multiprocessing
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
+from multiprocessing.pool import Pool
+from typing import TYPE_CHECKING
 
 from tests.simulation.history.history import Finding
 from tests.simulation.planted.bugs import BUGS
 from tests.simulation.planted.planting import plant
+
+if TYPE_CHECKING:
+    from tests.simulation.plans.plan import Plan  # which imports the broker
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,19 +34,36 @@ class Told:
     simulated_ms: int
 
 
-def told(seed: int) -> Told:
+def told(seed: int, plan: Plan | None = None) -> Told:
     """Run it. An exception of the simulation itself is a finding, too: with a bug planted everything may happen."""
     from tests.simulation.running.run import simulate  # imported here, since it imports the broker
 
-    found = simulate(seed)
+    found = simulate(seed, plan)
     return Told(seed, found.summary(), tuple(found.findings), found.deaths, found.committed, found.simulated_ms)
+
+
+def seeds_that_count(seeds: Iterable[int], planted: str | None) -> list[int]:
+    """Those whose plan has what the bug needs to show."""
+    from tests.simulation.plans.swarm import plan_for  # imported here, since it imports the broker
+
+    needs = "" if planted is None else BUGS[planted].needs
+    return [seed for seed in seeds if not needs or getattr(plan_for(seed), needs)]
 
 
 def run_many(seeds: Iterable[int], *, planted: str | None = None, processes: int | None = None) -> Iterator[Told]:
     """One after the other comes out; `processes`: as many as there are processors unless given."""
-    context = multiprocessing.get_context("spawn")
-    with context.Pool(processes or os.cpu_count(), _begin, (planted,)) as pool:
+    with _pool(planted, processes) as pool:
         yield from pool.imap(told, seeds, chunksize=2)
+
+
+def run_plans(plans: Iterable[Plan]) -> Iterator[Told]:
+    """Runs of these, with the chance of seed 0."""
+    with _pool(None, None) as pool:
+        yield from pool.imap(partial(told, 0), plans, chunksize=2)
+
+
+def _pool(planted: str | None, processes: int | None) -> Pool:
+    return multiprocessing.get_context("spawn").Pool(processes or os.cpu_count(), _begin, (planted,))
 
 
 def _begin(planted: str | None) -> None:

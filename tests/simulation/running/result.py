@@ -20,6 +20,8 @@ class Result:
     deaths: int = 0
     cuts: int = 0
     turns: int = 0
+    changes: int = 0
+    """Of the disk, from the clients' beginning to the last misfortune."""
     simulated_ms: int = 0
 
     @property

@@ -35,7 +35,9 @@ class Run:
         self._seed, self._plan = seed, plan
         self._world = World(seed)
         self._history = History()
-        self._history.disk_fails = plan.disk_errors > 0
+        starts_when_full = plan.full_disks > 0 and plan.deaths > 0
+        self._history.disk_fails = plan.disk_errors > 0 or plan.failing_calls > 0 or starts_when_full
+        self._history.clock_jumps = plan.clock_jumps
         self._history.all_survives = plan.machine.survival == "everything"
         self._network = Network(self._world)
         self._machine = Machine(self._world, self._network, plan.machine)
@@ -43,12 +45,13 @@ class Run:
             timeout_ms=plan.timeout_ms,
             check_ms=plan.producing.check_ms,
             network_is_slow=plan.weather.slow > 0,
-            disk_fails=plan.disk_errors + plan.full_disks > 0,
+            disk_fails=plan.disk_errors + plan.full_disks + plan.failing_calls > 0,
             boots_us=self._machine.boots_us,
         )
         self._misfortunes = Misfortunes(self._world, self._network, self._machine, plan, self._note)
         self._cast = Cast(self._world, self._network, self._machine, self._history, plan)
         self._is_over = self._is_settled = False
+        self._changes = 0
 
     def run(self) -> Result:
         """Live through it. What goes wrong is in the findings."""
@@ -60,11 +63,15 @@ class Run:
                 result.findings.append(Finding("liveness", f"{type(error).__name__}: {error}"))
             except Exception as error:
                 result.findings.append(Finding("exception", _where(error)))
+            finally:
+                self._cast.end()
             result.findings += [Finding("exception", text) for text in self._world.failures]
             if not result.findings:
                 result.findings += check(self._history)
-                result.findings += check_files(self._machine.disk)
+                result.findings += check_files(self._machine.disk, self._history)
+            self._world.end()
         result.deaths, result.cuts, result.turns = self._machine.deaths, self._network.cuts, self._world.turns
+        result.changes = self._changes
         result.simulated_ms = self._world.now_ms()
         return result
 
@@ -76,7 +83,9 @@ class Run:
         creating.result()
         clients = self._cast.start(lambda: self._is_over, lambda: self._is_settled)
         self._misfortunes.begin()
+        before = self._machine.disk.changes_made
         world.run_for(self._plan.length_ms)
+        self._changes = self._machine.disk.changes_made - before
         self._misfortunes.heal()
         self._is_over = True
         if self._cast.groups.is_there:
@@ -89,8 +98,17 @@ class Run:
         reading = self._cast.read_all()
         world.run_until(reading.done, _FINISH_LIMIT_US)
         reading.result()
+        deaths = self._machine.deaths
+        self._stop()
+        if self._machine.deaths > deaths:
+            # What had failed before kept it from a clean stop. The next start puts it right.
+            self._misfortunes.boot()
+            self._stop()
+            assert self._machine.deaths == deaths + 1, "it cannot be stopped cleanly"
+
+    def _stop(self) -> None:
         self._machine.stop()
-        world.run_until(lambda: self._machine.process is None, _FINISH_LIMIT_US)
+        self._world.run_until(lambda: self._machine.process is None, _FINISH_LIMIT_US)
 
     def _note(self, text: str) -> None:
         self._history.events.append(Event(text, self._world.now_us))

@@ -12,7 +12,19 @@ from typing import Any
 from tests.simulation.plans.plan import Plan
 
 _SMALLEST = {"transactional": 0, "readers": 1, "partitions": 1, "inputs": 1, "in_flight": 1, "length_ms": 500}
-_NEVER_SMALLER = ("protocol", "timeout_ms", "features", "group_protocol", "weather", "machine", "producing")
+_NEVER_SMALLER = (
+    "protocol",
+    "timeout_ms",
+    "features",
+    "group_protocol",
+    "compaction",
+    "retention",
+    "weather",
+    "machine",
+    "sink",
+    "producing",
+    "cuts",
+)
 
 
 def shrunk(plan: Plan, breaks_rule: Callable[[Plan], bool]) -> tuple[Plan, dict[str, Any]]:
@@ -41,7 +53,7 @@ def _smaller(plan: Plan) -> Iterator[tuple[str, Any]]:
             half = type(value)((value + least) / 2)
             if least < half < value:
                 yield each.name, half
-    for part in ("weather", "machine", "producing"):
+    for part in ("weather", "machine", "sink", "producing"):
         for each in fields(getattr(plan, part)):
             value = getattr(getattr(plan, part), each.name)
             if isinstance(value, float) and value > 0:
@@ -60,5 +72,15 @@ def changed(plan: Plan, changes: dict[str, Any]) -> Plan:
 
 
 def _set(holder: Any, field: str, value: Any) -> Any:
-    before = getattr(holder, field)
-    return replace(holder, **{field: value if isinstance(value, type(before)) else type(before)(value)})
+    return replace(holder, **{field: _like(getattr(holder, field), value)})
+
+
+def _like(before: Any, value: Any) -> Any:
+    """The value, as what is there before is; of text from the command line, where several are parted by slashes."""
+    if isinstance(value, type(before)):
+        return value
+    if isinstance(before, bool):
+        return {"True": True, "False": False}[value]
+    if isinstance(before, tuple):
+        return tuple(int(each) for each in value.split("/"))
+    return type(before)(value)

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tests.support.files.memory_files import MemoryFiles, PowerCut
+from tests.support.files.memory_nodes import Inode
 
 
 class _Forgotten(list[Any]):
@@ -27,6 +28,7 @@ class Disk(MemoryFiles):
         self.calls = _Forgotten()
         self.when_cut: Callable[[], None] = lambda: None
         self._now_ms = now_ms
+        self._drops_failed_syncs = False
 
     @property
     def now_ms(self) -> int:
@@ -35,6 +37,10 @@ class Disk(MemoryFiles):
     @now_ms.setter
     def now_ms(self, value: int) -> None:
         pass
+
+    def drop_failed_syncs(self) -> None:
+        """From now on a sync that fails is as on Linux: what it should have written is never written by a later one."""
+        self._drops_failed_syncs = True
 
     def write_to(self, path: str, target: str) -> None:
         """Copy a folder and what is below it to a directory of this machine, which is made."""
@@ -53,3 +59,14 @@ class Disk(MemoryFiles):
         except PowerCut:
             self.when_cut()
             raise
+        except OSError:
+            if name == "sync" and self._drops_failed_syncs:
+                self._drop_changes(path)
+            raise
+
+    def _drop_changes(self, path: str) -> None:
+        """The page cache calls clean what it could not write: it can be read, for as long as the power is there."""
+        folder, name = self._folder_of(path)
+        found = folder.names.get(name)
+        if isinstance(found, Inode):
+            found.drop_changes()

@@ -12,12 +12,15 @@ import heapq
 from asyncio import events
 from collections import deque
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
+
+from tests.simulation.world.world import RESOLUTION_S
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
-_RESOLUTION_S = 1e-7
+Job = Callable[[], Callable[[], None]]
 
 
 class _NothingToSelect:
@@ -39,13 +42,16 @@ class SimulatedLoop(asyncio.BaseEventLoop):
     _run_once: Callable[[], None]
     _closed: bool
 
-    def __init__(self, now_s: Callable[[], float], run_job: Callable[[object, Callable[[], None]], None]) -> None:
-        """run_job: runs the jobs of one executor one after the other, each later than now."""
+    def __init__(self, now_s: Callable[[], float], run_job: Callable[[object, Job], None]) -> None:
+        """run_job: runs the jobs of one executor one after the other, each later than now, and then what they return.
+
+        That tells the loop how the job ended.
+        """
         super().__init__()
         self._now_s = now_s
         self._run_job = run_job
         self._selector = _NothingToSelect()
-        self._clock_resolution = _RESOLUTION_S
+        self._clock_resolution = RESOLUTION_S
         self.is_dead = False
 
     def time(self) -> float:
@@ -57,7 +63,7 @@ class SimulatedLoop(asyncio.BaseEventLoop):
         if self._ready:
             return True
         due = self.next_due_s()
-        return due is not None and due < self.time() + _RESOLUTION_S
+        return due is not None and due < self.time() + RESOLUTION_S
 
     def next_due_s(self) -> float | None:
         """When its next timer is due; None without one."""
@@ -89,18 +95,21 @@ class SimulatedLoop(asyncio.BaseEventLoop):
     def run_in_executor(self, executor: Executor | None, func: Any, *args: Any) -> asyncio.Future[Any]:  # type: ignore[override]  # because it is a future, as every other loop returns
         done: asyncio.Future[Any] = self.create_future()
 
-        def job() -> None:
+        def job() -> Callable[[], None]:
             try:
                 result = func(*args)
             except StopIteration as error:
                 raise AssertionError("a future cannot carry StopIteration") from error
             except BaseException as error:
-                self.call_soon(_fail, done, error)
-            else:
-                self.call_soon(_give, done, result)
+                return partial(self._end, _fail, done, error)
+            return partial(self._end, _give, done, result)
 
         self._run_job(executor, job)
         return done
+
+    def _end(self, how: Callable[[asyncio.Future[Any], Any], None], done: asyncio.Future[Any], what: Any) -> None:
+        if not self.is_dead:
+            self.call_soon(how, done, what)
 
     def _process_events(self, event_list: object) -> None:
         pass

@@ -11,13 +11,15 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from barnabas.broker.app import Broker
+from barnabas.broker.catalogue.metadata_log import CatalogueError
+from barnabas.broker.clock import SystemClock
 from barnabas.broker.config import BrokerConfig
 from barnabas.broker.config.listeners import PLAINTEXT, Listener
 from barnabas.broker.data import open_directory
 from barnabas.broker.environment import Environment
 from barnabas.broker.net.bound import BoundAddress
 from barnabas.broker.own_time import in_its_time
-from tests.simulation.world.clock import SimulatedClock
+from barnabas.storage.errors import StorageError
 from tests.simulation.world.disk import Disk
 from tests.simulation.world.network import Network, SimulatedSocket
 from tests.simulation.world.process import Process
@@ -39,8 +41,12 @@ class MachineSettings:
     """What a death leaves of unsynced data: "everything" is a kill, the others are power cuts."""
     torn: bool = False
     slow_jobs: float = 0.0
+    late_jobs: float = 0.0
+    """How probable each is for a job of a thread: that it begins late, and that it is over long before it says so."""
     hasty_slices: float = 0.0
     """How probable it is that work in slices finds its turn over when it looks."""
+    haste_s: float = 1.0
+    """How long it has worked then, and so rests."""
 
 
 class Machine:
@@ -49,6 +55,8 @@ class Machine:
     def __init__(self, world: World, network: Network, settings: MachineSettings) -> None:
         self.world = world
         self.disk = Disk(world.seed, self.wall_ms)
+        if settings.survival != "everything":
+            self.disk.drop_failed_syncs()
         self.deaths = self.boots = 0
         self.boots_us: list[int] = []
         self.clock_offset_ms = 0
@@ -58,7 +66,7 @@ class Machine:
         self._network = network
         self._settings = settings
         self._random = world.dice("ids")
-        self._stopwatch = Stopwatch(world.dice("slices"), settings.hasty_slices)
+        self._stopwatch = Stopwatch(world.dice("slices"), settings.hasty_slices, settings.haste_s)
 
     def wall_ms(self) -> int:
         """What the machine's wall clock says."""
@@ -69,19 +77,34 @@ class Machine:
         assert self.process is None
         self.boots += 1
         self.boots_us.append(self.world.now_us)
-        self.process = process = Process(self.world, f"broker {self.boots}", slow_jobs=self._settings.slow_jobs)
+        self.process = process = Process(self.world, f"broker {self.boots}", **self._slowness())
         process.when_dead.append(self._died)
         self.disk.when_cut = process.note_power_cut
-        process.run(self._start(process))
+        process.run(self._start_or_exit(process))
+
+    def _slowness(self) -> dict[str, float]:
+        return {"slow_jobs": self._settings.slow_jobs, "late_jobs": self._settings.late_jobs}
+
+    @property
+    def is_offline(self) -> bool:
+        """Whether a sync has failed: the broker uses its data directory no more until it is started again."""
+        return self.broker is not None and self.is_up and self.broker.unready_reason() is not None
+
+    async def _start_or_exit(self, process: Process) -> None:
+        """A disk that fails ends a start, with a sentence for whoever looks; what was written stays written."""
+        try:
+            await self._start(process)
+        except (StorageError, CatalogueError):
+            self._has_exited = True
+            process.loop.call_soon(process.note_power_cut)
 
     async def _start(self, process: Process) -> None:
         settings = BrokerConfig(
             {"log.dirs": "/data", "listeners": f"PLAINTEXT://127.0.0.1:{PORT}", **self._settings.broker}
         )
-        clock = SimulatedClock(process.loop, self.wall_ms)
         environment = Environment(
-            clock=clock,
-            machine_clock=SimulatedClock(process.loop, self.wall_ms),
+            clock=self._clock(process),
+            machine_clock=self._clock(process),
             stopwatch=self._stopwatch.read,
             files=self.disk,
             network=self._network.of(process),
@@ -100,6 +123,9 @@ class Machine:
         await self.broker.start()
         self.is_up = True
 
+    def _clock(self, process: Process) -> SystemClock:
+        return SystemClock(process.loop, monotonic=process.loop.time, wall_ms=self.wall_ms)
+
     def kill(self) -> None:
         """It dies at once."""
         if self.process is not None:
@@ -117,12 +143,15 @@ class Machine:
     async def _stop(self, process: Process) -> None:
         assert self.broker is not None
         self.is_up = False
-        await self.broker.stop()
+        try:
+            await self.broker.stop()
+            self._was_stopped = True
+        except StorageError:  # it stops all the same, and leaves no marker
+            self._has_exited = True
         self.disk.cut_power_at(None)
         process.loop.call_soon(process.note_power_cut)
-        self._was_stopped = True
 
-    _was_stopped = False
+    _was_stopped = _has_exited = False
 
     def _died(self) -> None:
         self.process, self.broker, self.is_up = None, None, False
@@ -130,17 +159,19 @@ class Machine:
             self._was_stopped = False
             return
         self.deaths += 1
-        self.disk.crash(self._settings.survival, torn=self._settings.torn)
+        survival: Survival = "everything" if self._has_exited else self._settings.survival
+        self._has_exited = False
+        self.disk.crash(survival, torn=self._settings.torn)
 
 
 class Stopwatch:
     """Of it work in slices sees that its turn is over, at any look, by chance; so slices end anywhere."""
 
-    def __init__(self, dice: random.Random, haste: float) -> None:
-        self._dice, self._haste = dice, haste
+    def __init__(self, dice: random.Random, haste: float, haste_s: float) -> None:
+        self._dice, self._haste, self._haste_s = dice, haste, haste_s
         self._s = 0.0
 
     def read(self) -> float:
         if self._haste and self._dice.random() < self._haste:
-            self._s += 1.0
+            self._s += self._haste_s
         return self._s

@@ -169,6 +169,10 @@ class End:
         for piece in self.network.pieces(data):
             self._arrive(piece)
 
+    def hold_up(self, delay_us: int) -> None:
+        """What is sent from now on arrives no earlier than that."""
+        self._free_us = max(self._free_us, self.network.world.now_us + delay_us)
+
     def close(self) -> None:
         """Close the connection, after what was sent."""
         if not self.is_lost:

@@ -10,37 +10,36 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-from tests.simulation.world.loop import SimulatedLoop
+from tests.simulation.world.loop import Job, SimulatedLoop
 from tests.simulation.world.world import World
 from tests.support.files.memory_files import PowerCut
 
 _JOB_US_MAX = 3_000
 _SLOW_JOB_US = 400_000
+_LATE_US = 2_500_000
 
 
 class Process:
-    """`slow_jobs`: how probable it is that a job of a thread takes very long."""
+    """`slow_jobs`: how probable it is that a job of a thread begins late.
 
-    def __init__(self, world: World, name: str, *, slow_jobs: float = 0.0) -> None:
+    `late_jobs`: how probable it is that it has done what it was to do long before it says so, as a sync does whose
+    device is slow to answer: what is written meanwhile is not part of it.
+    """
+
+    def __init__(self, world: World, name: str, *, slow_jobs: float = 0.0, late_jobs: float = 0.0) -> None:
         self.world = world
         self.name = name
         self.is_dead = False
         self.when_dead: list[Callable[[], None]] = []
         self.loop = SimulatedLoop(world.now_s, self._run_job)
         self.loop.set_exception_handler(self._on_exception)
-        self._slow_jobs = slow_jobs
+        self._slow_jobs, self._late_jobs = slow_jobs, late_jobs
+        self._late_dice = world.dice(f"late jobs of {name}")
         self._dice = world.dice(f"threads of {name}")
         self._thread_free_us: dict[int, int] = {}
         self._dies_after_turns: int | None = None
         self._tasks: list[asyncio.Task[Any]] = []
         world.processes.append(self)
-
-    @property
-    def has_work(self) -> bool:
-        return self.loop.has_work
-
-    def next_due_s(self) -> float | None:
-        return self.loop.next_due_s()
 
     def run(self, coroutine: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
         """Begin to run a coroutine in it."""
@@ -85,19 +84,28 @@ class Process:
             for callback in self.when_dead:
                 callback()
 
-    def _run_job(self, executor: object, job: Callable[[], None]) -> None:
+    def _run_job(self, executor: object, job: Job) -> None:
         """A thread of the process does something, after what it does already."""
         is_slow = self._dice.random() < self._slow_jobs
         begin_us = max(self.world.now_us, self._thread_free_us.get(id(executor), 0))
         begin_us += self._dice.randrange(1, _JOB_US_MAX) + (self._dice.randrange(_SLOW_JOB_US) if is_slow else 0)
         self._thread_free_us[id(executor)] = begin_us
-        self.world.later(begin_us - self.world.now_us, lambda: self._do(job))
+        late_us = 0
+        if self._late_jobs and self._late_dice.random() < self._late_jobs:
+            late_us = self._late_dice.randrange(_LATE_US)
+            self._thread_free_us[id(executor)] += late_us
+        self.world.later(begin_us - self.world.now_us, lambda: self._do(job, late_us))
 
-    def _do(self, job: Callable[[], None]) -> None:
-        if not self.is_dead:
-            job()
-            if self.is_dead:
-                self._bury()
+    def _do(self, job: Job, late_us: int) -> None:
+        if self.is_dead:
+            return
+        tell = job()
+        if self.is_dead:
+            self._bury()
+        elif late_us:
+            self.world.later(late_us, tell)
+        else:
+            tell()
 
     def _on_exception(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         error = context.get("exception")

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import heapq
 import itertools
+import math
 import random
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from tests.simulation.world.process import Process
 
 BEGINNING_MS = 1_700_000_000_000  # the wall clock's time when the world begins
+RESOLUTION_S = 1e-7  # what is due within it is due now
 _STUCK_TURNS = 200_000
 
 
@@ -79,9 +81,15 @@ class World:
         self.later(time_ms * 1000, lambda: None)
         self.run_until(lambda: self.now_us >= end_us, time_ms * 1000 + 1_000_000)
 
+    def end(self) -> None:
+        """Nobody lives on, and nobody hears of it."""
+        for process in self.processes:
+            process.loop.die()
+        self.processes.clear()
+
     def _step(self) -> bool:
         """One turn of one process; or time goes by, up to what happens next. False if nothing ever will."""
-        ready = [process for process in self.processes if process.has_work]
+        ready = self._ready()
         if ready:
             chosen = ready[0] if len(ready) == 1 else self._turn_dice.choice(ready)
             self.turns += 1
@@ -95,10 +103,28 @@ class World:
             heapq.heappop(self._events)[2]()
         return True
 
-    def _next_due_us(self) -> int | None:
-        found = [self._events[0][0]] if self._events else []
+    # These two look at the insides of loops, and ask them only when they have to: a world spends most of its time here.
+
+    def _ready(self) -> list[Process]:
+        """Those that have something to do now."""
+        soon_s = self.now_us / 1e6 + RESOLUTION_S
+        found = []
         for process in self.processes:
-            due_s = process.next_due_s()
-            if due_s is not None:
-                found.append(-int(-due_s * 1e6 // 1))
+            loop = process.loop
+            if loop._ready or ((timers := loop._scheduled) and timers[0].when() < soon_s and loop.has_work):
+                found.append(process)
+        return found
+
+    def _next_due_us(self) -> int | None:
+        """When somebody has something to do again; None if nobody ever will."""
+        first_s = math.inf
+        for process in self.processes:
+            timers = process.loop._scheduled
+            if timers and timers[0].when() < first_s:
+                due_s = process.loop.next_due_s()
+                if due_s is not None:
+                    first_s = min(first_s, due_s)
+        found = [self._events[0][0]] if self._events else []
+        if first_s is not math.inf:
+            found.append(-int(-first_s * 1e6 // 1))
         return min(found, default=None)

@@ -9,7 +9,8 @@ import threading
 import pytest
 
 from barnabas.storage.disk.files import Files
-from tests.support.files.memory_files import SECTOR_BYTES, MemoryFiles, PowerCut
+from tests.support.files.memory_files import MemoryFiles, PowerCut
+from tests.support.files.memory_survival import SECTOR_BYTES
 
 SEEDS = range(40)
 
@@ -222,3 +223,31 @@ def test_one_thread_may_look_while_another_makes_files() -> None:
         sys.setswitchinterval(interval_s)
     assert seen == sorted(seen)
     assert files.used() == 2_000
+
+
+def test_scattered_changes_survive_whatever_became_of_those_before_and_of_a_write_any_bytes() -> None:
+    seen = set()
+    for seed in range(400):
+        files = with_directory(seed)
+        write(files, "/d/a", b"safe", sync=True)
+        files.sync_directory("/d")
+        write(files, "/d/a", b"one", 4)
+        write(files, "/d/a", b"two", 7)
+        files.crash("scattered")
+        found = read(files, "/d/a")
+        assert found is not None
+        assert found[:4] == b"safe"
+        assert all(byte in (0, wanted) for byte, wanted in zip(found, b"safeonetwo", strict=False))
+        seen.add(found)
+    assert {b"safe", b"safeone", b"safeonetwo", b"safe\0\0\0two", b"safeone\0wo", b"safeo\0etwo", b"safeon"} <= seen
+
+
+def test_scattered_names_survive_whatever_became_of_those_before() -> None:
+    seen = set()
+    for seed in range(40):
+        files = with_directory(seed)
+        write(files, "/d/a", b"", sync=True)
+        write(files, "/d/b", b"", sync=True)
+        files.crash("scattered")
+        seen.add(tuple(sorted(files.peek_names("/d"))))
+    assert seen == {(), ("a",), ("b",), ("a", "b")}

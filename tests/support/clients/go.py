@@ -23,6 +23,7 @@ def build_all() -> None:
     go_transactions()
     group_member()
     under_faults()
+    history_writer()
     franz_go_tests()
     older_sarama()
     go_example()
@@ -46,6 +47,11 @@ def group_member() -> Path:
 def under_faults() -> Path:
     """The program that plays the scenarios of tests/compat/under_faults through franz-go."""
     return _built("under-faults", "build", "./under_faults")
+
+
+def history_writer() -> Path:
+    """The program that has producers and readers of franz-go do what tests/support/histories/remote.py says."""
+    return _built("history-writer", "build", "./history_writer")
 
 
 def franz_go_tests() -> Path:

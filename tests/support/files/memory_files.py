@@ -4,7 +4,8 @@ It is as strict as POSIX lets a disk be. Bytes are safe once their file was sync
 removed is safe once its directory was synced; syncing the one does nothing for the other. After `crash` a seeded choice
 of what was not safe survives: the first few changes of each file and of each directory, in the order they were made,
 the last surviving write perhaps cut; with `torn=True` sectors of unsynced writes may read as zeros, as on a file system
-that had stored a file's new size and not yet its data.
+that had stored a file's new size and not yet its data. "scattered" is stricter: of the changes of a file, or of a
+directory, any survive, whatever became of those before, and of a write any bytes.
 
 Calls of several threads come one after another, each as a whole, as those of an operating system do.
 
@@ -19,19 +20,18 @@ import random
 from collections import Counter
 from collections.abc import Iterable
 from threading import RLock
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from barnabas.storage.disk.files import Buffer, Entry, File, FileStat, Lock, LockHeld, Volume
 from tests.support.files.memory_common_sync import MemoryCommonSync
 from tests.support.files.memory_lock import MemoryLock
 from tests.support.files.memory_nodes import Folder, Inode
+from tests.support.files.memory_survival import Fate, settle
+from tests.support.files.memory_survival import Survival as Survival
 from tests.support.files.one_at_a_time import one_at_a_time
 
-SECTOR_BYTES = 512
 VOLUME_BYTES = 1 << 40  # of a disk without a capacity of its own
 CHANGING = frozenset({"create", "pwrite", "truncate", "sync", "mkdir", "rename", "remove", "rmdir", "sync_directory"})
-
-Survival = Literal["nothing", "some", "everything"]
 
 
 class PowerCut(BaseException):
@@ -129,7 +129,7 @@ class MemoryFiles:
         self.open_paths.clear()
         self._cut_at = None
         if survival != "everything":
-            self._settle_folder(self._root, survival, torn)
+            settle(self._root, Fate(self.random, survival, torn=torn))
 
     @one_at_a_time
     def used(self) -> int:
@@ -288,39 +288,6 @@ class MemoryFiles:
             raise FileNotFoundError(errno.ENOENT, "No such file or directory", path)
         return folder.names[name]
 
-    def _settle_folder(self, folder: Folder, survival: Survival, torn: bool) -> None:
-        names = dict(folder.safe)
-        count = self.random.randint(0, len(folder.changes)) if survival == "some" else 0
-        for change in folder.changes[:count]:
-            change(names)
-        folder.names, folder.safe = names, dict(names)
-        folder.changes.clear()
-        for node in names.values():
-            if isinstance(node, Folder):
-                self._settle_folder(node, survival, torn)
-            else:
-                self._settle_file(node, survival, torn)
-
-    def _settle_file(self, inode: Inode, survival: Survival, torn: bool) -> None:
-        data = bytearray(inode.safe)
-        count = self.random.randint(0, len(inode.changes)) if survival == "some" else 0
-        for index, change in enumerate(inode.changes[:count]):
-            if isinstance(change, tuple) and index == count - 1:
-                change = (change[0], change[1][: self.random.randint(0, len(change[1]))])
-            inode.change(data, change)
-            if torn and isinstance(change, tuple):
-                self._tear(data, *change)
-        inode.data, inode.safe = data, bytes(data)
-        inode.changes.clear()
-
-    def _tear(self, data: bytearray, position: int, written: bytes) -> None:
-        """Lose some of the sectors of an unsynced write: the new size was stored and not they."""
-        start = -(-position // SECTOR_BYTES) * SECTOR_BYTES
-        for sector in range(start, position + len(written), SECTOR_BYTES):
-            if self.random.random() < 0.2:
-                end = min(sector + SECTOR_BYTES, len(data))
-                data[sector:end] = bytes(end - sector)
-
 
 class _MemoryFile:
     """An open file. Goes on working when its name is removed, as on any POSIX system; not over a crash."""
@@ -368,8 +335,7 @@ class _MemoryFile:
     @one_at_a_time
     def sync(self) -> None:
         self._use("sync")
-        self._inode.safe = bytes(self._inode.data)
-        self._inode.changes.clear()
+        self._inode.sync()
 
     @one_at_a_time
     def close(self) -> None:

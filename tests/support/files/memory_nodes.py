@@ -13,7 +13,7 @@ class Inode:
 
     def __init__(self) -> None:
         self.data = bytearray()
-        self.safe = b""
+        self.safe = bytearray()
         self.changes: list[tuple[int, bytes] | int] = []  # (position, bytes) written, or a size cut to
         self.modified_ms = 0
 
@@ -26,6 +26,16 @@ class Inode:
         position, written = change
         data.extend(bytes(max(0, position - len(data))))
         data[position : position + len(written)] = written
+
+    def sync(self) -> None:
+        """What was changed since the last one is safe."""
+        for change in self.changes:
+            self.change(self.safe, change)
+        self.changes.clear()
+
+    def drop_changes(self) -> None:
+        """What was changed since the last sync is read still, and no sync will ever make it safe."""
+        self.changes.clear()
 
 
 class Folder:

@@ -1,252 +1,113 @@
-"""librdkafka's producers as writers of a history: transactional ones over several lives, and idempotent ones.
-
-What a client raises is not what is looked for here: a transaction that fails is aborted, a producer that cannot go on
-is left, with what it has open, for a new one with the same transactional id. The rules look at what then holds.
-"""
+"""librdkafka's producers, through confluent-kafka."""
 
 from __future__ import annotations
 
-import itertools
-import random
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from confluent_kafka import Consumer, KafkaException, Message, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaException, Message, TopicPartition
+from confluent_kafka import Producer as StockProducer
 
 from tests.simulation.history import history
-from tests.simulation.history.history import Outcome
+from tests.support.histories.clients import INPUT, TRANSACTION_TIMEOUT_MS, ClientError, Program, Told
+from tests.support.histories.librdkafka_readers import RECONNECT, Reader
 from tests.support.histories.notes import Notes
 
-PATIENCE_S = 60.0
-"""For what needs the broker, also while it is started anew on a busy machine."""
-_STEP_S = 3.0
-"""For one step of a producer: one that is fenced in the middle of it may never be told."""
-INPUT: history.TopicPartition = ("input", 0)
-"""The partition whose offsets groups commit."""
-TRANSACTION_TIMEOUT_MS = 20_000
-RECONNECT = {"reconnect.backoff.ms": 20, "reconnect.backoff.max.ms": 200, "log_level": 0}
+
+class Librdkafka:
+    """The client, in this process."""
+
+    def __init__(self, address: str) -> None:
+        self._address = address
+        self._lock = threading.Lock()
+        self._consumers: dict[str, Consumer] = {}
+
+    def new_producer(self, transactional_id: str | None) -> LibrdkafkaProducer:
+        return LibrdkafkaProducer(self._address, transactional_id, self._metadata)
+
+    def new_reader(
+        self,
+        notes: Notes,
+        name: str,
+        partitions: Sequence[history.TopicPartition],
+        is_over: threading.Event,
+        *,
+        is_committed: bool,
+    ) -> Program:
+        return Reader(notes, self._address, name, partitions, is_over, is_committed=is_committed)
+
+    def close(self) -> None:
+        for consumer in self._consumers.values():
+            consumer.close()
+
+    def _metadata(self, group: str) -> object:
+        """Of a group without members: only a consumer can give it."""
+        with self._lock:
+            if group not in self._consumers:
+                self._consumers[group] = Consumer({"bootstrap.servers": self._address, "group.id": group, **RECONNECT})
+            return self._consumers[group].consumer_group_metadata()
 
 
-class Life:
-    """One producer, from its beginning to its end. `transactional_id` None: it is idempotent only."""
+class LibrdkafkaProducer:
+    """One of its producers. `metadata`: gives that of a group."""
 
-    def __init__(self, notes: Notes, address: str, client: str, transactional_id: str | None) -> None:
-        """Returns when the producer can be used: whatever an older one of its id had open is aborted then."""
-        self._notes = notes
-        self.incarnation = notes.new_life(client, transactional_id)
-        self._pause = threading.Event()  # never set
-        self._numbers = itertools.count(1)
-        self._transaction: history.Transaction | None = None
+    def __init__(self, address: str, transactional_id: str | None, metadata: Callable[[str], object]) -> None:
         settings: dict[str, Any] = {"bootstrap.servers": address, "enable.idempotence": True, **RECONNECT}
         if transactional_id is not None:
             settings |= {"transactional.id": transactional_id, "transaction.timeout.ms": TRANSACTION_TIMEOUT_MS}
-        self._producer = Producer(settings)
-        if transactional_id is not None:
-            self._until_done(self._producer.init_transactions)
-            self.incarnation.ended_us = notes.now_us()
+        self._metadata = metadata
+        self._producer = StockProducer(settings)
+
+    def init(self, timeout_s: float) -> None:
+        _called(lambda: self._producer.init_transactions(timeout_s))
 
     def begin(self) -> None:
-        self._producer.begin_transaction()
-        self._transaction = self._notes.new_transaction(self.incarnation, next(self._numbers))
+        _called(self._producer.begin_transaction)
 
-    def send(self, at: history.TopicPartition) -> None:
-        """Give it a record to write; its answer comes later."""
-        send = self._notes.new_send(self.incarnation, self._transaction, at)
-
+    def send(self, at: history.TopicPartition, value: bytes, told: Told) -> None:
         def delivered(error: Any, message: Message) -> None:
-            send.ended_us = self._notes.now_us()
-            send.outcome = Outcome.UNKNOWN if error else Outcome.OK
-            send.error = error.name() if error else ""
-            send.offset = None if error else message.offset()
+            if error:
+                told(None, error.name())
+            else:
+                told(message.offset(), "")
 
-        try:
-            self._producer.produce(at[0], send.value, partition=at[1], on_delivery=delivered)
-        except KafkaException as problem:
-            send.outcome, send.error = Outcome.FAILED, problem.args[0].name()  # it is not even in the queue
-            raise
-        self._serve(lambda: self._producer.poll(0))
+        _called(lambda: self._producer.poll(0))  # first, since what it raises must not be taken for the record's
+        _called(lambda: self._producer.produce(at[0], value, partition=at[1], on_delivery=delivered))
 
-    def flush(self, timeout_s: float = 1.0) -> None:
-        """Wait for the answers; a producer that has failed keeps its records and gives none, so not for long."""
-        self._serve(lambda: self._producer.flush(timeout_s))
+    def flush(self, timeout_s: float) -> None:
+        """A producer that has failed keeps its records and tells nothing of them."""
+        _called(lambda: self._producer.flush(timeout_s))
 
-    @staticmethod
-    def _serve(call: Callable[[], object]) -> None:
-        """Call what serves callbacks.
+    def send_offset(self, group: str, offset: int, timeout_s: float) -> None:
+        offsets, metadata = [TopicPartition(*INPUT, offset)], self._metadata(group)
+        _called(lambda: self._producer.send_offsets_to_transaction(offsets, metadata, timeout_s))
 
-        The client raises a fatal error in the middle of them, which breaks the next one: its answer is not heard then.
-        """
-        try:
-            call()
-        except SystemError as broken:
-            if isinstance(broken.__cause__, KafkaException):
-                raise broken.__cause__ from None
-            raise
+    def commit(self, timeout_s: float) -> None:
+        _called(lambda: self._producer.commit_transaction(timeout_s))
 
-    @property
-    def is_behind(self) -> bool:
-        """Whether many records wait for the broker."""
-        return len(self._producer) > 100
+    def abort(self, timeout_s: float) -> None:
+        _called(lambda: self._producer.abort_transaction(timeout_s))
 
-    def send_offset(self, consumer: Consumer, group: str, offset: int) -> None:
-        """Commit an offset of INPUT with the transaction."""
-        assert self._transaction is not None
-        offsets = [TopicPartition(*INPUT, offset)]
-        metadata = consumer.consumer_group_metadata()
-        self._until_done(lambda timeout_s: self._producer.send_offsets_to_transaction(offsets, metadata, timeout_s))
-        self._transaction.offsets[group, *INPUT] = offset
-
-    def end(self, *, commit: bool) -> None:
-        transaction = self._transaction
-        assert transaction is not None
-        self._notes.ask_end(transaction, commit=commit)
-        self._until_done(self._producer.commit_transaction if commit else self._producer.abort_transaction)
-        self.flush()  # what it knows of its records it tells only now
-        self._notes.answer_end(transaction)
-        self._transaction = None
-
-    def give_up(self) -> None:
-        """Abort what failed. Whether a commit that failed has been done is not known, whatever becomes of its abort."""
-        transaction, self._transaction = self._transaction, None
-        if transaction is not None and transaction.is_commit is None:
-            self._transaction = transaction
-            self.end(commit=False)
-        else:
-            self._until_done(self._producer.abort_transaction)
-
-    def haunt(self, at: history.TopicPartition) -> None:
-        """Go on with a transaction that a newer producer of the same id has aborted: nothing of that may be done."""
-        transaction = self._transaction
-        assert transaction is not None
-        try:
-            self.send(at)
-            self.flush()
-            self.end(commit=True)
-        except KafkaException:
-            transaction.outcome = Outcome.FAILED
-            self._notes.refused_zombies += 1
-
-    def _until_done(self, call: Callable[[float], None]) -> None:
-        """What the client says may be tried again is tried again, for a while; then its producer is left."""
-        until_us = self._notes.now_us() + _STEP_S * 1_000_000
-        while True:
-            try:
-                return call(_STEP_S)
-            except KafkaException as problem:
-                if not problem.args[0].retriable() or self._notes.now_us() > until_us:
-                    raise
-            self._pause.wait(0.05)
+    def close(self) -> None:
+        """It is gone when nobody refers to it."""
 
 
-class Transactor:
-    """The program of a transactional id: transaction after transaction, life after life, until it is over."""
+def _called(call: Callable[[], object]) -> None:
+    """Call the client.
 
-    def __init__(
-        self,
-        notes: Notes,
-        address: str,
-        name: str,
-        transactional_id: str,
-        partitions: list[history.TopicPartition],
-        positions: itertools.count[int],
-        dice: random.Random,
-        is_over: threading.Event,
-        *,
-        is_rival: bool = False,
-    ) -> None:
-        """`positions`: offsets for the id's group, which all programs of the id share.
-
-        `is_rival`: it comes back now and then, each time in a new life, and so fences another program of the id.
-        """
-        self._is_rival = is_rival
-        self._notes, self._address, self._name, self._transactional_id = notes, address, name, transactional_id
-        self._partitions, self._positions, self._dice, self._is_over = partitions, positions, dice, is_over
-        self._group = group_of(transactional_id)
-        self._consumer = Consumer({"bootstrap.servers": address, "group.id": self._group, **RECONNECT})
-
-    def run(self) -> None:
-        """Its last life aborts what an earlier one left open."""
-        life = self._new_life()
-        while not self._is_over.is_set():
-            if self._is_rival:
-                self._is_over.wait(self._dice.uniform(0.2, 0.8))
-                life = self._new_life()
-            life = self._transaction(life)
-            self._is_over.wait(self._dice.choice([0.0, 0.02, 0.1]))
-        self._new_life()
-        self._consumer.close()
-
-    def _new_life(self) -> Life:
-        """Of two that begin at the same time only one gets through, and the other one begins again."""
-        while True:
-            try:
-                return Life(self._notes, self._address, self._name, self._transactional_id)
-            except KafkaException:
-                self._is_over.wait(0.05)
-
-    def _transaction(self, life: Life) -> Life:
-        """One of them, whatever becomes of it; returns who writes the next one."""
-        try:
-            life.begin()
-            self._work(life)
-            chance = self._dice.random()
-            if chance < 0.05:
-                return self._new_life()
-            if chance < 0.15:
-                life.flush()
-                newer = self._new_life()
-                life.haunt(self._dice.choice(self._partitions))
-                return newer
-            life.end(commit=self._dice.random() < 0.7)
-        except KafkaException:
-            try:
-                life.give_up()
-            except KafkaException:
-                return self._new_life()
-        return life
-
-    def _work(self, life: Life) -> None:
-        for at in self._dice.sample(self._partitions, self._dice.randint(1, len(self._partitions))):
-            for _ in range(self._dice.randint(1, 4)):
-                life.send(at)
-        if self._dice.random() < 0.5:
-            life.send_offset(self._consumer, self._group, next(self._positions))
-        if self._dice.random() < 0.5:
-            life.flush()
+    It raises a fatal error in the middle of serving callbacks, which breaks the next one: its answer is not heard then.
+    """
+    try:
+        call()
+    except KafkaException as problem:
+        raise _error(problem) from None
+    except SystemError as broken:
+        if isinstance(broken.__cause__, KafkaException):
+            raise _error(broken.__cause__) from None
+        raise
 
 
-def group_of(transactional_id: str) -> str:
-    """The group whose offsets its transactions commit."""
-    return f"group-{transactional_id}"
-
-
-class Idempotent:
-    """The program of a producer without transactions: several batches on their way at a time."""
-
-    def __init__(
-        self,
-        notes: Notes,
-        address: str,
-        name: str,
-        partitions: list[history.TopicPartition],
-        dice: random.Random,
-        is_over: threading.Event,
-    ) -> None:
-        self._notes, self._address, self._name = notes, address, name
-        self._partitions, self._dice, self._is_over = partitions, dice, is_over
-
-    def run(self) -> None:
-        life = self._new_life()
-        while not self._is_over.is_set():
-            try:
-                for _ in range(0 if life.is_behind else self._dice.randint(1, 5)):
-                    life.send(self._dice.choice(self._partitions))
-            except KafkaException:
-                life = self._new_life()
-            self._is_over.wait(self._dice.choice([0.01, 0.05]))
-            life.flush(0)
-        life.flush(PATIENCE_S)
-
-    def _new_life(self) -> Life:
-        return Life(self._notes, self._address, self._name, None)
+def _error(problem: KafkaException) -> ClientError:
+    error = problem.args[0]
+    return ClientError(error.name(), may_try_again=error.retriable())

@@ -9,15 +9,23 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
 from tests.simulation.history import history
 from tests.simulation.history.history import OffsetRead, Poll
-from tests.support.histories.librdkafka_producers import INPUT, PATIENCE_S, RECONNECT
+from tests.support.histories.clients import INPUT, PATIENCE_S
 from tests.support.histories.notes import Notes
 
+RECONNECT = {
+    "reconnect.backoff.ms": 20,
+    "reconnect.backoff.max.ms": 200,
+    "log_level": 0,
+    # Without it a producer whose only broker was down forgets that broker, but not that it was a group's coordinator:
+    # send_offsets_to_transaction then waits for it for minutes, whatever its timeout says (librdkafka #5511 and #5456).
+    "metadata.recovery.strategy": "none",
+}
 _STATISTICS_MS = 100
 _ASK_OFFSETS_AGAIN_S = 0.05
 
@@ -39,7 +47,7 @@ class Reader:
         notes: Notes,
         address: str,
         name: str,
-        partitions: list[history.TopicPartition],
+        partitions: Sequence[history.TopicPartition],
         is_over: threading.Event,
         *,
         is_committed: bool,

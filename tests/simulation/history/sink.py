@@ -1,0 +1,103 @@
+"""What the Spark sink was asked for and told: its batches, the attempts at their tasks, the calls of commit().
+
+A row's value says whose it is, `query:batch:row@attempt`, so that it can be told wherever it turns up.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+
+class Row(NamedTuple):
+    """A row of a batch, as one attempt wrote it."""
+
+    query_id: str
+    batch_id: int
+    row: int
+    attempt: str
+
+    def value(self) -> bytes:
+        return f"{self.query_id}:{self.batch_id}:{self.row}@{self.attempt}".encode()
+
+
+def row_of(value: bytes) -> Row | None:
+    """What row a record is; None for a record of somebody else."""
+    whose, is_row, attempt = value.decode().partition("@")
+    if not is_row:
+        return None
+    query_id, batch_id, row = whose.split(":")
+    return Row(query_id, int(batch_id), int(row), attempt)
+
+
+class BatchRows(NamedTuple):
+    """What the checkpoint says of a batch: how many rows it has, and where its source ends."""
+
+    query_id: str
+    batch_id: int
+    rows: int
+    end_offset: int
+
+
+@dataclass(slots=True, eq=False)
+class Attempt:
+    """One attempt at a task. `told`: its message, or why there was none."""
+
+    client: str
+    name: str
+    batch: BatchRows
+    partition: int
+    began_us: int
+    transaction: tuple[str, int, int] | None = None
+    """Transactional id, producer id and epoch, as its message says; None without one."""
+    told: str = "open"
+    ended_us: int | None = None
+    """When its message was there."""
+
+    def line(self) -> str:
+        where = f"{self.batch.query_id}:{self.batch.batch_id}, partition {self.partition}"
+        return f"{self.client} attempt {self.name} at {where}: {self.told}"
+
+
+@dataclass(slots=True, eq=False)
+class CommitCall:
+    """One call of commit() or abort(). `told`: done, or why it failed."""
+
+    client: str
+    what: str
+    query_id: str
+    batch_id: int
+    began_us: int
+    told: str = "open"
+    ended_us: int | None = None
+
+    def line(self) -> str:
+        return f"{self.client} {self.what} {self.query_id}:{self.batch_id}: {self.told}"
+
+
+@dataclass(slots=True)
+class SinkHistory:
+    """Of the one sink there is, if there is any: `prefix` is empty without."""
+
+    prefix: str = ""
+    batches: dict[tuple[str, int], BatchRows] = field(default_factory=dict)
+    completed: set[tuple[str, int]] = field(default_factory=set)
+    """Batches whose commit() returned, as the checkpoint keeps it."""
+    attempts: list[Attempt] = field(default_factory=list)
+    calls: list[CommitCall] = field(default_factory=list)
+    timeout_ms: int | None = None
+    """After how long a transaction may be aborted, though it was decided; None if that cannot be in this run."""
+    lost: set[tuple[str, int]] = field(default_factory=set)
+    """Decided batches of which the sink has reported that a part of them is missing."""
+    ledger: list[tuple[int, bytes]] = field(default_factory=list)
+    """The ledger's committed records at the end, with their offsets."""
+    ledger_ends: tuple[int, int] = (0, 0)
+    """Its last stable offset and high watermark at the end."""
+    offset: int = -1
+    """Where the source's group is at the end."""
+    left_open: list[str] = field(default_factory=list)
+    """Transactional ids of the sink that have an open transaction at the end."""
+
+    @property
+    def ledger_topic(self) -> str:
+        return f"__{self.prefix}.ledger"
