@@ -90,7 +90,7 @@ class PartitionLog:
         self._retention = Retention(
             directory, name, segments, watermarks, loaded.snapshots, epochs, self._roller, deletions, config
         )
-        self.replacer = Replacer(directory, segments, loaded.snapshots, deletions, config)
+        self.replacer = Replacer(directory, segments, loaded.snapshots, loaded.sums, deletions, config)
         """Puts compacted segments in the place of others."""
         self.is_being_cleaned = False
         """Somebody compacts it: retention waits until that is over."""

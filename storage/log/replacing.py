@@ -29,6 +29,7 @@ from barnabas.storage.errors import StorageError
 from barnabas.storage.log.segments import Segments
 from barnabas.storage.producers.snapshots import ProducerSnapshots
 from barnabas.storage.segment.segment import Segment
+from barnabas.storage.segment.segment_sums import SegmentSums
 
 
 class Replaced(NamedTuple):
@@ -50,17 +51,19 @@ class SegmentsGone(Exception):
 class Replacer:
     """Replaces segments of one log. At most one at a time; between its steps the log is used as ever."""
 
-    __slots__ = ("_config", "_deletions", "_directory", "_has_failed", "_segments", "_snapshots", "_under_way")
+    __slots__ = ("_config", "_deletions", "_directory", "_has_failed", "_segments", "_snapshots", "_sums", "_under_way")
 
     def __init__(
         self,
         directory: Directory,
         segments: Segments,
         snapshots: ProducerSnapshots,
+        sums: SegmentSums,
         deletions: Deletions,
         config: LogConfig,
     ) -> None:
         self._directory = directory
+        self._sums = sums
         self._segments = segments
         self._snapshots = snapshots
         self._deletions = deletions
@@ -130,6 +133,7 @@ class Replacer:
             new = Segment.open(self._directory, group.base_offset, self._config, now_ms, is_durable=True)
             old = self._sources(group)
             self._segments.replace(old, [new])
+            self._sums.forget(new)  # as long as before it may be, and have another transaction index
             due_ms = now_ms + self._config.file_delete_delay_ms
             self._deletions.schedule(due_ms, self._directory, gone, [segment.log for segment in old])
         yield self._synced_names()

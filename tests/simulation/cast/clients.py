@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 from tests.simulation.clients.admin import Admin
 from tests.simulation.clients.producer import Producer
 from tests.simulation.clients.reader import Reader
+from tests.simulation.clients.routed_wire import RoutedWire
 from tests.simulation.clients.stock.java import JavaProducer
 from tests.simulation.clients.stock.librdkafka import LibrdkafkaProducer
 from tests.simulation.clients.topic_reader import TopicReader
@@ -14,12 +16,20 @@ from tests.simulation.clients.wire import Wire
 from tests.simulation.history.history import History, TopicPartition
 from tests.simulation.plans.plan import Plan
 from tests.simulation.plans.producing import JAVA, LIBRDKAFKA, PLAIN
+from tests.simulation.workload.nodes import Operator
 from tests.simulation.world.machine import PORT, Machine
 from tests.simulation.world.network import Network
 from tests.simulation.world.process import Process
 from tests.simulation.world.world import World
 
 KINDS: dict[str, type[Producer]] = {PLAIN: Producer, JAVA: JavaProducer, LIBRDKAFKA: LibrdkafkaProducer}
+
+
+PATIENCE_MS = 3_000
+
+
+def _tell_nobody(_: object) -> None:
+    pass
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,9 +41,17 @@ class Clients:
     machine: Machine
     history: History
     plan: Plan
+    wires: list[Wire] = field(default_factory=list)
+    """All that were made."""
 
-    def wire(self, process: Process) -> Wire:
-        return Wire(self.network, process, PORT, client_id=process.name)
+    def wire(self, process: Process, *, timeout_ms: int = PATIENCE_MS) -> Wire:
+        """To the one node, or to all of them. Who has less patience than others does not tell of what came too late."""
+        told = self.history.unanswered.append if timeout_ms >= PATIENCE_MS else _tell_nobody
+        each: dict[str, Any] = {"client_id": process.name, "when_unanswered": told, "timeout_ms": timeout_ms}
+        wires = [Wire(self.network, process, PORT + number, **each) for number in range(self.plan.machine.nodes)]
+        wire = wires[0] if len(wires) == 1 else RoutedWire(wires)
+        self.wires.append(wire)
+        return wire
 
     def producer(
         self,
@@ -51,7 +69,7 @@ class Clients:
             kind = KINDS[producing.stock] if is_modelled else Producer
         return kind(
             self.world,
-            Wire(self.network, process, PORT, client_id=process.name, timeout_ms=producing.request_ms),
+            self.wire(process, timeout_ms=producing.request_ms),
             self.history,
             process.name,
             transactional_id=transactional_id,
@@ -71,6 +89,10 @@ class Clients:
     def topic_reader(self, process: Process, *, is_committed: bool) -> TopicReader:
         shared = self.world, self.machine, self.wire(process), self.history
         return TopicReader(*shared, process.name, [], is_committed=is_committed)
+
+    def operator(self, process: Process) -> Operator:
+        dice = self.world.dice(process.name)
+        return Operator(self.world, self.wire(process), self.history, self.plan.machine.nodes, dice)
 
     def admin(self, process: Process) -> Admin:
         dice = self.world.dice(f"admin of {process.name}")

@@ -8,7 +8,7 @@ from tests.simulation.plans.disk_faults import DiskFaults
 from tests.simulation.plans.plan import Plan
 from tests.simulation.world.machine import Machine
 from tests.simulation.world.network import Network, Weather
-from tests.simulation.world.world import World
+from tests.simulation.world.world import StandsStill, World
 
 _START_LIMIT_US = 60_000_000
 _DOWN_MS_MAX = 1_500
@@ -18,6 +18,7 @@ _AGAIN = 0.3  # how probable it is that the next run dies soon, too
 _FULL_MS_MAX = 2_000
 WRITTEN_TO = "/output-"
 _LOOK_US = 10_000
+_STARTS_MAX = 3  # when all is healed
 
 
 class Misfortunes:
@@ -60,8 +61,12 @@ class Misfortunes:
             self._machine.process.live_on()
         if self._machine.is_offline:
             self._machine.kill()
+        starts = 0
         while not self._machine.is_up:
             if self._machine.process is None:
+                starts += 1
+                if starts > _STARTS_MAX:
+                    raise StandsStill("nothing is wrong any more, and the broker does not start")
                 self.boot()
             else:
                 self._world.run_until(self._is_up_or_dead, _START_LIMIT_US)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import cast, get_args
 
 from tests.simulation.plans.plan import Plan
+from tests.simulation.plans.sink import SinkPlan
 from tests.simulation.plans.swarm import COMMON, SYNCED
 from tests.simulation.world.machine import MachineSettings
 from tests.simulation.world.network import Weather
@@ -35,6 +36,8 @@ def walk(protocol: int, survival: Survival, *cuts: int) -> Plan:
         group_protocol="classic",
         static_members=False,
         inputs=0,
+        sinks=0,
+        sink=SinkPlan(),
         readers=2,
         protocol=protocol,
         in_flight=1,

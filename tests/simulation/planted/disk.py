@@ -75,7 +75,7 @@ BUGS = (
         "storage/segment/segment.py",
         "                self.log.truncate(size)\n                self._sync_state.cut()\n",
         "                self.log.truncate(size)\n",
-        seeds=300,
+        is_missed=True,
     ),
     bug(
         "deleted segments that come back",
@@ -83,7 +83,7 @@ BUGS = (
         "storage/log/retention.py",
         "            self._directory.sync()  # or a power cut",
         "            pass  # or a power cut",
-        seeds=300,
+        is_missed=True,
     ),
     bug(
         "a sync that counts what was written meanwhile",
@@ -91,7 +91,7 @@ BUGS = (
         "storage/log/flush.py",
         "        self._watermarks.synced(plan.end_offset)\n",
         "        self._watermarks.synced(self._watermarks.log_end_offset)\n",
-        seeds=300,
+        is_missed=True,
     ),
     bug(
         "a segment whose name is not synced",

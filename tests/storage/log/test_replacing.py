@@ -71,6 +71,30 @@ def test_the_log_has_what_is_left_and_goes_on() -> None:
     assert {offset: found for offset, found in seen(world).items() if offset < end} == after
 
 
+def test_a_segment_that_is_as_long_as_before_and_has_another_transaction_index_is_not_taken_for_damaged() -> None:
+    """An ABORT marker without data stays for another while, and its entry does not."""
+    world = LogWorld(config=CONFIG)
+    world.open()
+    world.append(b"aborted", key=b"again", producer_id=1, epoch=0, sequence=0, transactional=True)
+    while world.log.segments_count == 1:
+        world.append(b"v", key=b"key-%d" % world.log.log_end_offset)
+    world.mark(1, 0, commit=False)
+    while world.log.segments_count < 4:
+        world.append(b"v", key=b"key-%d" % world.log.log_end_offset)
+    world.append(b"committed", key=b"again")
+    world.flush()
+    world.checkpoint()
+    sizes = world.log.extents
+    groups = clean(world.log, (1, 1))  # its transaction index is not there
+    world.log.replacer.begin(groups, world.now_ms)
+    replace(world.log.replacer)
+    assert [after == before for after, before in zip(world.log.extents, sizes, strict=True)][:2] == [False, True]
+    world.stop()
+    assert defects(world) == []
+    world.open()
+    assert world.log.recovered.segments_reread == 0
+
+
 def test_who_reads_an_old_segment_reads_on_until_the_delay_is_over() -> None:
     world = world_of()
     slices = [world.log.read(offset, 1 << 20, committed=False, force_first_batch=True).data for offset in (0, 4)]

@@ -27,8 +27,8 @@ class Lane:
         self.fresh: deque[Send] = deque()
         self.retrying: list[Send] = []
         self.flying: list[Send] = []
-        self.news: asyncio.Queue[tuple[Send, Any]] = asyncio.Queue()
-        """Answers, each with what it is for; None for a connection that was lost."""
+        self.news: asyncio.Queue[tuple[Send, Any, int]] = asyncio.Queue()
+        """What was sent, its answer, None for a connection that was lost, and by which port it came."""
 
     @property
     def is_empty(self) -> bool:

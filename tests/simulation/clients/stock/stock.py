@@ -159,16 +159,17 @@ class StockProducer(Producer):
     async def _flight(self, lane: Lane, send: Send, is_alone: bool) -> None:
         """Others of the partition are lost with their connection, and do not get another one each."""
         can_arrive = is_alone or self._wire.is_connected
-        lane.news.put_nowait((send, await self._produce(send) if can_arrive else None))
+        answer, port = await self._produce(send) if can_arrive else (None, 0)
+        lane.news.put_nowait((send, answer, port))
 
     async def _hear(self, lane: Lane) -> None:
         """Wait for an answer, or until there is something to be done without one."""
         try:
             async with asyncio.timeout(self._until_due_s(lane)):
-                send, answer = await lane.news.get()
+                send, answer, port = await lane.news.get()
         except TimeoutError:
             return
-        self._answered(lane, send, answer)
+        self._answered(lane, send, answer, port)
 
     def _until_due_s(self, lane: Lane) -> float | None:
         now_us = self._world.now_us
@@ -177,7 +178,7 @@ class StockProducer(Producer):
             due += [each.began_us + self._delivery_us for each in self._expiring(lane)]
         return max(1, min(due) - now_us) / 1e6 if due else None
 
-    def _answered(self, lane: Lane, send: Send, answer: Any) -> None:
+    def _answered(self, lane: Lane, send: Send, answer: Any, port: int) -> None:
         if send not in lane.flying:
             return  # it was given up meanwhile
         code = None if answer is None else ErrorCode(answer.error_code)
@@ -187,7 +188,7 @@ class StockProducer(Producer):
             return
         lane.drop(send)
         lane.last_acked = max(lane.last_acked, send.sequence)
-        send.ended_us, send.outcome, send.error = self._world.now_us, Outcome.OK, ""
+        send.ended_us, send.outcome, send.error, send.port = self._world.now_us, Outcome.OK, "", port
         send.offset = answer.base_offset if answer.base_offset >= 0 else None
 
     def _again(self, lane: Lane, send: Send) -> None:
