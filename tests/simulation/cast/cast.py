@@ -14,9 +14,11 @@ from tests.simulation.cast.logs import LogCast
 from tests.simulation.cast.sink import SinkCast
 from tests.simulation.cast.topics import TopicCast
 from tests.simulation.clients.reader import Reader
+from tests.simulation.clients.stock.skipping import SkippingProducer
 from tests.simulation.clients.wire import Wire
 from tests.simulation.history.history import History, OffsetRead, Poll, TopicPartition
 from tests.simulation.plans.plan import Plan
+from tests.simulation.workload.habits import Habits
 from tests.simulation.workload.read_writers import read_writing
 from tests.simulation.workload.script import scripted
 from tests.simulation.workload.transactions import INPUT, idempotent, reading, transactional
@@ -72,8 +74,10 @@ class Cast:
             group, dice = group_of(transactional_id), self._world.dice(name)
             if plan.is_scripted:
                 found.append(process.run(scripted(producer, self._partitions, group, plan.timeout_ms)))
-            else:
-                found.append(process.run(transactional(producer, plan, self._partitions, group, dice, is_over)))
+                continue
+            habits = Habits(plan, self._partitions, self._world.dice(f"habits of {name}"))
+            program = transactional(producer, plan, self._partitions, group, dice, habits, is_over)
+            found.append(process.run(program))
         return found
 
     def _idempotent(self, is_over: Callable[[], bool]) -> list[asyncio.Task[Any]]:
@@ -82,6 +86,11 @@ class Cast:
             process = Process(self._world, f"i{number}")
             producer, dice = self._clients.producer(process, None), self._world.dice(process.name)
             found.append(process.run(idempotent(producer, self._partitions, dice, is_over)))
+        for number in range(self._plan.producing.skippers):
+            process = Process(self._world, f"s{number}")
+            skipper = self._clients.producer(process, None, kind=SkippingProducer)
+            dice = self._world.dice(process.name)
+            found.append(process.run(idempotent(skipper, self._partitions, dice, is_over)))
         return found
 
     def _readers(self, is_over: Callable[[], bool]) -> list[asyncio.Task[Any]]:

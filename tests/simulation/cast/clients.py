@@ -3,20 +3,33 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 from tests.simulation.clients.admin import Admin
 from tests.simulation.clients.producer import Producer
 from tests.simulation.clients.reader import Reader
 from tests.simulation.clients.routed_wire import RoutedWire
+from tests.simulation.clients.stock.java import JavaProducer
+from tests.simulation.clients.stock.librdkafka import LibrdkafkaProducer
 from tests.simulation.clients.topic_reader import TopicReader
 from tests.simulation.clients.wire import Wire
 from tests.simulation.history.history import History, TopicPartition
 from tests.simulation.plans.plan import Plan
+from tests.simulation.plans.producing import JAVA, LIBRDKAFKA, PLAIN
 from tests.simulation.workload.nodes import Operator
 from tests.simulation.world.machine import PORT, Machine
 from tests.simulation.world.network import Network
 from tests.simulation.world.process import Process
 from tests.simulation.world.world import World
+
+KINDS: dict[str, type[Producer]] = {PLAIN: Producer, JAVA: JavaProducer, LIBRDKAFKA: LibrdkafkaProducer}
+
+
+PATIENCE_MS = 3_000
+
+
+def _tell_nobody(_: object) -> None:
+    pass
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,27 +44,39 @@ class Clients:
     wires: list[Wire] = field(default_factory=list)
     """All that were made."""
 
-    def wire(self, process: Process) -> Wire:
-        """To the one node, or to all of them."""
-        told = self.history.unanswered.append
-        wires = [
-            Wire(self.network, process, PORT + number, client_id=process.name, when_unanswered=told)
-            for number in range(self.plan.machine.nodes)
-        ]
+    def wire(self, process: Process, *, timeout_ms: int = PATIENCE_MS) -> Wire:
+        """To the one node, or to all of them. Who has less patience than others does not tell of what came too late."""
+        told = self.history.unanswered.append if timeout_ms >= PATIENCE_MS else _tell_nobody
+        each: dict[str, Any] = {"client_id": process.name, "when_unanswered": told, "timeout_ms": timeout_ms}
+        wires = [Wire(self.network, process, PORT + number, **each) for number in range(self.plan.machine.nodes)]
         wire = wires[0] if len(wires) == 1 else RoutedWire(wires)
         self.wires.append(wire)
         return wire
 
-    def producer(self, process: Process, transactional_id: str | None, *, protocol: int | None = None) -> Producer:
-        return Producer(
+    def producer(
+        self,
+        process: Process,
+        transactional_id: str | None,
+        *,
+        protocol: int | None = None,
+        kind: type[Producer] | None = None,
+    ) -> Producer:
+        """As the plan has them; of another kind if one is given."""
+        producing = self.plan.producing
+        protocol = protocol or self.plan.protocol
+        if kind is None:
+            is_modelled = producing.stock != LIBRDKAFKA or (transactional_id is not None and protocol == 1)
+            kind = KINDS[producing.stock] if is_modelled else Producer
+        return kind(
             self.world,
-            self.wire(process),
+            self.wire(process, timeout_ms=producing.request_ms),
             self.history,
             process.name,
             transactional_id=transactional_id,
-            protocol=protocol or self.plan.protocol,
+            protocol=protocol,
             timeout_ms=self.plan.timeout_ms,
             in_flight=self.plan.in_flight,
+            delivery_ms=producing.delivery_ms,
             dice=self.world.dice(f"backoff of {process.name}"),
         )
 

@@ -1,11 +1,19 @@
-"""Rules about producers: who was fenced has written his last record; offsets are those of committed transactions."""
+"""Rules about producers: who was fenced has written his last record; no sequence is left out; offsets are those of
+committed transactions."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from tests.simulation.checkers.records import seen
-from tests.simulation.history.history import History, Incarnation, Outcome, Transaction
+from tests.simulation.history.history import (
+    NO_PRODUCER,
+    History,
+    Incarnation,
+    Outcome,
+    TopicPartition,
+    Transaction,
+)
 
 
 def zombies(history: History) -> Iterator[str]:
@@ -59,3 +67,30 @@ def wrong_offsets(history: History) -> Iterator[str]:
 def _answered_us(transaction: Transaction) -> float:
     """By when it was decided."""
     return float("inf") if transaction.end_answered_us is None else transaction.end_answered_us
+
+
+def accepted_gaps(history: History) -> Iterator[str]:
+    """A record is taken only behind the one with the sequence before, of the same producer and epoch.
+
+    A producer that a log knows nothing of may begin anywhere, as in Kafka. Where records were deleted or compacted
+    nobody can tell.
+    """
+    records = seen(history.final, is_committed=False)
+    offsets = {at: {value: offset for offset, value in each} for at, each in records.items()}
+    whole = {at for at in offsets if at[0] not in history.promises}
+    whole -= {poll.at for poll in history.final if poll.log_start_offset > 0}
+    there = [
+        (offsets[send.at][send.value], send)
+        for send in history.sends
+        if send.producer != NO_PRODUCER and send.at in whole and send.value in offsets[send.at]
+    ]
+    known = {(send.producer, send.at, send.sequence) for _, send in there}
+    begins: dict[tuple[int, TopicPartition], int] = {}
+    for offset, send in there:
+        key = send.producer[0], send.at
+        begins[key] = min(offset, begins.get(key, offset))
+    for offset, send in there:
+        is_first = begins[send.producer[0], send.at] == offset
+        if send.sequence > 0 and not is_first and (send.producer, send.at, send.sequence - 1) not in known:
+            who = f"{send.producer[0]}/{send.producer[1]}"
+            yield f"{send.line()}: it was taken with sequence {send.sequence} of {who}, and the one before is not there"

@@ -17,9 +17,10 @@ from tests.simulation.checkers.leaders import old_leaders
 from tests.simulation.checkers.logs import early_deletions, lost_values, moved_records
 from tests.simulation.checkers.moments import held_back, torn_moments, watermarks_go_back
 from tests.simulation.checkers.order import polls_go_back, sends_go_back, skipped_polls, unseen
-from tests.simulation.checkers.producers import wrong_offsets, zombies
+from tests.simulation.checkers.producers import accepted_gaps, wrong_offsets, zombies
 from tests.simulation.checkers.rebuilt import other_records, wrong_checkpoints, wrong_snapshots
 from tests.simulation.checkers.records import duplicates, inconsistent_offsets, lost_writes, reordered_sends
+from tests.simulation.checkers.times import open_too_long, overlong_transactions, slow_ends
 from tests.simulation.checkers.topics import (
     deleted_records,
     lost_configs,
@@ -50,6 +51,10 @@ CHECKERS = (
     held_back,
     zombies,
     wrong_offsets,
+    overlong_transactions,
+    open_too_long,
+    slow_ends,
+    accepted_gaps,
     lost_topics,
     revived_topics,
     old_records,

@@ -36,3 +36,7 @@ class Fenced(Exception):
 
 class Unusable(Exception):
     """The transaction cannot be gone on with; `args[0]` is the broker's error."""
+
+
+class GaveUp(Unusable):
+    """It cannot, since the producer has no more patience: what it sent may arrive yet."""

@@ -1,8 +1,8 @@
-"""A producer as the stock ones are: idempotent, or transactional in both protocols of KIP-890, over all that fails.
+"""A producer: idempotent, or transactional in both protocols of KIP-890, over all that fails. The base of the others.
 
-What it was asked to write it tries again with the same sequence numbers, over as many connections as it takes, until
-it is told an error that it cannot get over. Several requests are on their way at a time, and what is refused for now
-takes those behind it with it. Everything goes into the history.
+This one is plain: what it was asked to write it tries again with the same sequence numbers, over as many connections as
+it takes, until it is told an error that it cannot get over, or has no more patience. Several requests are on their way
+at a time, and what is refused for now takes those behind it with it. Everything goes into the history.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages.add_offsets_to_txn import AddOffsetsToTxnRequest
@@ -25,7 +25,7 @@ from barnabas.protocol.messages.txn_offset_commit import (
 )
 from barnabas.protocol.primitives import ZERO_UUID
 from barnabas.protocol.records.builder import build_batch
-from tests.simulation.clients.errors import FENCED, IS_BEHIND, IS_WRITTEN, TRY_AGAIN, Fenced, Unusable
+from tests.simulation.clients.errors import FENCED, IS_BEHIND, IS_WRITTEN, TRY_AGAIN, Fenced, GaveUp, Unusable
 from tests.simulation.clients.identity import NO_MEMBER, Identity
 from tests.simulation.clients.records import stored
 from tests.simulation.clients.wire import Disconnected, Wire
@@ -34,10 +34,29 @@ from tests.simulation.history.topics import topic_id_in
 from tests.simulation.world.world import World
 
 _BACKOFF_S = 0.05
+_PAUSE_S_MAX = 2.0
+_PRODUCE_BY_ID = 13
+
+
+class Versions(NamedTuple):
+    """Which version of each API is spoken."""
+
+    init: int = 5
+    add: int = 3
+    add_offsets: int = 3
+    end: int = 5
+    produce: int = 12
+    offsets: int = 5
+
+
+_BY_PROTOCOL = {1: Versions(end=4, produce=11, offsets=4), 2: Versions()}
 
 
 class Producer:
     """One transactional id (None: idempotent only) of one client. `protocol` is 1 or 2, as transaction.version."""
+
+    versions: Versions | None = None
+    """None: as new as the protocol lets it."""
 
     def __init__(
         self,
@@ -50,11 +69,14 @@ class Producer:
         protocol: int,
         timeout_ms: int,
         in_flight: int,
+        delivery_ms: int,
         dice: random.Random,
     ) -> None:
+        """delivery_ms: after how long it gives up a record; 0 is never."""
         self._world, self._wire, self._history, self._client = world, wire, history, client
         self._transactional_id, self._protocol, self._timeout_ms = transactional_id, protocol, timeout_ms
-        self._in_flight = in_flight
+        self._versions = self.versions or _BY_PROTOCOL[protocol]
+        self._in_flight, self._delivery_us = in_flight, delivery_ms * 1000
         self._dice = dice
         self._numbers = 0
         self._transactions = 0
@@ -74,7 +96,7 @@ class Producer:
         request = InitProducerIdRequest(
             transactional_id=self._transactional_id, transaction_timeout_ms=self._timeout_ms
         )
-        answer = await self._until_answered(request, 5, lambda answer: answer.error_code)
+        answer = await self._until_answered(request, self._versions.init, lambda answer: answer.error_code)
         if answer.error_code != ErrorCode.NONE:
             raise Fenced(ErrorCode(answer.error_code).name)
         incarnation.ended_us = self._world.now_us
@@ -106,8 +128,9 @@ class Producer:
         )
         tries = _Tries()
         transaction.outcome = Outcome.UNKNOWN
-        answer = await self._until_answered(request, 5 if self._protocol == 2 else 4, _code, tries)
+        answer = await self._until_answered(request, self._versions.end, _code, tries)
         transaction.end_answered_us = self._world.now_us
+        transaction.end_lost_us = tries.lost_us
         code = ErrorCode(answer.error_code)
         self.transaction = None
         if code is not ErrorCode.NONE:
@@ -117,6 +140,25 @@ class Producer:
         transaction.outcome = Outcome.OK
         if self._protocol == 2:
             self._become(answer.producer_id, answer.producer_epoch)
+        elif tries.lost and self._delivery_us:
+            raise Fenced("an EndTxn may arrive yet")  # and end the next transaction, in the older protocol (KIP-890)
+
+    async def recover(self, error: Unusable) -> None:
+        """Get over an error that the transaction cannot be gone on with; Fenced if that takes a new life.
+
+        This one says that it aborts if it gave up, and begins a new life later: what it gave up may arrive in between.
+        """
+        if self.transaction is None or not isinstance(error, GaveUp):
+            raise Fenced(*error.args)
+        try:
+            await self.end(commit=False)
+        finally:
+            await asyncio.sleep(self._dice.uniform(0, _PAUSE_S_MAX))
+        raise Fenced(*error.args)
+
+    def leave(self) -> None:
+        """It is gone, as if its process had died."""
+        self._wire.close()
 
     # --- records ---------------------------------------------------------------------------------------------------
 
@@ -139,17 +181,31 @@ class Producer:
         try:
             while waiting:
                 waiting = await self._send_some(waiting)
+                if waiting and self._is_too_old(waiting[0]):
+                    raise GaveUp("not delivered")
         finally:
             for send in waiting:
                 if send.outcome is Outcome.OPEN:
                     send.outcome = Outcome.UNKNOWN
 
+    def _is_too_old(self, send: Send) -> bool:
+        return 0 < self._delivery_us <= self._world.now_us - send.began_us
+
     def _new_send(self, at: TopicPartition, source: str) -> Send:
+        send = self._record(at, source)
+        self._number(send)
+        return send
+
+    def _number(self, send: Send) -> None:
+        """Give it the next sequence of its partition."""
+        send.producer, send.sequence = (self._id, self._epoch), self._sequences.get(send.at, 0)
+        self._sequences[send.at] = send.sequence + 1
+
+    def _record(self, at: TopicPartition, source: str) -> Send:
+        """Something to be written, which has no sequence yet."""
         self._numbers += 1
-        sequence = self._sequences.get(at, 0)
-        self._sequences[at] = sequence + 1
         value = f"{self._client}.{self._numbers}".encode()
-        send = Send(self.incarnation, self.transaction, at, value, sequence, self._world.now_us, source=source)
+        send = Send(self.incarnation, self.transaction, at, value, -1, self._world.now_us, source=source)
         self._history.sends.append(send)
         self.sends.append(send)
         if self.transaction is not None:
@@ -187,8 +243,8 @@ class Producer:
         is_transactional = send.transaction is not None
         batch = build_batch(
             [stored(send)],
-            producer_id=self._id,
-            producer_epoch=self._epoch,
+            producer_id=send.producer[0],
+            producer_epoch=send.producer[1],
             base_sequence=send.sequence,
             transactional=is_transactional,
         )
@@ -207,7 +263,7 @@ class Producer:
             ],
         )
         try:
-            version = 11 if self._protocol == 1 else 12 if topic_id is None else 13
+            version = self._versions.produce if self._protocol == 1 or topic_id is None else _PRODUCE_BY_ID
             answer = await self._wire.ask(request, version)
         except Disconnected:
             return None, 0
@@ -220,7 +276,7 @@ class Producer:
             v3_and_below_producer_epoch=self._epoch,
             v3_and_below_topics=[AddPartitionsToTxnTopic(name=at[0], partitions=[at[1]])],
         )
-        answer = await self._until_answered(request, 3, _code_of_add)
+        answer = await self._until_answered(request, self._versions.add, _code_of_add)
         _raise(_code_of_add(answer))
         self._added.add(at)
 
@@ -237,7 +293,7 @@ class Producer:
                 producer_epoch=self._epoch,
                 group_id=group,
             )
-            _raise(_code(await self._until_answered(adding, 3, _code)))
+            _raise(_code(await self._until_answered(adding, self._versions.add_offsets, _code)))
             self._has_added_group = True
         partition = TxnOffsetCommitRequestPartition(
             partition_index=at[1], committed_offset=offset, committed_metadata=None
@@ -252,9 +308,8 @@ class Producer:
             group_instance_id=member.instance_id,
             topics=[TxnOffsetCommitRequestTopic(name=at[0], partitions=[partition])],
         )
-        version = 5 if self._protocol == 2 else 4
         transaction.offsets[group, *at] = offset
-        _raise(_code_of_offsets(await self._until_answered(request, version, _code_of_offsets)))
+        _raise(_code_of_offsets(await self._until_answered(request, self._versions.offsets, _code_of_offsets)))
 
     # --- asking ----------------------------------------------------------------------------------------------------
 
@@ -267,7 +322,7 @@ class Producer:
                 answer = await self._wire.ask(request, version)
             except Disconnected:
                 if tries is not None:
-                    tries.lost += 1
+                    tries.lost, tries.lost_us = tries.lost + 1, self._world.now_us
             else:
                 if ErrorCode(code_of(answer)) not in TRY_AGAIN:
                     return answer
@@ -278,6 +333,7 @@ class _Tries:
     """How many tries were never answered: the request may have been applied by one of them."""
 
     lost = 0
+    lost_us = 0
 
 
 def _raise(code: int) -> None:

@@ -55,6 +55,10 @@ class RoutedWire(Wire):
         self.answered_by = port
         return answer
 
+    @property
+    def is_connected(self) -> bool:
+        return all(wire.is_connected for wire in self._wires.values())
+
     async def parts(self, partitions: Iterable[TopicPartition]) -> list[list[TopicPartition]]:
         found: dict[int, list[TopicPartition]] = {}
         try:

@@ -96,6 +96,11 @@ class Wire:
         finally:
             self._connecting = None
 
+    @property
+    def is_connected(self) -> bool:
+        """Whether a request would be sent at once."""
+        return self._end is not None and not self._end.is_lost
+
     async def parts(self, partitions: Iterable[TopicPartition]) -> list[list[TopicPartition]]:
         """The partitions that one Fetch may ask for, together."""
         return [list(partitions)]

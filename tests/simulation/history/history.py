@@ -20,6 +20,7 @@ from tests.simulation.history.groups import Commit, Owned
 from tests.simulation.history.logs import Promise, Scan
 from tests.simulation.history.nodes import LeaderView
 from tests.simulation.history.sink import Attempt, CommitCall, SinkHistory
+from tests.simulation.history.terms import Terms
 from tests.simulation.history.topics import Change, ConfigView, RecordsDeleted, TopicLife, TopicView
 
 
@@ -33,6 +34,7 @@ class Outcome(Enum):
 
 
 TopicPartition: TypeAlias = tuple[str, int]
+NO_PRODUCER = (-1, -1)
 
 
 @dataclass(slots=True, eq=False)
@@ -70,6 +72,8 @@ class Transaction:
     """What was asked for at last; None if its end was never asked for."""
     end_asked_us: int | None = None
     end_answered_us: int | None = None
+    end_lost_us: int = 0
+    """When asking for its end was last not answered."""
     outcome: Outcome = Outcome.OPEN
     """Of its end: OK is as was asked for, FAILED is aborted, by whomever."""
 
@@ -104,6 +108,8 @@ class Send:
     """Where it is, if the answer told."""
     ended_us: int | None = None
     error: str = ""
+    producer: tuple[int, int] = NO_PRODUCER
+    """The producer id and epoch that it was sent with at last."""
     key: bytes | None = None
     """What it is kept by in a compacted log; None elsewhere."""
     is_tombstone: bool = False
@@ -236,6 +242,8 @@ class History:
         self.unanswered: list[Unanswered] = []
         self.sink = SinkHistory()
         self.events: list[Event] = []
+        self.terms: Terms | None = None
+        """By which rules about time judge; None where nobody knows."""
         self.all_survives = True
         """Whether a death took nothing that was written: a kill does not, a power cut does."""
         self.rests_long = False

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields
 from typing import Any
 
+from tests.simulation.plans.producing import Producing
 from tests.simulation.plans.sink import SinkPlan
 from tests.simulation.world.machine import MachineSettings
 from tests.simulation.world.network import Weather
@@ -57,6 +58,7 @@ class Plan:
     """How often the machine's wall clock goes ahead."""
     weather: Weather
     machine: MachineSettings
+    producing: Producing = field(default_factory=Producing)
     features: tuple[str, ...] = field(default=())
     sinks: int = 0
     """Whether there is a Spark sink: 1, or 0."""

@@ -10,6 +10,7 @@ from typing import Any
 
 from tests.simulation.plans.log_plan import LOG_FEATURES, QUICK_CLEANING, QUICK_DELETION, logs_of
 from tests.simulation.plans.plan import Plan
+from tests.simulation.plans.producing import LIBRDKAFKA, producing_for
 from tests.simulation.plans.sink import SinkPlan, sink_for
 from tests.simulation.world.machine import MachineSettings
 from tests.simulation.world.network import Weather
@@ -68,10 +69,11 @@ def plan_for(seed: int) -> Plan:
     disk = {feature for feature in DISK_FEATURES if disk_dice.random() < 0.2}
     rare_dice = random.Random(f"{seed}/rare features")
     rare = {feature for feature in RARE_FEATURES if rare_dice.random() < 0.25}
-    logs, sink = logs_of(seed), sink_for(seed, clock_jumps="clock jumps" in has)
+    logs, sink, producing = logs_of(seed), sink_for(seed, clock_jumps="clock jumps" in has), producing_for(seed)
     settings = _settings(dice, has | rare | logs.features, sink)
     nodes, of_nodes = _nodes(seed)
     settings |= of_nodes
+    settings["transaction.abort.timed.out.transaction.cleanup.interval.ms"] = str(producing.check_ms)
     survival: Any = "everything"
     if "power" in has:
         settings |= SYNCED
@@ -105,9 +107,9 @@ def plan_for(seed: int) -> Plan:
         **_groups(rare_dice, rare),
         readers=dice.randint(1, 2),
         read_writers=_read_writers(seed),
-        protocol=dice.choice([1, 2]),
+        protocol=min(dice.choice([1, 2]), 1 if producing.stock == LIBRDKAFKA else 2),
         in_flight=dice.choice([2, 5]) if "pipelined" in has else 1,
-        timeout_ms=dice.choice([500, 2_000]) if "short timeouts" in has else 10_000,
+        timeout_ms=producing.timeout_ms(dice.choice([500, 2_000]) if "short timeouts" in has else 10_000),
         abort=0.3 if "aborts" in has else 0.0,
         abandon=0.1 if "abandoned" in has else 0.0,
         offsets=0.5 if "offsets" in has else 0.0,
@@ -119,9 +121,10 @@ def plan_for(seed: int) -> Plan:
         clock_jumps=dice.randint(1, 3) if "clock jumps" in has else 0,
         sinks=int(sink is not None),
         sink=sink or SinkPlan(),
-        weather=weather,
+        weather=producing.weather(weather),
         machine=machine,
-        features=tuple(sorted(has | rare | disk | logs.features)),
+        producing=producing,
+        features=tuple(sorted(has | rare | disk | logs.features | producing.features())),
         compacted=logs.compacted,
         compaction=logs.compaction,
         ageing=logs.ageing,

@@ -11,7 +11,6 @@ BUGS = (
         "storage/producers/producer.py",
         "        if header.base_sequence != expected:\n",
         "        if header.base_sequence not in (expected, expected + 1):\n",
-        is_missed=True,
     ),
     bug(
         "the window forgotten",
@@ -96,7 +95,6 @@ BUGS = (
         "storage/producers/window.py",
         "        producer.adopt_epoch(marker.producer_epoch)  # the same epoch keeps its window\n",
         "",
-        is_missed=True,
     ),
     bug(
         "another epoch keeps the window",

@@ -32,7 +32,7 @@ BUGS = (
         "broker/coordinator/transactions.py",
         "        prepared = partition.machine.prepared()\n        if prepared:\n",
         "        prepared = partition.machine.prepared()\n        if len(prepared) > 100:\n",
-        is_missed=True,
+        seeds=300,
     ),
     bug(
         "a transaction shown partition by partition",
@@ -54,7 +54,6 @@ BUGS = (
         "broker/coordinator/transactions.py",
         "        if txn is None or not completing.timed_out(txn, now_ms):\n",
         "        if txn is None or not completing.timed_out(txn, 0):\n",
-        is_missed=True,
     ),
     bug(
         "a state record acknowledged before its sync",
@@ -96,12 +95,27 @@ BUGS = (
         "        partitions=request.partitions,\n",
     ),
     bug(
+        "timeouts that are too long",
+        "A transaction may be open for twice its timeout.",
+        "broker/coordinator/transaction/completing.py",
+        "    return _may_time_out(txn) and txn.start_timestamp_ms + txn.timeout_ms < now_ms\n",
+        "    return _may_time_out(txn) and txn.start_timestamp_ms + 2 * txn.timeout_ms < now_ms\n",
+    ),
+    bug(
+        "a zombie's batch in the next one's transaction",
+        "A batch of an older epoch may begin on a partition that the present epoch's transaction has.",
+        "broker/coordinator/transaction/adding.py",
+        "    if producer_epoch != holder_epoch:\n",
+        "    if producer_epoch > holder_epoch:\n",
+        seeds=300,
+    ),
+    bug(
         "the start of a transaction moves",
         "Its timeout counts from its last partition on.",
         "broker/coordinator/transaction/adding.py",
         "        start_timestamp_ms=txn.start_timestamp_ms if is_ongoing else now_ms,\n",
         "        start_timestamp_ms=now_ms,\n",
-        is_missed=True,
+        seeds=300,
     ),
     bug(
         "batches of nobody's transaction",
@@ -109,7 +123,6 @@ BUGS = (
         "broker/coordinator/transaction/adding.py",
         "        partition: ErrorCode.NONE if partition in txn.partitions else ErrorCode.TRANSACTION_ABORTABLE\n",
         "        partition: ErrorCode.NONE\n",
-        is_missed=True,
     ),
     bug(
         "offsets counted before their marker",
@@ -145,7 +158,7 @@ BUGS = (
         "broker/coordinator/transaction/ending.py",
         "    event = _TV2_EVENTS[request.is_commit, is_retry]\n",
         "    event = _TV2_EVENTS[request.is_commit, False]\n",
-        is_missed=True,
+        seeds=300,
     ),
     bug(
         "completion before the markers",

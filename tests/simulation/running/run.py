@@ -9,6 +9,7 @@ from tests.simulation.cast.cast import Cast
 from tests.simulation.checkers.leftovers import leftovers
 from tests.simulation.checkers.rules import check, check_files
 from tests.simulation.history.history import Event, Finding, History
+from tests.simulation.history.terms import Terms
 from tests.simulation.plans.misfortunes import Misfortunes
 from tests.simulation.plans.plan import Plan
 from tests.simulation.plans.swarm import plan_for
@@ -20,7 +21,7 @@ from tests.simulation.world.network import Network
 from tests.simulation.world.world import StandsStill, TakesTooLong, World
 
 _FINISH_LIMIT_US = 120_000_000
-_AFTER_TIMEOUTS_MS = 3_000
+_AFTER_TIMEOUTS_MS = 2_000  # and the time until the broker looks for them
 _VISIT_MS = 50
 _LEAVING_MS = 1_500
 _LOOKS_AT_OBJECTS = 0.3
@@ -46,6 +47,13 @@ class Run:
         self._history.all_survives = plan.machine.survival == "everything"
         self._network = Network(self._world)
         self._machine = Machine(self._world, self._network, plan.machine)
+        self._history.terms = Terms(
+            timeout_ms=plan.timeout_ms,
+            check_ms=plan.producing.check_ms,
+            network_is_slow=plan.weather.slow > 0,
+            disk_fails=plan.disk_errors + plan.full_disks + plan.failing_calls > 0,
+            boots_us=self._machine.boots_us,
+        )
         self._misfortunes = Misfortunes(self._world, self._network, self._machine, plan, self._note)
         self._cast = Cast(self._world, self._network, self._machine, self._history, plan)
         self._is_over = self._is_settled = False
@@ -95,7 +103,7 @@ class Run:
         world.run_until(lambda: all(client.done() for client in clients), _FINISH_LIMIT_US)
         for client in clients:
             client.result()
-        world.run_for(self._plan.timeout_ms + _AFTER_TIMEOUTS_MS)
+        world.run_for(self._plan.timeout_ms + self._plan.producing.check_ms + _AFTER_TIMEOUTS_MS)
         reading = self._cast.read_all()
         world.run_until(reading.done, _FINISH_LIMIT_US)
         reading.result()

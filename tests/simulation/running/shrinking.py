@@ -22,6 +22,7 @@ _NEVER_SMALLER = (
     "weather",
     "machine",
     "sink",
+    "producing",
     "cuts",
 )
 
@@ -52,7 +53,7 @@ def _smaller(plan: Plan) -> Iterator[tuple[str, Any]]:
             half = type(value)((value + least) / 2)
             if least < half < value:
                 yield each.name, half
-    for part in ("weather", "machine", "sink"):
+    for part in ("weather", "machine", "sink", "producing"):
         for each in fields(getattr(plan, part)):
             value = getattr(getattr(plan, part), each.name)
             if isinstance(value, float) and value > 0:

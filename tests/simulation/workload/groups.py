@@ -13,7 +13,7 @@ from tests.simulation.clients.errors import Fenced, Unusable
 from tests.simulation.clients.member import SESSION_MS, Member
 from tests.simulation.clients.producer import Producer
 from tests.simulation.history.history import History, Poll, TopicPartition
-from tests.simulation.workload.transactions import live_again
+from tests.simulation.workload.transactions import go_on, live_again
 
 _STRAY = 0.06  # how probable it is, each time, that a member is slow, leaves or dies
 _THINKING = 0.05
@@ -78,8 +78,8 @@ async def processing(
         if polls:
             try:
                 await _process(member, producer, outputs, polls, dice, is_calm)
-            except (Fenced, Unusable):
-                await live_again(producer)
+            except (Fenced, Unusable) as error:
+                await go_on(producer, error)
                 member.go_back()
         await asyncio.sleep(dice.choice([0.05, 0.2, 0.4]))
         if not is_calm() and await _strays(member, dice):
@@ -103,7 +103,7 @@ async def _process(
         await producer.send_offset(member.group, poll.at, poll.next_offset, member.identity)
     await _think(dice, is_calm)
     if not is_calm() and dice.random() < 0.05:
-        raise Unusable("left open")
+        raise Fenced("left open")
     if is_calm() or dice.random() < 0.9:
         await producer.end(commit=True)
     else:
@@ -119,6 +119,6 @@ async def feeding(
     while not is_over():
         try:
             await producer.send(dice.choice(at), dice.randint(1, 2))
-        except (Fenced, Unusable):
-            await live_again(producer)
+        except (Fenced, Unusable) as error:
+            await go_on(producer, error)
         await asyncio.sleep(dice.choice([0.05, 0.3, 1.0]))

@@ -11,6 +11,7 @@ from tests.simulation.clients.producer import Producer
 from tests.simulation.clients.reader import Reader
 from tests.simulation.history.history import TopicPartition
 from tests.simulation.plans.plan import Plan
+from tests.simulation.workload.habits import Gone, Habits
 
 INPUT: TopicPartition = ("input", 0)  # the topic that groups commit offsets of
 
@@ -21,18 +22,31 @@ async def transactional(
     at: list[TopicPartition],
     group: str,
     dice: random.Random,
+    habits: Habits,
     is_over: Callable[[], bool],
 ) -> None:
-    """Transactions, one after the other, over several lives; the last one is ended."""
+    """Transactions, one after the other, over several lives; the last one is ended, unless it leaves for good."""
     await live_again(producer)
     position = 0
     while not is_over():
         position += 1
         try:
-            await _transaction(producer, plan, at, group, position, dice)
-        except (Fenced, Unusable):
-            await live_again(producer)
+            await _transaction(producer, plan, at, group, position, dice, habits)
+        except Gone:
+            return
+        except (Fenced, Unusable) as error:
+            await go_on(producer, error)
         await asyncio.sleep(dice.choice([0.0, 0.02, 0.3]))
+
+
+async def go_on(producer: Producer, error: Fenced | Unusable) -> None:
+    """Get over it; in a new life if need be."""
+    try:
+        if isinstance(error, Fenced):
+            raise error
+        await producer.recover(error)
+    except Fenced:
+        await live_again(producer)
 
 
 async def live_again(producer: Producer) -> None:
@@ -46,18 +60,25 @@ async def live_again(producer: Producer) -> None:
 
 
 async def _transaction(
-    producer: Producer, plan: Plan, at: list[TopicPartition], group: str, position: int, dice: random.Random
+    producer: Producer,
+    plan: Plan,
+    at: list[TopicPartition],
+    group: str,
+    position: int,
+    dice: random.Random,
+    habits: Habits,
 ) -> None:
     producer.begin()
-    chosen = dice.sample(at, dice.randint(1, len(at)))
+    chosen = habits.begin(dice.sample(at, dice.randint(1, len(at))))
     await _all_of([producer.send(each, dice.randint(1, 3)) for each in chosen])
     if dice.random() < plan.offsets:
         await producer.send_offset(group, INPUT, position)
     if dice.random() < 0.2:
         await asyncio.sleep(dice.uniform(0, 1))
         await producer.send(dice.choice(at), 1)
+    await habits.follow(producer, chosen)
     if dice.random() < plan.abandon:
-        raise Unusable("left open")
+        raise Fenced("left open")
     await producer.end(commit=dice.random() >= plan.abort)
 
 
@@ -77,8 +98,8 @@ async def idempotent(
     while not is_over():
         try:
             await producer.send(dice.choice(at), dice.randint(1, 5))
-        except (Fenced, Unusable):
-            await live_again(producer)
+        except (Fenced, Unusable) as error:
+            await go_on(producer, error)
         await asyncio.sleep(dice.choice([0.0, 0.02, 0.2]))
 
 

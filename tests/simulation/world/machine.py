@@ -60,6 +60,7 @@ class Machine:
         if settings.survival != "everything":
             self.disk.drop_failed_syncs()
         self.deaths = self.boots = 0
+        self.boots_us: list[int] = []
         self.clock_offset_ms = 0
         self.process: Process | None = None
         self.broker: Broker | None = None
@@ -77,6 +78,7 @@ class Machine:
         """A new run begins; it is up some time later."""
         assert self.process is None
         self.boots += 1
+        self.boots_us.append(self.world.now_us)
         self.process = process = Process(self.world, f"broker {self.boots}", **self._slowness())
         process.when_dead.append(self._died)
         self.disk.when_cut = process.note_power_cut

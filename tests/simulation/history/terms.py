@@ -1,0 +1,27 @@
+"""What is true of a whole run, by which rules judge what took how long."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+_SLACK_US = 1_000_000  # latency, threads that take long, a start
+
+
+@dataclass(slots=True)
+class Terms:
+    """Of one run. None of it changes, but for what is noted while it runs."""
+
+    timeout_ms: int
+    """Of transactions."""
+    check_ms: int
+    """How often the broker looks for transactions whose time is up."""
+    network_is_slow: bool
+    disk_fails: bool
+    """Whether writes fail, or the disk is full at times: then what is due may have to wait for the disk."""
+    boots_us: list[int] = field(default_factory=list)
+    """When each run of the broker began."""
+
+    def aborted_by_us(self, begun_us: int, now_us: int) -> int:
+        """By when a transaction is aborted that nobody ended, as far as can be said now: its broker has to be up."""
+        began_us = max((each for each in self.boots_us if each <= now_us), default=0)
+        return max(begun_us + self.timeout_ms * 1000, began_us) + self.check_ms * 1000 + _SLACK_US
