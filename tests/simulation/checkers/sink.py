@@ -88,7 +88,7 @@ def rows_before_decision(history: History) -> Iterator[str]:
 
     Together is one Fetch, so one node: of several each answers for its own partitions.
     """
-    if len({each.node for each in history.polls}) > 1:
+    if history.leader_views:
         return
     ledger = history.sink.ledger_topic, 0
     decided_at = {
