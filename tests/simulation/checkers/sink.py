@@ -84,7 +84,12 @@ def rows_of_others(history: History) -> Iterator[str]:
 
 
 def rows_before_decision(history: History) -> Iterator[str]:
-    """Who reads rows and ledger together sees no row before the decision: what a batch is, is known first."""
+    """Who reads rows and ledger together sees no row before the decision: what a batch is, is known first.
+
+    Together is one Fetch, so one node: of several each answers for its own partitions.
+    """
+    if history.leader_views:
+        return
     ledger = history.sink.ledger_topic, 0
     decided_at = {
         (each.query_id, each.batch_id): offset
