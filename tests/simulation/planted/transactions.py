@@ -123,6 +123,7 @@ BUGS = (
         "broker/coordinator/transaction/adding.py",
         "        partition: ErrorCode.NONE if partition in txn.partitions else ErrorCode.TRANSACTION_ABORTABLE\n",
         "        partition: ErrorCode.NONE\n",
+        seeds=300,
     ),
     bug(
         "offsets counted before their marker",
