@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Callable, Coroutine, Sequence
 from typing import TYPE_CHECKING, Any
 
-from barnabas.broker.net.bound import bind_again, close_sockets
+from barnabas.broker.net.bound import close_sockets
 
 if TYPE_CHECKING:
     from barnabas.broker.api.metering import Meter
@@ -52,7 +52,7 @@ class Lifecycle:
         member = self._members[node]
         for bound in member.bound:
             close_sockets(bound)
-        member.come_back(bind_again(member.bound))
+        member.come_back(self._network.bind_again(member.bound))
         self._begin(member.listen(self._network, self._meter()))
 
     def _begin(self, work: Coroutine[Any, Any, Any]) -> None:

@@ -121,7 +121,7 @@ GROUPS: dict[str, tuple[Group, ...]] = {
     "embedding": (Group("embedding", 80, ("tests/embedding",), workers=2),),
     "codecs": (Group("codecs", 180, ("tests/codecs",), programs=JAVA, workers=2),),
     "clients": (_with_clients("clients", 330, "tests/compat"),),
-    "transactions": (_with_clients("transactions", 220, "tests/transactions"),),
+    "transactions": (_with_clients("transactions", 240, "tests/transactions"),),
     "console": (Group("console", 120, ("tests/console",), programs=("chromium",)),),
     "stack": (Group("stack", 120, ("tests/stack",), programs=JAVA),),
     "spark": (Group("spark", 480, ("tests/spark",), programs=JAVA, venv=".venv-spark", lock="spark"),),
@@ -148,6 +148,7 @@ class Row:
     failed: int = 0
     skipped: int = 0
     coverage: str = ""  # the total, where it was measured
+    notes: tuple[str, ...] = ()  # what tests have to tell whoever reads the table
 
     @property
     def is_good(self) -> bool:
@@ -257,7 +258,9 @@ def _read_report(row: Row, report: Path, status: int) -> Row:
         return replace(row, failed=1)
     failed = int(suite.get("failures", 0)) + int(suite.get("errors", 0))
     skipped = int(suite.get("skipped", 0))
-    return replace(row, passed=int(suite.get("tests", 0)) - failed - skipped, failed=failed, skipped=skipped)
+    notes = tuple(each.get("value", "") for each in suite.iter("property") if each.get("name") == "note")
+    passed = int(suite.get("tests", 0)) - failed - skipped
+    return replace(row, passed=passed, failed=failed, skipped=skipped, notes=notes)
 
 
 def _set_up(group: Group) -> None:
@@ -371,6 +374,8 @@ def _print_table(rows: list[Row]) -> None:
             f"{row.group.name:<14} {row.group.form:<8} {row.seconds:>8.1f} {row.group.budget_s:>7.0f}"
             f" {row.passed:>7} {row.failed:>7} {row.skipped:>8}  {row.outcome}{coverage}"
         )
+        for note in row.notes:
+            print(f"{'':<15}{note}")
     not_run = sum(not row.is_good for row in rows if row.outcome.startswith("not run"))
     totals = [sum(row.passed for row in rows), sum(row.failed for row in rows) + not_run]
     print(f"\n{totals[0]} passed, {totals[1]} failed", flush=True)

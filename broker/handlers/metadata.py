@@ -49,11 +49,13 @@ def handle(request: MetadataRequest, context: RequestContext) -> MetadataRespons
 
 
 def _describe_all(operations: int, request: MetadataRequest, context: RequestContext) -> Steps[MetadataResponse]:
-    """The topics that there are now, as they are when they have their turn."""
-    topics = []
-    for topic in list(context.services.catalogue.topics.values()):
-        topics.append(_describe(topic, operations, context))
-        yield
+    """The topics that there are now, as they are when they have their turn; without those that are gone by then."""
+    topics, there = [], context.services.catalogue.topics
+    for name in list(there):
+        topic = there.get(name)
+        if topic is not None:
+            topics.append(_describe(topic, operations, context))
+            yield
     return _response(topics, request, context)
 
 

@@ -13,14 +13,13 @@ transaction on its partition is first verified with the coordinator, or from v12
 
 A request whose partitions take more than is left of a turn of the event loop to open waits until all are, and is then
 appended: to refuse some would have a producer without idempotence write its batches in another order. One none of whose
-partitions can be served yet, since they are being recovered, waits for them, up to its timeout.
-Where others can be, they are, and the rest gets NOT_LEADER_OR_FOLLOWER: its client comes again with it. A batch that
-takes long to look into is appended once that is over (partitions/late_appends.py). A batch that is refused and will
-come again is noted, so that no later one of its producer is appended before it (storage/producers/refused_batches.py).
+partitions can be served yet, since they are being recovered, waits for them, up to its timeout. Where others can be,
+they are, and the rest gets NOT_LEADER_OR_FOLLOWER: its client comes again with it. A batch that takes long to look into
+is appended once that is over (partitions/late_appends.py). A batch that is refused and will come again is noted: no
+later one of its producer is appended before it (storage/producers/refused_batches.py).
 
 With acks=0 there is no answer; what the errors then do is the dispatcher's business. Requests and answers have the
-shapes of `protocol/hot/produce.py`. The records lie in the receive buffer: what does not happen in this call works on a
-copy.
+shapes of `protocol/hot/produce.py`. Records lie in the receive buffer: what happens after this call works on a copy.
 """
 
 from __future__ import annotations
@@ -238,7 +237,8 @@ def _handle_transactional(request: ProduceRequest, context: RequestContext) -> R
     (writer,) = writers
     producer = _Producer(transactional_id, *writer)
     if not beginning:
-        failed = {at: code for at, code in unjudged.items() if code is ErrorCode.KAFKA_STORAGE_ERROR}  # may be over
+        # Who asks again in this turn may find the disk well again, and nobody has judged the batch.
+        failed = {where: code for where, code in unjudged.items() if code is ErrorCode.KAFKA_STORAGE_ERROR}
         return _append_all(request, context, failed, producer)
     verdicts = admit(services.transactions_of(transactional_id), *producer, list(beginning), adds=adds)  # not the views
     if isinstance(verdicts, asyncio.Future):

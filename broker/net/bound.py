@@ -119,9 +119,7 @@ def bind_again(given_back: Sequence[BoundAddress]) -> list[BoundAddress]:
     bound: list[BoundAddress] = []
     try:
         for each in given_back:
-            sockets: list[socket.socket] = []
-            if each.sockets:  # none where the network is in memory
-                sockets = bind(each.listener.host, each.port, alone=ports.count(each.port) == 1)
+            sockets = bind(each.listener.host, each.port, alone=ports.count(each.port) == 1)
             bound.append(each._replace(sockets=sockets))
             for listening in sockets:
                 listening.listen()

@@ -1,16 +1,21 @@
 """The network as a parameter: what a broker asks of it once its sockets are bound.
 
-Binding comes before there is a broker (`bound.py`), so that a port in use is said first.
+Binding comes before there is a broker (`bound.py`), so that a port in use is said first; but for a node among several
+that was stopped, and starts again.
 """
 
 from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import Callable
-from typing import Protocol
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Protocol
 
 from barnabas.broker.net.advertised import default_gateways
+from barnabas.broker.net.bound import bind_again
+
+if TYPE_CHECKING:
+    from barnabas.broker.net.bound import BoundAddress
 
 
 class Listening(Protocol):
@@ -28,6 +33,9 @@ class Network(Protocol):
     ) -> Listening:
         """Accept connections on a bound socket; `connection` makes the protocol of each."""
 
+    def bind_again(self, given_back: Sequence[BoundAddress]) -> list[BoundAddress]:
+        """New sockets for addresses that were given back. OSError."""
+
     def default_gateways(self) -> set[str]:
         """The default gateways of this machine or container; none where they cannot be seen."""
 
@@ -39,6 +47,9 @@ class LoopNetwork:
         self, sock: socket.socket, connection: Callable[[], asyncio.BaseProtocol], *, backlog: int
     ) -> Listening:
         return await asyncio.get_running_loop().create_server(connection, sock=sock, backlog=backlog)
+
+    def bind_again(self, given_back: Sequence[BoundAddress]) -> list[BoundAddress]:
+        return bind_again(given_back)
 
     def default_gateways(self) -> set[str]:
         return default_gateways()

@@ -19,6 +19,8 @@ from barnabas.broker.http.connection import HttpConnection
 from barnabas.broker.http.pages import Page, Pages
 from barnabas.broker.http.server import HttpServer
 from barnabas.protocol.errors import ErrorCode
+from barnabas.protocol.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsTopic
+from barnabas.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from barnabas.protocol.messages.delete_topics import DeleteTopicsRequest
 from barnabas.protocol.messages.end_txn import EndTxnRequest
 from barnabas.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
@@ -198,6 +200,22 @@ async def _deleted_topics(world: BrokerWorld) -> None:
     await settle()
 
 
+async def _refused_topics(world: BrokerWorld) -> None:
+    """Each for itself, since it is there; and all together, since the disk is full."""
+    peer, disk = world.connect(), world.services.partitions.directory.root.disk
+    topic = CreatableTopic(name="t", num_partitions=1, replication_factor=1, assignments=[], configs=[])
+    creation = CreateTopicsRequest(topics=[topic], timeout_ms=1_000)
+    more = CreatePartitionsTopic(name="t", count=1, assignments=None)
+    growth = CreatePartitionsRequest(topics=[more], timeout_ms=1_000, validate_only=False)
+    assert (await _ask(peer, creation, 7)).topics[0].error_code == ErrorCode.TOPIC_ALREADY_EXISTS
+    assert (await _ask(peer, growth, 3)).results[0].error_code == ErrorCode.INVALID_PARTITIONS
+    disk.full_reason = "the disk is full"
+    assert (await _ask(peer, creation, 7)).topics[0].error_code == ErrorCode.KAFKA_STORAGE_ERROR
+    assert (await _ask(peer, growth, 3)).results[0].error_code == ErrorCode.KAFKA_STORAGE_ERROR
+    disk.full_reason = None
+    await _hang_up(peer)
+
+
 async def _closed_logs(world: BrokerWorld) -> None:
     partitions = world.services.partitions
     partitions.get("t", 1)
@@ -229,6 +247,7 @@ _STORIES = [
     _members,
     _transactions,
     _deleted_topics,
+    _refused_topics,
     _closed_logs,
 ]
 

@@ -114,6 +114,16 @@ def test_the_last_line_counts_what_passed_and_failed(capsys: pytest.CaptureFixtu
     assert capsys.readouterr().out.splitlines()[-1] == "6 passed, 2 failed"
 
 
+def test_what_a_test_notes_is_in_the_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "test_notes.py").write_text(
+        "def test_a(request):\n    request.node.user_properties.append(('note', 'in memory instead'))\n"
+    )
+    row = runner._run(Group("noted", 60, (str(tmp_path),), workers=1, form="pure"), ["--rootdir", str(tmp_path)])
+    capsys.readouterr()
+    runner._print_table([row])
+    assert capsys.readouterr().out.splitlines()[3].strip() == "in memory instead"
+
+
 def _parsed(*arguments: str) -> tuple[list[tuple[str, str]], list[str]]:
     """What would be run: groups with their forms, and pytest's arguments."""
     groups, for_pytest = runner._parse(list(arguments))

@@ -8,6 +8,7 @@ import sys
 from tests.support.source_tree import ROOT
 
 SEED_OF_MUCH = 5  # deaths, cuts, aborts, transactions left open
+SEED_OF_THREADS = 43  # the Spark sink, whose code blocks, and deaths
 
 
 def trace(seed: int, hash_seed: str) -> bytes:
@@ -20,6 +21,12 @@ def test_a_seed_prints_the_same_bytes_under_any_hash_seed() -> None:
     first = trace(SEED_OF_MUCH, "1")
     assert first.count(b"death") > 1
     assert trace(SEED_OF_MUCH, "2") == first
+
+
+def test_threads_take_turns_as_the_seed_says() -> None:
+    first = trace(SEED_OF_THREADS, "1")
+    assert first.count(b" commit q0:") > 1
+    assert trace(SEED_OF_THREADS, "2") == first
 
 
 def test_other_seeds_print_other_bytes() -> None:

@@ -57,6 +57,21 @@ async def ask(world: BrokerWorld, node: int, request: Request, version: int | No
     return peer.answer()
 
 
+async def test_metadata_of_all_topics_goes_by_those_that_are_there_by_then() -> None:
+    turns = itertools.count()
+    world = BrokerWorld(nodes=3, stopwatch=lambda: next(turns) / 100)  # each slice is a single topic
+    await create(world, "a", partitions=1)
+    await create(world, "b", partitions=3)
+    peer = world.connect_to(1)
+    peer.ask(MetadataRequest(topics=None), BY_NAME)
+    world.services.catalogue.delete_topics(["b"])
+    world.services.catalogue.create_topic("b", 1)
+    await peer.until_answered()
+    topics = {topic.name: len(topic.partitions) for topic in peer.answer().topics}
+    assert topics == {"a": 1, "b": 1}
+    await world.close()
+
+
 async def create(
     world: BrokerWorld,
     name: str,

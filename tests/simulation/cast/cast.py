@@ -13,11 +13,15 @@ from tests.simulation.cast.groups import GroupCast
 from tests.simulation.cast.logs import LogCast
 from tests.simulation.cast.sink import SinkCast
 from tests.simulation.cast.topics import TopicCast
+from tests.simulation.clients.reader import Reader
+from tests.simulation.clients.wire import Wire
 from tests.simulation.history.history import History, OffsetRead, Poll, TopicPartition
 from tests.simulation.plans.plan import Plan
+from tests.simulation.workload.read_writers import read_writing
 from tests.simulation.workload.script import scripted
 from tests.simulation.workload.transactions import INPUT, idempotent, reading, transactional
-from tests.simulation.world.machine import Machine
+from tests.simulation.workload.visitors import sending_half, waiting_for_more
+from tests.simulation.world.machine import PORT, Machine
 from tests.simulation.world.network import Network
 from tests.simulation.world.process import Process
 from tests.simulation.world.world import World
@@ -35,7 +39,13 @@ class Cast:
         self._topics = TopicCast(world, self._clients, history, plan)
         self._logs = LogCast(world, self._clients, history, plan)
         self.groups = GroupCast(world, self._clients, history, plan)
+        self._followers: list[tuple[Process, Reader]] = []
         self._sink = SinkCast(world, network, self._clients, history, plan, self._partitions)
+
+    @property
+    def wires(self) -> list[Wire]:
+        """What the clients speak through."""
+        return self._clients.wires
 
     def start(self, is_over: Callable[[], bool], is_settled: Callable[[], bool]) -> list[asyncio.Task[Any]]:
         """Let all of them begin; they finish what they are at, each, when it is over, and groups when they settled."""
@@ -43,7 +53,9 @@ class Cast:
             *self._transactional(is_over),
             *self._idempotent(is_over),
             *self._readers(is_over),
+            *self._read_writers(is_over),
             *self._topics.start(is_over),
+            *self._operator(is_over),
             *self._logs.start(is_over),
             *self.groups.start(is_over, is_settled),
             *self._sink.start(is_over),
@@ -78,7 +90,39 @@ class Cast:
             process = Process(self._world, f"r{number}")
             reader = self._clients.reader(process, self._partitions, is_committed=number % 2 == 0)
             found.append(process.run(reading(reader, self._world.dice(process.name), is_over)))
+            self._followers.append((process, reader))
         return found
+
+    def _read_writers(self, is_over: Callable[[], bool]) -> list[asyncio.Task[Any]]:
+        found = []
+        for number in range(self._plan.read_writers):
+            process = Process(self._world, f"b{number}")
+            producer = self._clients.producer(process, f"both{number}")
+            reader = self._clients.reader(process, self._partitions, is_committed=True)
+            dice = self._world.dice(process.name)
+            found.append(process.run(read_writing(producer, reader, self._partitions, dice, is_over)))
+        return found
+
+    def _operator(self, is_over: Callable[[], bool]) -> list[asyncio.Task[Any]]:
+        if self._plan.machine.nodes == 1:
+            return []
+        process = Process(self._world, "operator")
+        return [process.run(self._clients.operator(process).run(is_over))]
+
+    def catch_up(self) -> list[asyncio.Task[None]]:
+        """The readers that followed all the time read on to the end, from where they are."""
+        return [process.run(reader.catch_up()) for process, reader in self._followers]
+
+    def visit(self) -> None:
+        """Some come who will die in the middle of what they ask for."""
+        ends = {poll.at: poll.high_watermark for poll in self._history.final}
+        for at in self._partitions:
+            process = Process(self._world, f"visitor {at[1]}")
+            reader = self._clients.reader(process, [], is_committed=False)
+            reader.go_to(at, ends[at])
+            process.run(waiting_for_more(reader))
+        process = Process(self._world, "visitor")
+        process.run(sending_half(self._clients.network, process, PORT))
 
     def create_topics(self) -> asyncio.Task[None]:
         """Before the others begin."""
@@ -90,7 +134,9 @@ class Cast:
         for name, _ in [*self._partitions, INPUT, *self.groups.inputs, *self.groups.outputs]:
             counts[name] = counts.get(name, 0) + 1
         topics = [
-            CreatableTopic(name=name, num_partitions=count, replication_factor=1, assignments=[], configs=[])
+            CreatableTopic(
+                name=name, num_partitions=count, replication_factor=self._plan.machine.nodes, assignments=[], configs=[]
+            )
             for name, count in counts.items()
         ]
         topics += self._logs.topics()

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from tests.simulation.clients.admin import Admin
 from tests.simulation.clients.producer import Producer
 from tests.simulation.clients.reader import Reader
+from tests.simulation.clients.routed_wire import RoutedWire
 from tests.simulation.clients.topic_reader import TopicReader
 from tests.simulation.clients.wire import Wire
 from tests.simulation.history.history import History, TopicPartition
 from tests.simulation.plans.plan import Plan
+from tests.simulation.workload.nodes import Operator
 from tests.simulation.world.machine import PORT, Machine
 from tests.simulation.world.network import Network
 from tests.simulation.world.process import Process
@@ -26,9 +28,19 @@ class Clients:
     machine: Machine
     history: History
     plan: Plan
+    wires: list[Wire] = field(default_factory=list)
+    """All that were made."""
 
     def wire(self, process: Process) -> Wire:
-        return Wire(self.network, process, PORT, client_id=process.name)
+        """To the one node, or to all of them."""
+        told = self.history.unanswered.append
+        wires = [
+            Wire(self.network, process, PORT + number, client_id=process.name, when_unanswered=told)
+            for number in range(self.plan.machine.nodes)
+        ]
+        wire = wires[0] if len(wires) == 1 else RoutedWire(wires)
+        self.wires.append(wire)
+        return wire
 
     def producer(self, process: Process, transactional_id: str | None, *, protocol: int | None = None) -> Producer:
         return Producer(
@@ -52,6 +64,10 @@ class Clients:
     def topic_reader(self, process: Process, *, is_committed: bool) -> TopicReader:
         shared = self.world, self.machine, self.wire(process), self.history
         return TopicReader(*shared, process.name, [], is_committed=is_committed)
+
+    def operator(self, process: Process) -> Operator:
+        dice = self.world.dice(process.name)
+        return Operator(self.world, self.wire(process), self.history, self.plan.machine.nodes, dice)
 
     def admin(self, process: Process) -> Admin:
         dice = self.world.dice(f"admin of {process.name}")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from tests.simulation.checkers import sink
+from tests.simulation.checkers.answers import hanging_requests
+from tests.simulation.checkers.cycles import circular_reads
 from tests.simulation.checkers.files import open_files, unsound_files
 from tests.simulation.checkers.groups import (
     exactly_once,
@@ -11,8 +13,10 @@ from tests.simulation.checkers.groups import (
     unsettled_groups,
     zombie_commits,
 )
+from tests.simulation.checkers.leaders import old_leaders
 from tests.simulation.checkers.logs import early_deletions, lost_values, moved_records
 from tests.simulation.checkers.moments import held_back, torn_moments, watermarks_go_back
+from tests.simulation.checkers.order import polls_go_back, sends_go_back, skipped_polls, unseen
 from tests.simulation.checkers.producers import wrong_offsets, zombies
 from tests.simulation.checkers.rebuilt import other_records, wrong_checkpoints, wrong_snapshots
 from tests.simulation.checkers.records import duplicates, inconsistent_offsets, lost_writes, reordered_sends
@@ -32,10 +36,15 @@ CHECKERS = (
     duplicates,
     inconsistent_offsets,
     reordered_sends,
+    sends_go_back,
+    polls_go_back,
+    skipped_polls,
+    unseen,
     aborted_reads,
     early_reads,
     lost_commits,
     torn_transactions,
+    circular_reads,
     torn_moments,
     watermarks_go_back,
     held_back,
@@ -51,6 +60,8 @@ CHECKERS = (
     offsets_go_back,
     zombie_commits,
     exactly_once,
+    hanging_requests,
+    old_leaders,
     lost_values,
     moved_records,
     early_deletions,

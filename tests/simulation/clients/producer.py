@@ -161,7 +161,7 @@ class Producer:
         window = waiting[: self._in_flight]
         answers = await asyncio.gather(*[self._produce(send) for send in window])
         behind: list[Send] = []
-        for send, answer in zip(window, answers, strict=True):
+        for send, (answer, port) in zip(window, answers, strict=True):
             if answer is None or (code := ErrorCode(answer.error_code)) in TRY_AGAIN or (code in IS_BEHIND and behind):
                 send.tries += 1
                 send.error = "" if answer is None else ErrorCode(answer.error_code).name
@@ -169,6 +169,7 @@ class Producer:
                 continue
             send.ended_us = self._world.now_us
             if code in IS_WRITTEN:
+                send.port = port
                 send.outcome, send.error = Outcome.OK, ""
                 send.offset = answer.base_offset if answer.base_offset >= 0 else None
                 continue
@@ -181,8 +182,8 @@ class Producer:
             await asyncio.sleep(_BACKOFF_S)
         return [*behind, *waiting[len(window) :]]
 
-    async def _produce(self, send: Send) -> Any:
-        """The answer for the one partition; None if the connection was lost."""
+    async def _produce(self, send: Send) -> tuple[Any, int]:
+        """The answer for the one partition, None if the connection was lost; and by which port it came."""
         is_transactional = send.transaction is not None
         batch = build_batch(
             [stored(send)],
@@ -209,8 +210,8 @@ class Producer:
             version = 11 if self._protocol == 1 else 12 if topic_id is None else 13
             answer = await self._wire.ask(request, version)
         except Disconnected:
-            return None
-        return answer.responses[0].partition_responses[0]
+            return None, 0
+        return answer.responses[0].partition_responses[0], self._wire.answered_by
 
     async def _add(self, at: TopicPartition) -> None:
         request = AddPartitionsToTxnRequest(

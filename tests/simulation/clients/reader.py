@@ -27,6 +27,7 @@ from tests.simulation.world.world import World
 
 _BACKOFF_S = 0.05
 _BYTES_MAX = 1 << 20
+_IDLE_POLLS = 3
 _START = -2  # the timestamp that asks for the first offset
 
 
@@ -51,18 +52,25 @@ class Reader:
         self._client, self._is_committed, self._max_bytes = client, is_committed, max_bytes
         self._positions = dict.fromkeys(partitions, 0)
         self._ends: dict[TopicPartition, tuple[int, int, int]] = {}
+        self._moved: set[TopicPartition] = set()
         self._fetches = 0
         self._names: dict[str, str] = {}
         self.latest: list[Poll] = []
         """What the last Fetch that was answered showed."""
 
     async def poll(self, *, wait_ms: int) -> bool:
-        """One Fetch; whether there was anything new. Nothing if it was not answered."""
+        """One Fetch of each node that leads any of them; whether there was anything new. Nothing if not answered."""
+        self.latest = []
+        is_news = False
+        for partitions in await self._wire.parts(self._positions):
+            is_news |= await self._fetch([at for at in partitions if at in self._positions], wait_ms)
+        return is_news
+
+    async def _fetch(self, partitions: list[TopicPartition], wait_ms: int) -> bool:
         began_us = self._world.now_us
         boot = self._machine.boots
-        self.latest = []
         try:
-            answer = await self._wire.ask(self._request(wait_ms), self.version, wait_ms=wait_ms)
+            answer = await self._wire.ask(self._request(partitions, wait_ms), self.version, wait_ms=wait_ms)
         except Disconnected:
             await asyncio.sleep(_BACKOFF_S)
             return False
@@ -82,7 +90,7 @@ class Reader:
         if answer.error_code or errors:
             await self._get_over(errors)
             await asyncio.sleep(_BACKOFF_S)
-        self.latest = polls
+        self.latest += polls
         self._history.polls += [poll for poll in polls if self._is_news(poll)]
         return any(poll.next_offset > poll.from_offset for poll in polls)
 
@@ -101,6 +109,7 @@ class Reader:
     def go_to(self, at: TopicPartition, offset: int) -> None:
         """Read this partition, too, from there on."""
         self._positions[at] = offset
+        self._moved.add(at)
 
     def drop(self, at: TopicPartition) -> None:
         """Read it no longer."""
@@ -124,9 +133,17 @@ class Reader:
         self._history.polls = kept
         return found
 
+    async def catch_up(self) -> None:
+        """Read on from where it is, up to the end; or until there has been nothing for a while."""
+        idle = 0
+        while idle < _IDLE_POLLS:
+            idle = 0 if await self.poll(wait_ms=100) else idle + 1
+        self._history.caught_up.add(self._client)
+
     async def scan(self, at: TopicPartition) -> None:
         """One partition from its start up to where it ended when this began; into the history, but if it is empty."""
         self._positions = {at: 0}
+        self._moved.add(at)
         end: int | None = None
         polls: list[Poll] = []
         while end is None or self._positions[at] < end:
@@ -160,11 +177,14 @@ class Reader:
         ends = poll.log_start_offset, poll.last_stable_offset, poll.high_watermark
         is_news = poll.next_offset > poll.from_offset or self._ends.get(poll.at) != ends
         self._ends[poll.at] = ends
+        if is_news:
+            self._moved.discard(poll.at)
         return is_news
 
-    def _request(self, wait_ms: int) -> FetchRequest:
+    def _request(self, partitions: list[TopicPartition], wait_ms: int) -> FetchRequest:
         topics: dict[str, list[FetchPartition]] = {}
-        for (topic, partition), position in self._positions.items():
+        for topic, partition in partitions:
+            position = self._positions[topic, partition]
             asked = FetchPartition(partition=partition, fetch_offset=position, partition_max_bytes=self._max_bytes)
             topics.setdefault(topic, []).append(asked)
         return FetchRequest(
@@ -213,6 +233,7 @@ class Reader:
             log_start_offset=partition.log_start_offset,
             last_stable_offset=partition.last_stable_offset,
             high_watermark=partition.high_watermark,
+            is_moved=at in self._moved,
         )
 
 

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
+from collections.abc import Callable, Iterable, Iterator
 from struct import Struct
-from typing import Any
+from typing import Any, NamedTuple
 
 from barnabas.protocol.headers import encode_request_header, parse_response_header
-from barnabas.protocol.registry import request_codec, response_codec
+from barnabas.protocol.registry import ApiKey, request_codec, response_codec
 from barnabas.protocol.schema import Request
+from tests.simulation.history.answers import Unanswered
+from tests.simulation.history.history import TopicPartition
 from tests.simulation.world.network import End, Network
 from tests.simulation.world.process import Process
 
@@ -24,28 +27,51 @@ class Disconnected(Exception):
     """The connection was lost, or there is none to be had: what was asked may have been done."""
 
 
+class _Asked(NamedTuple):
+    """A request that is not answered yet."""
+
+    key: int
+    version: int
+    answer: asyncio.Future[Any]
+    began_us: int
+
+
 class Wire:
     """Asks one broker, over one connection at a time."""
 
     def __init__(
-        self, network: Network, process: Process, port: int, *, client_id: str, timeout_ms: int = 3_000
+        self,
+        network: Network,
+        process: Process,
+        port: int,
+        *,
+        client_id: str,
+        when_unanswered: Callable[[Unanswered], None] = lambda unanswered: None,
+        timeout_ms: int = 3_000,
     ) -> None:
-        self._network, self._process, self._port = network, process, port
+        """when_unanswered: is told of requests that a broker which lives did not answer in time."""
+        self._network, self._process, self.port = network, process, port
+        self.answered_by = port
+        """The port of the node that gave the last answer."""
         self._client_id = client_id
+        self._when_unanswered = when_unanswered
         self._timeout_s = timeout_ms / 1000
         self._end: End | None = None
         self._received = bytearray()
-        self._waiting: deque[tuple[int, int, asyncio.Future[Any]]] = deque()
+        self._waiting: deque[_Asked] = deque()
         self._connecting: asyncio.Task[End] | None = None
 
     async def ask(self, request: Request, version: int, *, wait_ms: int = 0) -> Any:
         """The answer. Disconnected. `wait_ms`: how long the broker may wait before it answers."""
         end = await self._connected()
-        answer = self._send(end, request, version)
+        asked = self._send(end, request, version)
+        arrives_us = end.arrives_us
         try:
             async with asyncio.timeout(self._timeout_s + wait_ms / 1000):
-                return await answer
+                return await asked.answer
         except TimeoutError:
+            if self._waiting and self._waiting[0] is asked:
+                self._note_unanswered(end, asked, arrives_us, wait_ms)
             self._drop(end)
             raise Disconnected("no answer") from None
 
@@ -62,7 +88,7 @@ class Wire:
     async def _connect(self) -> End:
         try:
             end: End
-            end = await self._network.connect(self._process, self._port, lambda: self._lost(end))
+            end = await self._network.connect(self._process, self.port, lambda: self._lost(end))
             end.when_received = lambda data: self._receive(end, data)
             self._received.clear()
             self._end = end
@@ -70,15 +96,32 @@ class Wire:
         finally:
             self._connecting = None
 
-    def _send(self, end: End, request: Request, version: int) -> asyncio.Future[Any]:
+    async def parts(self, partitions: Iterable[TopicPartition]) -> list[list[TopicPartition]]:
+        """The partitions that one Fetch may ask for, together."""
+        return [list(partitions)]
+
+    def _note_unanswered(self, end: End, asked: _Asked, arrived_us: int, wait_ms: int) -> None:
+        """It is the next to be answered, and nothing is on its way: the broker has not done so."""
+        now_us = self._network.world.now_us
+        if not end.is_lost and not end.other.is_lost and end.other.arrives_us <= now_us:
+            began_us, api = asked.began_us, ApiKey(asked.key).name
+            self._when_unanswered(Unanswered(self._client_id, api, began_us, arrived_us, now_us, wait_ms))
+
+    def open_requests(self) -> Iterator[str]:
+        """What it waits for, as lines."""
+        for asked in self._waiting:
+            api = ApiKey(asked.key).name
+            yield f"{self._client_id} waits for port {self.port}: {api}, asked at {asked.began_us / 1000:.3f} ms"
+
+    def _send(self, end: End, request: Request, version: int) -> _Asked:
         key = request.__schema__.key
         assert key is not None
         payload = encode_request_header(key, version, 1, self._client_id)
         payload += request_codec(key, version).encode(request)
-        answer: asyncio.Future[Any] = self._process.loop.create_future()
-        self._waiting.append((key, version, answer))
+        asked = _Asked(key, version, self._process.loop.create_future(), self._network.world.now_us)
+        self._waiting.append(asked)
         end.send(_SIZE.pack(len(payload)) + payload)
-        return answer
+        return asked
 
     def _receive(self, end: End, data: bytes) -> None:
         if end is not self._end:
@@ -90,7 +133,7 @@ class Wire:
                 return
             frame = bytes(self._received[4 : 4 + size])
             del self._received[: 4 + size]
-            key, version, answer = self._waiting.popleft()
+            key, version, answer, _ = self._waiting.popleft()
             _, position = parse_response_header(key, version, frame)
             message, position = response_codec(key, version).decode(frame, position)
             assert position == len(frame), "bytes behind the response"
@@ -110,6 +153,6 @@ class Wire:
         if end is self._end:
             self._end = None
             waiting, self._waiting = self._waiting, deque()
-            for _, _, answer in waiting:
-                if not answer.done():
-                    answer.set_exception(Disconnected("the connection was lost"))
+            for asked in waiting:
+                if not asked.answer.done():
+                    asked.answer.set_exception(Disconnected("the connection was lost"))

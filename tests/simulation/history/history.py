@@ -15,8 +15,10 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TypeAlias
 
+from tests.simulation.history.answers import Unanswered
 from tests.simulation.history.groups import Commit, Owned
 from tests.simulation.history.logs import Promise, Scan
+from tests.simulation.history.nodes import LeaderView
 from tests.simulation.history.sink import Attempt, CommitCall, SinkHistory
 from tests.simulation.history.topics import Change, ConfigView, RecordsDeleted, TopicLife, TopicView
 
@@ -60,6 +62,8 @@ class Transaction:
     number: int
     began_us: int
     sends: list[Send] = field(default_factory=list)
+    reads: list[Poll] = field(default_factory=list)
+    """What its client read of committed records between its beginning and its end."""
     offsets: dict[tuple[str, str, int], int] = field(default_factory=dict)
     """By group, topic and partition: what is to be committed with it. Only what was answered."""
     is_commit: bool | None = None
@@ -105,6 +109,8 @@ class Send:
     is_tombstone: bool = False
     source: str = ""
     """Of which record of the input it was made, `partition:offset`; empty for one that was made of nothing."""
+    port: int = 0
+    """By which node it was answered."""
 
     def line(self) -> str:
         told = f" {self.error}" if self.error else ""
@@ -133,6 +139,8 @@ class Poll:
     log_start_offset: int
     last_stable_offset: int
     high_watermark: int
+    is_moved: bool = False
+    """Whether the program said where to read on, so that it does not follow the poll before."""
 
     def line(self) -> str:
         kind = "committed" if self.is_committed else "all"
@@ -183,6 +191,7 @@ Entry: TypeAlias = (
     | Scan
     | Owned
     | Commit
+    | Unanswered
     | Attempt
     | CommitCall
 )
@@ -198,6 +207,8 @@ class History:
         self.polls: list[Poll] = []
         self.final: list[Poll] = []
         """What readers from the log's start see when everything is over: both kinds of readers, every partition."""
+        self.caught_up: set[str] = set()
+        """The readers that were given the time to read on to the end when everything was over."""
         self.scans: list[Scan] = []
         self.promises: dict[str, Promise] = {}
         """By topic: of logs of which something goes."""
@@ -220,10 +231,15 @@ class History:
         """Of groups that commit outside of transactions."""
         self.loop_offsets: dict[TopicPartition, int] = {}
         """Where the group that consumes, processes and produces is at the end; empty if there is none."""
+        self.leader_views: list[LeaderView] = []
+        """Of all partitions, where there are several nodes."""
+        self.unanswered: list[Unanswered] = []
         self.sink = SinkHistory()
         self.events: list[Event] = []
         self.all_survives = True
         """Whether a death took nothing that was written: a kill does not, a power cut does."""
+        self.rests_long = False
+        """Whether work in slices pauses for seconds, by chance."""
         self.disk_fails = False
         """Whether writes failed, or a start may have found the disk full: a partition that cannot take its marker does
         not hold the others up then."""
@@ -247,6 +263,7 @@ class History:
             [(each.at_us, each) for each in self.settled],
             [(each.began_us, each) for each in self.commits],
             [(each.began_us, each) for each in self.group_reads],
+            [(each.ended_us, each) for each in self.unanswered],
             [(each.began_us, each) for each in self.sink.attempts],
             [(each.began_us, each) for each in self.sink.calls],
             [(each.began_us, each) for each in self.final],

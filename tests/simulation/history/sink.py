@@ -89,6 +89,8 @@ class SinkHistory:
     """After how long a transaction may be aborted, though it was decided; None if that cannot be in this run."""
     lost: set[tuple[str, int]] = field(default_factory=set)
     """Decided batches of which the sink has reported that a part of them is missing."""
+    queries: list[str] = field(default_factory=list)
+    """In the order of their first starts: whoever is followed by another is not started again."""
     ledger: list[tuple[int, bytes]] = field(default_factory=list)
     """The ledger's committed records at the end, with their offsets."""
     ledger_ends: tuple[int, int] = (0, 0)
@@ -97,6 +99,11 @@ class SinkHistory:
     """Where the source's group is at the end."""
     left_open: list[str] = field(default_factory=list)
     """Transactional ids of the sink that have an open transaction at the end."""
+
+    def may_be_lost(self, query_id: str, batch_id: int) -> bool:
+        """Whether rows of a decided batch may be missing: that was told, or its query was given up before."""
+        was_given_up = query_id != self.queries[-1] and (query_id, batch_id) not in self.completed
+        return (query_id, batch_id) in self.lost or (self.timeout_ms is not None and was_given_up)
 
     @property
     def ledger_topic(self) -> str:

@@ -60,7 +60,9 @@ class Plan:
     features: tuple[str, ...] = field(default=())
     sinks: int = 0
     """Whether there is a Spark sink: 1, or 0."""
-    sink: SinkPlan = SinkPlan()
+    sink: SinkPlan = field(default_factory=SinkPlan)
+    read_writers: int = 0
+    """How many read and write in one transaction."""
     is_scripted: bool = False
     """Whether the transactional producers follow a script, each transaction of which is of another kind."""
     failing_calls: int = 0

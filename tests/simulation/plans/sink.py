@@ -20,6 +20,8 @@ class SinkPlan:
     """After how long the sink gives up."""
     timeout_ms: int = 600_000
     """Of transactions, where the broker offers no two-phase commits."""
+    slow_s: float = 0.4
+    """How long a task waits for its next rows at most, where it waits."""
     two_phase: bool = False
     """Whether the broker offers two-phase commits (KIP-939)."""
     is_atomic: bool = False
@@ -39,24 +41,26 @@ class SinkPlan:
 def sink_for(seed: int, *, clock_jumps: bool) -> SinkPlan | None:
     """What sink the run of a seed has; most have none.
 
-    Where the clock may jump over every timeout, transactions have none: a decided one that timed out would be lost, and
-    that is known (docs/decisions/0080).
+    Where the clock may jump over every timeout, transactions have none or a short one: a decided one that times out is
+    lost (docs/decisions/0080), and only of short ones the rules know that.
     """
     dice = random.Random(f"{seed}/sink")
     if dice.random() >= _SHARE:
         return None
     is_atomic = dice.random() < 0.2
-    two_phase = dice.random() < 0.5 or clock_jumps
+    is_short = dice.random() < 0.35
+    two_phase = not is_short and (dice.random() < 0.5 or clock_jumps)
     return SinkPlan(
         tasks=dice.randint(1, 3),
         rows=dice.choice([2, 4, 8]),
         delivery_ms=dice.choice([500, 2_000, 15_000]),
         two_phase=two_phase,
-        timeout_ms=600_000 if two_phase else dice.choice([600_000, 1_500]),
+        timeout_ms=800 if is_short else 600_000,
+        slow_s=4.0 if is_short else 0.4,
         is_atomic=is_atomic,
         driver_ends=dice.choice([0.0, 0.3, 0.6]),
         worker_ends=dice.choice([0.0, 0.05, 0.2]),
         twice=0.0 if is_atomic else dice.choice([0.0, 0.2]),
         impatience=dice.choice([0.0, 0.5]),
-        new_checkpoints=dice.choice([0.0, 0.2]),
+        new_checkpoints=dice.choice([0.0, 0.5]),
     )

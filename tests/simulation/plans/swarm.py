@@ -70,6 +70,8 @@ def plan_for(seed: int) -> Plan:
     rare = {feature for feature in RARE_FEATURES if rare_dice.random() < 0.25}
     logs, sink = logs_of(seed), sink_for(seed, clock_jumps="clock jumps" in has)
     settings = _settings(dice, has | rare | logs.features, sink)
+    nodes, of_nodes = _nodes(seed)
+    settings |= of_nodes
     survival: Any = "everything"
     if "power" in has:
         settings |= SYNCED
@@ -87,6 +89,7 @@ def plan_for(seed: int) -> Plan:
         survival=survival,
         torn="power" in has and dice.random() < 0.3,
         slow_jobs=0.05 if "slow threads" in has else 0.0,
+        nodes=nodes,
         late_jobs=0.03 if "late jobs" in disk else 0.0,
         hasty_slices=0.2 if "hasty slices" in has else 0.0,
         haste_s=1.0 if sink is None else 0.02,  # as the sink lists all transactions after each batch
@@ -101,6 +104,7 @@ def plan_for(seed: int) -> Plan:
         admins=rare_dice.randint(1, 2) if "admins" in rare else 0,
         **_groups(rare_dice, rare),
         readers=dice.randint(1, 2),
+        read_writers=_read_writers(seed),
         protocol=dice.choice([1, 2]),
         in_flight=dice.choice([2, 5]) if "pipelined" in has else 1,
         timeout_ms=dice.choice([500, 2_000]) if "short timeouts" in has else 10_000,
@@ -123,6 +127,22 @@ def plan_for(seed: int) -> Plan:
         ageing=logs.ageing,
         retention=logs.retention,
     )
+
+
+def _nodes(seed: int) -> tuple[int, dict[str, str]]:
+    """How many nodes there are, and what they are set to."""
+    dice = random.Random(f"{seed}/nodes")
+    if dice.random() >= 0.2:
+        return 1, {}
+    return 3, {
+        "min.insync.replicas": str(dice.choice([1, 1, 2])),
+        "leader.imbalance.check.interval.seconds": str(dice.choice([2, 300])),
+    }
+
+
+def _read_writers(seed: int) -> int:
+    dice = random.Random(f"{seed}/read writers")
+    return dice.randint(1, 3) if dice.random() < 0.25 else 0
 
 
 def _settings(dice: random.Random, has: set[str], sink: SinkPlan | None) -> dict[str, str]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tests.simulation.planted import disk, groups, logs, records, sink, topics, transactions
+from tests.simulation.planted import connections, disk, groups, logs, nodes, records, sink, topics, transactions
 from tests.simulation.planted.planting import Bug
 
-_PARTS = (records, transactions, topics, groups, disk, logs, sink)
+_PARTS = (records, transactions, topics, groups, disk, logs, sink, connections, nodes)
 BUGS: dict[str, Bug] = {bug.name: bug for part in _PARTS for bug in part.BUGS}

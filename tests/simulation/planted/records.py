@@ -147,4 +147,11 @@ BUGS = (
         "        return self.log_end_offset - self.recovery_point >= self._flush_messages\n",
         "        return False\n",
     ),
+    bug(
+        "aborted transactions of before",
+        "A Fetch names aborted transactions that were over before it begins, as if they went on.",
+        "storage/log/read.py",
+        "segment.aborted(start_offset, upper_bound)",
+        "segment.aborted(0, upper_bound)",
+    ),
 )

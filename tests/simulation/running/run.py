@@ -6,12 +6,14 @@ import traceback
 from pathlib import Path
 
 from tests.simulation.cast.cast import Cast
+from tests.simulation.checkers.leftovers import leftovers
 from tests.simulation.checkers.rules import check, check_files
 from tests.simulation.history.history import Event, Finding, History
 from tests.simulation.plans.misfortunes import Misfortunes
 from tests.simulation.plans.plan import Plan
 from tests.simulation.plans.swarm import plan_for
 from tests.simulation.running.hearing import listening
+from tests.simulation.running.picture import picture
 from tests.simulation.running.result import Result
 from tests.simulation.world.machine import Machine
 from tests.simulation.world.network import Network
@@ -19,6 +21,9 @@ from tests.simulation.world.world import StandsStill, TakesTooLong, World
 
 _FINISH_LIMIT_US = 120_000_000
 _AFTER_TIMEOUTS_MS = 3_000
+_VISIT_MS = 50
+_LEAVING_MS = 1_500
+_LOOKS_AT_OBJECTS = 0.3
 _SETTLING_MS = 16_000  # what was sent long ago arrives, sessions are over, and rebalances
 
 
@@ -37,12 +42,14 @@ class Run:
         starts_when_full = plan.full_disks > 0 and plan.deaths > 0
         self._history.disk_fails = plan.disk_errors > 0 or plan.failing_calls > 0 or starts_when_full
         self._history.clock_jumps = plan.clock_jumps
+        self._history.rests_long = plan.machine.hasty_slices > 0
         self._history.all_survives = plan.machine.survival == "everything"
         self._network = Network(self._world)
         self._machine = Machine(self._world, self._network, plan.machine)
         self._misfortunes = Misfortunes(self._world, self._network, self._machine, plan, self._note)
         self._cast = Cast(self._world, self._network, self._machine, self._history, plan)
         self._is_over = self._is_settled = False
+        self._leftovers: list[Finding] = []
         self._changes = 0
 
     def run(self) -> Result:
@@ -52,7 +59,8 @@ class Run:
             try:
                 self._live()
             except (StandsStill, TakesTooLong) as error:
-                result.findings.append(Finding("liveness", f"{type(error).__name__}: {error}"))
+                shown = picture(self._world, self._machine, self._cast.wires)
+                result.findings.append(Finding("liveness", f"{type(error).__name__}: {error}; {shown}"))
             except Exception as error:
                 result.findings.append(Finding("exception", _where(error)))
             finally:
@@ -60,6 +68,7 @@ class Run:
             result.findings += [Finding("exception", text) for text in self._world.failures]
             if not result.findings:
                 result.findings += check(self._history)
+                result.findings += self._leftovers
                 result.findings += check_files(self._machine.disk, self._history)
             self._world.end()
         result.deaths, result.cuts, result.turns = self._machine.deaths, self._network.cuts, self._world.turns
@@ -90,6 +99,8 @@ class Run:
         reading = self._cast.read_all()
         world.run_until(reading.done, _FINISH_LIMIT_US)
         reading.result()
+        self._let_catch_up()
+        self._see_off()
         deaths = self._machine.deaths
         self._stop()
         if self._machine.deaths > deaths:
@@ -101,6 +112,28 @@ class Run:
     def _stop(self) -> None:
         self._machine.stop()
         self._world.run_until(lambda: self._machine.process is None, _FINISH_LIMIT_US)
+
+    def _let_catch_up(self) -> None:
+        tasks = self._cast.catch_up()
+        self._world.run_until(lambda: all(task.done() for task in tasks), _FINISH_LIMIT_US)
+        for task in tasks:
+            task.result()
+
+    def _see_off(self) -> None:
+        """All clients die, and what the broker has left of them is in the findings."""
+        world, machine = self._world, self._machine
+        self._cast.visit()
+        world.run_for(_VISIT_MS)
+        broker, process = machine.broker, machine.process
+        assert broker is not None
+        assert process is not None
+        for each in list(world.processes):
+            if each is not process:
+                each.kill()
+        world.run_for(_LEAVING_MS)
+        looks = world.dice("leftovers").random() < _LOOKS_AT_OBJECTS
+        found = leftovers(broker, machine.disk, process.loop, looks_at_objects=looks)
+        self._leftovers = [Finding("leftovers", text) for text in found]
 
     def _note(self, text: str) -> None:
         self._history.events.append(Event(text, self._world.now_us))

@@ -26,6 +26,7 @@ class Checkpoint:
         self.query_id = query_id
         self._history, self._dice, self._rows_max = history, dice, rows_max
         self._planned: list[BatchRows] = []
+        history.queries.append(query_id)
         self._committed: set[int] = set()
 
     def next_batch(self) -> int:

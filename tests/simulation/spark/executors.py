@@ -105,7 +105,8 @@ class Executors:
         around.history.sink.attempts.append(attempt)
         facts = TaskFacts(batch.query_id, self._run_id, batch.batch_id, partition, attempt_number, task_attempt)
         written = AttemptRows(around.world, around.history, attempt, rows, around.topic)
-        given = written.give(worker, around.partitions_of(partition), around.world.dice(f"rows of {name}"))
+        slow_s, row_dice = 0.0 if self._is_calm else around.plan.slow_s, around.world.dice(f"rows of {name}")
+        given = written.give(worker, around.partitions_of(partition), row_dice, slow_s)
         if not self._is_calm and self._dice.random() < around.plan.worker_ends:
             worker.strike(self._dice)
         try:

@@ -56,8 +56,13 @@ class PythonProcess:
             delay_us = self._network.latency_us()
             asker.world.later(delay_us, lambda: _call_soon(asker.loop, told, work))
 
-        self.process.run(self._thread.call(job)).add_done_callback(tell)
-        self.process.when_dead.append(lambda: tell(None))
+        def give_up() -> None:
+            work.close()
+            tell(None)
+
+        work = self._thread.call(job)
+        self.process.run(work).add_done_callback(tell)
+        self.process.when_dead.append(give_up)
         return await told
 
     def sleep(self, seconds: float) -> None:

@@ -12,7 +12,6 @@ from tests.simulation.spark.python_process import PythonProcess
 from tests.simulation.world.world import World
 
 _SLOW = 0.2
-_SLOW_S = 0.4
 
 
 class Rows:
@@ -36,15 +35,17 @@ class AttemptRows:
         incarnation = Incarnation(attempt.client, None, attempt.began_us)
         self._transaction = Transaction(incarnation, 1, attempt.began_us)
 
-    def give(self, process: PythonProcess, partitions: Sequence[int], dice: random.Random) -> Iterator[Rows]:
-        """In some pieces, between which time may go by. partitions: to which of its topic's they go."""
+    def give(
+        self, process: PythonProcess, partitions: Sequence[int], dice: random.Random, slow_s: float
+    ) -> Iterator[Rows]:
+        """In some pieces, between which up to `slow_s` may go by. partitions: to which of its topic's they go."""
         rest = list(self._rows)
         while rest:
             piece = rest[: dice.randint(1, 3)]
             del rest[: len(piece)]
             yield Rows([self._row(each, dice.choice(partitions)) for each in piece])
             if dice.random() < _SLOW:
-                process.sleep(dice.uniform(0, _SLOW_S))
+                process.sleep(dice.uniform(0, slow_s))
 
     def _row(self, number: int, partition: int) -> dict[str, Any]:
         batch, transaction = self._attempt.batch, self._transaction

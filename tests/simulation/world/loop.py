@@ -42,10 +42,10 @@ class SimulatedLoop(asyncio.BaseEventLoop):
     _run_once: Callable[[], None]
     _closed: bool
 
-    def __init__(self, now_s: Callable[[], float], run_job: Callable[[object, Job], None]) -> None:
+    def __init__(self, now_s: Callable[[], float], run_job: Callable[[object, str, Job], None]) -> None:
         """run_job: runs the jobs of one executor one after the other, each later than now, and then what they return.
 
-        That tells the loop how the job ended.
+        It is told the job by its name, too. What a job returns tells the loop how it ended.
         """
         super().__init__()
         self._now_s = now_s
@@ -104,7 +104,7 @@ class SimulatedLoop(asyncio.BaseEventLoop):
                 return partial(self._end, _fail, done, error)
             return partial(self._end, _give, done, result)
 
-        self._run_job(executor, job)
+        self._run_job(executor, getattr(func, "__qualname__", type(func).__name__), job)
         return done
 
     def _end(self, how: Callable[[asyncio.Future[Any], Any], None], done: asyncio.Future[Any], what: Any) -> None:

@@ -40,6 +40,8 @@ class MachineSettings:
     survival: Survival = "everything"
     """What a death leaves of unsynced data: "everything" is a kill, the others are power cuts."""
     torn: bool = False
+    nodes: int = 1
+    """How many nodes its broker is."""
     slow_jobs: float = 0.0
     late_jobs: float = 0.0
     """How probable each is for a job of a thread: that it begins late, and that it is over long before it says so."""
@@ -109,14 +111,14 @@ class Machine:
             random=self._random.randbytes,
         )
         directory = open_directory(settings, self.disk, self._random.randbytes, _DESCRIPTORS_MAX)
-        address = Listener(PLAINTEXT, "127.0.0.1", PORT, PLAINTEXT)
-        sockets = [SimulatedSocket("127.0.0.1", PORT)]
+        first, *others = [_bound(PORT + number) for number in range(self._settings.nodes)]
         self.broker = Broker(
             settings,
             directory,
             in_its_time(environment, directory.root),
             asyncio.get_running_loop(),
-            [BoundAddress(address, address, sockets)],  # type: ignore[arg-type]  # because the network is simulated
+            [first],
+            others=[[each] for each in others],
         )
         await self.broker.start()
         self.is_up = True
@@ -160,6 +162,12 @@ class Machine:
         survival: Survival = "everything" if self._has_exited else self._settings.survival
         self._has_exited = False
         self.disk.crash(survival, torn=self._settings.torn)
+
+
+def _bound(port: int) -> BoundAddress:
+    address = Listener(PLAINTEXT, "127.0.0.1", port, PLAINTEXT)
+    sockets = [SimulatedSocket("127.0.0.1", port)]
+    return BoundAddress(address, address, sockets)  # type: ignore[arg-type]  # because the network is simulated
 
 
 class Stopwatch:

@@ -11,10 +11,11 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from barnabas.broker.net.bound import BoundAddress
 from tests.simulation.world.process import Process
 from tests.simulation.world.world import World
 
@@ -135,6 +136,9 @@ class NetworkOfProcess:
         self._network.listen(self._process, port, connection)
         return NetworkListening(lambda: self._network.close(self._process, port))
 
+    def bind_again(self, given_back: Sequence[BoundAddress]) -> list[BoundAddress]:
+        return list(given_back)
+
     def default_gateways(self) -> set[str]:
         return set()
 
@@ -155,7 +159,8 @@ class End:
         self.is_lost = False
         self.when_received: Callable[[bytes], None] = lambda data: None
         self.when_lost: Callable[[], None] = lambda: None
-        self._free_us = 0  # when what was sent last arrives: nothing of this end's overtakes it
+        self.arrives_us = 0
+        """When what was sent last arrives: nothing of this end's overtakes it."""
         process.when_dead.append(self._process_died)
 
     def send(self, data: bytes) -> None:
@@ -171,7 +176,7 @@ class End:
 
     def hold_up(self, delay_us: int) -> None:
         """What is sent from now on arrives no earlier than that."""
-        self._free_us = max(self._free_us, self.network.world.now_us + delay_us)
+        self.arrives_us = max(self.arrives_us, self.network.world.now_us + delay_us)
 
     def close(self) -> None:
         """Close the connection, after what was sent."""
@@ -208,13 +213,13 @@ class End:
     def _at_other(self, callback: Callable[[], None]) -> None:
         """Something that reaches the other end, behind what is on its way already."""
         world, other = self.network.world, self.other
-        self._free_us = max(self._free_us, world.now_us + self.network.latency_us())
+        self.arrives_us = max(self.arrives_us, world.now_us + self.network.latency_us())
 
         def arrive() -> None:
             if not other.process.is_dead:
                 callback()
 
-        world.later(self._free_us - world.now_us, arrive)
+        world.later(self.arrives_us - world.now_us, arrive)
 
 
 class SimulatedTransport(asyncio.Transport):
@@ -293,5 +298,6 @@ class SimulatedTransport(asyncio.Transport):
 
     def _lost(self) -> None:
         self._is_closing = True
-        if self._protocol is not None:
-            self._protocol.connection_lost(None)
+        protocol, self._protocol = self._protocol, None
+        if protocol is not None:
+            protocol.connection_lost(None)

@@ -7,6 +7,7 @@ of its death on nothing of it reaches anybody, though Python may still run the r
 from __future__ import annotations
 
 import asyncio
+import itertools
 from collections.abc import Callable, Coroutine
 from typing import Any
 
@@ -38,14 +39,22 @@ class Process:
         self._dice = world.dice(f"threads of {name}")
         self._thread_free_us: dict[int, int] = {}
         self._dies_after_turns: int | None = None
-        self._tasks: list[asyncio.Task[Any]] = []
+        self.tasks: list[asyncio.Task[Any]] = []
+        """What was begun by `run` and is not over."""
+        self._jobs: dict[int, tuple[str, int]] = {}
+        self._job_numbers = itertools.count()
         world.processes.append(self)
+
+    @property
+    def jobs(self) -> list[tuple[str, int]]:
+        """What its threads are at or have still to do, and when they were asked."""
+        return list(self._jobs.values())
 
     def run(self, coroutine: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
         """Begin to run a coroutine in it."""
         task = self.loop.create_task(coroutine)
-        self._tasks.append(task)
-        task.add_done_callback(self._tasks.remove)
+        self.tasks.append(task)
+        task.add_done_callback(self.tasks.remove)
         return task
 
     def die_in_turns(self, turns: int) -> None:
@@ -78,13 +87,13 @@ class Process:
     def _bury(self) -> None:
         if self in self.world.processes:
             self.world.processes.remove(self)
-            for task in self._tasks:
+            for task in self.tasks:
                 task._log_destroy_pending = False  # type: ignore[attr-defined]  # because nobody is to hear of it
             self.loop.die()
             for callback in self.when_dead:
                 callback()
 
-    def _run_job(self, executor: object, job: Job) -> None:
+    def _run_job(self, executor: object, name: str, job: Job) -> None:
         """A thread of the process does something, after what it does already."""
         is_slow = self._dice.random() < self._slow_jobs
         begin_us = max(self.world.now_us, self._thread_free_us.get(id(executor), 0))
@@ -94,9 +103,12 @@ class Process:
         if self._late_jobs and self._late_dice.random() < self._late_jobs:
             late_us = self._late_dice.randrange(_LATE_US)
             self._thread_free_us[id(executor)] += late_us
-        self.world.later(begin_us - self.world.now_us, lambda: self._do(job, late_us))
+        number = next(self._job_numbers)
+        self._jobs[number] = name, self.world.now_us
+        self.world.later(begin_us - self.world.now_us, lambda: self._do(number, job, late_us))
 
-    def _do(self, job: Job, late_us: int) -> None:
+    def _do(self, number: int, job: Job, late_us: int) -> None:
+        del self._jobs[number]
         if self.is_dead:
             return
         tell = job()

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
+from barnabas.broker.net.bound import BoundAddress
 from tests.support.worlds.memory_transport import MemoryTransport
 
 
@@ -38,6 +39,9 @@ class MemoryNetwork:
     ) -> MemoryListening:
         self.listening.append(MemoryListening(connection))
         return self.listening[-1]
+
+    def bind_again(self, given_back: Sequence[BoundAddress]) -> list[BoundAddress]:
+        return list(given_back)
 
     def default_gateways(self) -> set[str]:
         return set()

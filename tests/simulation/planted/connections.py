@@ -1,0 +1,43 @@
+"""Bugs of requests that wait and of connections that end: what is answered late, what is never forgotten."""
+
+from __future__ import annotations
+
+from tests.simulation.planted.planting import bug
+
+BUGS = (
+    bug(
+        "a long poll without an end",
+        "A Fetch for which nothing comes is answered a minute late.",
+        "broker/partitions/waiters.py",
+        "        delay_ms = self._clock.until_next(timeout_ms)\n",
+        "        delay_ms = self._clock.until_next(timeout_ms + 60_000)\n",
+    ),
+    bug(
+        "an answer that never comes",
+        "Whoever has to wait for the disk waits for ever.",
+        "broker/partitions/flushing.py",
+        "append((offset, future))\n        self._start_soon()\n",
+        "append((offset + 1_000_000, future))\n        self._start_soon()\n",
+    ),
+    bug(
+        "a request of nobody",
+        "What a client waited for that is gone goes on waiting.",
+        "broker/api/answers.py",
+        "        if self._may_be_given_up:\n            self._future.cancel()\n",
+        "        if self._may_be_given_up and not self._is_abandoned:\n            self._future.cancel()\n",
+    ),
+    bug(
+        "a connection that is not forgotten",
+        "The listener keeps connections that are closed.",
+        "broker/net/listener.py",
+        "        self._connections.pop(connection, None)\n",
+        "        self._connections.get(connection)\n",
+    ),
+    bug(
+        "the memory of half a frame",
+        "A connection that ends in the middle of a frame keeps its memory.",
+        "broker/net/connection.py",
+        "        self._held = self._outgoing = None\n        self._note_unread(0)\n        self._receiver.close()\n",
+        "        self._held = self._outgoing = None\n        self._note_unread(0)\n",
+    ),
+)

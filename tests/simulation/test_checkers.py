@@ -1,0 +1,114 @@
+"""Rules over histories written by hand: for what no bug that somebody might make shows alone."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tests.simulation.checkers.cycles import circles, circular_reads
+from tests.simulation.checkers.order import polls_go_back, sends_go_back, skipped_polls, unseen
+from tests.simulation.history.history import History, Incarnation, Outcome, Poll, Send, Transaction
+
+AT = ("output", 0)
+EMPTY = Poll(
+    client="r0",
+    is_committed=True,
+    at=AT,
+    began_us=0,
+    ended_us=1,
+    boot=1,
+    fetch=1,
+    from_offset=0,
+    next_offset=0,
+    records=[],
+    log_start_offset=0,
+    last_stable_offset=9,
+    high_watermark=9,
+)
+
+
+def poll(*offsets: int, begin: int, end: int) -> Poll:
+    records = [(offset, f"v{offset}".encode()) for offset in offsets]
+    return replace(EMPTY, from_offset=begin, next_offset=end, records=records)
+
+
+def history(*polls: Poll, final: tuple[int, ...] = ()) -> History:
+    found = History()
+    found.polls += polls
+    found.final.append(poll(*final, begin=0, end=9))
+    return found
+
+
+def test_a_poll_in_the_order_of_the_log_may_go_on_in_the_next() -> None:
+    assert not list(polls_go_back(history(poll(0, 2, begin=0, end=3), poll(3, begin=3, end=4))))
+
+
+def test_a_poll_whose_offsets_fall_goes_back() -> None:
+    assert list(polls_go_back(history(poll(2, 1, begin=0, end=3))))
+
+
+def test_a_poll_that_has_what_is_before_its_position_goes_back() -> None:
+    assert list(polls_go_back(history(poll(1, 2, begin=2, end=3))))
+
+
+def test_a_reader_goes_back_only_where_its_program_says_so() -> None:
+    first, again = poll(0, begin=0, end=1), poll(0, begin=0, end=1)
+    assert list(polls_go_back(history(first, again)))
+    assert not list(polls_go_back(history(first, replace(again, is_moved=True))))
+
+
+def test_what_is_left_out_in_a_poll_or_between_two_is_skipped() -> None:
+    final = (0, 1, 2)
+    assert not list(skipped_polls(history(poll(0, 1, begin=0, end=2), final=final)))
+    assert list(skipped_polls(history(poll(0, begin=0, end=2), final=final)))
+    assert list(skipped_polls(history(poll(0, begin=0, end=1), poll(2, begin=2, end=3), final=final)))
+
+
+def test_who_read_to_the_end_has_seen_everything() -> None:
+    found = history(poll(0, begin=0, end=1), final=(0, 1))
+    assert not list(unseen(found))
+    found.caught_up.add("r0")
+    assert list(unseen(found)) == ["r0 never sees v1 at 1 of output-0"]
+
+
+def send(offset: int, *, began_us: int, ended_us: int) -> Send:
+    producer = Incarnation("t0", "tx0", 0)
+    return Send(producer, None, AT, b"v", 0, began_us, outcome=Outcome.OK, offset=offset, ended_us=ended_us)
+
+
+def sent(*sends: Send) -> History:
+    found = History()
+    found.sends += sends
+    return found
+
+
+def test_what_is_sent_later_stands_behind() -> None:
+    assert list(sends_go_back(sent(send(5, began_us=0, ended_us=10), send(4, began_us=11, ended_us=20))))
+
+
+def test_sends_that_are_under_way_together_stand_in_any_order() -> None:
+    assert not list(sends_go_back(sent(send(5, began_us=0, ended_us=10), send(4, began_us=9, ended_us=20))))
+
+
+def transactions(*reads: tuple[int, ...]) -> History:
+    """One for each, which writes v followed by its number and reads what these numbers wrote."""
+    found = History()
+    for number, numbers in enumerate(reads):
+        each = Transaction(Incarnation("t0", "tx0", 0), number, 0)
+        each.sends.append(replace(send(number, began_us=0, ended_us=1), value=f"v{number}".encode()))
+        each.reads.append(poll(*numbers, begin=0, end=9))
+        found.transactions.append(each)
+    return found
+
+
+def test_transactions_that_read_from_each_other_go_round_in_a_circle() -> None:
+    assert not list(circular_reads(transactions((), (0,), (0, 1))))
+    assert len(list(circular_reads(transactions((2,), (0,), (1,))))) == 1
+
+
+def test_a_transaction_that_reads_what_it_wrote_is_a_circle() -> None:
+    assert list(circular_reads(transactions((0,))))
+
+
+def test_circles_are_found_apart_from_what_leads_to_them_and_away_from_them() -> None:
+    edges = {1: [2], 2: [3], 3: [2, 4], 4: [5, 6], 5: [4], 6: [], 7: [7]}
+    assert sorted(sorted(each) for each in circles(edges)) == [[2, 3], [4, 5], [7]]

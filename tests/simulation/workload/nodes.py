@@ -1,0 +1,114 @@
+"""The program of who looks after several nodes: it stops and starts them, and moves what they lead."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+from barnabas.protocol.errors import ErrorCode
+from barnabas.protocol.messages.alter_partition_reassignments import (
+    AlterPartitionReassignmentsRequest,
+    ReassignablePartition,
+    ReassignableTopic,
+)
+from barnabas.protocol.messages.elect_leaders import ElectLeadersRequest
+from barnabas.protocol.messages.incremental_alter_configs import (
+    AlterableConfig,
+    AlterConfigsResource,
+    IncrementalAlterConfigsRequest,
+)
+from barnabas.protocol.messages.metadata import MetadataRequest
+from barnabas.protocol.schema import Request
+from tests.simulation.clients.wire import Disconnected, Wire
+from tests.simulation.history.history import History
+from tests.simulation.history.nodes import LeaderView
+from tests.simulation.history.topics import Change
+from tests.simulation.world.world import World
+
+STOPPED = "barnabas.nodes.stopped"
+_BROKER = 4  # the kind of resource that configs are of
+_SET, _APPEND, _SUBTRACT = 0, 2, 3
+_TIMEOUT_MS = 1_000
+_AGAIN_S = 0.1
+
+
+class Operator:
+    """Of nodes 1 to `nodes`. What it did and what leaders it saw goes into the history."""
+
+    def __init__(self, world: World, wire: Wire, history: History, nodes: int, dice: random.Random) -> None:
+        self._world, self._wire, self._history, self._dice = world, wire, history, dice
+        self._nodes = list(range(1, nodes + 1))
+        self._partitions: list[tuple[str, int]] = []
+
+    async def run(self, is_over: Callable[[], bool]) -> None:
+        """Until it is over; then all nodes run."""
+        while not is_over():
+            with suppress(Disconnected):
+                await self._look()
+                await self._act()
+                await self._look()
+            await asyncio.sleep(self._dice.choice([0.05, 0.3, 1.5]))
+        while True:
+            with suppress(Disconnected):
+                if await self._switch(_SET, ""):
+                    return
+            await asyncio.sleep(_AGAIN_S)
+
+    async def _act(self) -> None:
+        kind = self._dice.choice(["stop", "start", "start", "move", "move", "move", "elect"])
+        node = self._dice.choice(self._nodes)
+        if kind == "stop":
+            await self._switch(_APPEND, str(node))
+        elif kind == "start":
+            await self._switch(_SUBTRACT, str(node))
+        elif kind == "move":
+            await self._move()
+        else:
+            request = ElectLeadersRequest(election_type=0, topic_partitions=None, timeout_ms=_TIMEOUT_MS)
+            await self._do("preferred leaders are elected", request, 2, lambda answer: answer.error_code)
+
+    async def _switch(self, operation: int, value: str) -> bool:
+        """Whether it was done."""
+        config = AlterableConfig(name=STOPPED, config_operation=operation, value=value)
+        resource = AlterConfigsResource(resource_type=_BROKER, resource_name="", configs=[config])
+        request = IncrementalAlterConfigsRequest(resources=[resource], validate_only=False)
+        word = {_SET: "are set to", _APPEND: "have one more:", _SUBTRACT: "have one less:"}[operation]
+        return await self._do(f"stopped nodes {word} {value}", request, 1, lambda told: told.responses[0].error_code)
+
+    async def _move(self) -> None:
+        topic, number = self._dice.choice(self._partitions)
+        replicas = self._dice.sample(self._nodes, self._dice.randint(1, len(self._nodes)))
+        partition = ReassignablePartition(partition_index=number, replicas=replicas)
+        wanted = ReassignableTopic(name=topic, partitions=[partition])
+        request = AlterPartitionReassignmentsRequest(timeout_ms=_TIMEOUT_MS, topics=[wanted])
+        text = f"{topic}-{number} is put on {replicas}"
+        await self._do(text, request, 0, lambda told: told.error_code or told.responses[0].partitions[0].error_code)
+
+    async def _do(self, text: str, request: Request, version: int, code_of: Callable[[Any], int]) -> bool:
+        change = Change("operator", text, self._world.now_us)
+        self._history.changes.append(change)
+        code = ErrorCode(code_of(await self._wire.ask(request, version)))
+        change.told = code.name
+        return code is ErrorCode.NONE
+
+    async def _look(self) -> None:
+        """Who leads what."""
+        began_us = self._world.now_us
+        answer = await self._wire.ask(MetadataRequest(topics=None, allow_auto_topic_creation=False), 12)
+        ports = {broker.node_id: broker.port for broker in answer.brokers}
+        topics = sorted(answer.topics, key=lambda topic: str(topic.name))
+        self._partitions = [(topic.name, each.partition_index) for topic in topics for each in topic.partitions]
+        self._history.leader_views += [
+            LeaderView(
+                (topic.name, each.partition_index),
+                ports.get(each.leader_id, 0),
+                each.leader_epoch,
+                began_us,
+                self._world.now_us,
+            )
+            for topic in topics
+            for each in topic.partitions
+        ]

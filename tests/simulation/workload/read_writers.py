@@ -1,0 +1,40 @@
+"""The program of clients that read and write in one transaction, the same partitions as everybody else."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Callable
+
+from tests.simulation.clients.errors import Fenced, Unusable
+from tests.simulation.clients.producer import Producer
+from tests.simulation.clients.reader import Reader
+from tests.simulation.history.history import TopicPartition
+from tests.simulation.workload.transactions import live_again
+
+_STEPS_MAX = 4
+
+
+async def read_writing(
+    producer: Producer, reader: Reader, at: list[TopicPartition], dice: random.Random, is_over: Callable[[], bool]
+) -> None:
+    """Transactions of polls and sends, mixed."""
+    await live_again(producer)
+    while not is_over():
+        try:
+            await _transaction(producer, reader, at, dice)
+        except (Fenced, Unusable):
+            await live_again(producer)
+        await asyncio.sleep(dice.choice([0.0, 0.02, 0.3]))
+
+
+async def _transaction(producer: Producer, reader: Reader, at: list[TopicPartition], dice: random.Random) -> None:
+    transaction = producer.begin()
+    await producer.send(dice.choice(at), 1)
+    for _ in range(dice.randrange(_STEPS_MAX)):
+        if dice.random() < 0.5:
+            await producer.send(dice.choice(at), 1)
+        else:
+            await reader.poll(wait_ms=dice.choice([0, 0, 50]))
+            transaction.reads += reader.latest
+    await producer.end(commit=dice.random() < 0.8)
