@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import re
 from collections.abc import Iterator
 
 from barnabas.broker.app import Broker
@@ -37,13 +38,17 @@ def leftovers(broker: Broker, disk: Disk, loop: asyncio.AbstractEventLoop, *, lo
         if count:
             yield f"{count} {what} are left"
     for path, count in sorted(disk.open_paths.items()):
-        # Segments that were replaced are read until file.delete.delay.ms is over, and each has the same name.
-        if count > _is_there(disk, path) and not _is_there(disk, path + FileState.DELETED.value):
-            yield f"{path} is open {count} times, and there is {'one' if _is_there(disk, path) else 'none'}"
+        there = _times_there(disk, path)
+        if count > there:
+            yield f"{path} is open {count} times, and there {there} times"
 
 
-def _is_there(disk: Disk, path: str) -> bool:
+def _times_there(disk: Disk, path: str) -> int:
+    """Under its name and as what waits to be removed: compaction may replace a file again before that."""
+    folder, _, name = path.rpartition("/")
+    waiting = re.compile(re.escape(name) + r"(\.\d+)?" + re.escape(FileState.DELETED.value))
     try:
-        return disk.peek(path) is not None
-    except FileNotFoundError:  # nor is its folder
-        return False
+        names = disk.peek_names(folder)
+    except FileNotFoundError:
+        return 0
+    return sum(each == name or waiting.fullmatch(each) is not None for each in names)
