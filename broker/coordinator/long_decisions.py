@@ -71,7 +71,10 @@ class LongDecisions:
         answer = self._in_line(entity_id, decide)
         work = self._slices.in_slices(partial(self._make, entity_id), _DECIDING)
         if answer.done():
-            return answer.result()  # without a reply in between: the first slice was enough
+            try:
+                return answer.result()  # without a reply in between: the first slice was enough
+            finally:
+                del answer  # else a refusal, its traceback and this frame were a cycle
         if isinstance(work, Future):
             work.add_done_callback(partial(self._give_up, entity_id))
         return answer

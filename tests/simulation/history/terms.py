@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 _SLACK_US = 1_000_000  # latency, threads that take long, a start
+_LATE_SYNCS_US = 7_500_000  # of the state's record, of a marker, of what was before it
 
 
 @dataclass(slots=True)
@@ -18,10 +19,13 @@ class Terms:
     network_is_slow: bool
     disk_fails: bool
     """Whether writes fail, or the disk is full at times: then what is due may have to wait for the disk."""
+    syncs_are_late: bool = False
+    """Whether a sync may be answered seconds after it was done."""
     boots_us: list[int] = field(default_factory=list)
-    """When each run of the broker began."""
+    """When each run of the broker began, or of one of its nodes."""
 
     def aborted_by_us(self, begun_us: int, now_us: int) -> int:
         """By when a transaction is aborted that nobody ended, as far as can be said now: its broker has to be up."""
         began_us = max((each for each in self.boots_us if each <= now_us), default=0)
-        return max(begun_us + self.timeout_ms * 1000, began_us) + self.check_ms * 1000 + _SLACK_US
+        slack_us = _SLACK_US + (_LATE_SYNCS_US if self.syncs_are_late else 0)
+        return max(begun_us + self.timeout_ms * 1000, began_us) + self.check_ms * 1000 + slack_us

@@ -12,7 +12,7 @@ from tests.simulation.history.history import Event, Finding, History
 from tests.simulation.history.terms import Terms
 from tests.simulation.plans.misfortunes import Misfortunes
 from tests.simulation.plans.plan import Plan
-from tests.simulation.plans.swarm import plan_for
+from tests.simulation.plans.swarm import SYNCED, plan_for
 from tests.simulation.running.hearing import listening
 from tests.simulation.running.picture import picture
 from tests.simulation.running.result import Result
@@ -40,8 +40,9 @@ class Run:
         self._seed, self._plan = seed, plan
         self._world = World(seed)
         self._history = History()
-        starts_when_full = plan.full_disks > 0 and plan.deaths > 0
-        self._history.disk_fails = plan.disk_errors > 0 or plan.failing_calls > 0 or starts_when_full
+        # 0122: a transaction shows where its markers are if there is no room for their sync, or for the rest at a start.
+        shows_when_full = plan.full_disks > 0 and (plan.deaths > 0 or SYNCED.items() <= plan.machine.broker.items())
+        self._history.disk_fails = plan.disk_errors > 0 or plan.failing_calls > 0 or shows_when_full
         self._history.clock_jumps = plan.clock_jumps
         self._history.rests_long = plan.machine.hasty_slices > 0
         self._history.all_survives = plan.machine.survival == "everything"
@@ -52,6 +53,7 @@ class Run:
             check_ms=plan.producing.check_ms,
             network_is_slow=plan.weather.slow > 0,
             disk_fails=plan.disk_errors + plan.full_disks + plan.failing_calls > 0,
+            syncs_are_late=plan.machine.late_jobs > 0,
             boots_us=self._machine.boots_us,
         )
         self._misfortunes = Misfortunes(self._world, self._network, self._machine, plan, self._note)

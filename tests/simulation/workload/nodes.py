@@ -76,7 +76,11 @@ class Operator:
         resource = AlterConfigsResource(resource_type=_BROKER, resource_name="", configs=[config])
         request = IncrementalAlterConfigsRequest(resources=[resource], validate_only=False)
         word = {_SET: "are set to", _APPEND: "have one more:", _SUBTRACT: "have one less:"}[operation]
-        return await self._do(f"stopped nodes {word} {value}", request, 1, lambda told: told.responses[0].error_code)
+        text = f"stopped nodes {word} {value}"
+        is_done = await self._do(text, request, 1, lambda told: told.responses[0].error_code)
+        if is_done and operation != _APPEND and self._history.terms is not None:
+            self._history.terms.boots_us.append(self._world.now_us)
+        return is_done
 
     async def _move(self) -> None:
         topic, number = self._dice.choice(self._partitions)
