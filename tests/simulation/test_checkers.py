@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tests.simulation.checkers.cycles import circles, circular_reads
-from tests.simulation.checkers.order import polls_go_back, sends_go_back, skipped_polls, unseen
+from tests.simulation.checkers.log.order import polls_go_back, sends_go_back, skipped_polls, unseen
+from tests.simulation.checkers.transactions.cycles import circles, circular_reads
 from tests.simulation.history.history import History, Incarnation, Outcome, Poll, Send, Transaction
 
 AT = ("output", 0)

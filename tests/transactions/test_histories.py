@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from tests.simulation.checkers.moments import torn_moments
 from tests.simulation.checkers.rules import CHECKERS
+from tests.simulation.checkers.transactions.moments import torn_moments
 from tests.simulation.history.history import Finding, History, Outcome
 from tests.support.clients.go import history_writer
 from tests.support.clients.java import program_command

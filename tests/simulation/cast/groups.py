@@ -7,9 +7,9 @@ import asyncio
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from tests.simulation.clients.classic_member import ClassicMember
-from tests.simulation.clients.consumer_member import ConsumerMember
-from tests.simulation.clients.member import Member
+from tests.simulation.clients.members.classic import ClassicMember
+from tests.simulation.clients.members.consumer import ConsumerMember
+from tests.simulation.clients.members.member import Member
 from tests.simulation.history.history import History, TopicPartition
 from tests.simulation.plans.plan import Plan
 from tests.simulation.workload.groups import feeding, membering, processing

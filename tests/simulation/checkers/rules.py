@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from tests.simulation.checkers import sink
-from tests.simulation.checkers.answers import hanging_requests
-from tests.simulation.checkers.cycles import circular_reads
-from tests.simulation.checkers.files import open_files, unsound_files
+from tests.simulation.checkers.broker.answers import hanging_requests
+from tests.simulation.checkers.broker.files import open_files, unsound_files
+from tests.simulation.checkers.broker.rebuilt import other_records, wrong_checkpoints, wrong_snapshots
 from tests.simulation.checkers.groups import (
     exactly_once,
     offsets_go_back,
@@ -14,13 +14,9 @@ from tests.simulation.checkers.groups import (
     zombie_commits,
 )
 from tests.simulation.checkers.leaders import old_leaders
-from tests.simulation.checkers.logs import early_deletions, lost_values, moved_records
-from tests.simulation.checkers.moments import held_back, torn_moments, watermarks_go_back
-from tests.simulation.checkers.order import polls_go_back, sends_go_back, skipped_polls, unseen
-from tests.simulation.checkers.producers import accepted_gaps, wrong_offsets, zombies
-from tests.simulation.checkers.rebuilt import other_records, wrong_checkpoints, wrong_snapshots
-from tests.simulation.checkers.records import duplicates, inconsistent_offsets, lost_writes, reordered_sends
-from tests.simulation.checkers.times import open_too_long, overlong_transactions, slow_ends
+from tests.simulation.checkers.log.cleaning import early_deletions, lost_values, moved_records
+from tests.simulation.checkers.log.order import polls_go_back, sends_go_back, skipped_polls, unseen
+from tests.simulation.checkers.log.records import duplicates, inconsistent_offsets, lost_writes, reordered_sends
 from tests.simulation.checkers.topics import (
     deleted_records,
     lost_configs,
@@ -28,7 +24,11 @@ from tests.simulation.checkers.topics import (
     old_records,
     revived_topics,
 )
-from tests.simulation.checkers.transactions import aborted_reads, early_reads, lost_commits, torn_transactions
+from tests.simulation.checkers.transactions.cycles import circular_reads
+from tests.simulation.checkers.transactions.moments import held_back, torn_moments, watermarks_go_back
+from tests.simulation.checkers.transactions.outcomes import aborted_reads, early_reads, lost_commits, torn_transactions
+from tests.simulation.checkers.transactions.producers import accepted_gaps, wrong_offsets, zombies
+from tests.simulation.checkers.transactions.times import open_too_long, overlong_transactions, slow_ends
 from tests.simulation.history.history import Finding, History
 from tests.simulation.world.disk import Disk
 

@@ -26,7 +26,7 @@ from barnabas.protocol.messages.txn_offset_commit import (
 from barnabas.protocol.primitives import ZERO_UUID
 from barnabas.protocol.records.builder import build_batch
 from tests.simulation.clients.errors import FENCED, IS_BEHIND, IS_WRITTEN, TRY_AGAIN, Fenced, GaveUp, Unusable
-from tests.simulation.clients.identity import NO_MEMBER, Identity
+from tests.simulation.clients.members.identity import NO_MEMBER, Identity
 from tests.simulation.clients.records import stored
 from tests.simulation.clients.wire import Disconnected, Wire
 from tests.simulation.history.history import History, Incarnation, Outcome, Send, TopicPartition, Transaction

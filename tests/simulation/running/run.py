@@ -6,7 +6,7 @@ import traceback
 from pathlib import Path
 
 from tests.simulation.cast.cast import Cast
-from tests.simulation.checkers.leftovers import leftovers
+from tests.simulation.checkers.broker.leftovers import leftovers
 from tests.simulation.checkers.rules import check, check_files
 from tests.simulation.history.history import Event, Finding, History
 from tests.simulation.history.terms import Terms

@@ -10,7 +10,7 @@ import random
 from collections.abc import Callable
 
 from tests.simulation.clients.errors import Fenced, Unusable
-from tests.simulation.clients.member import SESSION_MS, Member
+from tests.simulation.clients.members.member import SESSION_MS, Member
 from tests.simulation.clients.producer import Producer
 from tests.simulation.history.history import History, Poll, TopicPartition
 from tests.simulation.workload.transactions import go_on, live_again

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tests.simulation.checkers.records import kept, seen
+from tests.simulation.checkers.log.records import kept, seen
 from tests.simulation.history.history import History, Outcome, Send
 
 

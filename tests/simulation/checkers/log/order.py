@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import TypeAlias
 
-from tests.simulation.checkers.records import seen
+from tests.simulation.checkers.log.records import seen
 from tests.simulation.history.history import History, Outcome, Poll, Send, TopicPartition
 
 _Log: TypeAlias = dict[TopicPartition, list[tuple[int, bytes]]]

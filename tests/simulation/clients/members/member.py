@@ -23,7 +23,7 @@ from barnabas.protocol.messages.offset_fetch import (
     OffsetFetchRequestTopics,
 )
 from tests.simulation.clients.errors import TRY_AGAIN
-from tests.simulation.clients.identity import NOBODY, Identity
+from tests.simulation.clients.members.identity import NOBODY, Identity
 from tests.simulation.clients.reader import Reader
 from tests.simulation.clients.wire import Disconnected, Wire
 from tests.simulation.history.groups import Commit, Owned

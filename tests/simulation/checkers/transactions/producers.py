@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tests.simulation.checkers.records import seen
+from tests.simulation.checkers.log.records import seen
 from tests.simulation.history.history import (
     NO_PRODUCER,
     History,

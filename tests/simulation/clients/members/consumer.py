@@ -9,9 +9,9 @@ from typing import Any
 from barnabas.protocol.errors import ErrorCode as E
 from barnabas.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest, TopicPartitions
 from tests.simulation.clients.errors import TRY_AGAIN
-from tests.simulation.clients.identity import NOBODY
 from tests.simulation.clients.looking import look
-from tests.simulation.clients.member import BACKOFF_S, REBALANCE_MS, Member
+from tests.simulation.clients.members.identity import NOBODY
+from tests.simulation.clients.members.member import BACKOFF_S, REBALANCE_MS, Member
 from tests.simulation.clients.wire import Disconnected
 from tests.simulation.history.history import TopicPartition
 

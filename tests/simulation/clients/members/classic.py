@@ -22,7 +22,7 @@ from barnabas.protocol.messages.join_group import JoinGroupRequest, JoinGroupReq
 from barnabas.protocol.messages.leave_group import LeaveGroupRequest, MemberIdentity
 from barnabas.protocol.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
 from tests.simulation.clients.errors import TRY_AGAIN
-from tests.simulation.clients.member import BACKOFF_S, REBALANCE_MS, SESSION_MS, Member
+from tests.simulation.clients.members.member import BACKOFF_S, REBALANCE_MS, SESSION_MS, Member
 from tests.simulation.clients.wire import Disconnected
 
 _IS_UNKNOWN = frozenset({E.UNKNOWN_MEMBER_ID, E.FENCED_INSTANCE_ID})
