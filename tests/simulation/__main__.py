@@ -57,24 +57,24 @@ def _one(options: argparse.Namespace) -> int:
         result = simulate(options.seed, plan)
     print(*result.lines(), sep="\n")
     if result.findings:
-        told = ",".join(f"{name}={value}" for name, value in changes.items())
         walk = "" if options.walk is None else f" --walk {options.walk}"
-        print(f"again: scripts/simulate --seed {options.seed}{walk}" + (f" --with {told}" if told else ""))
+        changed_fields = ",".join(f"{name}={value}" for name, value in changes.items())
+        print(_again(options.seed, options.planted) + walk + (f" --with {changed_fields}" if changed_fields else ""))
     return int(bool(result.findings))
 
 
 def _many(seeds: list[int], jobs: int | None, planted: str | None) -> int:
     begun_s = time.monotonic()
     failed = deaths = committed = simulated_ms = 0
-    for told in run_many(seeds, planted=planted, processes=jobs):
-        deaths, committed = deaths + told.deaths, committed + told.committed
-        simulated_ms += told.simulated_ms
-        if told.findings:
+    for result in run_many(seeds, planted=planted, processes=jobs):
+        deaths, committed = deaths + result.deaths, committed + result.committed
+        simulated_ms += result.simulated_ms
+        if result.findings:
             failed += 1
-            print(told.summary)
-            for finding in told.findings[:_FINDINGS_SHOWN]:
+            print(result.summary)
+            for finding in result.findings[:_FINDINGS_SHOWN]:
                 print(f"  {finding.rule}: {finding.text}")
-            print(f"  again: scripts/simulate --seed {told.seed}", flush=True)
+            print(f"  {_again(result.seed, planted)}", flush=True)
     seconds = time.monotonic() - begun_s
     print(
         f"{len(seeds)} seeds in {seconds:.1f} s, {len(seeds) / seconds:.1f} a second: {failed} failed; {deaths} deaths,"
@@ -82,6 +82,11 @@ def _many(seeds: list[int], jobs: int | None, planted: str | None) -> int:
         f" {simulated_ms / 1000:.0f} simulated seconds"
     )
     return int(failed > 0)
+
+
+def _again(seed: int, planted: str | None) -> str:
+    """The line that repeats a failure."""
+    return f"again: scripts/simulate --seed {seed}" + (f' --planted "{planted}"' if planted else "")
 
 
 if __name__ == "__main__":

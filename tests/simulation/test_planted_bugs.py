@@ -22,7 +22,7 @@ PAGE = ROOT / "docs" / "testing-barnabas.md"
 
 def is_found(bug: Bug) -> bool:
     seeds = seeds_that_count(range(1, bug.seeds + 1), bug.name)
-    return any(told.findings for told in run_many(seeds, planted=bug.name))
+    return any(result.findings for result in run_many(seeds, planted=bug.name))
 
 
 def test_bugs_drawn_by_the_days_seed_are_found(seed: int) -> None:

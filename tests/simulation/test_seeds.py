@@ -17,9 +17,10 @@ LONG_SEEDS = 10_000
 def findings(seeds: range) -> list[str]:
     """A line for each seed that fails, and for what is found there first."""
     return [
-        f"{told.summary}\n  {told.findings[0].rule}: {told.findings[0].text}\n  scripts/simulate --seed {told.seed}"
-        for told in run_many(seeds)
-        if told.findings
+        f"{result.summary}\n  {result.findings[0].rule}: {result.findings[0].text}"
+        f"\n  scripts/simulate --seed {result.seed}"
+        for result in run_many(seeds)
+        if result.findings
     ]
 
 

@@ -32,13 +32,13 @@ def changes_of(protocol: int, survival: Survival) -> range:
 
 
 def findings(plans: list[Plan]) -> Iterator[str]:
-    for plan, told in zip(plans, run_plans(plans), strict=True):
+    for plan, result in zip(plans, run_plans(plans), strict=True):
         name = f"{plan.protocol}/{plan.machine.survival}"
         cuts = "/".join(map(str, plan.cuts))
-        if told.findings:
-            yield f"{told.findings[0]}\n  scripts/simulate --seed 0 --walk {name} --with cuts={cuts}"
-        elif not 1 <= told.deaths <= len(plan.cuts):
-            yield f"{told.deaths} deaths: --walk {name} --with cuts={cuts}"
+        if result.findings:
+            yield f"{result.findings[0]}\n  scripts/simulate --seed 0 --walk {name} --with cuts={cuts}"
+        elif not 1 <= result.deaths <= len(plan.cuts):
+            yield f"{result.deaths} deaths: --walk {name} --with cuts={cuts}"
 
 
 def test_the_script_has_transactions_of_every_fate() -> None:

@@ -11,8 +11,8 @@ from tests.simulation.history.history import History, OffsetRead, Outcome
 
 
 def two_owners(history: History) -> Iterator[str]:
-    """In one generation, and at one member epoch, no partition is told to two members; nor is it told to one while
-    another has it, who gives it up later and in order.
+    """In one generation, and at one member epoch, no partition is assigned to two members; nor is it assigned to
+    one while another has it, who gives it up later and in order.
     """
     owners: dict[tuple[str, int, int], Owned] = {}
     for owned in history.owned:
@@ -37,7 +37,7 @@ def _has_still(other: Owned, owned: Owned) -> bool:
 
 
 def zombie_commits(history: History) -> Iterator[str]:
-    """Once a member has been told of a partition in a newer generation, nobody commits offsets of it in an older."""
+    """Once a member has got a partition in a newer generation, nobody commits offsets of it in an older."""
     for commit in history.commits:
         for owned in history.owned if commit.outcome is Outcome.OK else ():
             is_newer = owned.group == commit.group and owned.epoch > commit.epoch and owned.client != commit.client
@@ -54,15 +54,15 @@ def unsettled_groups(history: History) -> Iterator[str]:
     for owned in history.settled:
         groups.setdefault(owned.group, []).append(owned)
     for members in groups.values():
-        told = "; ".join(member.line() for member in members)
+        members_text = "; ".join(member.line() for member in members)
         sizes = [len(member.partitions) for member in members]
         every = sorted(partition for member in members for partition in member.partitions)
         if len({member.epoch for member in members}) > 1:
-            yield f"not all are where the group is: {told}"
+            yield f"not all members have the same generation or epoch: {members_text}"
         elif every != list(range(history.inputs)):
-            yield f"not each of {history.inputs} partitions is assigned once: {told}"
+            yield f"not each of {history.inputs} partitions is assigned once: {members_text}"
         elif max(sizes) - min(sizes) > 1:
-            yield f"the shares are not even: {told}"
+            yield f"the shares are not even: {members_text}"
 
 
 def offsets_go_back(history: History) -> Iterator[str]:
@@ -89,7 +89,7 @@ def _is_over(commit: Commit, answered: list[Commit]) -> bool:
 
 
 def exactly_once(history: History) -> Iterator[str]:
-    """Consume, process, produce: each record below the group's offset has come out once, and no other has."""
+    """Consume, process, produce: each record below the group's offset was processed once, and no other was."""
     sources = {send.value: send.source for send in history.sends if send.source}
     if not history.loop_offsets:
         return
@@ -101,7 +101,7 @@ def exactly_once(history: History) -> Iterator[str]:
         for each, value in inputs.get(at, []):
             count, wanted = out.pop(f"{at[1]}:{each}", 0), int(each < offset)
             if count != wanted:
-                told = f"{value.decode()} at {each} of {at[0]}-{at[1]}"
-                yield f"{told} has come out {count} times, and the group's offset is {offset}"
+                record = f"{value.decode()} at {each} of {at[0]}-{at[1]}"
+                yield f"{record} was processed {count} times, and the group's offset is {offset}"
     for source in out:
-        yield f"{source} has come out, and is not there"
+        yield f"the record {source} was processed, and is not in the input"

@@ -179,9 +179,9 @@ def left_open(history: History) -> Iterator[str]:
 
 def wrong_failures(history: History) -> Iterator[str]:
     """The sink reports no loss and no contradiction: nobody interferes with its transactions or its ledger."""
-    told: list[Attempt | CommitCall] = [*history.sink.attempts, *history.sink.calls]
-    for each in told:
-        if any(sentence in each.told for sentence in _NEVER):
+    every: list[Attempt | CommitCall] = [*history.sink.attempts, *history.sink.calls]
+    for each in every:
+        if any(sentence in each.result for sentence in _NEVER):
             yield each.line()
 
 

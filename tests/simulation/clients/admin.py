@@ -93,8 +93,8 @@ class Admin:
         topic = CreatePartitionsTopic(name=life.name, count=count, assignments=None)
         request = CreatePartitionsRequest(topics=[topic], timeout_ms=_TIMEOUT_MS, validate_only=False)
         answer, _ = await self._until_answered(request, 3, lambda answer: answer.results[0].error_code)
-        change.told = E(answer.results[0].error_code).name
-        if change.told in ("NONE", "INVALID_PARTITIONS"):  # it has as many already, by an earlier try
+        change.result = E(answer.results[0].error_code).name
+        if change.result in ("NONE", "INVALID_PARTITIONS"):  # it has as many already, by an earlier try
             life.counts.append((self._world.now_us, count))
         else:
             raise AssertionError(change.line())
@@ -108,7 +108,7 @@ class Admin:
         request = DeleteRecordsRequest(topics=[topic], timeout_ms=_TIMEOUT_MS)
         answer, _ = await self._until_answered(request, 2, lambda answer: answer.topics[0].partitions[0].error_code)
         told = answer.topics[0].partitions[0]
-        change.told = E(told.error_code).name
+        change.result = E(told.error_code).name
         assert told.error_code == E.NONE, change.line()
         assert told.low_watermark >= offset, f"{change.line()}: the log starts at {told.low_watermark}"
         now_us, boot = self._world.now_us, self._machine.boots
@@ -123,8 +123,8 @@ class Admin:
         request = IncrementalAlterConfigsRequest(resources=[resource], validate_only=False)
         answer, tries = await self._until_answered(request, 1, lambda answer: answer.responses[0].error_code)
         self.has_lost_alterations |= tries > 0
-        change.told = E(answer.responses[0].error_code).name
-        assert change.told == "NONE", change.line()
+        change.result = E(answer.responses[0].error_code).name
+        assert change.result == "NONE", change.line()
         life.configs[name] = value
 
     async def describe(self, life: TopicLife) -> ConfigView:

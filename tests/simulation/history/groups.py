@@ -1,4 +1,4 @@
-"""What members of groups were told to own, and what they committed."""
+"""What members of groups were assigned, and what they committed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True, eq=False)
 class Owned:
-    """What a member has been told is its share, in one generation or at one member epoch."""
+    """What a member was assigned, in one generation or at one member epoch."""
 
     client: str
     group: str
@@ -47,6 +47,6 @@ class Commit:
     error: str = ""
 
     def line(self) -> str:
-        told = f" {self.error}" if self.error else ""
+        error = f" {self.error}" if self.error else ""
         what = f"{self.offset} of {self.at[0]}-{self.at[1]} for {self.group} in {self.epoch}"
-        return f"{self.client} commits {what}: {self.outcome.value}{told}"
+        return f"{self.client} commits {what}: {self.outcome.value}{error}"

@@ -1,4 +1,4 @@
-"""What clients asked and what they were told: the one thing that checkers read, beside the files at the end.
+"""What clients asked and what was answered: the one thing that checkers read, beside the files at the end.
 
 Each entry is made when its request is sent, and filled in when the answer is there. What was never answered stays
 `UNKNOWN`: it may have been done or not, now or later. What is refused for good is `FAILED`: it has not been done and
@@ -105,7 +105,7 @@ class Send:
     tries: int = 1
     outcome: Outcome = Outcome.OPEN
     offset: int | None = None
-    """Where it is, if the answer told."""
+    """Where it is, if the answer said it."""
     ended_us: int | None = None
     error: str = ""
     producer: tuple[int, int] = NO_PRODUCER
@@ -119,10 +119,10 @@ class Send:
     """By which node it was answered."""
 
     def line(self) -> str:
-        told = f" {self.error}" if self.error else ""
+        error = f" {self.error}" if self.error else ""
         offset = "" if self.offset is None else f" at {self.offset}"
         where = f"{self.at[0]}-{self.at[1]}"
-        return f"{self.incarnation.client} send {self.value.decode()} to {where}: {self.outcome.value}{offset}{told}"
+        return f"{self.incarnation.client} send {self.value.decode()} to {where}: {self.outcome.value}{offset}{error}"
 
 
 @dataclass(slots=True, eq=False)
@@ -158,7 +158,7 @@ class Poll:
 
 @dataclass(slots=True, eq=False)
 class OffsetRead:
-    """A group's committed offset of one partition, as it was told."""
+    """A group's committed offset of one partition, as it was answered."""
 
     client: str
     group: str

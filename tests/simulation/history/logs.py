@@ -30,7 +30,7 @@ class Scan:
     began_us: int
     ended_us: int
     log_start_offset: int
-    """The last that was told."""
+    """The last that was answered."""
     end_offset: int
     """Behind what it saw."""
     records: list[tuple[int, bytes]]

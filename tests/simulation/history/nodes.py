@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LeaderView:
-    """What Metadata told of one partition."""
+    """What Metadata said of one partition."""
 
     at: tuple[str, int]
     port: int

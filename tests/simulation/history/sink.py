@@ -1,6 +1,6 @@
 """What the Spark sink was asked for and told: its batches, the attempts at their tasks, the calls of commit().
 
-A row's value says whose it is, `query:batch:row@attempt`, so that it can be told wherever it turns up.
+A row's value says whose it is, `query:batch:row@attempt`, so that it is known wherever it turns up.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class BatchRows(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class Attempt:
-    """One attempt at a task. `told`: its message, or why there was none."""
+    """One attempt at a task. `result`: its message, or why there was none."""
 
     client: str
     name: str
@@ -50,29 +50,29 @@ class Attempt:
     began_us: int
     transaction: tuple[str, int, int] | None = None
     """Transactional id, producer id and epoch, as its message says; None without one."""
-    told: str = "open"
+    result: str = "open"
     ended_us: int | None = None
     """When its message was there."""
 
     def line(self) -> str:
         where = f"{self.batch.query_id}:{self.batch.batch_id}, partition {self.partition}"
-        return f"{self.client} attempt {self.name} at {where}: {self.told}"
+        return f"{self.client} attempt {self.name} at {where}: {self.result}"
 
 
 @dataclass(slots=True, eq=False)
 class CommitCall:
-    """One call of commit() or abort(). `told`: done, or why it failed."""
+    """One call of commit() or abort(). `result`: done, or why it failed."""
 
     client: str
     what: str
     query_id: str
     batch_id: int
     began_us: int
-    told: str = "open"
+    result: str = "open"
     ended_us: int | None = None
 
     def line(self) -> str:
-        return f"{self.client} {self.what} {self.query_id}:{self.batch_id}: {self.told}"
+        return f"{self.client} {self.what} {self.query_id}:{self.batch_id}: {self.result}"
 
 
 @dataclass(slots=True)
@@ -101,7 +101,7 @@ class SinkHistory:
     """Transactional ids of the sink that have an open transaction at the end."""
 
     def may_be_lost(self, query_id: str, batch_id: int) -> bool:
-        """Whether rows of a decided batch may be missing: that was told, or its query was given up before."""
+        """Whether rows of a decided batch may be missing: that was reported, or its query was given up before."""
         was_given_up = query_id != self.queries[-1] and (query_id, batch_id) not in self.completed
         return (query_id, batch_id) in self.lost or (self.timeout_ms is not None and was_given_up)
 

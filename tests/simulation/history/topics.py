@@ -1,4 +1,4 @@
-"""What admins did to topics and what they were told, and what anybody was told of topics.
+"""What admins did to topics and what was answered, and what anybody saw of topics.
 
 A topic that is deleted and created again is another one: `life_name` tells them apart by their ids.
 """
@@ -54,10 +54,10 @@ class Change:
     client: str
     text: str
     began_us: int
-    told: str = ""
+    result: str = ""
 
     def line(self) -> str:
-        return f"{self.client} {self.text}: {self.told or 'open'}"
+        return f"{self.client} {self.text}: {self.result or 'open'}"
 
 
 @dataclass(slots=True, eq=False)
@@ -77,7 +77,7 @@ class RecordsDeleted:
 
 @dataclass(slots=True, eq=False)
 class TopicView:
-    """What Metadata told of a name; `topic_id` is empty if there is no such topic."""
+    """What Metadata said of a name; `topic_id` is empty if there is no such topic."""
 
     client: str
     name: str
@@ -87,13 +87,13 @@ class TopicView:
     partitions: int
 
     def line(self) -> str:
-        told = f"{self.topic_id} with {self.partitions} partitions" if self.topic_id else "no such topic"
-        return f"{self.client} sees {self.name}: {told}"
+        seen = f"{self.topic_id} with {self.partitions} partitions" if self.topic_id else "no such topic"
+        return f"{self.client} sees {self.name}: {seen}"
 
 
 @dataclass(slots=True, eq=False)
 class ConfigView:
-    """What DescribeConfigs told of a topic when all was over."""
+    """What DescribeConfigs said of a topic when all was over."""
 
     client: str
     life: TopicLife
@@ -101,5 +101,5 @@ class ConfigView:
     values: dict[str, str | None]
 
     def line(self) -> str:
-        told = ",".join(f"{name}={value}" for name, value in self.values.items())
-        return f"{self.client} sees {self.life.full_name} with {told}"
+        values = ",".join(f"{name}={value}" for name, value in self.values.items())
+        return f"{self.client} sees {self.life.full_name} with {values}"

@@ -26,7 +26,8 @@ class _Errors(logging.Handler):
 
 @contextmanager
 def listening(machine: Machine) -> Iterator[None]:
-    """Hear of errors, and of nothing else: the dead have much to say, and leave coroutines that nobody awaits."""
+    """Collect the errors that the broker logs. Warnings are ignored: a process that was killed leaves coroutines that
+    nobody awaits."""
     log = logging.getLogger("barnabas")
     before = log.handlers, log.level, log.propagate
     log.handlers, log.propagate = [_Errors(machine)], False

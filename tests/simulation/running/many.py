@@ -1,6 +1,6 @@
 """Many runs in several processes: what each came to, in the order in which they were asked for.
 
-The processes import the broker only when they have been told which bug is to be planted in it, if one is.
+The processes import the broker only when they know which bug is to be planted in it, if one is.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class SeedResult:
     """Of one seed."""
 
     seed: int
@@ -34,12 +34,12 @@ class Told:
     simulated_ms: int
 
 
-def told(seed: int, plan: Plan | None = None) -> Told:
+def run_seed(seed: int, plan: Plan | None = None) -> SeedResult:
     """Run it. An exception of the simulation itself is a finding, too: with a bug planted everything may happen."""
     from tests.simulation.running.run import simulate  # imported here, since it imports the broker
 
     found = simulate(seed, plan)
-    return Told(seed, found.summary(), tuple(found.findings), found.deaths, found.committed, found.simulated_ms)
+    return SeedResult(seed, found.summary(), tuple(found.findings), found.deaths, found.committed, found.simulated_ms)
 
 
 def seeds_that_count(seeds: Iterable[int], planted: str | None) -> list[int]:
@@ -50,16 +50,16 @@ def seeds_that_count(seeds: Iterable[int], planted: str | None) -> list[int]:
     return [seed for seed in seeds if not needs or getattr(plan_for(seed), needs)]
 
 
-def run_many(seeds: Iterable[int], *, planted: str | None = None, processes: int | None = None) -> Iterator[Told]:
-    """One after the other comes out; `processes`: as many as there are processors unless given."""
+def run_many(seeds: Iterable[int], *, planted: str | None = None, processes: int | None = None) -> Iterator[SeedResult]:
+    """The results, in the order of the seeds. `processes`: as many as there are processors unless given."""
     with _pool(planted, processes) as pool:
-        yield from pool.imap(told, seeds, chunksize=2)
+        yield from pool.imap(run_seed, seeds, chunksize=2)
 
 
-def run_plans(plans: Iterable[Plan]) -> Iterator[Told]:
+def run_plans(plans: Iterable[Plan]) -> Iterator[SeedResult]:
     """Runs of these, with the chance of seed 0."""
     with _pool(None, None) as pool:
-        yield from pool.imap(partial(told, 0), plans, chunksize=2)
+        yield from pool.imap(partial(run_seed, 0), plans, chunksize=2)
 
 
 def _pool(planted: str | None, processes: int | None) -> Pool:

@@ -1,4 +1,4 @@
-"""What came of a run, and how it is told."""
+"""The result of a run, and how it is printed."""
 
 from __future__ import annotations
 

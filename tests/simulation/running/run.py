@@ -110,7 +110,7 @@ class Run:
         world.run_until(reading.done, _FINISH_LIMIT_US)
         reading.result()
         self._let_catch_up()
-        self._see_off()
+        self._kill_clients()
         deaths = self._machine.deaths
         self._stop()
         if self._machine.deaths > deaths:
@@ -129,7 +129,7 @@ class Run:
         for task in tasks:
             task.result()
 
-    def _see_off(self) -> None:
+    def _kill_clients(self) -> None:
         """All clients die, and what the broker has left of them is in the findings."""
         world, machine = self._world, self._machine
         self._cast.visit()

@@ -153,19 +153,19 @@ class Application:
         try:
             await committer.run(job, self._driver)
         except (SinkFailed, Lost) as error:
-            call.told = str(error)
-            self._note_loss(call.told)
+            call.result = str(error)
+            self._note_loss(call.result)
             if isinstance(error, Lost) and self._dice.random() >= _ALONE:
                 self._driver.die_in_turns(1)
-            return call.told
+            return call.result
         finally:
             call.ended_us = world.now_us
-        call.told = "done"
+        call.result = "done"
         return None
 
-    def _note_loss(self, told: str) -> None:
+    def _note_loss(self, result: str) -> None:
         """The sink says "batch N of query Q was decided by run R (…), but …": then the query is at its end."""
-        if _LOSS in told:
-            _, batch_id, _, _, query_id, *_ = told.split()
+        if _LOSS in result:
+            _, batch_id, _, _, query_id, *_ = result.split()
             self._around.history.sink.lost.add((query_id, int(batch_id)))
             self.is_lost = True

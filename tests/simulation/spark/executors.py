@@ -113,7 +113,7 @@ class Executors:
             settings = around.settings(worker, calm=self._is_calm)
             message = await worker.run(lambda: sink_task.write(settings, facts, given), self._driver)
         except (SinkFailed, Lost) as error:
-            attempt.told = str(error)
+            attempt.result = str(error)
             written.note_end(is_prepared=False)
             return None
         else:
@@ -132,7 +132,7 @@ class Executors:
 
 
 def _note(attempt: Attempt, message: Message, now_us: int) -> None:
-    attempt.told, attempt.ended_us = type(message).__name__, now_us
+    attempt.result, attempt.ended_us = type(message).__name__, now_us
     if isinstance(message, Prepared) and message.transaction is not None:
         found = message.transaction
         attempt.transaction = found.transactional_id, found.producer_id, found.producer_epoch

@@ -77,7 +77,7 @@ class Operator:
         request = IncrementalAlterConfigsRequest(resources=[resource], validate_only=False)
         word = {_SET: "are set to", _APPEND: "have one more:", _SUBTRACT: "have one less:"}[operation]
         text = f"stopped nodes {word} {value}"
-        is_done = await self._do(text, request, 1, lambda told: told.responses[0].error_code)
+        is_done = await self._do(text, request, 1, lambda answer: answer.responses[0].error_code)
         if is_done and operation != _APPEND and self._history.terms is not None:
             self._history.terms.boots_us.append(self._world.now_us)
         return is_done
@@ -95,7 +95,7 @@ class Operator:
         change = Change("operator", text, self._world.now_us)
         self._history.changes.append(change)
         code = ErrorCode(code_of(await self._wire.ask(request, version)))
-        change.told = code.name
+        change.result = code.name
         return code is ErrorCode.NONE
 
     async def _look(self) -> None:

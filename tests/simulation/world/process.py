@@ -72,19 +72,19 @@ class Process:
             if self._dies_after_turns <= 0:
                 self.is_dead = True
         if self.is_dead:
-            self._bury()
+            self._remove()
 
     def kill(self) -> None:
         """It dies now, between two turns."""
         if not self.is_dead:
             self.is_dead = True
-            self._bury()
+            self._remove()
 
     def note_power_cut(self) -> None:
         """It met its end in a call to the disk; what is left of the turn has no effect."""
         self.is_dead = True
 
-    def _bury(self) -> None:
+    def _remove(self) -> None:
         if self in self.world.processes:
             self.world.processes.remove(self)
             for task in self.tasks:
@@ -113,7 +113,7 @@ class Process:
             return
         tell = job()
         if self.is_dead:
-            self._bury()
+            self._remove()
         elif late_us:
             self.world.later(late_us, tell)
         else:

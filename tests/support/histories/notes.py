@@ -1,6 +1,7 @@
 """The history that programs with stock clients write together, each in a thread of its own.
 
-It is the history of the simulation (`tests/simulation/history.py`), in microseconds of this process's monotonic clock.
+It is the history of the simulation (`tests/simulation/history/history.py`), in microseconds of this process's
+monotonic clock.
 A time of asking is taken before the client is asked, a time of an answer after the client has returned: what the rules
 conclude from them is therefore never too much. What the client does not tell stays unknown.
 """

@@ -53,8 +53,8 @@ def wrong_snapshots(disk: Disk, history: History) -> Iterator[str]:
                 made = _producers([each for each in batches if each.header.next_offset <= file.base_offset])
                 for producer_id in sorted({*found, *made}):
                     if found.get(producer_id) != made.get(producer_id):
-                        told = f"{found.get(producer_id)}, and the log says {made.get(producer_id)}"
-                        yield f"{_directory(at)}/{file.name}: {told}"
+                        what = f"{found.get(producer_id)}, and the log says {made.get(producer_id)}"
+                        yield f"{_directory(at)}/{file.name}: {what}"
 
 
 def wrong_checkpoints(disk: Disk, history: History) -> Iterator[str]:
@@ -85,16 +85,16 @@ def other_records(disk: Disk, history: History) -> Iterator[str]:
             stored = [each for each in _records(batches, is_committed=is_committed) if each[0] >= starts[at]]
             if is_committed and not _is_whole(files, batches):
                 continue  # the beginning of a transaction may be gone, and with it which batches were aborted
-            told = seen.get((is_committed, at), [])
+            read = seen.get((is_committed, at), [])
             if at[0] in history.promises:
-                told = [each for each in told if each in stored]
-            for mine, theirs in zip(stored, told, strict=False):
+                read = [each for each in read if each in stored]
+            for mine, theirs in zip(stored, read, strict=False):
                 if mine != theirs:
                     yield f"{at[0]}-{at[1]}: {mine} is in the files, and readers saw {theirs}"
                     break
             else:
-                if len(stored) != len(told):
-                    yield f"{at[0]}-{at[1]}: {len(stored)} records are in the files, and readers saw {len(told)}"
+                if len(stored) != len(read):
+                    yield f"{at[0]}-{at[1]}: {len(stored)} records are in the files, and readers saw {len(read)}"
 
 
 def _records(batches: list[Batch], *, is_committed: bool) -> list[tuple[int, bytes]]:

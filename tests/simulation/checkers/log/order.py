@@ -18,7 +18,7 @@ _Log: TypeAlias = dict[TopicPartition, list[tuple[int, bytes]]]
 
 
 def polls_go_back(history: History) -> Iterator[str]:
-    """A reader is told of offsets that only rise, in one poll and from poll to poll, but where its program moved it."""
+    """A reader sees offsets that only rise, in one poll and from poll to poll, but where its program moved it."""
     last: dict[tuple[str, TopicPartition], Poll] = {}
     for poll in history.polls:
         before = last.get((poll.client, poll.at))
@@ -43,9 +43,9 @@ def skipped_polls(history: History) -> Iterator[str]:
         begin = poll.from_offset
         if before is not None and not poll.is_moved:
             begin = min(begin, before.next_offset)
-        told = {offset for offset, _ in poll.records}
+        seen_offsets = {offset for offset, _ in poll.records}
         for offset, value in log[bisect_left(log, (begin,)) : bisect_left(log, (poll.next_offset,))]:
-            if offset not in told:
+            if offset not in seen_offsets:
                 yield f"{poll.line()}: {value.decode()} at {offset} is left out"
 
 
@@ -53,11 +53,11 @@ def unseen(history: History) -> Iterator[str]:
     """Who reads on when everything is over has seen all there is from where it began."""
     for client in sorted(history.caught_up):
         polls = [poll for poll in history.polls if poll.client == client]
-        told = {(poll.at, offset) for poll in polls for offset, _ in poll.records}
+        seen_offsets = {(poll.at, offset) for poll in polls for offset, _ in poll.records}
         for at in dict.fromkeys(poll.at for poll in polls):
             first = next(poll for poll in polls if poll.at == at)
             for offset, value in _final(history, is_committed=first.is_committed).get(at, []):
-                if offset >= first.from_offset and (at, offset) not in told:
+                if offset >= first.from_offset and (at, offset) not in seen_offsets:
                     yield f"{client} never sees {value.decode()} at {offset} of {at[0]}-{at[1]}"
 
 
