@@ -6,7 +6,6 @@ Knows addresses and numbers of connections; what is said on a connection is `con
 from __future__ import annotations
 
 import asyncio
-import os
 import socket
 import sys
 from collections.abc import Callable, Iterator
@@ -55,7 +54,7 @@ class Listener:
         self.frame_memory = FrameMemory(queued_bytes_max, clock)
         self.send_memory = SendMemory()
         self.shared_buffer = shared_buffer()
-        self.send: Send = os.write
+        self.send: Send = network.send
         """How bytes are given to the kernel past a transport in which nothing waits."""
         self._clock = clock
         self._events = events or Events()

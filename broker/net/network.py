@@ -7,6 +7,7 @@ that was stopped, and starts again.
 from __future__ import annotations
 
 import asyncio
+import os
 import socket
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol
@@ -16,6 +17,7 @@ from barnabas.broker.net.bound import bind_again
 
 if TYPE_CHECKING:
     from barnabas.broker.net.bound import BoundAddress
+    from barnabas.broker.net.descriptor import Send
 
 
 class Listening(Protocol):
@@ -27,6 +29,10 @@ class Listening(Protocol):
 
 class Network(Protocol):
     """What a broker may ask of the network."""
+
+    @property
+    def send(self) -> Send:
+        """How bytes are given to a socket past its transport."""
 
     async def listen(
         self, sock: socket.socket, connection: Callable[[], asyncio.BaseProtocol], *, backlog: int
@@ -42,6 +48,10 @@ class Network(Protocol):
 
 class LoopNetwork:
     """The machine's network, on the running event loop."""
+
+    @property
+    def send(self) -> Send:
+        return os.write
 
     async def listen(
         self, sock: socket.socket, connection: Callable[[], asyncio.BaseProtocol], *, backlog: int

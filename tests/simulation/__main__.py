@@ -9,9 +9,10 @@ from typing import Any
 
 from tests.simulation.planted.bugs import BUGS
 from tests.simulation.planted.planting import plant
-from tests.simulation.running.many import run_many, seeds_that_count
+from tests.simulation.running.many import first_finding, run_many, seeds_that_count
 
 _FINDINGS_SHOWN = 5
+_ALL = "all"
 
 
 def main(arguments: list[str]) -> int:
@@ -24,8 +25,12 @@ def main(arguments: list[str]) -> int:
     )
     parser.add_argument("--seeds", default="1-100", help="run these, FIRST-LAST, and tell which of them fail")
     parser.add_argument("--jobs", type=int, help="in so many processes; as many as there are processors unless given")
-    parser.add_argument("--planted", metavar="BUG", help="with a bug of tests/simulation/planted in the broker")
+    parser.add_argument(
+        "--planted", metavar="BUG", help="with a bug of tests/simulation/planted; all: find each of them"
+    )
     options = parser.parse_args(arguments)
+    if options.planted == _ALL:
+        return _every_bug()
     if options.planted is not None and options.planted not in BUGS:
         parser.error(f"no such bug; there are: {', '.join(BUGS)}")
     try:
@@ -61,6 +66,17 @@ def _one(options: argparse.Namespace) -> int:
         changed_fields = ",".join(f"{name}={value}" for name, value in changes.items())
         print(_again(options.seed, options.planted) + walk + (f" --with {changed_fields}" if changed_fields else ""))
     return int(bool(result.findings))
+
+
+def _every_bug() -> int:
+    """Rows of docs/planted-bugs.md: by which rule each is found first, and under which seed."""
+    are_all_found = True
+    for bug in BUGS.values():
+        if not bug.is_missed:
+            found = first_finding(bug)
+            print(f"| {bug.name} | {bug.says} | {found or 'not found'} | {bug.seeds} |", flush=True)
+            are_all_found &= found is not None
+    return int(not are_all_found)
 
 
 def _many(seeds: list[int], jobs: int | None, planted: str | None) -> int:

@@ -110,6 +110,7 @@ class Wire:
         now_us = self._network.world.now_us
         if not end.is_lost and not end.other.is_lost and end.other.arrives_us <= now_us:
             began_us, api = asked.began_us, ApiKey(asked.key).name
+            arrived_us = max(arrived_us, end.other.reads_again_us)
             self._when_unanswered(Unanswered(self._client_id, api, began_us, arrived_us, now_us, wait_ms))
 
     def open_requests(self) -> Iterator[str]:

@@ -8,6 +8,7 @@ from tests.simulation.plans.disk_faults import DiskFaults
 from tests.simulation.plans.plan import Plan
 from tests.simulation.world.machine import Machine
 from tests.simulation.world.network import Network, Weather
+from tests.simulation.world.process import LATE_MS
 from tests.simulation.world.world import StandsStill, World
 
 _START_LIMIT_US = 60_000_000
@@ -59,6 +60,8 @@ class Misfortunes:
         self._machine.disk.cut_power_at(None)
         if self._machine.process is not None:
             self._machine.process.live_on()
+        if self._plan.machine.late_jobs:
+            self._world.run_for(LATE_MS)  # what failed before now may be heard of only then
         if self._machine.is_offline:
             self._machine.kill()
         starts = 0

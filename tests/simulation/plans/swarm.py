@@ -9,6 +9,7 @@ import random
 from typing import Any
 
 from tests.simulation.plans.log_plan import LOG_FEATURES, QUICK_CLEANING, QUICK_DELETION, logs_of
+from tests.simulation.plans.networking import worse_network
 from tests.simulation.plans.plan import Plan
 from tests.simulation.plans.producing import LIBRDKAFKA, producing_for
 from tests.simulation.plans.sink import SinkPlan, sink_for
@@ -74,18 +75,15 @@ def plan_for(seed: int) -> Plan:
     nodes, of_nodes = _nodes(seed)
     settings |= of_nodes
     settings["transaction.abort.timed.out.transaction.cleanup.interval.ms"] = str(producing.check_ms)
+    worse = worse_network(seed)
+    settings |= worse.settings()
     survival: Any = "everything"
     if "power" in has:
         settings |= SYNCED
         survival = dice.choice(["some", "nothing"])
         if disk_dice.random() < 0.4:
             survival = "scattered"
-    weather = Weather(
-        slow=0.05 if "slow network" in has else 0.0,
-        slow_us=dice.choice([300_000, 5_000_000]),
-        split=0.3 if "split" in has else 0.0,
-        cut=dice.choice([0.005, 0.03]) if "cuts" in has else 0.0,
-    )
+    weather = _weather(dice, has)
     machine = MachineSettings(
         broker=settings,
         survival=survival,
@@ -121,14 +119,23 @@ def plan_for(seed: int) -> Plan:
         clock_jumps=dice.randint(1, 3) if "clock jumps" in has else 0,
         sinks=int(sink is not None),
         sink=sink or SinkPlan(),
-        weather=producing.weather(weather),
+        weather=worse.weather(producing.weather(weather)),
         machine=machine,
         producing=producing,
-        features=tuple(sorted(has | rare | disk | logs.features | producing.features())),
+        features=tuple(sorted(has | rare | disk | logs.features | producing.features() | worse.features())),
         compacted=logs.compacted,
         compaction=logs.compaction,
         ageing=logs.ageing,
         retention=logs.retention,
+    )
+
+
+def _weather(dice: random.Random, has: set[str]) -> Weather:
+    return Weather(
+        slow=0.05 if "slow network" in has else 0.0,
+        slow_us=dice.choice([300_000, 5_000_000]),
+        split=0.3 if "split" in has else 0.0,
+        cut=dice.choice([0.005, 0.03]) if "cuts" in has else 0.0,
     )
 
 

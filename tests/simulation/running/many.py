@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from tests.simulation.history.history import Finding
 from tests.simulation.planted.bugs import BUGS
-from tests.simulation.planted.planting import plant
+from tests.simulation.planted.planting import Bug, plant
 
 if TYPE_CHECKING:
     from tests.simulation.plans.plan import Plan  # which imports the broker
@@ -54,6 +54,14 @@ def run_many(seeds: Iterable[int], *, planted: str | None = None, processes: int
     """The results, in the order of the seeds. `processes`: as many as there are processors unless given."""
     with _pool(planted, processes) as pool:
         yield from pool.imap(run_seed, seeds, chunksize=2)
+
+
+def first_finding(bug: Bug) -> str | None:
+    """By which rule, and under which seed, a planted bug is found first; None if it is not found within its seeds."""
+    for result in run_many(seeds_that_count(range(1, bug.seeds + 1), bug.name), planted=bug.name):
+        if result.findings:
+            return f"`{result.findings[0].rule}`, {result.seed}"
+    return None
 
 
 def run_plans(plans: Iterable[Plan]) -> Iterator[SeedResult]:

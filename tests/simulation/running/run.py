@@ -40,7 +40,7 @@ class Run:
         self._seed, self._plan = seed, plan
         self._world = World(seed)
         self._history = History()
-        # 0122: without room for the sync of its markers, or for the rest at a start, a transaction shows in a part.
+        # 0122: a transaction shows where its markers are if their sync finds no room, or at a start the others do not.
         shows_when_full = plan.full_disks > 0 and (plan.deaths > 0 or SYNCED.items() <= plan.machine.broker.items())
         self._history.disk_fails = plan.disk_errors > 0 or plan.failing_calls > 0 or shows_when_full
         self._history.clock_jumps = plan.clock_jumps

@@ -3,6 +3,7 @@
 A connection is two pipes. What is sent into one arrives in the order it was sent, in pieces that chance cuts; other
 connections' bytes may overtake it. A cut ends both: what is on its way by then arrives in part, and then each end hears
 that the connection is lost. A process that dies takes its end with it: the other hears of it, after what was sent.
+A client's end may also vanish: the broker is told nothing then, or only when it sends something.
 
 Invariant: a dead process sends nothing and hears nothing.
 """
@@ -10,14 +11,28 @@ Invariant: a dead process sends nothing and hears nothing.
 from __future__ import annotations
 
 import asyncio
-from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from barnabas.broker.net.bound import BoundAddress
 from tests.simulation.world.process import Process
+from tests.simulation.world.transport import SimulatedTransport
 from tests.simulation.world.world import World
+
+_CRUMBS_MAX = 200  # the rest of a message arrives at once
+_STALL_US_MAX = 800_000
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How a connection ends at a message."""
+
+    arrives: bool
+    """Whether the message still arrives."""
+    vanishes: bool
+    is_silent: bool
+    """Whether nobody is left, where it vanishes, who answers that there is no such connection."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +44,14 @@ class Weather:
     slow_us: int = 300_000
     split: float = 0.1
     cut: float = 0.0
+    close: float = 0.0
+    """The connection is closed before the message, or right behind it."""
+    vanish: float = 0.0
+    """The client's end is gone without a word, before the message or behind it."""
+    stall: float = 0.0
+    """The client does not read for a while: the broker's socket takes only a part of the answer."""
+    crumbs: float = 0.0
+    """The message arrives byte by byte."""
 
 
 class SimulatedSocket:
@@ -52,6 +75,9 @@ class Network:
         self.weather = Weather()
         self.cuts = 0
         self._dice = world.dice("network")
+        self._rare_dice = world.dice("network that is worse")
+        self._transports: dict[int, SimulatedTransport] = {}
+        self._descriptors = iter(range(1_000, 1 << 30))
         self._listening: dict[int, tuple[Process, Callable[[], Any]]] = {}
         self._ports = iter(range(20_000, 1 << 30))
 
@@ -90,8 +116,11 @@ class Network:
             return
         near, far = End(self, client), End(self, process)
         near.other, far.other = far, near
-        near.when_lost = when_lost
-        transport = SimulatedTransport(far, make, ("10.0.0.1", next(self._ports)), ("10.0.0.2", port))
+        near.when_lost, near.is_client = when_lost, True
+        names = {"peername": ("10.0.0.1", next(self._ports)), "sockname": ("10.0.0.2", port)}
+        transport = SimulatedTransport(far, make, names, next(self._descriptors))
+        self._transports[transport.descriptor] = transport
+        far.when_over = lambda: self._transports.pop(transport.descriptor, None)
         process.loop.call_soon(transport.begin)
         client.loop.call_soon(_answer, answered, near)
 
@@ -102,6 +131,9 @@ class Network:
 
     def pieces(self, data: bytes) -> list[bytes]:
         """The same bytes, as they arrive."""
+        if self._happens(self.weather.crumbs):
+            first, last = data[:_CRUMBS_MAX], data[_CRUMBS_MAX:]
+            return [bytes([each]) for each in first] + ([last] if last else [])
         if len(data) < 2 or self._dice.random() >= self.weather.split:
             return [data]
         at = self._dice.randrange(1, len(data))
@@ -112,6 +144,28 @@ class Network:
         found = self._dice.random() < self.weather.cut
         self.cuts += found
         return found
+
+    def _happens(self, probability: float) -> bool:
+        """With dice that nobody throws where it never does."""
+        return probability > 0 and self._rare_dice.random() < probability
+
+    def end_of_connection(self) -> Ending | None:
+        """Whether the connection ends at what is sent now, and how."""
+        weather, dice = self.weather, self._rare_dice
+        closes = self._happens(weather.close)
+        if not closes and not self._happens(weather.vanish):
+            return None
+        return Ending(dice.random() < 0.5, vanishes=not closes, is_silent=dice.random() < 0.5)
+
+    def stall_of(self, size: int) -> tuple[int, int] | None:
+        """How many bytes of so many the broker's socket takes, and for how many microseconds it takes no more."""
+        if not self._happens(self.weather.stall):
+            return None
+        return self._rare_dice.randrange(size), self._rare_dice.randrange(1, _STALL_US_MAX)
+
+    def send(self, descriptor: int, data: bytes | bytearray) -> int:
+        """As `os.write` on a socket: how many bytes it takes. BlockingIOError where it takes none now."""
+        return self._transports[descriptor].take(data)
 
     def part_of(self, data: bytes) -> bytes:
         """What arrives of what was cut off."""
@@ -128,6 +182,7 @@ class NetworkOfProcess:
 
     def __init__(self, network: Network, process: Process) -> None:
         self._network, self._process = network, process
+        self.send = network.send
 
     async def listen(
         self, sock: Any, connection: Callable[[], asyncio.BaseProtocol], *, backlog: int
@@ -157,6 +212,14 @@ class End:
         self.network, self.process = network, process
         self.other: End
         self.is_lost = False
+        self.is_client = False
+        self.is_alone = False
+        """The other end is gone, and this one is not told."""
+        self.stays_alone = False
+        """Not even when it sends something."""
+        self.reads_again_us = 0
+        """Until when the other end did not read, the last time it did not."""
+        self.when_over: Callable[[], object] = lambda: None
         self.when_received: Callable[[bytes], None] = lambda data: None
         self.when_lost: Callable[[], None] = lambda: None
         self.arrives_us = 0
@@ -167,12 +230,36 @@ class End:
         """Send bytes to the other end."""
         if self.is_lost or self.process.is_dead:
             return
+        if self.is_alone:
+            if not self.stays_alone:
+                self.network.world.later(self.network.latency_us(), self._lose)
+            return
+        ending = self.network.end_of_connection()
+        if ending is not None:
+            if ending.arrives:
+                self._arrive(data)
+            self._end_as(ending)
+            return
         if self.network.is_cut():
             self._arrive(self.network.part_of(data))
             self.cut()
             return
         for piece in self.network.pieces(data):
             self._arrive(piece)
+
+    def _end_as(self, ending: Ending) -> None:
+        self.network.cuts += 1
+        if ending.vanishes:
+            (self if self.is_client else self.other)._vanish(ending.is_silent)
+        else:
+            self.close()
+
+    def _vanish(self, is_silent: bool) -> None:
+        """Only the process whose end this is knows that the connection is no more."""
+        if not self.is_lost:
+            self.is_lost = True
+            self.other.is_alone, self.other.stays_alone = True, is_silent
+            self.process.loop.call_soon(self.when_lost)
 
     def hold_up(self, delay_us: int) -> None:
         """What is sent from now on arrives no earlier than that."""
@@ -191,6 +278,7 @@ class End:
         self.close()
 
     def _process_died(self) -> None:
+        self.when_over()
         if not self.is_lost:
             self.is_lost = True
             self._at_other(self.other._lose)
@@ -220,84 +308,3 @@ class End:
                 callback()
 
         world.later(self.arrives_us - world.now_us, arrive)
-
-
-class SimulatedTransport(asyncio.Transport):
-    """The broker's end as asyncio shows it to a protocol."""
-
-    def __init__(self, end: End, make: Callable[[], Any], peername: tuple[str, int], sockname: tuple[str, int]) -> None:
-        super().__init__()
-        self._end = end
-        self._make = make
-        self._protocol: Any = None
-        self._names = {"peername": peername, "sockname": sockname}
-        self._unread: deque[bytes] = deque()
-        self._is_reading = True
-        self._is_closing = False
-        end.when_received, end.when_lost = self._received, self._lost
-
-    def begin(self) -> None:
-        """In the process's loop: the connection is accepted."""
-        self._protocol = self._make()
-        self._protocol.connection_made(self)
-        self._deliver()
-
-    def get_extra_info(self, name: str, default: Any = None) -> Any:
-        return self._names.get(name, default)
-
-    def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
-        pass
-
-    def get_write_buffer_size(self) -> int:
-        return 0
-
-    def write(self, data: bytes | bytearray | memoryview) -> None:
-        self._end.send(bytes(data))
-
-    def writelines(self, list_of_data: Any) -> None:
-        self._end.send(b"".join(list_of_data))
-
-    def is_reading(self) -> bool:
-        return self._is_reading
-
-    def pause_reading(self) -> None:
-        self._is_reading = False
-
-    def resume_reading(self) -> None:
-        self._is_reading = True
-        self._end.process.loop.call_soon(self._deliver)
-
-    def is_closing(self) -> bool:
-        return self._is_closing
-
-    def close(self) -> None:
-        self._is_closing = True
-        self._is_reading = False
-        self._end.close()
-
-    def abort(self) -> None:
-        self.close()
-
-    def _received(self, data: bytes) -> None:
-        self._unread.append(data)
-        self._deliver()
-
-    def _deliver(self) -> None:
-        if self._protocol is None:
-            return
-        while self._unread and self._is_reading and not self._is_closing:
-            data = self._unread.popleft()
-            buffer = memoryview(self._protocol.get_buffer(-1))
-            size = min(len(buffer), len(data))
-            assert size > 0, "asked to receive into an empty buffer"
-            buffer[:size] = data[:size]
-            if size < len(data):
-                self._unread.appendleft(data[size:])
-            del buffer
-            self._protocol.buffer_updated(size)
-
-    def _lost(self) -> None:
-        self._is_closing = True
-        protocol, self._protocol = self._protocol, None
-        if protocol is not None:
-            protocol.connection_lost(None)

@@ -17,7 +17,7 @@ from tests.support.files.memory_files import PowerCut
 
 _JOB_US_MAX = 3_000
 _SLOW_JOB_US = 400_000
-_LATE_US = 2_500_000
+LATE_MS = 2_500
 
 
 class Process:
@@ -101,7 +101,7 @@ class Process:
         self._thread_free_us[id(executor)] = begin_us
         late_us = 0
         if self._late_jobs and self._late_dice.random() < self._late_jobs:
-            late_us = self._late_dice.randrange(_LATE_US)
+            late_us = self._late_dice.randrange(LATE_MS * 1000)
             self._thread_free_us[id(executor)] += late_us
         number = next(self._job_numbers)
         self._jobs[number] = name, self.world.now_us

@@ -108,19 +108,19 @@ class World:
     def _ready(self) -> list[Process]:
         """Those that have something to do now."""
         soon_s = self.now_us / 1e6 + RESOLUTION_S
-        found = []
-        for process in self.processes:
-            loop = process.loop
-            if loop._ready or ((timers := loop._scheduled) and timers[0].when() < soon_s and loop.has_work):
-                found.append(process)
-        return found
+        return [
+            process
+            for process in self.processes
+            if (loop := process.loop)._ready
+            or ((timers := loop._scheduled) and timers[0]._when < soon_s and loop.has_work)  # type: ignore[attr-defined]  # because asyncio's types hide it
+        ]
 
     def _next_due_us(self) -> int | None:
         """When somebody has something to do again; None if nobody ever will."""
         first_s = math.inf
         for process in self.processes:
             timers = process.loop._scheduled
-            if timers and timers[0].when() < first_s:
+            if timers and timers[0]._when < first_s:  # type: ignore[attr-defined]  # because asyncio's types hide it
                 due_s = process.loop.next_due_s()
                 if due_s is not None:
                     first_s = min(first_s, due_s)

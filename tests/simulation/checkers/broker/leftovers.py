@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import re
 from collections.abc import Iterator
 
 from barnabas.broker.app import Broker
@@ -46,9 +45,16 @@ def leftovers(broker: Broker, disk: Disk, loop: asyncio.AbstractEventLoop, *, lo
 def _times_there(disk: Disk, path: str) -> int:
     """Under its name and as what waits to be removed: compaction may replace a file again before that."""
     folder, _, name = path.rpartition("/")
-    waiting = re.compile(re.escape(name) + r"(\.\d+)?" + re.escape(FileState.DELETED.value))
     try:
         names = disk.peek_names(folder)
     except FileNotFoundError:
         return 0
-    return sum(each == name or waiting.fullmatch(each) is not None for each in names)
+    return sum(each == name or _waits(each, name) for each in names)
+
+
+def _waits(each: str, name: str) -> bool:
+    """Whether it is `name.deleted`, or `name.1.deleted`."""
+    if not each.startswith(f"{name}.") or not each.endswith(FileState.DELETED.value):
+        return False
+    number = each[len(name) : -len(FileState.DELETED.value)]
+    return not number or number[1:].isdigit()
