@@ -228,29 +228,34 @@ class Slices:
                 break  # some have ended with the one before
             job = self._round.pop(future)
             if not future.done():
+                slice_ms = job.kind.slice_ms
                 self._go_on(future, job)
-                if (self._stopwatch() - begun) * 1000 >= job.kind.slice_ms:
+                del future, job  # see _go_on
+                if (self._stopwatch() - begun) * 1000 >= slice_ms:
                     break
         self._rest_s = self._stopwatch() - begun if self._rests else 0.0
         self._have_a_turn()
 
     def _go_on(self, future: Future[Any], job: _Job) -> None:
         result, error = self._tried(job)
-        if result is _NOT_OVER:
-            self._pause(future, job)
-            return
-        self._leave(future, job)
-        if future.done():
-            return  # its last step had it given up
-        if error is None:
-            future.set_result(result)
-        elif isinstance(error, CancelledError):
-            future.cancel()
-        else:
-            future.set_exception(error)
+        try:
+            if result is _NOT_OVER:
+                self._pause(future, job)
+                return
+            self._leave(future, job)
+            if future.done():
+                return  # its last step had it given up
+            if error is None:
+                future.set_result(result)
+            elif isinstance(error, CancelledError):
+                future.cancel()
+            else:
+                future.set_exception(error)
+        finally:
+            del future, job, error  # an error's traceback knows this frame: they were a cycle
 
     def _tried(self, job: _Job) -> tuple[Any, Exception | CancelledError | None]:
-        """What came of a slice. The future is not known here, so an error with its traceback makes no cycle with it."""
+        """What came of a slice."""
         try:
             if job.steps is None:
                 job.steps = job.begin()

@@ -39,6 +39,7 @@ TOPIC_NAME_MAX = 249  # characters
 _DIRECTORY_NAME_MAX = 255  # bytes, what file systems allow
 
 _TOPIC_NAME = re.compile(r"[a-zA-Z0-9._-]+")
+_LOG_GIVEN_UP = re.compile(r"\d{20}\.log(\.\d+)?\.deleted")
 _SEGMENT_FILE = re.compile(r"(\d{20})(\.log|\.index|\.timeindex|\.txnindex|\.snapshot)(|\.deleted|\.cleaned|\.swap)")
 _PARTITION_DIRECTORY = re.compile(r"(?P<topic>.+)-(?P<partition>\d+)(?:\.(?P<unique>[0-9a-f]{32})-(?P<state>\w+))?")
 _METADATA_SNAPSHOT = re.compile(r"(\d{20})-(\d{10})\.checkpoint")
@@ -123,6 +124,14 @@ def parse_segment_file(name: str) -> SegmentFile | None:
     """What the name says, or None for a file that belongs to no segment."""
     found = _SEGMENT_FILE.fullmatch(name)
     return SegmentFile(int(found[1]), FileKind(found[2]), FileState(found[3])) if found else None
+
+
+def logs_given_up(names: Iterable[str]) -> set[int]:
+    """The base offsets of the logs that wait to be removed, among the names in a partition's directory.
+
+    Such a log is `.log.deleted`, or `.log.1.deleted` where another one that had its name waits, too.
+    """
+    return {int(name[:20]) for name in names if _LOG_GIVEN_UP.fullmatch(name)}
 
 
 def first_given_up(names: Iterable[str]) -> int | None:

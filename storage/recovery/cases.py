@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping
 from enum import Enum
 from typing import NamedTuple
 
-from barnabas.protocol.files.names import FileKind, FileState, parse_segment_file
+from barnabas.protocol.files.names import FileKind, FileState, logs_given_up, parse_segment_file
 
 
 class Trust(Enum):
@@ -116,10 +116,10 @@ class Leftovers(NamedTuple):
 
 def half_deleted(names: Iterable[str]) -> Leftovers:
     """K: indexes of which the log is `.deleted` already: they go before it, or they would show that it is missing."""
+    names = list(names)
     files = [file for file in map(parse_segment_file, names) if file is not None]
-    logs = [file for file in files if file.kind is FileKind.LOG]
-    gone = {file.base_offset for file in logs if file.state is FileState.DELETED}
-    gone -= {file.base_offset for file in logs if file.state is FileState.LIVE}
+    live = {file.base_offset for file in files if file.kind is FileKind.LOG and file.state is FileState.LIVE}
+    gone = logs_given_up(names) - live
     indexes = [file.name for file in files if file.state is FileState.LIVE and file.kind in _INDEXES]
     found = [name for name in indexes if int(name[:20]) in gone]
     return Leftovers(found, [], "K" if found else "")

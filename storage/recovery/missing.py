@@ -14,6 +14,7 @@ from barnabas.protocol.files.names import (
     FileKind,
     FileState,
     first_given_up,
+    logs_given_up,
     parse_segment_file,
     segment_file,
 )
@@ -39,8 +40,9 @@ def check_segments(directory: Directory, names: Iterable[str]) -> None:
 
     Whoever takes a segment out renames or removes its log last, or leaves it under another name.
     """
+    names = list(names)
     files = [file for file in map(parse_segment_file, names) if file is not None]
-    logs = {file.base_offset for file in files if file.kind is FileKind.LOG}
+    logs = {file.base_offset for file in files if file.kind is FileKind.LOG} | logs_given_up(names)
     logs |= {int(name[:20]) for name in names if name.endswith(".log.broken") and name[:20].isdecimal()}
     live = [file.base_offset for file in files if file.kind is FileKind.LOG and file.state is FileState.LIVE]
     for file in files:

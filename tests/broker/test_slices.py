@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import weakref
 from collections.abc import Callable
 from typing import Any, cast
 
@@ -293,3 +295,25 @@ async def test_a_stop_gives_up_what_is_not_over_and_lets_nothing_long_begin(worl
     await settle()
     await world.loop.turn()
     assert world.slices.are_over
+
+
+@pytest.mark.pure  # the compiled form keeps no frames
+async def test_who_asked_for_work_that_failed_in_a_later_slice_is_gone_with_it(world: World) -> None:
+    class Asker:
+        def work(self) -> Work[None]:
+            for _ in range(2 * STEPS_A_SLICE):
+                yield None
+            raise RuntimeError("in a later slice")
+
+    asker = Asker()
+    is_gone = weakref.ref(asker)
+    work = world.slices.in_slices(asker.work, LOOK_UP)
+    del asker
+    gc.disable()
+    try:
+        await world.until_over()
+        assert isinstance(cast("asyncio.Future[None]", work).exception(), RuntimeError)
+        del work
+        assert is_gone() is None
+    finally:
+        gc.enable()

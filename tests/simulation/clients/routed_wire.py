@@ -48,10 +48,10 @@ class RoutedWire(Wire):
         try:
             answer = await self._wires[port].ask(request, version, wait_ms=wait_ms)
         except Disconnected:
-            self._forget(whose)
+            self._forget_all(request, whose)
             raise
         if not _IS_ELSEWHERE.isdisjoint(_codes(answer)):
-            self._forget(whose)
+            self._forget_all(request, whose)
         self.answered_by = port
         return answer
 
@@ -75,6 +75,14 @@ class RoutedWire(Wire):
     def open_requests(self) -> Iterator[str]:
         for wire in self._wires.values():
             yield from wire.open_requests()
+
+    def _forget_all(self, request: Any, whose: _Whose | None) -> None:
+        """A Fetch asks for several partitions, any of which may be elsewhere now."""
+        self._forget(whose)
+        if type(request).__name__ == "FetchRequest":
+            for topic in request.topics:
+                for each in topic.partitions:
+                    self._known.pop(_partition(_name_of(topic), each.partition), None)
 
     def _forget(self, whose: _Whose | None) -> None:
         if whose is not None:
@@ -125,8 +133,7 @@ def _whose(request: Any) -> _Whose | None:
         return _partition(request.topic_data[0].name, request.topic_data[0].partition_data[0].index)
     if kind == "FetchRequest":
         topic = request.topics[0]
-        name = topic.topic if not any(topic.topic_id) else f"#{bytes(topic.topic_id).hex()}"
-        return _partition(name, topic.partitions[0].partition)
+        return _partition(_name_of(topic), topic.partitions[0].partition)
     if kind in ("ListOffsetsRequest", "DeleteRecordsRequest"):
         return _partition(request.topics[0].name, request.topics[0].partitions[0].partition_index)
     if kind == "OffsetFetchRequest":
@@ -137,6 +144,11 @@ def _whose(request: Any) -> _Whose | None:
         request, "v3_and_below_transactional_id", None
     )
     return None if transactional_id is None else (str(_TRANSACTION), transactional_id)
+
+
+def _name_of(topic: Any) -> str:
+    """Of a topic of a Fetch, as histories have it."""
+    return f"#{bytes(topic.topic_id).hex()}" if any(topic.topic_id) else str(topic.topic)
 
 
 def _codes(value: Any) -> Iterator[int]:

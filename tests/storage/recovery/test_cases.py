@@ -8,18 +8,24 @@ from pathlib import Path
 
 import pytest
 
+from barnabas.storage.disk.directory import Directory
+from barnabas.storage.disk.disk import Disk
+from barnabas.storage.errors import CorruptFile
 from barnabas.storage.recovery.cases import (
     SEGMENT_CASES,
     TAIL_CASES,
     Leftovers,
     Tail,
     finished_swaps,
+    half_deleted,
     judge_tail,
     orphaned_indexes,
     stray_snapshots,
     trust_segment,
     unfinished_files,
 )
+from barnabas.storage.recovery.missing import check_segments
+from tests.support.files.memory_files import MemoryFiles
 from tests.support.stories.golden import comes_out_as_written
 from tests.support.stories.recovery import Story
 
@@ -72,6 +78,18 @@ def test_what_a_stop_left_half_done_is_removed() -> None:
     names += [name(5, ".log.swap"), name(9, ".index.swap"), "partition.metadata"]
 
     assert unfinished_files(names) == Leftovers([names[1], names[2], names[4], names[5]], [], "KLM")
+
+
+@pytest.mark.parametrize("deleted", [".log.deleted", ".log.1.deleted"])
+def test_a_segment_that_was_being_replaced_is_not_missed(deleted: str) -> None:
+    """Another segment of this name, replaced before, may wait to be removed as well, under `.deleted`."""
+    names = [name(0, ".log.swap"), name(5, deleted), name(5, ".timeindex"), name(9, ".log")]
+    directory = Directory(Disk(MemoryFiles(0), "/d"), "/d")
+
+    check_segments(directory, names)
+    assert half_deleted(names) == Leftovers([name(5, ".timeindex")], [], "K")
+    with pytest.raises(CorruptFile):
+        check_segments(directory, [each for each in names if each != name(5, deleted)])
 
 
 def test_a_finished_swap_replaces_all_it_covers() -> None:

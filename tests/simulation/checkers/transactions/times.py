@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from tests.simulation.history.history import History, Outcome, TopicPartition, Transaction
 
 _END_BOUND_US = 5_000_000  # of an EndTxn, from when the broker is there
-_DISTURBED_US = 3_000_000  # more, where the network or the disk is slow
+_DISTURBED_US = 12_000_000  # more: what a disk kept from being opened is tried again every ten seconds
 
 
 def overlong_transactions(history: History) -> Iterator[str]:
@@ -52,7 +52,8 @@ def slow_ends(history: History) -> Iterator[str]:
     terms = history.terms
     if terms is None:
         return
-    bound_us = _END_BOUND_US + (_DISTURBED_US if terms.disk_fails or terms.network_is_slow else 0)
+    is_disturbed = terms.disk_fails or terms.network_is_slow or terms.syncs_are_late
+    bound_us = _END_BOUND_US + (_DISTURBED_US if is_disturbed else 0)
     for each in history.transactions:
         if each.end_asked_us is None or each.end_answered_us is None:
             continue
