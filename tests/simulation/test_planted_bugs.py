@@ -19,6 +19,7 @@ DRAWN = 5  # in CI
 FOUND = sorted(name for name, bug in BUGS.items() if not bug.is_missed)
 QUICK = [name for name in FOUND if BUGS[name].seeds <= 100]
 PAGE = ROOT / "docs" / "testing-barnabas.md"
+TABLE = ROOT / "docs" / "planted-bugs.md"
 
 
 def is_found(bug: Bug) -> bool:
@@ -45,3 +46,12 @@ def test_every_planted_bug_can_be_planted(name: str) -> None:
 def test_the_page_names_the_bugs_that_are_missed() -> None:
     table = PAGE.read_text().split("| missed |")[1].split("\n\n")[0]
     assert re.findall(r"^\| \*(.+)\* \|", table, re.MULTILINE) == sorted(set(BUGS) - set(FOUND))
+
+
+def test_the_table_has_every_bug_that_is_found() -> None:
+    """As `scripts/simulate --planted all` has printed it."""
+    rows = re.findall(r"^\| (.+?) \| (.+) \| `\w+`, (\d+) \| (\d+) \|$", TABLE.read_text(), re.MULTILINE)
+    assert {(name, says, int(seeds)) for name, says, _, seeds in rows} == {
+        (name, BUGS[name].says, BUGS[name].seeds) for name in FOUND
+    }
+    assert all(int(first) <= int(seeds) for _, _, first, seeds in rows)

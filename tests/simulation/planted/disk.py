@@ -59,7 +59,8 @@ BUGS = (
         "broker/handlers/produce.py",
         "        return _append_all(request, context, failed, producer)\n",
         "        return _append_all(request, context, producer=producer)\n",
-        seeds=100,
+        seeds=400,
+        is_missed=True,
     ),
     bug(
         "a checkpoint renamed before it is written",

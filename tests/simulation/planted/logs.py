@@ -102,5 +102,6 @@ BUGS = (
         "    (True, False): Retention.RETAIN_EMPTY,\n",
         "    (True, False): Retention.DELETE_EMPTY,\n",
         seeds=300,
+        is_missed=True,
     ),
 )

@@ -75,6 +75,7 @@ BUGS = (
         "    newest = _unsettled_before(batch, view)\n    if newest is None:\n",
         "    newest = _unsettled_before(batch, view)\n"
         "    if newest is None or newest.query_id != batch.sink.query_id:\n",
+        seeds=500,
     ),
     bug(
         "an aborted decision counts",
@@ -104,6 +105,7 @@ BUGS = (
         "pyspark_barnabas/commit/writing.py",
         "batch.run, partition, task_attempt)))\n",
         "batch.run, partition, attempt_number)))\n",
+        seeds=300,
     ),
     bug(
         "an id taken again too soon",

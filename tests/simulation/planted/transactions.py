@@ -124,6 +124,7 @@ BUGS = (
         "        partition: ErrorCode.NONE if partition in txn.partitions else ErrorCode.TRANSACTION_ABORTABLE\n",
         "        partition: ErrorCode.NONE\n",
         seeds=300,
+        is_missed=True,
     ),
     bug(
         "offsets counted before their marker",
