@@ -114,7 +114,7 @@ def _compiled() -> Group:
 GROUPS: dict[str, tuple[Group, ...]] = {
     "fast": tuple(_fast()),
     "compiled": (_compiled(),),
-    "simulate": (Group("simulate", 240, ("tests/simulation",), form=PURE),),
+    "simulate": (Group("simulate", 300, ("tests/simulation",), form=PURE),),
     "crash": (Group("crash", 150, ("tests/crash",), workers=2, in_both_forms=True),),
     "fuzz": (Group("fuzz", 60, ("tests/fuzz",), workers=2, in_both_forms=True),),
     "probes": (Group("probes", 80, ("tests/probes",)),),

@@ -10,7 +10,7 @@ import pytest
 
 from tests.simulation.running.many import run_many
 
-SEEDS = range(1, 401)
+SEEDS = range(1, 1001)
 LONG_SEEDS = 10_000
 
 
