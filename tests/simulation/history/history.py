@@ -244,6 +244,8 @@ class History:
         self.events: list[Event] = []
         self.terms: Terms | None = None
         """By which rules about time judge; None where nobody knows."""
+        self.nodes = 1
+        """How many the broker has."""
         self.all_survives = True
         """Whether a death took nothing that was written: a kill does not, a power cut does."""
         self.rests_long = False

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 _SLACK_US = 1_000_000  # latency, threads that take long, a start
+_HASTY_SLICES_US = 5_000_000  # each is followed by a rest of a second
 _LATE_SYNCS_US = 7_500_000  # of the state's record, of a marker, of what was before it
 
 
@@ -21,11 +22,15 @@ class Terms:
     """Whether writes fail, or the disk is full at times: then what is due may have to wait for the disk."""
     syncs_are_late: bool = False
     """Whether a sync may be answered seconds after it was done."""
+    slices_are_hasty: bool = False
+    """Whether work in slices rests for a second now and then."""
     boots_us: list[int] = field(default_factory=list)
     """When each run of the broker began, or of one of its nodes."""
 
     def aborted_by_us(self, begun_us: int, now_us: int) -> int:
         """By when a transaction is aborted that nobody ended, as far as can be said now: its broker has to be up."""
         began_us = max((each for each in self.boots_us if each <= now_us), default=0)
-        slack_us = _SLACK_US + (_LATE_SYNCS_US if self.syncs_are_late else 0)
+        slack_us = _SLACK_US
+        slack_us += _LATE_SYNCS_US if self.syncs_are_late else 0
+        slack_us += _HASTY_SLICES_US if self.slices_are_hasty else 0
         return max(begun_us + self.timeout_ms * 1000, began_us) + self.check_ms * 1000 + slack_us

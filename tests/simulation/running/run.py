@@ -43,6 +43,7 @@ class Run:
         # 0122: a transaction shows where its markers are if their sync finds no room, or at a start the others do not.
         shows_when_full = plan.full_disks > 0 and (plan.deaths > 0 or SYNCED.items() <= plan.machine.broker.items())
         self._history.disk_fails = plan.disk_errors > 0 or plan.failing_calls > 0 or shows_when_full
+        self._history.nodes = plan.machine.nodes
         self._history.clock_jumps = plan.clock_jumps
         self._history.rests_long = plan.machine.hasty_slices > 0
         self._history.all_survives = plan.machine.survival == "everything"
@@ -54,6 +55,7 @@ class Run:
             network_is_slow=plan.weather.slow > 0,
             disk_fails=plan.disk_errors + plan.full_disks + plan.failing_calls > 0,
             syncs_are_late=plan.machine.late_jobs > 0,
+            slices_are_hasty=plan.machine.hasty_slices > 0,
             boots_us=self._machine.boots_us,
         )
         self._misfortunes = Misfortunes(self._world, self._network, self._machine, plan, self._note)
