@@ -98,6 +98,7 @@ class LongDecisions:
             reply = yield from _outcome(decide)
             line.popleft()
             _pass_on(reply, answer)
+            del decide, answer, reply  # the traceback of a refusal may know this frame: see made()
             yield
         del self._lines[entity_id]
 
