@@ -189,3 +189,11 @@ class KafkaError(Exception):
         if len(self.message) > MESSAGE_CHARS_MAX:
             self.message = self.message[: MESSAGE_CHARS_MAX - 1] + "…"
         super().__init__(f"{code.name}: {self.message}")
+
+    def as_value(self) -> "KafkaError":
+        """Itself, to be kept: without tracebacks, its own and its causes', which know the frames that keep it."""
+        error: BaseException | None = self
+        while error is not None:
+            error.__traceback__ = None
+            error = error.__cause__ or error.__context__
+        return self

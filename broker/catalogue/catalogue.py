@@ -214,7 +214,7 @@ class Catalogue:
             try:
                 needed, result = create_topic(wish, self._writer, self._config, self._random_bytes)
             except KafkaError as refusal:
-                results.append(refusal.with_traceback(None))  # else it and this frame were a cycle
+                results.append(refusal.as_value())
             else:
                 results.append(result)
                 records += needed
@@ -280,7 +280,7 @@ class Catalogue:
                 factor = 1 if self._placing is None or wish.name not in self.topics else self._placing.factor(wish.name)
                 records += create_partitions(wish, self._writer, factor)
             except KafkaError as refusal:
-                results.append(refusal.with_traceback(None))  # else it and this frame were a cycle
+                results.append(refusal.as_value())
             else:
                 results.append(None)
                 grown.append((wish.name, len(self.topics[wish.name].partitions), wish.assignments or ()))

@@ -29,7 +29,7 @@ def handle(request: CreatePartitionsRequest, context: RequestContext) -> CreateP
         context.services.room.check_may_grow()
         results = context.services.catalogue.create_partitions(wishes, validate_only=request.validate_only)
     except KafkaError as refusal:
-        results = [refusal.with_traceback(None)] * len(wishes)  # else it and this frame were a cycle
+        results = [refusal.as_value()] * len(wishes)
     answers = [_answer(wish.name, result) for wish, result in zip(wishes, results, strict=True)]
     duplicate = KafkaError(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
     return CreatePartitionsResponse(results=answers + [_answer(name, duplicate) for name in sorted(twice)])

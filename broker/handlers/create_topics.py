@@ -36,7 +36,7 @@ def handle(request: CreateTopicsRequest, context: RequestContext) -> CreateTopic
         services.room.check_may_grow()
         results = services.catalogue.create_topics(wishes, validate_only=request.validate_only)
     except KafkaError as refusal:
-        results = [refusal.with_traceback(None)] * len(wishes)  # else it and this frame were a cycle
+        results = [refusal.as_value()] * len(wishes)
     answers = [_answer(wish.name, result, services.config) for wish, result in zip(wishes, results, strict=True)]
     duplicate = KafkaError(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
     answers += [_answer(name, duplicate, services.config) for name in sorted(twice)]

@@ -49,3 +49,15 @@ def test_a_message_that_names_something_endless_still_fits_the_wire() -> None:
     endless = KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"{chr(0x1F981) * 40_000} is no topic").message
     assert len(endless.encode()) <= MAX_STRING_BYTES
     assert endless.endswith("…")
+
+
+def test_an_error_kept_as_a_value_knows_no_frames() -> None:
+    try:
+        try:
+            raise OSError("the disk is full")
+        except OSError as cause:
+            raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR) from cause
+    except KafkaError as error:
+        kept = error.as_value()
+    assert kept.__cause__ is not None
+    assert (kept.__traceback__, kept.__cause__.__traceback__) == (None, None)
