@@ -82,24 +82,16 @@ class Reader:
 
     def _poll(self, at: history.TopicPartition, began_us: int, records: list[tuple[int, bytes]]) -> None:
         self._polls += 1
-        start = self._positions[at]
-        self._positions[at] = records[-1][0] + 1 if records else start
-        poll = Poll(
+        self._notes.new_poll(
+            self._positions,
+            at,
+            records,
+            self._ends[at],
             client=self._name,
             is_committed=self._is_committed,
-            at=at,
-            began_us=began_us,
-            ended_us=self._notes.now_us(),
-            boot=self._notes.boots,
+            times_us=(began_us, self._notes.now_us()),
             fetch=self._polls,
-            from_offset=start,
-            next_offset=self._positions[at],
-            records=records,
-            log_start_offset=0,
-            last_stable_offset=self._ends[at][0],
-            high_watermark=self._ends[at][1],
         )
-        self._notes.history.polls.append(poll)
 
 
 class OffsetReader:

@@ -12,7 +12,16 @@ import threading
 import time
 from collections.abc import Callable
 
-from tests.simulation.history.history import Event, History, Incarnation, Outcome, Send, TopicPartition, Transaction
+from tests.simulation.history.history import (
+    Event,
+    History,
+    Incarnation,
+    Outcome,
+    Poll,
+    Send,
+    TopicPartition,
+    Transaction,
+)
 
 
 class Notes:
@@ -54,6 +63,38 @@ class Notes:
         if transaction is not None:
             transaction.sends.append(send)
         return send
+
+    def new_poll(
+        self,
+        positions: dict[TopicPartition, int],
+        at: TopicPartition,
+        records: list[tuple[int, bytes]],
+        ends: tuple[int, int],
+        *,
+        client: str,
+        is_committed: bool,
+        times_us: tuple[int, int],
+        fetch: int,
+    ) -> None:
+        """What a client was shown, and its position moved past it; ends: last stable offset and high watermark."""
+        start = positions[at]
+        positions[at] = records[-1][0] + 1 if records else start
+        poll = Poll(
+            client=client,
+            is_committed=is_committed,
+            at=at,
+            began_us=times_us[0],
+            ended_us=times_us[1],
+            boot=self.boots,
+            fetch=fetch,
+            from_offset=start,
+            next_offset=positions[at],
+            records=records,
+            log_start_offset=0,
+            last_stable_offset=ends[0],
+            high_watermark=ends[1],
+        )
+        self.history.polls.append(poll)
 
     def ask_end(self, transaction: Transaction, *, commit: bool) -> None:
         """The client is about to be asked for the end; who waits for that is told first."""

@@ -20,7 +20,7 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tests.simulation.history.history import Poll, TopicPartition
+from tests.simulation.history.history import TopicPartition
 from tests.support.histories.clients import INPUT, PATIENCE_S, TRANSACTION_TIMEOUT_MS, ClientError, Told
 from tests.support.histories.notes import Notes
 
@@ -183,21 +183,13 @@ class RemoteReader:
         for told in message["shown"]:
             at = told["topic"], told["partition"]
             records = [(offset, value.encode()) for offset, value in told["records"]]
-            start = self._positions[at]
-            self._positions[at] = records[-1][0] + 1 if records else start
-            poll = Poll(
+            self._notes.new_poll(
+                self._positions,
+                at,
+                records,
+                (told["stable"], told["high"]),
                 client=self._name,
                 is_committed=self._is_committed,
-                at=at,
-                began_us=began_us,
-                ended_us=self._last_us,
-                boot=self._notes.boots,
+                times_us=(began_us, self._last_us),
                 fetch=self._polls,
-                from_offset=start,
-                next_offset=self._positions[at],
-                records=records,
-                log_start_offset=0,
-                last_stable_offset=told["stable"],
-                high_watermark=told["high"],
             )
-            self._notes.history.polls.append(poll)
