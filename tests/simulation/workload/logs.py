@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Callable
+from functools import partial
 
-from tests.simulation.clients.errors import Fenced, Unusable
 from tests.simulation.clients.producer import Producer
 from tests.simulation.clients.reader import Reader
 from tests.simulation.history.history import TopicPartition
-from tests.simulation.workload.transactions import live_again
+from tests.simulation.workload.transactions import in_lives
 
 _TOMBSTONES = 0.25
 _ABORTS = 0.3
@@ -27,16 +27,8 @@ async def keeping(
     is_transactional: bool,
 ) -> None:
     """Writes to one log; under `keys`, that nobody else writes, and deletes them; or without, if there are none."""
-    await live_again(producer)
-    while not is_over():
-        try:
-            if is_transactional:
-                await _transaction(producer, at, keys, dice)
-            else:
-                await _write(producer, at, keys, dice)
-        except (Fenced, Unusable):
-            await live_again(producer)
-        await asyncio.sleep(dice.choice([0.0, 0.05, 0.3]))
+    step = _transaction if is_transactional else _write
+    await in_lives(producer, partial(step, producer, at, keys, dice), (0.0, 0.05, 0.3), dice, is_over)
 
 
 async def _transaction(producer: Producer, at: TopicPartition, keys: list[bytes], dice: random.Random) -> None:

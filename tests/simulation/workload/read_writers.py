@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 import random
 from collections.abc import Callable
+from functools import partial
 
-from tests.simulation.clients.errors import Fenced, Unusable
 from tests.simulation.clients.producer import Producer
 from tests.simulation.clients.reader import Reader
 from tests.simulation.history.history import TopicPartition
-from tests.simulation.workload.transactions import live_again
+from tests.simulation.workload.transactions import in_lives
 
 _STEPS_MAX = 4
 
@@ -19,13 +18,7 @@ async def read_writing(
     producer: Producer, reader: Reader, at: list[TopicPartition], dice: random.Random, is_over: Callable[[], bool]
 ) -> None:
     """Transactions of polls and sends, mixed."""
-    await live_again(producer)
-    while not is_over():
-        try:
-            await _transaction(producer, reader, at, dice)
-        except (Fenced, Unusable):
-            await live_again(producer)
-        await asyncio.sleep(dice.choice([0.0, 0.02, 0.3]))
+    await in_lives(producer, partial(_transaction, producer, reader, at, dice), (0.0, 0.02, 0.3), dice, is_over)
 
 
 async def _transaction(producer: Producer, reader: Reader, at: list[TopicPartition], dice: random.Random) -> None:

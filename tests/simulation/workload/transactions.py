@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Sequence
 
 from tests.simulation.clients.errors import Fenced, Unusable
 from tests.simulation.clients.producer import Producer
@@ -57,6 +57,23 @@ async def live_again(producer: Producer) -> None:
             return await producer.init()
         except Fenced:
             await asyncio.sleep(0.05)
+
+
+async def in_lives(
+    producer: Producer,
+    step: Callable[[], Awaitable[None]],
+    pauses_s: Sequence[float],
+    dice: random.Random,
+    is_over: Callable[[], bool],
+) -> None:
+    """Step after step, with one of these pauses in between; in a new life after one that was refused."""
+    await live_again(producer)
+    while not is_over():
+        try:
+            await step()
+        except (Fenced, Unusable):
+            await live_again(producer)
+        await asyncio.sleep(dice.choice(pauses_s))
 
 
 async def _transaction(
