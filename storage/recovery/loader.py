@@ -78,11 +78,12 @@ class _Loader:
         self._segments: list[Segment] = []
         self._report = Report()
         self._are_index_removals_durable = False
+        self._gone_unsynced: list[int] = []  # base offsets of segments of which a power cut left the indexes alone
         self._has_unsynced_names = False  # perhaps: a killed run made them, and would have synced them later
 
     def load(self) -> Opening[LoadedLog]:
         names = self._directory.names()
-        check_segments(self._directory, names)
+        self._gone_unsynced = check_segments(self._directory, names, self._synced_offset())
         self._epochs = LeaderEpochs(self._directory)
         if (first := check_first(self._directory, names, self._epochs, self._checkpoint)) is not None:
             self._begin_epochs_instead(first, names)
@@ -129,7 +130,7 @@ class _Loader:
     def _check_between(self) -> Opening[None]:
         """Y: segments that are gone, and others before and behind them are not. Compaction takes some by right."""
         bases = [segment.base_offset for segment in self._segments]
-        synced = LONG_MAX if self._checkpoint.was_clean else self._checkpoint.recovery_point
+        synced = self._synced_offset()
         gone = set(self._sums.base_offsets).difference(bases) if bases else ()
         for base_offset in sorted(gone):
             if bases[0] < base_offset < min(bases[-1], synced):
@@ -137,6 +138,10 @@ class _Loader:
                 walk = self._walk(self._segments[behind - 1], 0)
                 if (yield from walk.to_end()) is None:
                     check_between(self._directory, walk.next_offset, base_offset, bases[behind])
+
+    def _synced_offset(self) -> int:
+        """All below is on the disk."""
+        return LONG_MAX if self._checkpoint.was_clean else self._checkpoint.recovery_point
 
     def _high_watermark(self) -> int:
         """The most it will be: the log's end where this machine is enough, else what the checkpoint says."""
@@ -214,7 +219,7 @@ class _Loader:
     def _walk(self, segment: Segment, position: int) -> SegmentWalk:
         is_exact = not self._checkpoint.was_clean and not self._config.is_compacted
         boundary = self._checkpoint.recovery_point if is_exact else None
-        synced = LONG_MAX if self._checkpoint.was_clean else self._checkpoint.recovery_point
+        synced = self._synced_offset()
         return SegmentWalk(segment, position, self._config.max_message_bytes, boundary, self._epochs_found, synced)
 
     def _reread(self, index: int, *, is_unsynced: bool) -> Opening[bool]:
@@ -275,10 +280,13 @@ class _Loader:
     def _has_hole_behind(self, next_offset: int, after: Segment) -> bool:
         """Whether batches are missing between a reread segment and the next: unsynced ones that a power cut took.
 
-        A compacted log has such holes by right.
+        A compacted log has such holes by right, unless an index stands in one.
         """
-        is_synced = self._is_synced(after.base_offset)
-        return not is_synced and not self._config.is_compacted and after.base_offset != next_offset
+        if self._is_synced(after.base_offset):
+            return False
+        if self._config.is_compacted:
+            return any(next_offset <= base_offset < after.base_offset for base_offset in self._gone_unsynced)
+        return after.base_offset != next_offset
 
     def _judge(self, segment: Segment, damage: Damage | None) -> Opening[bool]:
         """Do what the table says about a tail. True if something was cut."""

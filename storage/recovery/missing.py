@@ -35,23 +35,30 @@ def check_directory(path: str, recovery_point: int | None) -> None:
         )
 
 
-def check_segments(directory: Directory, names: Iterable[str]) -> None:
-    """Y: CorruptFile where the indexes of a segment are there and its log is not, and later segments are.
+def check_segments(directory: Directory, names: Iterable[str], synced: int) -> list[int]:
+    """Y: CorruptFile where the indexes of a segment are there and its log is not, and others before and behind are.
 
-    Whoever takes a segment out renames or removes its log last, or leaves it under another name.
+    Whoever takes a segment out renames or removes its log last, or leaves it under another name. But a power cut may
+    take the name of a log that was never synced, and leave those of its indexes: the base offsets of such segments are
+    returned, since the log ends at the first. synced: all below is on the disk.
     """
     names = list(names)
     files = [file for file in map(parse_segment_file, names) if file is not None]
     logs = {file.base_offset for file in files if file.kind is FileKind.LOG} | logs_given_up(names)
     logs |= {int(name[:20]) for name in names if name.endswith(".log.broken") and name[:20].isdecimal()}
     live = [file.base_offset for file in files if file.kind is FileKind.LOG and file.state is FileState.LIVE]
+    never_synced = set()
     for file in files:
         is_index = file.kind in _BESIDE and file.state is FileState.LIVE
         if is_index and file.base_offset not in logs and live and file.base_offset < max(live):
+            if min(live) < file.base_offset and synced <= file.base_offset:
+                never_synced.add(file.base_offset)
+                continue
             path = directory.path_of(segment_file(file.base_offset, FileKind.LOG))
             raise CorruptFile(
                 path, f"it is missing, and {file.name} is there: offsets from {file.base_offset} on are gone (case Y)"
             )
+    return sorted(never_synced)
 
 
 def check_first(

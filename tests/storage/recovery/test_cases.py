@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from barnabas.storage.config import LONG_MAX
 from barnabas.storage.disk.directory import Directory
 from barnabas.storage.disk.disk import Disk
 from barnabas.storage.errors import CorruptFile
@@ -86,10 +87,10 @@ def test_a_segment_that_was_being_replaced_is_not_missed(deleted: str) -> None:
     names = [name(0, ".log.swap"), name(5, deleted), name(5, ".timeindex"), name(9, ".log")]
     directory = Directory(Disk(MemoryFiles(0), "/d"), "/d")
 
-    check_segments(directory, names)
+    assert check_segments(directory, names, LONG_MAX) == []
     assert half_deleted(names) == Leftovers([name(5, ".timeindex")], [], "K")
     with pytest.raises(CorruptFile):
-        check_segments(directory, [each for each in names if each != name(5, deleted)])
+        check_segments(directory, [each for each in names if each != name(5, deleted)], LONG_MAX)
 
 
 def test_a_finished_swap_replaces_all_it_covers() -> None:
