@@ -20,8 +20,9 @@ constructor is generated when the first instance is made.
 """
 
 from collections.abc import Callable, Iterator
-from typing import Any, ClassVar, NamedTuple, dataclass_transform
+from typing import Any, ClassVar, NamedTuple
 
+from barnabas.protocol.older_python import dataclass_transform
 from barnabas.protocol.primitives import ZERO_UUID
 
 ALL_VERSIONS = "0+"
@@ -321,7 +322,7 @@ def _install_constructor(struct: type[Struct]) -> None:
         body.append("self.unknown_tags = unknown_tags")
     star = ["*"] if arguments else []
     lines = "\n    ".join(body or ["pass"])
-    exec(f"def __init__({', '.join(['self', *star, *arguments])}):\n    {lines}\n", scope)
+    exec(f"def __init__({', '.join(['self', *star, *arguments])}):\n    {lines}\n", scope)  # nosec B102 - of our own schemas
     constructor: Callable[..., None] = scope["__init__"]
     constructor.__qualname__ = f"{struct.__name__}.__init__"
     struct.__init__ = constructor  # type: ignore[method-assign]  # because generating it is the point

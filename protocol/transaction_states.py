@@ -17,3 +17,6 @@ PREPARED_STATES = frozenset({PREPARE_COMMIT, PREPARE_ABORT})
 """The end is decided and not yet carried out."""
 
 OPEN_STATES = PREPARED_STATES | {ONGOING}
+
+NO_TIMEOUT_MS = 0x7FFFFFFF
+"""The timeout that is told of a transaction of two-phase commits (KIP-939), which has none."""

@@ -1,0 +1,1 @@
+"""Key stores and trust stores as Kafka names them: PEM, PKCS12, JKS, read, and handed to OpenSSL; and cipher names."""
