@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from barnabas.client.addresses import Address, parse_addresses
 from barnabas.client.clock import Clock, Deadline, SystemClock
-from barnabas.client.connection import Connection
+from barnabas.client.connection import Connection, LogIn
 from barnabas.client.errors import ConnectionFailed, raise_for
 from barnabas.client.metadata import NOTHING_KNOWN, ClusterInfo, Leaders, TopicPartition, read_metadata
 from barnabas.client.network import Network, SystemNetwork
@@ -22,6 +22,11 @@ from barnabas.protocol.messages.find_coordinator import Coordinator, FindCoordin
 from barnabas.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
 from barnabas.protocol.registry import ApiKey
 from barnabas.protocol.schema import Request
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from barnabas.client.security.settings import SecuritySettings
 
 T = TypeVar("T")
 
@@ -33,6 +38,7 @@ class Client:
     """Connections to the brokers of one cluster. Nothing is opened before it is needed.
 
     timeout_ms: how long one call may take, retries included; every call can be given a deadline of its own.
+    security: TLS and SASL (barnabas.client.security); SettingsError where its stores cannot be read.
     """
 
     def __init__(
@@ -43,11 +49,17 @@ class Client:
         timeout_ms: int = _REQUEST_TIMEOUT_MS,
         clock: Clock | None = None,
         network: Network | None = None,
+        security: SecuritySettings | None = None,
     ) -> None:
         self.client_id = client_id
         self.timeout_ms = timeout_ms
         self.clock: Clock = clock or SystemClock()
-        self.network: Network = network or SystemNetwork()
+        self._log_in: LogIn | None = None
+        if security is not None and security.sasl is not None:
+            from barnabas.client.security.sasl import Authenticator
+
+            self._log_in = Authenticator(security.sasl, self.clock).authenticate
+        self.network: Network = network or _network(security)
         self.cluster: ClusterInfo = NOTHING_KNOWN
         self._bootstrap = parse_addresses(bootstrap) if isinstance(bootstrap, str) else list(bootstrap)
         self._connections: dict[tuple[Address, str], Connection] = {}
@@ -204,9 +216,17 @@ class Client:
     def _connection(self, address: Address, deadline: Deadline, purpose: str = "") -> Connection:
         connection = self._connections.get((address, purpose))
         if connection is None or not connection.is_open:
-            connection = Connection(address, self.client_id, deadline, self.network)
+            connection = Connection(address, self.client_id, deadline, self.network, self._log_in)
             self._connections[address, purpose] = connection
         return connection
+
+
+def _network(security: SecuritySettings | None) -> Network:
+    if security is None or security.tls is None:
+        return SystemNetwork()
+    from barnabas.client.security.tls_network import TlsNetwork
+
+    return TlsNetwork(security.tls)
 
 
 def _coordinator_address(response: FindCoordinatorResponse, batched: bool, where: str) -> Address:

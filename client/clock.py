@@ -41,6 +41,10 @@ class Deadline:
         self._clock = clock
         self._at = clock.monotonic() + timeout_ms / 1000
 
+    def after(self, timeout_ms: float) -> Deadline:
+        """Another one on the same clock, so long from now."""
+        return Deadline(self._clock, timeout_ms)
+
     @property
     def left_s(self) -> float:
         """Seconds until then, never below 0."""

@@ -20,6 +20,17 @@ class ConnectionFailed(KafkaError):
         return self.message
 
 
+class AuthenticationFailed(KafkaError):
+    """TLS or SASL ended in a refusal, of either side. Final: trying again would end as well."""
+
+    def __init__(self, message: str, code: int = ErrorCode.SASL_AUTHENTICATION_FAILED) -> None:
+        found = ErrorCode(code)
+        super().__init__(ErrorCode.SASL_AUTHENTICATION_FAILED if found.retriable else found, message)
+
+    def __str__(self) -> str:
+        return self.message
+
+
 class UnsupportedByBroker(KafkaError):
     """The broker offers no version of an API that we speak: UNSUPPORTED_VERSION, before anything was sent."""
 

@@ -41,7 +41,7 @@ class Network(Protocol):
 class SystemNetwork:
     """The machine's network."""
 
-    def connect(self, address: tuple[str, int], timeout_s: float) -> Socket:
+    def connect(self, address: tuple[str, int], timeout_s: float) -> socket.socket:
         opened = socket.create_connection(address, timeout=timeout_s)
         with suppress(OSError):
             opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

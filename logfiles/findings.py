@@ -6,10 +6,10 @@ may be added; none changes its name or its meaning.
 
 from __future__ import annotations
 
-from enum import StrEnum
 from typing import NamedTuple
 
 from barnabas.logfiles.walk import Damage, Found
+from barnabas.protocol.older_python import StrEnum
 
 
 class Kind(StrEnum):

@@ -9,9 +9,12 @@ from __future__ import annotations
 
 import os
 from types import TracebackType
-from typing import Protocol, Self
+from typing import TYPE_CHECKING, Protocol
 
 from barnabas.protocol.primitives import Buffer
+
+if TYPE_CHECKING:
+    from typing import Self
 
 WINDOW_BYTES = 1 << 20
 

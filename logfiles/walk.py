@@ -12,11 +12,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from enum import StrEnum
 from typing import NamedTuple
 
 from barnabas.logfiles.log_file import LogBytes
 from barnabas.protocol.errors import DecodeError
+from barnabas.protocol.older_python import StrEnum
 from barnabas.protocol.records.batch import (
     HEADER_SIZE,
     MAGIC,

@@ -160,7 +160,7 @@ def describe_transactions(client: Client, transactional_ids: Sequence[str]) -> l
             response = connection.ask(DescribeTransactionsRequest(transactional_ids=ids), deadline)
             for state in response.transaction_states:
                 raise_for(state.error_code, None, f"transactional id {state.transactional_id!r}")
-                found[state.transactional_id] = _read_transaction(state)
+                found[state.transactional_id] = read_transaction(state)
 
     def look_again(error: KafkaError) -> None:
         for transactional_id in transactional_ids:
@@ -175,7 +175,8 @@ def fence(client: Client, transactional_id: str, deadline: Deadline | None = Non
     return init_producer(client, transactional_id, timeout_ms=_FENCING_TIMEOUT_MS, deadline=deadline).identity
 
 
-def _read_transaction(state: TransactionState) -> TransactionInfo:
+def read_transaction(state: TransactionState) -> TransactionInfo:
+    """What a coordinator answered of one."""
     return TransactionInfo(
         state.transactional_id,
         state.transaction_state,

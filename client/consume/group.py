@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING
 
 from barnabas.client.client import Client
 from barnabas.client.clock import Deadline
@@ -27,6 +27,9 @@ from barnabas.client.offsets import READ_UNCOMMITTED
 from barnabas.client.retries import BACKOFF_MS, backoffs_ms
 from barnabas.client.transaction_requests import GroupMember
 from barnabas.protocol.errors import ErrorCode, KafkaError
+
+if TYPE_CHECKING:
+    from typing import Self
 
 
 class GroupConsumer:

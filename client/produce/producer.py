@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from types import NoneType, TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any
 
 from barnabas.client.client import Client
 from barnabas.client.clock import Deadline
@@ -27,6 +27,9 @@ from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 from barnabas.protocol.records.builder import NewRecord
 from barnabas.protocol.records.compression import COMPRESSION_IDS
+
+if TYPE_CHECKING:
+    from typing import Self
 
 BATCH_BYTES = 256 * 1024
 COLLECTED_BYTES = 4 * 1024 * 1024  # how much `send` collects before it sends, and so what may go in one request

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any
 
 from barnabas.client.client import Client
 from barnabas.client.metadata import TopicPartition
@@ -39,6 +39,9 @@ from barnabas.client.transactions.errors import ID_LOST, Call, OutcomeUnknown, T
 from barnabas.client.transactions.states import ProducerState, check
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.registry import ApiKey
+
+if TYPE_CHECKING:
+    from typing import Self
 
 TRANSACTION_TIMEOUT_MS = 60_000
 

@@ -1,0 +1,143 @@
+"""Administration of access control lists: finding, adding and removing entries. One function per thing to do.
+
+Entries are as they stand in requests: numbers of Kafka's enumerations, principals as `User:name`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from barnabas.client.admin.asking import ask_controller
+from barnabas.client.client import Client
+from barnabas.client.clock import Deadline
+from barnabas.client.connection import Connection
+from barnabas.client.errors import raise_for
+from barnabas.protocol.messages.create_acls import AclCreation, CreateAclsRequest
+from barnabas.protocol.messages.delete_acls import DeleteAclsFilter, DeleteAclsRequest
+from barnabas.protocol.messages.describe_acls import DescribeAclsRequest
+
+ANY = 1
+"""In a filter: whatever it is, of resource types, pattern types, operations and permissions alike."""
+
+
+class AclBinding(NamedTuple):
+    """An entry: what it allows or denies to whom, and on what."""
+
+    resource_type: int
+    resource_name: str
+    pattern_type: int
+    principal: str
+    host: str
+    operation: int
+    permission_type: int
+
+
+class AclBindingFilter(NamedTuple):
+    """What an entry has to be like. ANY and None let everything through."""
+
+    resource_type: int = ANY
+    resource_name: str | None = None
+    pattern_type: int = ANY
+    principal: str | None = None
+    host: str | None = None
+    operation: int = ANY
+    permission_type: int = ANY
+
+
+def describe_acls(client: Client, wanted: AclBindingFilter) -> list[AclBinding]:
+    """The entries that the filter lets through, sorted. KafkaError."""
+    request = DescribeAclsRequest(
+        resource_type_filter=wanted.resource_type,
+        resource_name_filter=wanted.resource_name,
+        pattern_type_filter=wanted.pattern_type,
+        principal_filter=wanted.principal,
+        host_filter=wanted.host,
+        operation=wanted.operation,
+        permission_type=wanted.permission_type,
+    )
+
+    def attempt(connection: Connection, deadline: Deadline) -> list[AclBinding]:
+        answer = connection.ask(request, deadline)
+        raise_for(answer.error_code, answer.error_message, "acls")
+        return sorted(
+            AclBinding(
+                resource.resource_type,
+                resource.resource_name,
+                resource.pattern_type,
+                acl.principal,
+                acl.host,
+                acl.operation,
+                acl.permission_type,
+            )
+            for resource in answer.resources
+            for acl in resource.acls
+        )
+
+    return ask_controller(client, attempt)
+
+
+def create_acls(client: Client, bindings: Sequence[AclBinding]) -> None:
+    """Add entries; one that is there already stays. KafkaError for the first that is refused, the others are added."""
+    request = CreateAclsRequest(
+        creations=[
+            AclCreation(
+                resource_type=each.resource_type,
+                resource_name=each.resource_name,
+                resource_pattern_type=each.pattern_type,
+                principal=each.principal,
+                host=each.host,
+                operation=each.operation,
+                permission_type=each.permission_type,
+            )
+            for each in bindings
+        ]
+    )
+
+    def attempt(connection: Connection, deadline: Deadline) -> None:
+        for binding, result in zip(bindings, connection.ask(request, deadline).results, strict=False):
+            raise_for(result.error_code, result.error_message, f"{binding.principal} on {binding.resource_name!r}")
+
+    ask_controller(client, attempt)
+
+
+def delete_acls(client: Client, filters: Iterable[AclBindingFilter]) -> list[AclBinding]:
+    """Remove the entries that one of the filters lets through: which they were, sorted. KafkaError.
+
+    Where an answer was lost and the request was sent again, those that were removed before are not among them.
+    """
+    request = DeleteAclsRequest(
+        filters=[
+            DeleteAclsFilter(
+                resource_type_filter=each.resource_type,
+                resource_name_filter=each.resource_name,
+                pattern_type_filter=each.pattern_type,
+                principal_filter=each.principal,
+                host_filter=each.host,
+                operation=each.operation,
+                permission_type=each.permission_type,
+            )
+            for each in filters
+        ]
+    )
+
+    def attempt(connection: Connection, deadline: Deadline) -> list[AclBinding]:
+        removed = set()
+        for result in connection.ask(request, deadline).filter_results:
+            raise_for(result.error_code, result.error_message, "acls")
+            for acl in result.matching_acls:
+                raise_for(acl.error_code, acl.error_message, f"{acl.principal} on {acl.resource_name!r}")
+                removed.add(
+                    AclBinding(
+                        acl.resource_type,
+                        acl.resource_name,
+                        acl.pattern_type,
+                        acl.principal,
+                        acl.host,
+                        acl.operation,
+                        acl.permission_type,
+                    )
+                )
+        return sorted(removed)
+
+    return ask_controller(client, attempt)

@@ -1,0 +1,136 @@
+"""The machine's network with TLS on every connection.
+
+A socket under TLS may have something to read although nothing came (the rest of a record), and nothing to read although
+something came (a session ticket). So waiting reads ahead, and what it read is kept for the next call.
+"""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Iterable
+from typing import Any
+
+from barnabas.client.addresses import Address
+from barnabas.client.clock import Deadline, SystemClock
+from barnabas.client.errors import AuthenticationFailed, ConnectionFailed
+from barnabas.client.network import SystemNetwork
+from barnabas.client.security.settings import TlsSettings
+from barnabas.client.security.tls import context_of, failure_later, shake_hands
+
+_AHEAD_BYTES = 16 << 10  # a whole record
+
+
+class TlsSocket:
+    """A socket as the client uses it."""
+
+    def __init__(self, wrapped: ssl.SSLSocket, where: str) -> None:
+        self._socket = wrapped
+        self._where = where
+        self._ahead = b""
+        self._has_ended = False
+        self._failure: Exception | None = None
+        self._has_received = False
+
+    def fileno(self) -> int:
+        """For poll."""
+        return self._socket.fileno()
+
+    def settimeout(self, value: float, /) -> None:
+        """As a socket's."""
+        self._socket.settimeout(value)
+
+    def sendall(self, data: bytes, /) -> None:
+        """As a socket's; AuthenticationFailed where the broker ended TLS."""
+        try:
+            self._socket.sendall(data)
+        except (ConnectionError, ssl.SSLEOFError) as error:
+            self._raise_what_was_said()
+            raise self._lost(error) from None
+        except ssl.SSLError as error:
+            raise failure_later(error, self._where) from None
+
+    def recv_into(self, buffer: memoryview, /) -> int:
+        """As a socket's; AuthenticationFailed where the broker ended TLS."""
+        if self._ahead:
+            size = min(len(buffer), len(self._ahead))
+            buffer[:size], self._ahead = self._ahead[:size], self._ahead[size:]
+            return size
+        if self._failure is not None:
+            raise self._failure
+        if self._has_ended:
+            return 0
+        try:
+            received = self._socket.recv_into(buffer)
+        except (ConnectionError, ssl.SSLEOFError) as error:
+            raise self._lost(error) from None
+        except ssl.SSLError as error:
+            raise failure_later(error, self._where) from None
+        self._has_received = self._has_received or received > 0
+        return received
+
+    def _raise_what_was_said(self) -> None:
+        """By TLS 1.3 a broker may refuse a certificate and close while we send: its alert may still be there."""
+        self.look_ahead()
+        if isinstance(self._failure, AuthenticationFailed):
+            raise self._failure
+
+    def _lost(self, error: OSError) -> Exception:
+        if self._has_received:
+            return ConnectionResetError(error.errno, "connection reset by peer")
+        return ConnectionFailed(
+            f"{self._where} closed the connection right after the TLS handshake, as a broker does that lets clients in"
+            " by their certificates (ssl.keystore.*)"
+        )
+
+    def close(self) -> None:
+        """As a socket's; the broker is not asked to agree."""
+        self._socket.close()
+
+    @property
+    def has_something(self) -> bool:
+        """Whether recv_into would not wait, as far as is known without looking."""
+        return bool(self._ahead) or self._has_ended or self._failure is not None or self._socket.pending() > 0
+
+    def look_ahead(self) -> None:
+        """Read what is there, without waiting."""
+        self._socket.settimeout(0)
+        try:
+            self._ahead = self._socket.recv(_AHEAD_BYTES)
+            self._has_ended, self._has_received = not self._ahead, True
+        except (ssl.SSLWantReadError, ssl.SSLWantWriteError):
+            return
+        except ssl.SSLError as error:
+            self._failure = failure_later(error, self._where)
+        except OSError as error:
+            self._failure = error
+
+
+class TlsNetwork:
+    """Connections by one context, which is made once."""
+
+    def __init__(self, settings: TlsSettings) -> None:
+        self._context = context_of(settings)
+        self._below = SystemNetwork()
+
+    def connect(self, address: tuple[str, int], timeout_s: float) -> TlsSocket:
+        """As a network's; AuthenticationFailed where the two do not agree."""
+        deadline = Deadline(SystemClock(), timeout_s * 1000)
+        opened = self._below.connect(address, timeout_s)
+        where = str(Address(*address))
+        try:
+            opened.settimeout(max(deadline.left_s, 0.001))
+            return TlsSocket(shake_hands(self._context, opened, address[0], where), where)
+        except BaseException:
+            opened.close()
+            raise
+
+    def wait(self, sockets: Iterable[Any], timeout_s: float) -> bool:
+        """As a network's."""
+        watched: list[TlsSocket] = list(sockets)
+        deadline = Deadline(SystemClock(), timeout_s * 1000)
+        while not any(each.has_something for each in watched):
+            if not self._below.wait(watched, deadline.left_s):
+                return False
+            for each in watched:
+                each.look_ahead()
+        return True
