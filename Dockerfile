@@ -31,21 +31,18 @@ COPY storage /src/storage
 COPY client /src/client
 COPY broker /src/broker
 COPY barnabas /src/barnabas
-COPY pyspark_barnabas /src/pyspark_barnabas
 COPY scripts/_compile.py scripts/_compiled_wheel.py /src/scripts/
-# The Spark library is not part of the broker's image.
 RUN if [ "${FORM}" = compiled ]; then \
         /build/bin/python /src/scripts/_compile.py && export HATCH_BUILD_HOOK_ENABLE_CUSTOM=true; \
     fi \
     && /build/bin/pip wheel --no-cache-dir --no-deps --no-build-isolation --wheel-dir /wheels/application /src \
     && /build/bin/pip --python /opt/barnabas/bin/python3 install --no-cache-dir --no-index --no-deps \
-        --target /application /wheels/application/*.whl \
-    && rm -rf /application/pyspark_barnabas
+        --target /application /wheels/application/*.whl
 
 FROM ${BASE}
 RUN useradd --uid 1000 --create-home --user-group barnabas \
     && install -d -o barnabas -g barnabas /data /var/lib/kafka/data /tmp/kraft-combined-logs /etc/confluent/docker \
-        /bitnami/kafka \
+        /data.security /var/lib/kafka/data.security /bitnami/kafka \
     && install -d /opt/bitnami/scripts/kafka /opt/kafka/bin /mnt/shared/config /etc/kafka/docker \
     && ln -s /opt/kafka /opt/bitnami/kafka \
     && ln -s /etc/kafka/docker/run /opt/bitnami/scripts/kafka/run.sh

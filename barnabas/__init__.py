@@ -1,6 +1,6 @@
 """A Kafka-wire-compatible broker to embed: `with Barnabas() as broker:`, and a pytest plugin that gives fresh ones.
 
-The one import name of this project beside `pyspark_barnabas`. `broker`, `storage`, `logfiles`, `client` and `protocol`
+The one import name of this distribution. `broker`, `storage`, `logfiles`, `client` and `protocol`
 are links to the folders of these names at the top of the repository; a wheel has the folders themselves
 (docs/decisions/0098). Importing `barnabas` loads none of them: the broker runs in a process of its own or, only where
 that is asked for, in a thread. docs/testing.md shows how to use it. Where hot modules were compiled (docs/compiled.md),

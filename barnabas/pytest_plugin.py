@@ -12,7 +12,7 @@ Loaded by pytest wherever this package is installed, so until a test asks for a 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -24,11 +24,12 @@ FIXTURES = ("barnabas", "barnabas_session", "new_barnabas")
 LOG_LINES_SHOWN = 40
 EVENTS_SHOWN = 20
 _MARKER = (
-    "barnabas(topics, config, features, log_level, in_process, brokers): what the `barnabas` fixture of this test "
-    "is like; marks nearer to the test add to those of its class and module and replace what they say"
+    "barnabas(topics, config, features, log_level, in_process, brokers, secure, users, grants): what the `barnabas` "
+    "fixture of this test is like; marks nearer to the test add to those of its class and module and replace what "
+    "they say"
 )
-_MERGED = ("topics", "config", "features")
-_SETTINGS = (*_MERGED, "log_level", "in_process", "brokers")
+_MERGED = ("topics", "config", "features", "users", "grants")
+_SETTINGS = (*_MERGED, "log_level", "in_process", "brokers", "secure")
 _INI: dict[str, tuple[Any, Any, str]] = {
     "barnabas_topics": ("linelist", [], "topics that are there from the start, NAME or NAME:PARTITIONS, one a line"),
     "barnabas_config": ("linelist", [], "broker keys under Kafka's names, KEY=VALUE, one a line"),
@@ -100,7 +101,7 @@ def new_barnabas(pytestconfig: pytest.Config) -> Iterator[Callable[..., Barnabas
     from barnabas.embedded.barnabas import Barnabas
 
     with ExitStack() as brokers:
-        yield lambda **settings: brokers.enter_context(Barnabas(**_merged(_configured(pytestconfig), settings)))
+        yield lambda **settings: brokers.enter_context(Barnabas(**merged(_configured(pytestconfig), settings)))
 
 
 def _marked(request: pytest.FixtureRequest) -> dict[str, Any]:
@@ -111,20 +112,29 @@ def _marked(request: pytest.FixtureRequest) -> dict[str, Any]:
         if mark.args or unknown:
             what = f"does not know {', '.join(unknown)}" if unknown else "takes keywords only"
             raise pytest.UsageError(f"pytest.mark.barnabas {what}: it knows {', '.join(_SETTINGS)}")
-        settings = _merged(settings, mark.kwargs)
+        settings = merged(settings, mark.kwargs)
     return settings
 
 
-def _merged(settings: dict[str, Any], further: dict[str, Any]) -> dict[str, Any]:
+def merged(settings: dict[str, Any], further: dict[str, Any]) -> dict[str, Any]:
+    """What both say; of what both say the further counts. TypeError for what cannot be merged."""
     merged = {**settings, **further}
     for name in _MERGED:
         if name in settings and name in further:
-            merged[name] = {**_mapping(settings[name]), **_mapping(further[name])}
+            merged[name] = {**_mapping(name, settings[name]), **_mapping(name, further[name])}
     return merged
 
 
-def _mapping(topics: Any) -> dict[str, Any]:
-    return dict(topics) if hasattr(topics, "keys") else dict.fromkeys(topics, -1)
+def _mapping(name: str, said: Any) -> dict[str, Any]:
+    """What can be merged: a mapping, and of topics names alone. TypeError."""
+    if said is None:
+        return {}
+    if hasattr(said, "keys"):
+        return dict(said)
+    if name == "topics" and isinstance(said, Iterable) and not isinstance(said, str):
+        return dict.fromkeys(said, -1)
+    or_names = " or a list of names" if name == "topics" else ""
+    raise TypeError(f"{name} is a mapping{or_names}, not a {type(said).__name__}")
 
 
 def _configured(config: pytest.Config) -> dict[str, Any]:

@@ -20,7 +20,6 @@ from barnabas.broker.catalogue import Catalogue
 from barnabas.broker.cluster.cluster import Cluster
 from barnabas.broker.config import BrokerConfig
 from barnabas.broker.context import Deferred, Services
-from barnabas.broker.coordinator.prepared_transactions import finish_transactions, recover_transactions
 from barnabas.broker.coordinator.producer_ids import ProducerIds
 from barnabas.broker.coordinators import Parts, deferred_coordinators
 from barnabas.broker.data import open_catalogue, state_of
@@ -30,7 +29,8 @@ from barnabas.broker.faults import open_faults
 from barnabas.broker.history import open_history
 from barnabas.broker.log_lines import line, logger
 from barnabas.broker.maintenance import Maintenance, Needs
-from barnabas.broker.member import Member, node_of, open_fetch_sessions, open_listener
+from barnabas.broker.member import node_of, open_fetch_sessions
+from barnabas.broker.members import Members
 from barnabas.broker.net.bound import BoundAddress
 from barnabas.broker.partitions.directory_watch import DirectoryWatch
 from barnabas.broker.partitions.flushing import GroupFlush
@@ -43,6 +43,8 @@ from barnabas.broker.partitions.sync_rounds import SyncRounds
 from barnabas.broker.partitions.waiters import Waiters
 from barnabas.broker.partitions.walks import Walks
 from barnabas.broker.preloading import preload
+from barnabas.broker.protection import open_access, open_tokens
+from barnabas.broker.quotas.node_quotas import NodeQuotas
 from barnabas.broker.room.watch import RoomWatch
 from barnabas.broker.slices import Slices
 from barnabas.broker.telemetry import open_telemetry
@@ -54,23 +56,24 @@ if TYPE_CHECKING:
     import socket
     from concurrent.futures import ThreadPoolExecutor
 
-    from barnabas.broker.api.metering import Meter
     from barnabas.broker.control.admission import Admission
     from barnabas.broker.faults.faults import Faults
+    from barnabas.broker.http.secured import HttpSecurity
     from barnabas.broker.http.server import HttpServer
-    from barnabas.broker.lifecycle import Lifecycle
     from barnabas.broker.net.listener import Listener
-    from barnabas.broker.together import Together
+    from barnabas.broker.tls.tls import Tls
     from barnabas.storage.log_directories import LogDirectories
 
 _log = logger("app")
-_DRAIN_MS = 1_500
 _LOAD_TRANSACTIONS_MS = 1_000
 _STARTING, _RUNNING, _STOPPING = 1, 3, 6  # as Kafka numbers a broker's states
 
 
 class Broker:
     """A running broker on one event loop."""
+
+    _flush_thread: ThreadPoolExecutor | None = None
+    _http: HttpServer | None = None
 
     def __init__(
         self,
@@ -84,20 +87,17 @@ class Broker:
         sync_helpers_max: int = 0,
         cluster: Callable[[int, Catalogue], Cluster] = Cluster,
         others: Sequence[Sequence[BoundAddress]] = (),
+        tls: Tls | None = None,
     ) -> None:
         """`directory` is open and belongs to the broker from now on. CatalogueError, StorageError.
 
         sockets_max: how many connections a node has descriptors for. sync_helpers_max: threads that sync files beside
-        the flush thread. cluster: makes the cluster of this node's id and catalogue. others: where other nodes listen.
+        the flush thread. cluster: makes the node's. others: where other nodes listen. tls: how listeners speak it.
         """
-        self.bound, self.state = bound, _STARTING
+        self.bound, self.state, self._tls = bound, _STARTING, tls
         self._directory, self._environment, self.events = directory, environment, Events(environment.stopwatch)
         self._clock, self._machine_clock = clock, machine_clock = environment.clock, environment.machine_clock
-        self._loop = loop
-        self._flush_thread: ThreadPoolExecutor | None = None
-        self.watch = DirectoryWatch(directory, machine_clock)
-        self._meter: Meter | None = None
-        self._http: HttpServer | None = None
+        self._loop, self.watch = loop, DirectoryWatch(directory, machine_clock)
         self.catalogue = open_catalogue(config, directory, environment, self.events)
         waiters, stopwatch, random_bytes = Waiters(clock, loop), environment.stopwatch, environment.random
         slices, upkeep = Slices(loop, stopwatch), Slices(loop, stopwatch, rests=False)
@@ -109,8 +109,9 @@ class Broker:
         producer_ids = ProducerIds(self.catalogue.allocate_producer_ids)
         parts = Parts(config, self.catalogue, clock, machine_clock, upkeep, producer_ids, random_bytes, self.events)
         groups, transactions = deferred_coordinators(parts, partitions)
+        tokens = open_tokens(config, self.catalogue, clock, random_bytes)
         waited_for = flush, waiters, clock, machine_clock, stopwatch, loop, upkeep, workers
-        needs = Needs(partitions, self.catalogue, config, *waited_for, random_bytes, self.events)
+        needs = Needs(partitions, self.catalogue, config, *waited_for, random_bytes, self.events, tokens)
         self._maintenance = Maintenance(needs)
         self._housekeeping, self.room = self._open_housekeeping(config, waiters, slices)
         self.services = Services(
@@ -130,17 +131,20 @@ class Broker:
             fetch_sessions=open_fetch_sessions(config, clock, random_bytes),
             waiters=waiters,
             room=self.room,
+            quotas=NodeQuotas(self.catalogue.client_quotas, config, clock, stopwatch),
             events=self.events,
             slices=slices,
             walks=Walks(slices),
             upkeep=upkeep,
             workers=workers,
             offered_apis=offered_apis(table_for(config)),
+            access=open_access(config, self.catalogue, random_bytes, self.events),
+            tokens=tokens,
         )
         self.recovery = RecoveryPass(partitions, machine_clock, upkeep)
-        self.together = self._join([bound, *others], parts) if others else None
-        self.members = self._members([bound, *others], sockets_max)
-        self.lifecycle, self.faults = self._open_lifecycle(self.together), Deferred(self._open_faults)
+        self._nodes = nodes = self._open_nodes([bound, *others], parts, sockets_max)
+        self.services, self.members = nodes.services, nodes.each
+        self.together, self.lifecycle = nodes.together, nodes.lifecycle
 
     def _open_partitions(
         self, config: BrokerConfig, cluster: Cluster, upkeep: Slices, workers: Workers, waiters: Waiters
@@ -174,44 +178,23 @@ class Broker:
         parts = housekeeping, self.flush, self._directory.root
         self.history = Deferred(lambda: open_history(self.services, self._machine_clock))
         self.time_control = Deferred(lambda: open_time_control(self._clock, self._loop, self.services, *parts))
+        self.faults = Deferred(self._open_faults)
         return housekeeping, room
 
-    def _join(self, bound: Sequence[Sequence[BoundAddress]], parts: Parts) -> Together:
-        """The nodes, where there are several."""
-        from barnabas.broker.together import join
-
-        sessions = partial(open_fetch_sessions, parts.config, parts.clock, parts.random_bytes)
-        return join(self.services, bound, parts, self.flush, sessions, self._directory.root)
-
-    def _members(self, bound: Sequence[Sequence[BoundAddress]], sockets_max: int) -> list[Member]:
-        of_node = {self.services.node.node_id: self.services}
-        if self.together is not None:
-            self.services, of_node = self.together.everything, self.together.of_node
-        on_machine = self._machine_clock, self._environment.network
-        listening = partial(open_listener, self.services.config, *on_machine, sockets_max, self.events)
-        return [Member(services, at, listening) for services, at in zip(of_node.values(), bound, strict=True)]
+    def _open_nodes(self, bound: Sequence[Sequence[BoundAddress]], parts: Parts, sockets_max: int) -> Members:
+        tls = {} if self._tls is None else self._tls.endpoints
+        root, environment = self._directory.root, self._environment
+        return Members(self.services, bound, parts, self.flush, root, environment, tls, sockets_max)
 
     def _open_faults(self) -> Faults:
         disks, owns_process = [each.root.disk for each in self._directory.every], self._environment.owns_process
         parts = self._loop, self._machine_clock, self.events, disks
         return open_faults(self.members, *parts, may_crash=owns_process)
 
-    def _open_lifecycle(self, together: Together | None) -> Lifecycle | None:
-        if together is None:
-            return None
-        from barnabas.broker.lifecycle import Lifecycle
-
-        return Lifecycle(together.nodes, self.members, self._environment.network, lambda: self._meter, _DRAIN_MS)
-
     @property
     def listener(self) -> Listener:
         """What accepts the first node's connections."""
         return self.members[0].listener
-
-    def _running(self) -> Sequence[Member]:
-        """The nodes that are not stopped."""
-        stopped = self.together.nodes.stopped if self.together is not None else ()
-        return [member for member in self.members if member.node_id not in stopped]
 
     async def start(self) -> None:
         """Accept connections. Clients of each listener are given its advertised address."""
@@ -221,33 +204,29 @@ class Broker:
             _log.warning(notice)
         self.room.start()
         await self.settle_transactions()
-        network = self._environment.network
-        dispatcher, *_ = [await member.listen(network, self._meter) for member in self._running()]
+        if self._tls is not None:
+            self._tls.begin(self._machine_clock, self._loop)
+        dispatcher = await self._nodes.listen()
         self._housekeeping.start()
         self._maintenance.start()
         self.recovery.begin()
         self.watch.start()
         self.state = _RUNNING
         preload(dispatcher, self._machine_clock)
-        _log.info(
-            line(
-                "broker started",
-                node=self.services.node.node_id,
-                cluster=self.services.node.cluster_id,
-                data=self._directory.path,
-                found=state_of(self._directory),
-                form=form.running(),
-            )
-        )
+        node, facts = self.services.node, {"found": state_of(self._directory), "form": form.running()}
+        at = {"cluster": node.cluster_id, "data": self._directory.path}
+        _log.info(line("broker started", node=node.node_id, **at, **facts))
 
-    async def open_http(self, sockets: Sequence[socket.socket], control: Admission | None = None) -> None:
+    async def open_http(
+        self, sockets: Sequence[socket.socket], control: Admission | None = None, security: HttpSecurity | None = None
+    ) -> None:
         """Tell over HTTP how the broker is, and count for it; do what `control` admits. Before `start`."""
         from barnabas.broker.api.metering import Meter
         from barnabas.broker.http.front import open_http
 
         stopwatch, network = self._environment.stopwatch, self._environment.network
-        self._meter = Meter(lambda: int(stopwatch() * 1e9))
-        self._http = await open_http(self, self._meter, sockets, network, self._machine_clock, control)
+        self._nodes.meter = meter = Meter(lambda: int(stopwatch() * 1e9))
+        self._http = await open_http(self, meter, sockets, network, self._machine_clock, control, security)
 
     def _close_http(self) -> None:
         if self.history.built is not None:
@@ -271,13 +250,11 @@ class Broker:
         if self._directory.was_clean:
             self._machine_clock.call_later(_LOAD_TRANSACTIONS_MS, self._load_transactions)
         else:
-            for member in self._running():
-                await recover_transactions(member.services.transactions)
+            await self._nodes.recover_transactions()
 
     def _load_transactions(self) -> None:
         if self.state != _STOPPING:
-            for member in self._running():
-                member.services.transactions.load_in_background()
+            self._nodes.load_transactions()
 
     async def stop(self) -> None:
         """A clean stop. StorageError when the disk failed: there is no clean-shutdown marker then.
@@ -287,24 +264,20 @@ class Broker:
         self.state = _STOPPING
         if self.lifecycle is not None:
             await self.lifecycle.settled()
-        for member in self.members:
-            member.listener.stop_accepting()
+        self._nodes.stop_accepting()
         self._take_faults_back()
         self._housekeeping.stop()
         self.recovery.stop()
         self.services.partitions.stop_recovering()
         self.services.workers.close()
         self._maintenance.close()
+        self._close_doors()
         self.watch.stop()
         self.room.stop()
-        are_finished = True
-        for transactions in filter(None, [member.services.deferred_transactions.built for member in self.members]):
-            are_finished &= await finish_transactions(transactions)
-        for member in self.members:
-            member.close_coordinators()
+        are_finished = await self._nodes.finish_transactions()
+        self._nodes.close_coordinators()
         self.services.waiters.wake_all()
-        for member in self.members:
-            await member.listener.drain(_DRAIN_MS)
+        await self._nodes.drain()
         await self.thread_is_idle()
         self._close_partitions()  # what a client left behind may still be about to append
         self._give_up_slices()
@@ -326,14 +299,13 @@ class Broker:
         """Let go of everything, as a kill does: nothing is finished, synced or marked. The loop has to end after it."""
         self._close_http()
         self._take_faults_back()
-        for member in self.members:
-            member.listener.stop_accepting()
-            member.listener.abort()
+        self._nodes.abort()
         self._housekeeping.stop()
         self.recovery.stop()
         self.services.partitions.stop_recovering()
         self.services.workers.close_now()
         self._maintenance.close()
+        self._close_doors()
         self.watch.stop()
         self.room.stop()
         self._close_partitions()
@@ -343,6 +315,11 @@ class Broker:
         self.flush.close()  # after the last round of syncs
         self._directory.close(clean=False)
 
+    def _close_doors(self) -> None:
+        self._nodes.close_doors()
+        if self._tls is not None:
+            self._tls.close()
+
     def _take_faults_back(self) -> None:
         """So that nothing is held up any more, and the disks have their own files."""
         if self.faults.built is not None:
@@ -350,8 +327,7 @@ class Broker:
 
     def _close_partitions(self) -> None:
         self._partitions.close_all()
-        for member in self.members:
-            member.services.partitions.close_all()
+        self._nodes.close_partitions()
 
     def _give_up_slices(self) -> None:
         self.services.slices.close()

@@ -14,11 +14,14 @@ from barnabas.broker.cluster.cluster import Cluster, Node
 from barnabas.broker.session.principal import ANONYMOUS, Principal
 
 if TYPE_CHECKING:
+    from barnabas.broker.access import Access
+    from barnabas.broker.authorization.rights import Rights
     from barnabas.broker.catalogue import Catalogue
     from barnabas.broker.clock import Clock
     from barnabas.broker.config import BrokerConfig
     from barnabas.broker.coordinator import GroupCoordinator, TransactionCoordinator
     from barnabas.broker.coordinator.producer_ids import ProducerIds
+    from barnabas.broker.delegation_tokens.tokens import Tokens
     from barnabas.broker.events import Events
     from barnabas.broker.partitions.cleaning.cleaner import Cleaner
     from barnabas.broker.partitions.fetch_sessions import FetchSessions
@@ -26,6 +29,7 @@ if TYPE_CHECKING:
     from barnabas.broker.partitions.partitions import Partitions
     from barnabas.broker.partitions.waiters import Waiters
     from barnabas.broker.partitions.walks import Walks
+    from barnabas.broker.quotas.node_quotas import NodeQuotas
     from barnabas.broker.room.watch import RoomWatch
     from barnabas.broker.session.session import Session
     from barnabas.broker.slices import Slices
@@ -84,6 +88,8 @@ class Services:
     producer_ids: ProducerIds
     fetch_sessions: FetchSessions
     waiters: Waiters
+    quotas: NodeQuotas
+    """What clients may use."""
     events: Events
     """Where is told what happens."""
     room: RoomWatch
@@ -98,6 +104,10 @@ class Services:
     """Where work over whole logs goes: processes beside the event loop."""
     offered_apis: tuple[OfferedApi, ...]
     """What ApiVersions lists, in order of the key: derived from the API table."""
+    access: Access | None = None
+    """The access control lists and who decides by them, where there is an authorizer: else nothing is checked."""
+    tokens: Tokens | None = None
+    """The delegation tokens, where there is a secret key for them."""
     nodes: tuple[Services, ...] = ()
     """Those of each node, where these are what several nodes have together; else none."""
 
@@ -181,6 +191,16 @@ class RequestContext:
     def principal(self) -> Principal:
         """Whom the request is from."""
         return ANONYMOUS if self.connection is None else self.connection.session.principal
+
+    @property
+    def rights(self) -> Rights | None:
+        """What the principal may do; None where nothing is checked."""
+        if self.services.access is None:
+            return None
+        from barnabas.broker.authorization.rights import Rights
+
+        authorizer = self.services.access.authorizer
+        return Rights(authorizer, self.principal, self.client_host, self.api_key, self.client_id)
 
     @property
     def node(self) -> Node:

@@ -42,6 +42,7 @@ class Lifecycle:
         member = self._members[node]
         ports = [bound.port for bound in member.bound]
         member.listener.stop_accepting()
+        member.services.quotas.let_go()
         for bound in member.bound:
             close_sockets(bound)
         member.bound = [bound.at(port) for bound, port in zip(member.bound, ports, strict=True)]
@@ -52,6 +53,7 @@ class Lifecycle:
         member = self._members[node]
         for bound in member.bound:
             close_sockets(bound)
+        member.services.quotas.come_back()
         member.come_back(self._network.bind_again(member.bound))
         self._begin(member.listen(self._network, self._meter()))
 

@@ -1,4 +1,5 @@
-"""What moves partitions between data directories and what compacts them: built when first needed, ended together."""
+"""What moves partitions between data directories, what compacts them, and what removes expired delegation tokens: built
+when first needed, ended together."""
 
 from __future__ import annotations
 
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
     from barnabas.broker.catalogue import Catalogue
     from barnabas.broker.clock import Clock, Stopwatch
     from barnabas.broker.config import BrokerConfig
+    from barnabas.broker.delegation_tokens.expiring import Expiring
+    from barnabas.broker.delegation_tokens.tokens import Tokens
     from barnabas.broker.events import Events
     from barnabas.broker.partitions.cleaning.cleaner import Cleaner
     from barnabas.broker.partitions.flushing import GroupFlush
@@ -24,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class Needs(NamedTuple):
-    """What both are made of."""
+    """What they are made of."""
 
     partitions: Partitions
     catalogue: Catalogue
@@ -39,20 +42,25 @@ class Needs(NamedTuple):
     workers: Workers
     random_bytes: Callable[[int], bytes]
     events: Events
+    tokens: Tokens | None
 
 
 class Maintenance:
-    """The moves and the cleaner of one broker."""
+    """The moves, the cleaner and the expiring of one broker."""
 
     def __init__(self, needs: Needs) -> None:
         self.moves: Deferred[Moves] = Deferred(self._open_moves)
         self.cleaner: Deferred[Cleaner] = Deferred(self._open_cleaner)
         self._needs = needs
+        self._expiring: Expiring | None = None
         self._is_closed = False
 
     def start(self) -> None:
-        """Look for what is to be compacted in log.cleaner.backoff.ms."""
+        """Look for what is to be compacted in log.cleaner.backoff.ms, and for expired tokens where there are any."""
         self._needs.clock.call_later(self._needs.config.integer("log.cleaner.backoff.ms"), self._start_cleaner)
+        if self._needs.tokens is not None:
+            self._expiring = self._open_expiring(self._needs.tokens)
+            self._expiring.start()
 
     def close(self) -> None:
         """The broker stops: what is under way is given up."""
@@ -61,6 +69,8 @@ class Maintenance:
             self.moves.built.close()
         if self.cleaner.built is not None:
             self.cleaner.built.stop()
+        if self._expiring is not None:
+            self._expiring.stop()
 
     @property
     def is_busy(self) -> bool:
@@ -71,6 +81,12 @@ class Maintenance:
     def _start_cleaner(self) -> None:
         if not self._is_closed:
             self.cleaner.get().start()
+
+    def _open_expiring(self, tokens: Tokens) -> Expiring:
+        from barnabas.broker.delegation_tokens.expiring import Expiring
+
+        interval_ms = self._needs.config.integer("delegation.token.expiry.check.interval.ms")
+        return Expiring(tokens, self._needs.clock, interval_ms)
 
     def _open_moves(self) -> Moves:
         from barnabas.broker.partitions.moves import Moves

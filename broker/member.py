@@ -5,7 +5,7 @@ Knows sockets and services; which node leads what is the services' business.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from barnabas.broker.api.dispatch import Dispatcher
@@ -15,14 +15,18 @@ from barnabas.broker.net.listener import Listener
 from barnabas.broker.partitions.fetch_sessions import FetchSessions
 
 if TYPE_CHECKING:
+    from barnabas.broker.api.door import Door
     from barnabas.broker.api.entry import Wrap
     from barnabas.broker.api.metering import Meter
+    from barnabas.broker.catalogue.client_quotas import ClientQuotas
     from barnabas.broker.clock import Clock
     from barnabas.broker.config import BrokerConfig
     from barnabas.broker.context import Services
     from barnabas.broker.events import Events
     from barnabas.broker.net.bound import BoundAddress
+    from barnabas.broker.net.entering import Entrance
     from barnabas.broker.net.network import Network
+    from barnabas.broker.net.tls_stream import Endpoint
     from barnabas.protocol.files.meta_properties import MetaProperties
 
 
@@ -30,13 +34,23 @@ class Member:
     """One node: what serves its clients, and where they come in."""
 
     def __init__(
-        self, services: Services, bound: Sequence[BoundAddress], make_listener: Callable[[], Listener]
+        self,
+        services: Services,
+        bound: Sequence[BoundAddress],
+        make_listener: Callable[[], Listener],
+        tls: Mapping[str, Endpoint],
+        doors: Mapping[str, Door] | None = None,
     ) -> None:
-        """`services` are the node's, `bound` its listeners' sockets."""
+        """`services` are the node's, `bound` its listeners' sockets.
+
+        tls: how those listeners speak it that do, by name. doors: what listeners ask of those who come in, by name.
+        """
+        self.doors = doors or {}
         self.services = services
         self.bound = bound
         self.listener = make_listener()
         self._make_listener = make_listener
+        self._tls = tls
         self._dispatcher: Dispatcher | None = None
         self._wrap: Wrap | None = None
 
@@ -50,7 +64,7 @@ class Member:
         By the listener and on the sockets that there are at the call: a node that is stopped before this has begun has
         others when it comes back.
         """
-        self._dispatcher = dispatcher = Dispatcher(self.services, meter=meter)
+        self._dispatcher = dispatcher = Dispatcher(self.services, meter=meter, doors=self.doors)
         dispatcher.intercept(self._wrap)
         node = self.services.node
         gateways = network.default_gateways if self.services.config.is_container else None
@@ -58,7 +72,7 @@ class Member:
             (bound, AdvertisedAddress(node, bound.listener, bound.advertised, bound.port, gateways))
             for bound in self.bound
         ]
-        return _listen(self.listener, places, dispatcher)
+        return _listen(self.listener, places, dispatcher, self._tls, self.doors)
 
     def intercept(self, wrap: Wrap | None) -> None:
         """See `Dispatcher.intercept`: for its requests from now on, also when it is stopped and comes back."""
@@ -71,6 +85,12 @@ class Member:
         self.bound = bound
         self.listener = self._make_listener()
 
+    def close_doors(self) -> None:
+        """The process stops: nothing is kept fresh for those who come in."""
+        for door in self.doors.values():
+            if door.keys is not None:
+                door.keys.close()
+
     def close_coordinators(self) -> None:
         """The process stops: whoever waits for them is to look for the coordinator again."""
         for deferred in (self.services.deferred_transactions, self.services.deferred_groups):
@@ -79,15 +99,25 @@ class Member:
 
 
 async def _listen(
-    listener: Listener, places: Sequence[tuple[BoundAddress, AdvertisedAddress]], dispatcher: Dispatcher
+    listener: Listener,
+    places: Sequence[tuple[BoundAddress, AdvertisedAddress]],
+    dispatcher: Dispatcher,
+    tls: Mapping[str, Endpoint],
+    doors: Mapping[str, Door],
 ) -> Dispatcher:
+    for door in doors.values():
+        if door.keys is not None:
+            await door.keys.begin()
     for bound, advertised in places:
-        await listener.listen(bound.sockets, dispatcher, advertised, bound.listener.name)
+        name = bound.listener.name
+        await listener.listen(bound.sockets, dispatcher, advertised, name, tls.get(name))
     listener.watch_idle()
     return dispatcher
 
 
-def open_listener(config: BrokerConfig, clock: Clock, network: Network, sockets_max: int, events: Events) -> Listener:
+def open_listener(
+    config: BrokerConfig, quotas: ClientQuotas, clock: Clock, network: Network, sockets_max: int, events: Events
+) -> Listener:
     """What accepts a node's connections, nowhere yet."""
     return Listener(
         clock,
@@ -98,7 +128,38 @@ def open_listener(config: BrokerConfig, clock: Clock, network: Network, sockets_
         connections_idle_ms_max=config.integer("connections.max.idle.ms"),
         sockets_max=sockets_max,
         events=events,
+        find_entrance=_FindEntrance(config, quotas, clock),
     )
+
+
+class _FindEntrance:
+    """Asked at each connection for what lets a node's connections in, where there are limits for them.
+
+    Looks for limits once, and again when settings or quotas have changed.
+    """
+
+    def __init__(self, config: BrokerConfig, quotas: ClientQuotas, clock: Clock) -> None:
+        self._config, self._quotas, self._clock = config, quotas, clock
+        self._looked_at = (-1, -1)
+
+    def __call__(self, listener: Listener) -> Entrance | None:
+        changes = self._config.changes, self._quotas.changes
+        if changes == self._looked_at:
+            return None
+        self._looked_at = changes
+        if not self._has_limits():
+            return None
+        from barnabas.broker.net.entering import Entrance  # few brokers have limits
+
+        return Entrance(
+            self._config, self._quotas, self._clock, listener.refuse, listener.connections, listener.throttled
+        )
+
+    def _has_limits(self) -> bool:
+        settings = (name for _, layer in self._config.layers() for name in layer)
+        if any("max.connection" in name and name != "max.connections" for name in settings):
+            return True
+        return any(kind == "ip" for entity in self._quotas.entities for kind, _ in entity)
 
 
 def open_fetch_sessions(config: BrokerConfig, clock: Clock, random_bytes: Callable[[int], bytes]) -> FetchSessions:

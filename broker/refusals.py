@@ -15,6 +15,10 @@ WORDS_MAX = 500
 _WITHOUT_WORDS = {ErrorCode.REQUEST_TIMED_OUT, ErrorCode.NO_REASSIGNMENT_IN_PROGRESS}
 
 
+class NoSuchRequest(Exception):
+    """What was decoded has numbers in it that make it no request: Kafka closes the connection. str() says which."""
+
+
 def refusal_code(error: Exception) -> ErrorCode:
     """The code a client is answered."""
     return error.code if isinstance(error, KafkaError) else ErrorCode.KAFKA_STORAGE_ERROR

@@ -21,6 +21,7 @@ from barnabas.broker.cluster.nodes import Nodes
 from barnabas.broker.coordinator.runtime.placement import partition_for
 from barnabas.broker.coordinators import Parts, deferred_groups, deferred_transactions
 from barnabas.broker.partitions.led_partitions import LedPartitions
+from barnabas.broker.quotas.node_quotas import NodeQuotas
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.files.names import CONSUMER_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
 
@@ -84,7 +85,7 @@ class Together:
         catalogue.subscribe(self)
 
     def _services(self, cluster: Cluster, node: Node, fetch_sessions: FetchSessions) -> Services:
-        partitions = self._partitions(cluster)
+        partitions, parts, catalogue = self._partitions(cluster), self._parts, self._parts.catalogue
         return replace(
             self._alone,
             node=node,
@@ -94,6 +95,7 @@ class Together:
             deferred_transactions=deferred_transactions(self._parts, partitions, lambda: self, self._led_by_any),
             transactions_of=self._transactions_of,
             fetch_sessions=fetch_sessions,
+            quotas=NodeQuotas(catalogue.client_quotas, parts.config, parts.clock, parts.events.stopwatch),
         )
 
     def _partitions(self, cluster: Cluster) -> LedPartitions:

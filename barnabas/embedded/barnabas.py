@@ -24,7 +24,7 @@ from barnabas.embedded.errors import BarnabasError, BarnabasWarning, Crashed, No
 from barnabas.embedded.faults import Faults
 from barnabas.embedded.revival import Revival
 from barnabas.embedded.running import ANSWER_TIMEOUT_S, Running
-from barnabas.embedded.settings import Topics, Wire, checked, texts
+from barnabas.embedded.settings import Grants, Topics, Wire, checked, texts
 from barnabas.embedded.snapshots import Snapshot, replace_directory
 from barnabas.embedded.trace import Trace
 from barnabas.embedded.why import Why
@@ -49,6 +49,9 @@ class Barnabas:
         in_process: bool = False,
         log_level: str = "info",
         brokers: int = 1,
+        secure: bool = False,
+        users: Mapping[str, str] | None = None,
+        grants: Grants | None = None,
     ) -> None:
         """ValueError or TypeError for settings that cannot be.
 
@@ -57,6 +60,11 @@ class Barnabas:
         data_dir: where the data are kept; without it in a temporary directory that is removed at the end.
         port: 0 takes a free one, which it keeps over restarts.   in_process: in a thread of this process.
         brokers: how many nodes it is, on as many ports, so that leaders and coordinators can move.
+        secure: it speaks SASL_SSL only, as `serve --secure`; see `client_settings`.
+        users: further users of it with their passwords, {"alice": "wonderland"}; with data_dir they are kept beside it,
+        in DATA_DIR.security/users.properties.
+        grants: what they may do, {"alice": ["--consumer --topic orders --group readers"]}, given at the first start of
+        this object, also over a data_dir that was used before, and not by `restart`.
         """
         self._settings = checked(
             topics=topics,
@@ -67,6 +75,9 @@ class Barnabas:
             data_dir=data_dir,
             log_level=log_level,
             brokers=brokers,
+            secure=secure,
+            users=users,
+            grants=grants,
         )
         self._in_process = in_process
         self._running: Running | None = None
@@ -199,6 +210,14 @@ class Barnabas:
         """What it has logged, over all its starts; after `close` the end of it."""
         with self._turn:
             return self._running.logs() if self._running is not None else self._log
+
+    def client_settings(self, kind: str = "librdkafka", user: str = "client") -> dict[str, str]:
+        """What a client needs to reach it: librdkafka's settings, or those of java, kafka-python or spark.
+
+        user: with secure=True there are `client`, `admin` and `users`. BarnabasError for a kind or a user that is none.
+        """
+        settings: dict[str, str] = self._ask("client_settings", kind, user, self.bootstrap_servers)
+        return settings
 
     # --- looking ---
 

@@ -30,6 +30,9 @@ class Topic(NamedTuple):
 Topics: TypeAlias = Mapping[str, int | Topic] | Iterable[str]
 """Names with the number of their partitions or a Topic, or names alone."""
 
+Grants: TypeAlias = Mapping[str, str | Iterable[str]]
+"""Users with their rights, each in the words of `barnabas acls add`: "--operation Read --topic orders"."""
+
 
 class Settings(NamedTuple):
     """Checked settings. topics: name, partitions, config; config: broker keys; data_dir: None for a temporary one."""
@@ -42,6 +45,12 @@ class Settings(NamedTuple):
     data_dir: str | None
     log_level: str
     brokers: int
+    secure: bool
+    users: dict[str, str]
+    grants: dict[str, list[str]]
+
+    def __repr__(self) -> str:
+        return "Settings(…)"  # there are passwords in it
 
     def wire(self) -> Wire:
         """For the broker."""
@@ -58,6 +67,9 @@ def checked(
     data_dir: str | os.PathLike[str] | None,
     log_level: str,
     brokers: int = 1,
+    secure: bool = False,
+    users: Mapping[str, str] | None = None,
+    grants: Grants | None = None,
 ) -> Settings:
     """The settings, or ValueError or TypeError that says which is none. What only the broker knows, it refuses."""
     for key, place in _PLACES.items():
@@ -71,6 +83,8 @@ def checked(
         raise ValueError(f"log_level {log_level!r} is none of {', '.join(LOG_LEVELS)}")
     if not (isinstance(brokers, int) and 1 <= brokers <= BROKERS_MAX):
         raise ValueError(f"brokers {brokers!r} is not a number from 1 to {BROKERS_MAX}")
+    if (users or grants) and not secure:
+        raise ValueError(f"{'users' if users else 'grants'}: only a broker with secure=True has users")
     return Settings(
         topics=tuple(_topics(topics or {})),
         config=texts(config or {}),
@@ -80,6 +94,9 @@ def checked(
         data_dir=None if data_dir is None else os.path.abspath(os.fspath(data_dir)),
         log_level=log_level,
         brokers=brokers,
+        secure=bool(secure),
+        users=_users(users or {}),
+        grants=_grants(grants or {}),
     )
 
 
@@ -92,6 +109,37 @@ def _topics(topics: Topics) -> Iterable[tuple[str, int, dict[str, str]]]:
         if not isinstance(topic.partitions, int) or (topic.partitions < 1 and topic.partitions != -1):
             raise ValueError(f"topics: {name}: {topic.partitions!r} is no number of partitions")
         yield name, topic.partitions, texts(topic.config)
+
+
+def _users(users: Mapping[str, str]) -> dict[str, str]:
+    if not isinstance(users, Mapping):  # which is not quoted: there may be passwords in it
+        raise TypeError(f'users is a mapping of names to passwords, {{"alice": "wonderland"}}, not a {_type(users)}')
+    for user, password in users.items():
+        if not isinstance(user, str) or not isinstance(password, str):
+            raise TypeError(f"users: {user!r}: names and passwords are strings")
+    return dict(users)
+
+
+def _grants(grants: Grants) -> dict[str, list[str]]:
+    if not isinstance(grants, Mapping):
+        example = '{"alice": ["--operation Read --topic orders"]}'
+        raise TypeError(f"grants is a mapping of users to their rights, {example}, not a {_type(grants)}")
+    return {user: list(_rights(user, rights)) for user, rights in grants.items()}
+
+
+def _rights(user: str, rights: str | Iterable[str]) -> Iterable[str]:
+    if not isinstance(user, str):
+        raise TypeError(f"grants: {user!r} is no user: names are strings")
+    if not isinstance(rights, Iterable):
+        raise TypeError(f"grants: {user}: {rights!r} is no list of rights, such as ['--operation Read --topic orders']")
+    for right in [rights] if isinstance(rights, str) else rights:
+        if not isinstance(right, str):
+            raise TypeError(f"grants: {user}: {right!r} is no string, such as '--operation Read --topic orders'")
+        yield right
+
+
+def _type(value: object) -> str:
+    return type(value).__name__
 
 
 def texts(config: Mapping[str, object]) -> dict[str, str]:

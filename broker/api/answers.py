@@ -29,13 +29,17 @@ class CloseConnection(Exception):
 class Parked:
     """A request whose answer comes later. Its connection serves nothing else meanwhile."""
 
-    __slots__ = ("_encode", "_future", "_is_abandoned", "_may_be_given_up")
+    __slots__ = ("_encode", "_future", "_is_abandoned", "_may_be_given_up", "is_pause")
 
-    def __init__(self, future: Later, encode: Callable[[Any], Answer], *, may_be_given_up: bool) -> None:
+    def __init__(
+        self, future: Later, encode: Callable[[Any], Answer], *, may_be_given_up: bool, is_pause: bool = False
+    ) -> None:
         """encode: what to send for the future, once that is done, with a result or an exception.
 
         may_be_given_up: whether the future is cancelled when the peer leaves; else it goes on, and nobody is answered.
         """
+        self.is_pause = is_pause
+        """Whether it was answered, and only the requests behind it have to wait."""
         self._future = future
         self._encode = encode
         self._may_be_given_up = may_be_given_up

@@ -18,7 +18,7 @@ reaches the connection; views into the frame live no longer than the call.
 from __future__ import annotations
 
 from asyncio import Future
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from importlib import import_module
 from struct import Struct
@@ -30,8 +30,10 @@ from barnabas.broker.api.answers import Answer, CloseConnection, Parked, code_an
 from barnabas.broker.api.entry import Client, Entry, Wrap
 from barnabas.broker.api.error_responses import error_response
 from barnabas.broker.api.repeated import RepeatedRequests
-from barnabas.broker.api.table import BEFORE_AUTHENTICATION, Row, table_for
+from barnabas.broker.api.table import Row, table_for
 from barnabas.broker.context import RequestContext, Services
+from barnabas.broker.refusals import NoSuchRequest
+from barnabas.broker.session.session import Authentication, Session
 from barnabas.protocol.errors import DecodeError
 from barnabas.protocol.headers import encode_response_header
 from barnabas.protocol.primitives import skip_tags
@@ -39,13 +41,18 @@ from barnabas.protocol.registry import ApiKey, request_codec, response_codec, sp
 from barnabas.protocol.schema import Request, Response
 
 if TYPE_CHECKING:
+    from barnabas.broker.api.door import Door
+    from barnabas.broker.api.gate import Gate
     from barnabas.broker.api.metering import Meter
+    from barnabas.broker.api.throttling import Throttling
     from barnabas.broker.api.tracing import Tracer
-    from barnabas.broker.session.session import Session
 
 _HEADER: Final = Struct(">hhih")  # api_key, api_version, correlation_id, size of client_id
 _SIZE: Final = Struct(">i")
+_GATE: Final = "barnabas.broker.api.gate"  # imported where somebody has to authenticate
 _TRACING: Final = "barnabas.broker.api.tracing"  # imported where somebody listens
+_THROTTLING: Final = "barnabas.broker.api.throttling"  # imported where there are quotas
+_GUARDS: Final = "barnabas.broker.guards.table"  # imported where there is an authorizer
 _SHORT_PRODUCE: Final = "barnabas.broker.api.short_produce"  # imported as a handler is: no start waits for it
 
 Dispatch = Callable[[memoryview, Client], Answer]
@@ -55,8 +62,18 @@ Handle = Callable[[Request, RequestContext], Response | Future[Response]]
 class Dispatcher:
     """Answers requests with the services of one node."""
 
-    def __init__(self, services: Services, table: tuple[Row, ...] | None = None, meter: Meter | None = None) -> None:
-        """`table`: another than that of this broker's settings. `meter`: what to count requests with."""
+    def __init__(
+        self,
+        services: Services,
+        table: tuple[Row, ...] | None = None,
+        meter: Meter | None = None,
+        doors: Mapping[str, Door] | None = None,
+    ) -> None:
+        """`table`: another than that of this broker's settings. `meter`: what to count requests with.
+
+        doors: what listeners ask of those who come in, where they have to say whom they speak for, by listener.
+        """
+        self._doors = doors or {}
         self.waiters = services.waiters
         self._meter = meter
         self._services = services
@@ -66,7 +83,10 @@ class Dispatcher:
         """Those of `_made`, each wrapped where somebody wraps."""
         self._wrap: Wrap | None = None
         self._repeated = RepeatedRequests()
+        self._throttling: Throttling | None = None
         services.events.when_switched.append(self._make_again)
+        services.quotas.when_switched.append(self._follow_quotas)
+        self._follow_quotas()
 
     def dispatch(self, frame: memoryview, client: Client) -> Answer:
         """The answer to one request frame (without its size). CloseConnection when there is none to give."""
@@ -93,20 +113,26 @@ class Dispatcher:
         self._wrap = wrap
         self._entries.clear()
 
+    def _follow_quotas(self) -> None:
+        in_force = self._services.quotas.in_force
+        self._throttling = None if in_force is None else import_module(_THROTTLING).Throttling(self._services, in_force)
+        self._make_again()
+
     def _make_again(self) -> None:
         self._made.clear()
         self._entries.clear()
 
-    def dispatch_for(self, session: Session) -> Dispatch:
-        """What answers the requests of a connection with this session: `dispatch`, if it need not authenticate."""
-        return self.dispatch if session.is_authenticated else self._dispatch_if_authenticated
+    def session(self, listener: str) -> Session:
+        """That of a connection which has just come in by a listener."""
+        door = self._doors.get(listener)
+        return Session(listener) if door is None else Session(listener, Authentication.REQUIRED, door.frame_bytes_max)
 
-    def _dispatch_if_authenticated(self, frame: memoryview, client: Client) -> Answer:
-        if not client.session.is_authenticated:
-            api_key = int.from_bytes(frame[:2], "big")
-            if api_key not in BEFORE_AUTHENTICATION:
-                raise CloseConnection(f"a request with API key {api_key} before authentication")
-        return self.dispatch(frame, client)
+    def gate_for(self, session: Session) -> Gate | None:
+        """What answers the requests of a connection with this session first; None if it need not authenticate."""
+        if session.is_authenticated:
+            return None
+        gate: Gate = import_module(_GATE).Gate(self._doors[session.listener], self.dispatch)
+        return gate
 
     def preload(self, row: Row) -> None:
         """Import what the API needs, so that its first request need not wait for it."""
@@ -125,6 +151,8 @@ class Dispatcher:
                 return entry
         if self._wrap is not None:
             entry = self._wrap(api_key, version, entry)
+        if self._throttling is not None:
+            entry = self._throttling.throttled(ApiKey(api_key), version, entry)
         self._entries[key] = entry
         return entry
 
@@ -139,6 +167,8 @@ class Dispatcher:
             served = f"served are {row.min_version} to {row.max_version}"
             raise CloseConnection(f"version {version} of {row.key.api_name}, {served}", row.key.api_name)
         handle = import_module(f"barnabas.broker.handlers.{row.handler}").handle
+        if self._services.access is not None:
+            handle = import_module(_GUARDS).guarded(row, handle)
         tracer = self._tracer()
         if tracer is not None:
             handle = tracer.traced(row.key, version, handle)
@@ -148,7 +178,10 @@ class Dispatcher:
             if version >= short.SHORT_SINCE:
                 entry = short.ShortProduce(self._services, entry, version, self._meter).serve
         elif row.key == ApiKey.FETCH:
-            entry = hot.fetch_entry(self._services, handle, version, self._meter)
+            services = self._services if self._throttling is None else self._throttling.fetching
+            if self._throttling is not None:
+                handle = self._throttling.capped(handle)
+            entry = hot.fetch_entry(services, handle, version, self._meter)
         else:
             entry = _Entry(self._services, row.key, version, handle, self._meter, self._repeated).serve
         if tracer is not None:
@@ -238,6 +271,8 @@ class _Entry:
         )
         try:
             result = self._handle(request, context)
+        except NoSuchRequest as error:
+            raise CloseConnection(str(error), self._spec.name) from error
         except Exception as error:
             return self._refusal(request, context, error)
         if isinstance(result, Response):

@@ -17,16 +17,21 @@ class Client(Protocol):
     client_id: str | None
     client_id_raw: bytes
     is_closed: bool
-    is_writable: bool
-    """Whether the peer takes what is written."""
     peer: str
     session: Session
+
+    @property
+    def is_writable(self) -> bool:
+        """Whether the peer takes what is written."""
 
     @property
     def node(self) -> Node | None: ...
 
     def write(self, data: bytes | bytearray) -> None:
         """Send a part of an answer whose last part comes as the answer."""
+
+    def admit(self, dispatch: Callable[[memoryview, Client], Answer]) -> None:
+        """It has proven whom it speaks for: `dispatch` answers its requests from now on."""
 
     def finish(self) -> None:
         """Close it once the request in flight is answered."""

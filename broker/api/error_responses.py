@@ -16,7 +16,8 @@ from barnabas.protocol.schema import Field, Response, Struct, default_instance
 # What a response calls a list, and what the request may call it.
 _ASKED_AS: dict[str, tuple[str, ...]] = {
     "responses": ("topics", "topic_data", "resources", "topic_names"),
-    "results": ("topics", "resources", "groups_names", "dirs.topics"),
+    "results": ("topics", "resources", "groups_names", "dirs.topics", "creations", "upsertions", "deletions"),
+    "filter_results": ("filters",),
     "coordinators": ("coordinator_keys",),
     "partitions": ("partition_indexes",),
     "groups": ("group_ids",),
@@ -32,8 +33,12 @@ _ASKED_AS: dict[str, tuple[str, ...]] = {
 _CODE_FIELDS = ("error_code", "partition_error_code")
 # Elements that are bare values in the request (names, indexes), and the field that holds one in the response.
 _BARE_VALUE_FIELDS = ("name", "partition_index", "partition_id", "key", "group_id", "transactional_id")
+# Lists that identify an element rather than being answered one by one.
+_IDENTIFYING = ("entity",)
+# Lists that are null in a refusal, and not empty.
+_NULL_WHEN_REFUSED = {"DescribeClientQuotasResponse": "entries"}
 # A field that the request calls otherwise.
-_CARRIED_FROM = {"topic_name": "name", "partition_index": "partition"}
+_CARRIED_FROM = {"topic_name": "name", "partition_index": "partition", "user": "name"}
 
 
 def error_response(
@@ -41,6 +46,8 @@ def error_response(
 ) -> Response | None:
     """The response that carries `code` for everything in `request`, or None when this response has no place for it."""
     response: Response = default_instance(spec.response)
+    if (name := _NULL_WHEN_REFUSED.get(spec.response.__name__)) is not None:
+        setattr(response, name, None)
     return response if _fill(response, request, version, code, message) else None
 
 
@@ -89,8 +96,15 @@ def _listed(asked: Any, path: str) -> list[Any] | None:
 
 
 def _carry_over(answer: Struct, asked: Any) -> None:
-    """What identifies the element: the fields of the same name that are not lists."""
+    """What identifies the element: the fields of the same name that are no lists, and those lists that do it, too."""
     names = [each.name for each in answer.__schema__.fields]
+    for field in answer.__schema__.fields:
+        element = field.type.element
+        if field.name in _IDENTIFYING and element is not None and element.struct is not None:
+            parts = [default_instance(element.struct) for _ in getattr(asked, field.name)]
+            for part, asked_part in zip(parts, getattr(asked, field.name), strict=True):
+                _carry_over(part, asked_part)
+            setattr(answer, field.name, parts)
     if not isinstance(asked, Struct):
         for name in _BARE_VALUE_FIELDS:
             if name in names:

@@ -20,7 +20,7 @@ listed here.
 
 The operations are those that Kafka checks with its ACLs, of the resources that a request names; some only where a
 request asks for that, some in place of each other: InitProducerId without a transactional id needs IdempotentWrite of
-the cluster or Write of any topic. There is no authorizer: everybody is User:ANONYMOUS and may do everything.
+the cluster or Write of any topic. They are checked where `authorizer.class.name` is set ([ACLs](security/acls.md)).
 
 | key | API | versions | flexible from | operations | message | handler |
 |---:|---|---|---|---|---|---|
@@ -41,20 +41,6 @@ Apache Kafka offers {count} more, in the versions below. They are not offered he
 """
 
 WAITING: dict[str, tuple[ApiKey, ...]] = {
-    "SASL": (
-        ApiKey.SASL_HANDSHAKE,
-        ApiKey.SASL_AUTHENTICATE,
-        ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS,
-        ApiKey.ALTER_USER_SCRAM_CREDENTIALS,
-    ),
-    "ACLs": (ApiKey.DESCRIBE_ACLS, ApiKey.CREATE_ACLS, ApiKey.DELETE_ACLS),
-    "delegation tokens": (
-        ApiKey.CREATE_DELEGATION_TOKEN,
-        ApiKey.RENEW_DELEGATION_TOKEN,
-        ApiKey.EXPIRE_DELEGATION_TOKEN,
-        ApiKey.DESCRIBE_DELEGATION_TOKEN,
-    ),
-    "quotas": (ApiKey.DESCRIBE_CLIENT_QUOTAS, ApiKey.ALTER_CLIENT_QUOTAS),
     "share groups": (
         ApiKey.SHARE_GROUP_HEARTBEAT,
         ApiKey.SHARE_GROUP_DESCRIBE,

@@ -10,6 +10,9 @@ Theory of operation: what a producer sends to a partition begins with the same b
 records: transactional id, acks, timeout, topic, index. The general decoder reads them the first time. From then on they
 are recognised as a whole, and the answer is a copy of one made before with other numbers in it.
 
+With an authorizer it is taken by who is known to be allowed (`Authorizer.is_known_to_allow`), from decisions that were
+made before and hold until an ACL changes.
+
 Invariants: a target holds only what its bytes say, and nothing of the state of the broker: the log is asked for by its
 partition each time, and has to have the topic id that the request named, if it named one. No more than TARGETS_MAX are
 remembered.
@@ -26,6 +29,7 @@ from barnabas.broker.context import RequestContext
 from barnabas.broker.coordinator.verification import PRODUCE_ADDS_SINCE, add_at_once, confirm
 from barnabas.broker.events.cause import RequestCause
 from barnabas.broker.partitions.late_appends import refusal
+from barnabas.broker.session.operations import Operation, Resource
 from barnabas.protocol.errors import DecodeError, ErrorCode, KafkaError
 from barnabas.protocol.hot import produce
 from barnabas.protocol.records.batch import HEADER_SIZE, LOG_OVERHEAD, NO_TIMESTAMP, TRANSACTIONAL_MASK
@@ -44,6 +48,9 @@ SHORT_SINCE: Final = 9
 TARGETS_MAX = 2048
 
 _BY_ID_SINCE: Final = 13
+_WRITE: Final = Operation.WRITE
+_TOPIC_KIND: Final = Resource.TOPIC
+_TRANSACTIONAL_ID: Final = Resource.TRANSACTIONAL_ID
 _LEADER: Final = 1
 _ALL: Final = -1
 # A request, from the tags that end its header on. Behind the transactional id:
@@ -86,6 +93,7 @@ class ShortProduce:
 
     __slots__ = (
         "_adds",
+        "_authorizer",
         "_by_id",
         "_clock",
         "_events",
@@ -106,6 +114,7 @@ class ShortProduce:
         self._version = version
         self._meter = meter
         self._adds = version >= PRODUCE_ADDS_SINCE
+        self._authorizer = None if services.access is None else services.access.authorizer
         self._by_id = version >= _BY_ID_SINCE
         self._clock = services.clock
         self._partitions = services.partitions
@@ -134,6 +143,7 @@ class ShortProduce:
             log = self._led.get(target.key)
             if (
                 log is None
+                or (self._authorizer is not None and not self._may_write(target, frame[start:behind], client))
                 or not log.answers_at_once
                 or behind - start < HEADER_SIZE
                 or frame[behind:] != _NO_TAGS
@@ -158,6 +168,22 @@ class ShortProduce:
         _pack_correlation_id(answer, _CORRELATION_ID, correlation_id)
         _pack_offsets(answer, target.offsets_position, first_offset, NO_TIMESTAMP, log.log_start_offset)
         return answer
+
+    def _may_write(self, target: _Target, batch: memoryview, client: Client) -> bool:
+        """Whether it is known that the client may: else the general path asks, and answers who may not."""
+        authorizer = self._authorizer
+        assert authorizer is not None
+        principal, host = client.session.principal, client.client_host
+        if len(batch) < HEADER_SIZE or not authorizer.is_known_to_allow(
+            principal, host, _WRITE, _TOPIC_KIND, target.key[0]
+        ):
+            return False
+        if not batch[_ATTRIBUTES_LOW_BYTE] & TRANSACTIONAL_MASK:
+            return True
+        transactional_id = target.transactional_id
+        return transactional_id is not None and authorizer.is_known_to_allow(
+            principal, host, _WRITE, _TRANSACTIONAL_ID, transactional_id
+        )
 
     def _is_in_transaction(
         self, target: _Target, log: PartitionLog, batch: memoryview, correlation_id: int, client: Client
@@ -193,8 +219,9 @@ class ShortProduce:
     def _cause(self, transactional_id: str, correlation_id: int, client: Client) -> RequestCause:
         """The request, as what leads to events."""
         node_id, asked = self._services.node.node_id, {"transactional_id": transactional_id}
+        principal = client.session.named_principal
         return self._events.request_cause(
-            "Produce", self._version, client.client_id, client.peer, correlation_id, node_id, asked
+            "Produce", self._version, client.client_id, client.peer, correlation_id, node_id, asked, principal
         )
 
     def _learn(self, frame: memoryview, position: int, behind_id: int, end: int) -> _Target | None:

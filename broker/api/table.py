@@ -37,8 +37,7 @@ class Row(NamedTuple):
     accesses: tuple[Access, ...]
     """What Kafka 4.4.0 checks for it; some only where a request asks for that.
 
-    Not what would never be allowed (Delete Cluster, for DeleteTopics), nor what is for coordinators that this broker
-    does not have.
+    Not what is for coordinators that this broker does not have.
     """
 
 
@@ -53,12 +52,16 @@ def _row(
     group: _Operations = (),
     cluster: _Operations = (),
     transactional_id: _Operations = (),
+    delegation_token: _Operations = (),
+    user: _Operations = (),
 ) -> Row:
     by_resource = {
         Resource.TRANSACTIONAL_ID: transactional_id,
         Resource.GROUP: group,
         Resource.TOPIC: topic,
         Resource.CLUSTER: cluster,
+        Resource.DELEGATION_TOKEN: delegation_token,
+        Resource.USER: user,
     }
     accesses = tuple(
         Access(operation, resource)
@@ -68,9 +71,6 @@ def _row(
     return Row(key, handler, key.min_version, key.max_version, key.advertised_min_version, accesses)
 
 
-BEFORE_AUTHENTICATION = frozenset((ApiKey.SASL_HANDSHAKE, ApiKey.API_VERSIONS, ApiKey.SASL_AUTHENTICATE))
-"""What a connection may ask for that has not said yet whom it speaks for."""
-
 API_TABLE: tuple[Row, ...] = (
     _row(ApiKey.PRODUCE, "produce", topic=_WRITE, transactional_id=_WRITE),
     _row(ApiKey.FETCH, "fetch", topic=_READ, cluster=_CLUSTER_ACTION),
@@ -78,16 +78,23 @@ API_TABLE: tuple[Row, ...] = (
     _row(ApiKey.METADATA, "metadata", topic=(_DESCRIBE, _CREATE), cluster=(_DESCRIBE, _CREATE)),
     _row(ApiKey.OFFSET_COMMIT, "offset_commit", group=_READ, topic=_READ),
     _row(ApiKey.OFFSET_FETCH, "offset_fetch", group=_DESCRIBE, topic=_DESCRIBE),
-    _row(ApiKey.FIND_COORDINATOR, "find_coordinator", group=_DESCRIBE, transactional_id=_DESCRIBE),
+    _row(
+        ApiKey.FIND_COORDINATOR,
+        "find_coordinator",
+        group=_DESCRIBE,
+        transactional_id=_DESCRIBE,
+        cluster=_CLUSTER_ACTION,
+    ),
     _row(ApiKey.JOIN_GROUP, "join_group", group=_READ),
     _row(ApiKey.HEARTBEAT, "heartbeat", group=_READ),
     _row(ApiKey.LEAVE_GROUP, "leave_group", group=_READ),
     _row(ApiKey.SYNC_GROUP, "sync_group", group=_READ),
     _row(ApiKey.DESCRIBE_GROUPS, "describe_groups", group=_DESCRIBE),
     _row(ApiKey.LIST_GROUPS, "list_groups", cluster=_DESCRIBE, group=_DESCRIBE),
+    _row(ApiKey.SASL_HANDSHAKE, "sasl_handshake"),
     _row(ApiKey.API_VERSIONS, "api_versions"),
     _row(ApiKey.CREATE_TOPICS, "create_topics", cluster=_CREATE, topic=(_CREATE, _DESCRIBE_CONFIGS)),
-    _row(ApiKey.DELETE_TOPICS, "delete_topics", topic=(_DELETE, _DESCRIBE)),
+    _row(ApiKey.DELETE_TOPICS, "delete_topics", cluster=_DELETE, topic=(_DELETE, _DESCRIBE)),
     _row(ApiKey.DELETE_RECORDS, "delete_records", topic=_DELETE),
     _row(
         ApiKey.INIT_PRODUCER_ID,
@@ -108,6 +115,9 @@ API_TABLE: tuple[Row, ...] = (
     _row(ApiKey.END_TXN, "end_txn", transactional_id=_WRITE),
     _row(ApiKey.WRITE_TXN_MARKERS, "write_txn_markers", cluster=(_CLUSTER_ACTION, _ALTER)),
     _row(ApiKey.TXN_OFFSET_COMMIT, "txn_offset_commit", transactional_id=_WRITE, group=_READ, topic=_READ),
+    _row(ApiKey.DESCRIBE_ACLS, "describe_acls", cluster=_DESCRIBE),
+    _row(ApiKey.CREATE_ACLS, "create_acls", cluster=_ALTER),
+    _row(ApiKey.DELETE_ACLS, "delete_acls", cluster=_ALTER),
     _row(
         ApiKey.DESCRIBE_CONFIGS,
         "describe_configs",
@@ -118,7 +128,17 @@ API_TABLE: tuple[Row, ...] = (
     _row(ApiKey.ALTER_CONFIGS, "alter_configs", topic=_ALTER_CONFIGS, cluster=_ALTER_CONFIGS, group=_ALTER_CONFIGS),
     _row(ApiKey.ALTER_REPLICA_LOG_DIRS, "alter_replica_log_dirs", cluster=_ALTER),
     _row(ApiKey.DESCRIBE_LOG_DIRS, "describe_log_dirs", cluster=_DESCRIBE),
+    _row(ApiKey.SASL_AUTHENTICATE, "sasl_authenticate"),
     _row(ApiKey.CREATE_PARTITIONS, "create_partitions", topic=_ALTER),
+    _row(ApiKey.CREATE_DELEGATION_TOKEN, "create_delegation_token", user=Operation.CREATE_TOKENS),
+    _row(ApiKey.RENEW_DELEGATION_TOKEN, "renew_delegation_token"),
+    _row(ApiKey.EXPIRE_DELEGATION_TOKEN, "expire_delegation_token"),
+    _row(
+        ApiKey.DESCRIBE_DELEGATION_TOKEN,
+        "describe_delegation_token",
+        delegation_token=_DESCRIBE,
+        user=Operation.DESCRIBE_TOKENS,
+    ),
     _row(ApiKey.DELETE_GROUPS, "delete_groups", group=_DELETE),
     _row(ApiKey.ELECT_LEADERS, "elect_leaders", cluster=_ALTER),
     _row(
@@ -131,6 +151,10 @@ API_TABLE: tuple[Row, ...] = (
     _row(ApiKey.ALTER_PARTITION_REASSIGNMENTS, "alter_partition_reassignments", cluster=_ALTER),
     _row(ApiKey.LIST_PARTITION_REASSIGNMENTS, "list_partition_reassignments", cluster=_DESCRIBE),
     _row(ApiKey.OFFSET_DELETE, "offset_delete", group=_DELETE, topic=_READ),
+    _row(ApiKey.DESCRIBE_CLIENT_QUOTAS, "describe_client_quotas", cluster=_DESCRIBE_CONFIGS),
+    _row(ApiKey.ALTER_CLIENT_QUOTAS, "alter_client_quotas", cluster=_ALTER_CONFIGS),
+    _row(ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS, "describe_user_scram_credentials", cluster=_DESCRIBE),
+    _row(ApiKey.ALTER_USER_SCRAM_CREDENTIALS, "alter_user_scram_credentials", cluster=_ALTER),
     _row(ApiKey.DESCRIBE_QUORUM, "describe_quorum", cluster=_DESCRIBE),
     _row(ApiKey.UPDATE_FEATURES, "update_features", cluster=_ALTER),
     _row(ApiKey.DESCRIBE_CLUSTER, "describe_cluster", cluster=_DESCRIBE),

@@ -70,7 +70,14 @@ class Tracer:
         def serve(frame: memoryview, position: int, correlation_id: int, client: Client) -> Answer:
             began_s = self._events.stopwatch()
             cause = self._events.request_cause(
-                api, version, client.client_id, client.peer, correlation_id, self._node_id, {}
+                api,
+                version,
+                client.client_id,
+                client.peer,
+                correlation_id,
+                self._node_id,
+                {},
+                client.session.named_principal,
             )
             tell = partial(self._tell, cause, None, began_s)
             answer = entry(frame, position, correlation_id, client)
@@ -115,9 +122,11 @@ class Tracer:
             self._tell(cause, _error_in(done.result()) if failure is None else _code_of(failure), began_s)
 
     def _cause(self, api: str, version: int, context: RequestContext, asked: dict[str, Any]) -> RequestCause:
-        peer = "?" if context.connection is None else context.connection.peer
+        peer, principal = "?", None
+        if context.connection is not None:
+            peer, principal = context.connection.peer, context.connection.session.named_principal
         return self._events.request_cause(
-            api, version, context.client_id, peer, context.correlation_id, self._node_id, asked
+            api, version, context.client_id, peer, context.correlation_id, self._node_id, asked, principal
         )
 
     def _tell(self, cause: RequestCause, error: str | None, began_s: float) -> None:

@@ -15,6 +15,7 @@ from barnabas.broker.catalogue.topics import Writer, check_name
 from barnabas.broker.config import BrokerConfig
 from barnabas.broker.config.broker_config import find_key, parse_value
 from barnabas.broker.config.keys import KEYS, Key, Update
+from barnabas.broker.config.listener_keys import ONLY_OF_A_LISTENER
 from barnabas.broker.config.refusals import asks_for
 from barnabas.broker.config.topic_configs import TOPIC_KEYS, TopicKey, validate
 from barnabas.broker.config.values import InvalidValue, ValueType, parse
@@ -183,6 +184,13 @@ def _check_broker_changes(name: str, after: Mapping[str, str | None], changes: M
     if fixed:
         raise KafkaError(
             ErrorCode.INVALID_REQUEST, f"Cannot update these configs dynamically: [{', '.join(sorted(fixed))}]"
+        )
+    bare = sorted(ONLY_OF_A_LISTENER & keys.keys())
+    if bare:
+        raise KafkaError(
+            ErrorCode.INVALID_REQUEST,
+            "These security configs can be dynamically updated only per-listener using the listener prefix: "
+            f"[{', '.join(bare)}]",
         )
     own_only = [key for key, known in keys.items() if known is not None and known.update is Update.PER_BROKER]
     if name == CLUSTER_DEFAULT and own_only:

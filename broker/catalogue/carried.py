@@ -1,9 +1,11 @@
-"""What the catalogue says that no image holds: users, quotas, access rules, delegation tokens, registered controllers.
+"""What a snapshot repeats as it was found: users, ACLs, delegation tokens, registered controllers.
 
-Nothing of it has an effect here. It stays in the log as it is, and a snapshot repeats it byte for byte: the last record
-of each thing that is there, and none of what was taken back. Kafka's own snapshots are the same. A record that only
-changes what the image holds, or says nothing, is no part of a snapshot: Apache Kafka does not start from one with a
-ClearElrRecord.
+It stays in the log as it is, and a snapshot repeats it byte for byte: the last record of each thing that is there, and
+none of what was taken back. Kafka's own snapshots are the same. A record that only changes what the image holds, or
+says nothing, is no part of a snapshot: Apache Kafka does not start from one with a ClearElrRecord.
+
+What has an effect is read from here by the part that gives it one, where a broker has such a part (`of_kind`): without
+an authorizer ACLs are carried, and never decoded. Of users the image has what it needs.
 """
 
 from collections.abc import Callable, Hashable, Iterator
@@ -30,20 +32,14 @@ class Carried:
             self._values[put(record)] = value
         elif taken_back is not None:
             self._values.pop(taken_back(record), None)
-        elif isinstance(record, records.ClientQuotaRecord):
-            self._quota(record, value)
 
-    def _quota(self, record: records.ClientQuotaRecord, value: bytes) -> None:
-        entity = frozenset((part.entity_type, part.entity_name) for part in record.entity)
-        limit = "quota", entity, record.key
-        if record.remove:
-            self._values.pop(limit, None)
-        else:
-            self._values[limit] = value
+    def of_kind(self, kind: str) -> Iterator[bytes]:
+        """The records' bytes of all things of a kind: user, quota, rule, token."""
+        return (value for each, value in self._values.items() if isinstance(each, tuple) and each[0] == kind)
 
     def count(self, kind: str) -> int:
-        """How many things of a kind there are: user, quota, rule, token."""
-        return sum(isinstance(each, tuple) and each[0] == kind for each in self._values)
+        """How many things of a kind there are."""
+        return sum(1 for _ in self.of_kind(kind))
 
     def check_controllers(self, node_id: int) -> None:
         """ReplayError if another node than this one is registered as a controller."""

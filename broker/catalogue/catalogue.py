@@ -10,6 +10,7 @@ nobody leads what was used, as a cleanly stopped Kafka does. So start and stop c
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from barnabas.broker.catalogue.alterations import (
     Alteration,
@@ -20,7 +21,8 @@ from barnabas.broker.catalogue.alterations import (
     replace_other,
     replace_topic,
 )
-from barnabas.broker.catalogue.features import KRAFT_LEVEL, KRAFT_VERSION, FeatureUpdate, UpgradeType, update_features
+from barnabas.broker.catalogue.client_quotas import ClientQuotas
+from barnabas.broker.catalogue.features import FeatureUpdate, update_features, updates_to
 from barnabas.broker.catalogue.framing import Versioned
 from barnabas.broker.catalogue.identity import Identity
 from barnabas.broker.catalogue.image import BROKER_RESOURCE, RESOURCES, TOPIC_RESOURCE, Partition, Topic
@@ -52,6 +54,9 @@ from barnabas.protocol.log_records.catalogue import ConfigRecord, ProducerIdsRec
 from barnabas.storage.disk.directory import Directory
 from barnabas.storage.errors import StorageError
 
+if TYPE_CHECKING:
+    from barnabas.broker.catalogue.users import Users
+
 _log = logger("catalogue")
 
 PRODUCER_IDS_PER_BLOCK = 1000
@@ -67,16 +72,15 @@ class Catalogue:
     ) -> None:
         self.events = Events()
         """Where is told that topics are about to be created: the broker's, once it has opened the catalogue."""
-        self._journal = journal
-        self._image = journal.image
-        self._identity = identity
-        self._config = config
-        self._random_bytes = random_bytes
+        self._journal, self._image = journal, journal.image
+        self._identity, self._config, self._random_bytes = identity, config, random_bytes
         self._writer = Writer(identity, self._image, (identity.node_id,))
         self.places = Places(self._image, lambda: (identity.directory_id,))
+        self.client_quotas = ClientQuotas(self._image, self.commit)
         self._placing: Placing | None = None
         self._listeners: list[CatalogueListener] = []
         self._deleted_names: dict[str, None] = {}  # deleted in this run and not there again; the latest last
+        self.carried = journal.carried  # what no image holds
         self.topics: Mapping[str, Topic] = self._image.topics
         self.topics_by_id: Mapping[bytes, Topic] = self._image.topics_by_id
         self._follow_broker_configs()
@@ -175,6 +179,13 @@ class Catalogue:
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"There is no partition {topic}-{partition}.")
         return found.partitions[partition]
 
+    @property
+    def users(self) -> "Users":
+        """The users of SCRAM."""
+        from barnabas.broker.catalogue.users import Users  # mechanisms that few brokers need
+
+        return Users(self._image, self.commit)
+
     # --- changes ---
 
     def leader_epoch(self, topic: str, partition: int) -> int:
@@ -221,7 +232,7 @@ class Catalogue:
         if not validate_only:
             if self.events.is_on:
                 tell_creating(self.events, results)
-            self._commit(records)
+            self.commit(records)
             created = [result for result in results if isinstance(result, CreatedTopic)]
             if self._placing is not None:
                 self._placing.place([(self.topics[it.name], it.replication_factor, it.assignments) for it in created])
@@ -254,7 +265,7 @@ class Catalogue:
     def delete_topics(self, names: Iterable[str]) -> None:
         """Delete topics that exist, all in one batch."""
         topics = [self.topics[name] for name in names]
-        self._commit([record for topic in topics for record in delete_topic(topic)])
+        self.commit([record for topic in topics for record in delete_topic(topic)])
         for topic in topics:
             self._deleted(topic)
 
@@ -285,7 +296,7 @@ class Catalogue:
                 results.append(None)
                 grown.append((wish.name, len(self.topics[wish.name].partitions), wish.assignments or ()))
         if not validate_only:
-            self._commit(records)
+            self.commit(records)
             if self._placing is not None:
                 self._placing.place_more([(self.topics[name], assignments) for name, _, assignments in grown])
             for name, first_new, _ in grown:
@@ -304,7 +315,7 @@ class Catalogue:
         self.places = Places(self._image, usable)
         self._writer = self._writer._replace(place=self.places.next)
         if self._writer.names_directories:
-            self._commit(registered_with(self._image, every))
+            self.commit(registered_with(self._image, every))
 
     def assign(self, directories: Mapping[tuple[str, int], bytes]) -> None:
         """Note in which data directories (ids) these partitions lie, in as few batches as can be. KafkaError."""
@@ -341,49 +352,38 @@ class Catalogue:
     def _alter(self, resource_type: int, name: str, records: Sequence[Versioned]) -> None:
         if not records:
             return
-        self._commit(records)
+        self.commit(records)
         if resource_type == BROKER_RESOURCE:
             self._follow_broker_configs()
-        kind = RESOURCES[resource_type]
-        keys = ",".join(record.name for record, _ in records if isinstance(record, ConfigRecord))
-        _log.info(line("configs changed", resource=kind, name=name or None, keys=keys))  # values may be secrets
+        keys = ",".join(record.name for record, _ in records if isinstance(record, ConfigRecord))  # no values
+        _log.info(line("configs changed", resource=RESOURCES[resource_type], name=name or None, keys=keys))
         for listener in self._listeners:
             listener.on_configs_changed(resource_type, name)
 
     def update_features(self, updates: Sequence[FeatureUpdate], *, validate_only: bool = False) -> None:
         """Change the levels of features, all in one batch. KafkaError when one of them may not be changed."""
-        min_isr = self._config.integer("min.insync.replicas")
-        records = update_features(updates, self._image, self._identity.node_id, min_isr)
+        image, min_isr = self._image, self._config.integer("min.insync.replicas")
+        records = update_features(updates, image, self._identity.node_id, min_isr)
         if validate_only or not records:
             return
-        self._commit(records)
+        self.commit(records)
         self._follow_broker_configs()
         _log.info(line("features changed", levels=",".join(f"{update.name}={update.level}" for update in updates)))
 
     def set_features(self, levels: Mapping[str, int]) -> None:
         """See to it that features have these levels: what `--feature` asks for. KafkaError where that may not be."""
-        held = {**self._image.features, KRAFT_VERSION: KRAFT_LEVEL}
-        self.update_features(
-            [
-                FeatureUpdate(
-                    name, level, UpgradeType.SAFE_DOWNGRADE if level < held.get(name, 0) else UpgradeType.UPGRADE
-                )
-                for name, level in levels.items()
-                if level != held.get(name, 0)
-            ]
-        )
+        self.update_features(updates_to(levels, self._image.features))
 
     def allocate_producer_ids(self) -> range:
         """A block of producer ids that nobody has or will have, after any crash."""
         first = self._image.next_producer_id
         block = range(first, first + PRODUCER_IDS_PER_BLOCK)
-        record = ProducerIdsRecord(
-            broker_id=self._identity.node_id, broker_epoch=self.broker_epoch, next_producer_id=block.stop
-        )
-        self._commit([Versioned(record)])
+        node_id, epoch = self._identity.node_id, self.broker_epoch
+        self.commit([Versioned(ProducerIdsRecord(broker_id=node_id, broker_epoch=epoch, next_producer_id=block.stop))])
         return block
 
-    def _commit(self, records: Sequence[Versioned]) -> None:
+    def commit(self, records: Sequence[Versioned]) -> None:
+        """Write records that were decided elsewhere (`acls.py`), all in one batch, and replay them. KafkaError."""
         try:
             self._journal.commit(records)
         except StorageError as error:
@@ -393,7 +393,7 @@ class Catalogue:
     def _commit_each(self, records: Sequence[Versioned]) -> None:
         """Records that are good one by one: they may be more than a batch takes."""
         for start in range(0, len(records), _CHANGES_PER_BATCH):
-            self._commit(records[start : start + _CHANGES_PER_BATCH])
+            self.commit(records[start : start + _CHANGES_PER_BATCH])
 
     def _follow_broker_configs(self) -> None:
         own, everywhere = (usable(self.configs_of(BROKER_RESOURCE, name)) for name in (str(self._identity.node_id), ""))

@@ -63,6 +63,16 @@ def initial_records(levels: Mapping[str, int]) -> list[Stored]:
     return [FeatureLevelRecord(name=name, feature_level=level) for name, level in levels.items() if level]
 
 
+def updates_to(levels: Mapping[str, int], held: Mapping[str, int]) -> list[FeatureUpdate]:
+    """The wishes that bring features from the levels held to these."""
+    held = {**held, KRAFT_VERSION: KRAFT_LEVEL}
+    return [
+        FeatureUpdate(name, level, UpgradeType.SAFE_DOWNGRADE if level < held.get(name, 0) else UpgradeType.UPGRADE)
+        for name, level in levels.items()
+        if level != held.get(name, 0)
+    ]
+
+
 def update_features(updates: Sequence[FeatureUpdate], image: Image, node_id: int, min_isr: int) -> list[Versioned]:
     """The records of changing levels; KafkaError INVALID_UPDATE_VERSION for the first that may not be changed.
 

@@ -1,4 +1,4 @@
-"""The catalogue as it stands: topics, partitions, settings, features, producer ids. Only `replay` changes it.
+"""The catalogue as it stands: topics, partitions, settings, quotas, features, producer ids. Only `replay` changes it.
 
 Knows records, not bytes or files, and decides nothing: what is replayed has been written already. As strict as
 Kafka's own replay: a record that cannot follow from what came before raises `ReplayError`, since guessing would lose
@@ -10,7 +10,7 @@ one.
 """
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from copy import copy
 from typing import Any, NamedTuple
 
@@ -49,6 +49,15 @@ SUPPORTED_FEATURES = {
     "streams.version": (0, 1),
     "transaction.version": (0, 2),
 }
+
+
+QuotaEntity = tuple[tuple[str, str | None], ...]
+"""Whom a client quota is for: types and names, in order of the types. A name of None is the default."""
+
+
+def quota_entity(parts: Mapping[str, str | None]) -> QuotaEntity:
+    """The entity that has these parts."""
+    return tuple((kind, parts[kind]) for kind in sorted(parts))
 
 
 class ReplayError(Exception):
@@ -109,8 +118,11 @@ class Image:
         self.topics_by_id: dict[bytes, Topic] = {}
         self.configs: dict[tuple[int, str], dict[str, str]] = {}
         self.features: dict[str, int] = {}
+        self.quotas: dict[QuotaEntity, dict[str, float]] = {}
         self.next_producer_id = 0
         self.registration: Registration | None = None
+        self.scram: dict[tuple[str, int], records.UserScramCredentialRecord] = {}
+        """What is kept of users' passwords, by user and mechanism."""
         self.partitions_in: Counter[bytes] = Counter()
         """How many partitions lie in each data directory, by its id."""
         self._directory_ids: dict[bytes, bytes] = {}  # one object each, for all the partitions that name it
@@ -218,6 +230,16 @@ class Image:
         else:
             configs[record.name] = record.value
 
+    def _client_quota(self, record: records.ClientQuotaRecord, epoch: int) -> None:
+        entity = quota_entity({part.entity_type: part.entity_name for part in record.entity})
+        quotas = self.quotas.setdefault(entity, {})
+        if record.remove:
+            quotas.pop(record.key, None)
+        else:
+            quotas[record.key] = record.value
+        if not quotas:
+            del self.quotas[entity]
+
     def _feature_level(self, record: records.FeatureLevelRecord, epoch: int) -> None:
         low, high = SUPPORTED_FEATURES.get(record.name, (0, 0))
         level = record.feature_level
@@ -229,6 +251,13 @@ class Image:
             self.features.pop(record.name, None)
         else:
             self.features[record.name] = level
+
+    def _scram(self, record: records.UserScramCredentialRecord, epoch: int) -> None:
+        self.scram[record.name, record.mechanism] = record
+
+    def _remove_scram(self, record: records.RemoveUserScramCredentialRecord, epoch: int) -> None:
+        if self.scram.pop((record.name, record.mechanism), None) is None:
+            raise ReplayError("RemoveUserScramCredentialRecord: there is no such credential")
 
     def _producer_ids(self, record: records.ProducerIdsRecord, epoch: int) -> None:
         if record.next_producer_id <= self.next_producer_id:
@@ -276,8 +305,11 @@ _APPLY: dict[type[Stored], Callable[[Image, Any, int], None]] = {
     records.PartitionRecord: Image._partition,
     records.PartitionChangeRecord: Image._partition_change,
     records.ConfigRecord: Image._config,
+    records.ClientQuotaRecord: Image._client_quota,
     records.FeatureLevelRecord: Image._feature_level,
     records.ProducerIdsRecord: Image._producer_ids,
+    records.UserScramCredentialRecord: Image._scram,
+    records.RemoveUserScramCredentialRecord: Image._remove_scram,
     records.RegisterBrokerRecord: Image._register_broker,
     records.UnregisterBrokerRecord: Image._unregister_broker,
     records.BrokerRegistrationChangeRecord: Image._registration_change,

@@ -23,6 +23,7 @@ from barnabas.broker.config import Listener
 from barnabas.broker.log_lines import line, logger
 from barnabas.protocol.files.checkpoints import encode_partition_metadata
 from barnabas.protocol.files.names import BOOTSTRAP_CHECKPOINT, PARTITION_METADATA
+from barnabas.protocol.listener_protocols import PROTOCOLS
 from barnabas.protocol.log_records.catalogue import (
     AbortTransactionRecord,
     BrokerEndpoint,
@@ -40,7 +41,6 @@ _log = logger("catalogue")
 METADATA_TOPIC_ID = bytes(15) + b"\x01"
 
 SNAPSHOT_BYTES_MAX = 1 << 20  # of log behind a snapshot, whatever is configured: a start reads all of it
-_PLAINTEXT_PROTOCOL = 0
 _REGISTRATION_VERSIONS = ((30, 4), (17, 3), (8, 2), (0, 1))  # from which metadata.version on
 
 
@@ -77,7 +77,7 @@ class Journal:
         replaying = Replaying(Image(identity.node_id), self._quorum)
         replaying.run(self._log)
         self.image = replaying.image
-        self._carried = replaying.carried
+        self.carried = replaying.carried
         self._bootstrap = replaying.bootstrap
         self._must_abort = replaying.in_transaction
         before = self._quorum_state.leader_epoch if self._quorum_state else 0
@@ -115,10 +115,12 @@ class Journal:
             return
         self._open_epoch()
         now_ms = self._now_ms()
-        rows = [NewRecord(None, encode_record(versioned), (), now_ms) for versioned in records]
+        values = [encode_record(versioned) for versioned in records]
+        rows = [NewRecord(None, value, (), now_ms) for value in values]
         self._log.append(build_batch(rows, **self._place()))
-        for versioned in records:
-            self.image.replay(versioned.record, self.epoch)
+        for (record, _), value in zip(records, values, strict=True):
+            self.image.replay(record, self.epoch)
+            self.carried.replay(record, value)
 
     def close(self) -> None:
         """Leave `quorum-state` and `catalogue-end` as they should be after a clean stop, and no longer a log than the
@@ -136,7 +138,7 @@ class Journal:
         content = snapshot(
             Writer(self._identity, self.image, (self._identity.node_id,)),
             self._quorum,
-            self._carried,
+            self.carried,
             _registration_version(self.image.metadata_version),
             epoch=self._log.last_epoch,
             timestamp_ms=self._log.last_timestamp_ms,
@@ -166,10 +168,7 @@ class Journal:
             broker_id=self._identity.node_id,
             incarnation_id=incarnation_id,
             broker_epoch=self._log.next_offset,
-            end_points=[
-                BrokerEndpoint(name=to.name, host=to.host, port=to.port, security_protocol=_PLAINTEXT_PROTOCOL)
-                for to in listeners
-            ],
+            end_points=[_endpoint(to) for to in listeners],
             features=[
                 BrokerFeature(name=name, min_supported_version=low, max_supported_version=high)
                 for name, (low, high) in sorted(SUPPORTED_FEATURES.items())
@@ -179,6 +178,11 @@ class Journal:
             log_dirs=[self._identity.directory_id] if version >= 3 else [],
         )
         return Versioned(record, version)
+
+
+def _endpoint(to: Listener) -> BrokerEndpoint:
+    protocol = PROTOCOLS.index(to.protocol)
+    return BrokerEndpoint(name=to.name, host=to.host, port=to.port, security_protocol=protocol)
 
 
 def _registration_version(level: int) -> int:

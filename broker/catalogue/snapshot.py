@@ -18,7 +18,9 @@ from barnabas.broker.catalogue.image import METADATA_VERSION, NO_LEADER, Image, 
 from barnabas.broker.catalogue.quorum import Quorum, snapshot_footer
 from barnabas.broker.catalogue.topics import Writer
 from barnabas.protocol.log_records.catalogue import (
+    ClientQuotaRecord,
     ConfigRecord,
+    EntityData,
     FeatureLevelRecord,
     PartitionRecord,
     ProducerIdsRecord,
@@ -59,6 +61,7 @@ def _values(writer: Writer, carried: Iterable[bytes], registration_version: int)
     for topic in image.topics.values():
         yield from map(encode_record, _topic(topic, writer))
     yield from map(encode_record, _configs(image))
+    yield from map(encode_record, _quotas(image))
     yield from map(encode_record, _producer_ids(image))
 
 
@@ -104,3 +107,10 @@ def _configs(image: Image) -> Iterator[Versioned]:
             yield Versioned(
                 ConfigRecord(resource_type=resource_type, resource_name=resource_name, name=name, value=value)
             )
+
+
+def _quotas(image: Image) -> Iterator[Versioned]:
+    for entity, quotas in image.quotas.items():
+        for key, value in quotas.items():
+            parts = [EntityData(entity_type=kind, entity_name=name) for kind, name in entity]
+            yield Versioned(ClientQuotaRecord(entity=parts, key=key, value=value, remove=False))

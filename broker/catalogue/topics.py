@@ -39,6 +39,10 @@ _ELIGIBLE_REPLICAS_LEVEL = 23  # and from which they carry eligible leader repli
 _RESERVED_TOPIC_IDS = 100
 
 
+Admit = Callable[[int], None]
+"""Asked last before so many partitions are created. Raises KafkaError where they may not be."""
+
+
 class NewTopic(NamedTuple):
     """A wish for a topic. -1: the broker's default. `assignments`: broker ids by partition, for a manual assignment."""
 
@@ -47,6 +51,7 @@ class NewTopic(NamedTuple):
     replication_factor: int = -1
     assignments: Sequence[tuple[int, Sequence[int]]] = ()
     configs: Mapping[str, str | None] = {}
+    admit: Admit | None = None
 
 
 class CreatedTopic(NamedTuple):
@@ -67,6 +72,7 @@ class NewPartitions(NamedTuple):
     name: str
     total: int
     assignments: Sequence[Sequence[int]] | None = None
+    admit: Admit | None = None
 
 
 class Writer(NamedTuple):
@@ -169,6 +175,8 @@ def create_topic(wish: NewTopic, writer: Writer, config: BrokerConfig, random_by
     own = {name: text for name, text in wish.configs.items() if text is not None}
     validate(wish.configs, config)
     count, replication_factor = _partition_count(wish, writer, config)
+    if wish.admit is not None:
+        wish.admit(count)
     assignments = [brokers for _, brokers in sorted(wish.assignments)]
     created = CreatedTopic(wish.name, new_topic_id(image, random_bytes), count, replication_factor, own, assignments)
     records = [
@@ -356,6 +364,8 @@ def create_partitions(wish: NewPartitions, writer: Writer, factor: int = 1) -> l
             )
         for number, brokers in enumerate(wish.assignments, have):
             _check_assignment(number, brokers, writer, factor)
+    if wish.admit is not None:
+        wish.admit(wish.total - have)
     return [writer.partition(topic.topic_id, number) for number in range(have, wish.total)]
 
 

@@ -24,6 +24,8 @@ COMMANDS = {
     "why": "why a consumer gets nothing, a producer was fenced, a group rebalances, and what became of a record",
     "trace": "tell what happened last in a broker, and follow what happens",
     "configs": "describe or alter the configuration of topics and brokers",
+    "quotas": "list and alter how much clients may use",
+    "acls": "list, add, remove access control lists: who may do what",
     "doctor": "explain what is wrong with a set-up, or with a broker that runs",
     "log": "dump, verify, repair or compact the files of a data directory",
     "handover": "hand a stopped data directory over to Apache Kafka: is it ready, and how does Kafka go on",

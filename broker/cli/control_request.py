@@ -1,6 +1,6 @@
-"""What commands ask of a broker that is served with --control: where it is, with which token, and how that may fail.
+"""What commands ask of a broker that is served with --control: where it is, as whom, and how that may fail.
 
-Knows HTTP and the options --http, --token and --json; not what is asked for.
+Knows HTTP and the options --http, --token, --command-config and --json; not what is asked for.
 """
 
 from __future__ import annotations
@@ -10,23 +10,26 @@ import json
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from http.client import HTTPConnection, HTTPException, HTTPResponse, RemoteDisconnected
+from http.client import HTTPException, HTTPResponse, RemoteDisconnected
 from socket import gaierror
 from typing import Any
 
-from barnabas.broker.cli.serve_options import http_address
+from barnabas.broker.cli.http_connection import open_connection
 from barnabas.broker.cli.terminal.failures import UsageError
 from barnabas.broker.cli.terminal.options import Parser
 
 DEFAULT_HTTP = "127.0.0.1:9404"
 TIMEOUT_S = 600.0
 """A move of the clock may take its time; one that cannot go on is given up by the broker, after a minute."""
-_TOKEN_VARIABLE = "BARNABAS_CONTROL_TOKEN"
+_TOKEN_VARIABLE = "BARNABAS_CONTROL_TOKEN"  # nosec B105 - the name of a variable
 _BAD_REQUEST, _UNAUTHORIZED = 400, 401
 
 
 def where_options(command: str, *, again: bool = False) -> Parser:
-    """--http, --token and --json, as a parent of a command's parser. again: for those of its own commands."""
+    """--http, --token, --command-config and --json, as a parent of a command's parser.
+
+    again: for those of its own commands.
+    """
     options = Parser(add_help=False)
     options.set_defaults(asks=command)
     options.add_argument(
@@ -40,6 +43,12 @@ def where_options(command: str, *, again: bool = False) -> Parser:
         default=argparse.SUPPRESS if again else os.environ.get(_TOKEN_VARIABLE) or None,
         metavar="TOKEN",
         help=f"its --control-token (default ${_TOKEN_VARIABLE})",
+    )
+    options.add_argument(
+        "--command-config",
+        default=argparse.SUPPRESS if again else None,
+        metavar="FILE",
+        help="a client.properties: how a secured HTTP port is reached, and as which user",
     )
     options.add_argument(
         "--json", action="store_true", default=argparse.SUPPRESS if again else False, help="print JSON"
@@ -67,10 +76,8 @@ def answered(
     headers: Mapping[str, str] | None = None,
 ) -> Iterator[HTTPResponse]:
     """As `ask`, to be read by the caller, from an answer that has come: also one that does not end by itself."""
-    where = http_address({"--http": [options.http]})
-    assert where is not None, "an address is given"
-    sent = {**(headers or {}), **({} if options.token is None else {"Authorization": f"Bearer {options.token}"})}
-    connection = HTTPConnection(*where, timeout=TIMEOUT_S)
+    connection, who = open_connection(options.http, options.command_config, TIMEOUT_S)
+    sent = {**(headers or {}), **(who if options.token is None else {"Authorization": f"Bearer {options.token}"})}
     try:
         text = body if body is None or isinstance(body, bytes) else json.dumps(body)
         connection.request(method or ("GET" if body is None else "POST"), path, text, sent)
@@ -79,7 +86,11 @@ def answered(
         why = f"{options.http}: connection refused (is a broker running with --http --control there?)"
         raise OSError(why) from None
     except RemoteDisconnected:  # before a first byte of an answer: perhaps this is where Kafka clients connect
-        raise OSError(f"{options.http}: no answer: is this the address of the broker's --http?") from None
+        told = "is this the address of the broker's --http?"
+        if options.command_config is None:
+            add = "add --command-config data.security/admin.properties"
+            told += f" If the broker runs with --secure or --http-secure, {add}"
+        raise OSError(f"{options.http}: no answer: {told}") from None
     except gaierror as unknown:
         raise OSError(f"{options.http}: {str(unknown.strerror).lower()}") from None
     except ValueError as unfit:  # a token that no header can carry
@@ -108,6 +119,8 @@ def _checked(options: argparse.Namespace, status: int, text: bytes) -> dict[str,
     if status == _BAD_REQUEST:
         raise UsageError(f"{options.asks}: {told['error']}")
     if status == _UNAUTHORIZED:
+        if options.token is None and options.command_config is not None:
+            raise OSError(f"{options.http}: {told['error']}: {options.command_config} says who asks")
         given = "needs a token" if options.token is None else "does not know this token"
         raise OSError(f"{options.http}: the broker {given}: --token TOKEN, or ${_TOKEN_VARIABLE}")
     raise OSError(f"{options.http}: {told['error']}")

@@ -1,7 +1,8 @@
 """`barnabas doctor`: is this set-up going to work, and if a broker runs, what do clients meet?
 
-Without --bootstrap-server it looks at what `barnabas serve` would meet if it were given the same options, and changes
-nothing. With it, it looks at a running broker as a client does. The exit status is 1 if there is a problem.
+Without --bootstrap-server, or a --command-config that says as much, it looks at what `barnabas serve` would meet if it
+were given the same options, and changes nothing. With it, it looks at a running broker as a client does. The exit
+status is 1 if there is a problem.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from barnabas.broker.cli.serve_options import (
     fault_plan,
     http_address,
     load,
+    owns_listener,
     parse,
     table_text,
     wishes,
@@ -27,12 +29,14 @@ from barnabas.broker.cli.terminal.output import counted, print_json
 from barnabas.broker.doctor.finding import Finding, Level, note, problem
 
 if TYPE_CHECKING:
-    from barnabas.broker.config import BrokerConfig
+    from barnabas.broker.config import BrokerConfig, LoadedConfig
+    from barnabas.broker.secure.directory import Kept
 
 _TIMEOUT_MS = 3_000
 _OWN: Table = {
     "--bootstrap-server": ("HOST:PORT[,…]", "examine the broker that runs there"),
     "--request-timeout-ms": ("MS", f"how long to try each address (default {_TIMEOUT_MS})"),
+    "--command-config": ("FILE", "a client.properties: how that broker's connections are secured, and where it is"),
     "--json": (None, "print JSON"),
 }
 
@@ -46,7 +50,8 @@ def run(arguments: Sequence[str]) -> int:
         return 0
     options = parse(arguments, {**OPTIONS, **_OWN}, "doctor")
     log_lines.configure("error")
-    findings = _examine_running(options) if "--bootstrap-server" in options else _examine_start(options)
+    is_running = "--bootstrap-server" in options or "--command-config" in options
+    findings = _examine_running(options) if is_running else _examine_start(options)
     if "--json" in options:
         _print_json(findings)
     else:
@@ -55,15 +60,21 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _examine_running(options: Options) -> list[Finding]:
+    from barnabas.broker.cli.terminal.client_settings import settings_in
+    from barnabas.broker.cli.terminal.options import addresses_of
     from barnabas.broker.doctor.running import examine
-    from barnabas.client.addresses import parse_addresses
     from barnabas.client.clock import SystemClock
 
+    path = options.get("--command-config", [None])[-1]
+    security, in_file = (None, None) if path is None else settings_in(path)
+    given = ",".join(options.get("--bootstrap-server", []))
+    if not (given or in_file):
+        raise UsageError(f"doctor: --command-config {path} has no bootstrap.servers: give --bootstrap-server")
     try:
-        bootstrap = parse_addresses(",".join(options["--bootstrap-server"]))
-    except ValueError as error:
-        raise UsageError(f"doctor: --bootstrap-server: {error}") from error
-    return examine(bootstrap, SystemClock(), _timeout_ms(options))
+        bootstrap = addresses_of(given, path, in_file)
+    except UsageError as wrong:
+        raise UsageError(f"doctor: {wrong}") from wrong
+    return examine(bootstrap, SystemClock(), _timeout_ms(options), security)
 
 
 def _examine_start(options: Options) -> list[Finding]:
@@ -73,11 +84,11 @@ def _examine_start(options: Options) -> list[Finding]:
     from barnabas.client.clock import SystemClock
     from barnabas.storage.disk.files import raise_descriptor_limit
 
-    wishes(options)
+    wishes(options, os.environ)
     control_admission(options, os.environ)
     findings = [machine.examine_python(), machine.examine_descriptors(raise_descriptor_limit())]
     try:
-        loaded = load(options, os.environ)
+        loaded, kept = _load(options)
     except ConfigError as error:
         return [problem("configuration", str(error)), *findings]
     except OSError as error:
@@ -92,9 +103,45 @@ def _examine_start(options: Options) -> list[Finding]:
         *([] if http is None else [ports.examine_http(*http)]),
         *([] if "--ephemeral" in options else directory.examine(config)),
         machine.examine_clock(clock.now_ms() / 1000, newest_s),
+        *_examine_security(options, config, clock.now_ms(), kept),
         *_examine_faults(options, config),
         *findings,
     ]
+
+
+def _load(options: Options) -> tuple[LoadedConfig, Kept | None]:
+    """What `serve` would load, and with --secure what it would find in the security directory. ConfigError, OSError."""
+    loaded = load(options, os.environ)
+    if "--secure" not in options:
+        return loaded, None
+    from barnabas.broker.clock import wall_ms
+
+    try:
+        from barnabas.broker.secure.secured import look_for, settings_for
+    except ImportError as missing:
+        raise UsageError("doctor: --secure needs the package cryptography: pip install 'barnabas[secure]'") from missing
+    kept = look_for(loaded.config, wall_ms(), is_ephemeral="--ephemeral" in options)
+    settings = settings_for(kept.security, loaded.config, renames=owns_listener(options, loaded.config))
+    return load(options, os.environ, settings), kept
+
+
+def _examine_security(options: Options, config: BrokerConfig, now_ms: int, kept: Kept | None) -> list[Finding]:
+    """Listeners that are secured, and the authorizer, as far as there are any. `kept`: with --secure."""
+    is_plain = not any(each.speaks_tls or each.speaks_sasl for each in config.listeners)
+    if is_plain and not config.string("authorizer.class.name").strip():
+        return []
+    from barnabas.broker.doctor.directory import catalogue_of
+    from barnabas.broker.doctor.security import examine
+
+    is_ephemeral = "--ephemeral" in options
+    catalogue = None if is_ephemeral else catalogue_of(config.metadata_dir)
+    comes = kept is not None and not kept.has_certificate
+    found = examine(config, catalogue, now_ms, adds_users="--add-scram" in options, certificate_comes=comes)
+    if kept is None:
+        return found
+    from barnabas.broker.doctor import security_directory
+
+    return [*security_directory.examine(kept, is_ephemeral=is_ephemeral), *found]
 
 
 def _examine_faults(options: Options, config: BrokerConfig) -> list[Finding]:

@@ -70,7 +70,7 @@ def _show(client: Client, options: argparse.Namespace) -> None:
     if options.topic:
         chosen = set(named_partitions(client, options.topic))
         places = [place for place in places if place in chosen]
-    ends, stable = log_ends(client, places), log_ends(client, places, READ_COMMITTED)
+    stable, ends = both_ends(client, places)
     rows = [standing(place, committed.get(place), ends.get(place), stable.get(place)) for place in places]
     for place, row in zip(places, rows, strict=True):
         reader = readers.get(place)
@@ -94,6 +94,14 @@ def standing(place: TopicPartition, current: int | None, end: int | None, stable
         "last_stable_offset": stable,
         "lag_committed": None if current is None or stable is None else max(0, stable - current),
     }
+
+
+def both_ends(client: Client, places: Sequence[TopicPartition]) -> tuple[Partitions, Partitions]:
+    """Last stable and log end offsets. No request tells both; they are asked for in this order, as both only grow: so
+    where somebody writes meanwhile, no stable offset is above its log's end.
+    """
+    stable = log_ends(client, places, READ_COMMITTED)
+    return stable, log_ends(client, places)
 
 
 def log_ends(client: Client, places: Sequence[TopicPartition], isolation: int = READ_UNCOMMITTED) -> Partitions:

@@ -15,7 +15,7 @@ import itertools
 import os
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -26,8 +26,11 @@ from barnabas.broker.cli.serve_options import (
     control_admission,
     fault_plan,
     http_address,
+    listener_advice,
     load,
+    owns_listener,
     parse,
+    secures_http,
     table_text,
     wishes,
 )
@@ -41,6 +44,7 @@ if TYPE_CHECKING:
     from barnabas.broker.control.admission import Admission
     from barnabas.broker.faults.model import Plan
     from barnabas.broker.net.bound import BoundAddress
+    from barnabas.broker.secure.directory import Security
 
 _KAFKAS_LINES = """\
 [BrokerLifecycleManager id={node_id}] Transitioning from RECOVERY to RUNNING
@@ -69,16 +73,16 @@ def _serve(options: Options) -> int:
     from barnabas.broker.net.bound import bind_nodes, close_sockets
 
     log_lines.configure(options.get("--log-level", ["info"])[-1], log_format=options.get("--log-format", ["text"])[-1])
-    wished, address, count = wishes(options), http_address(options), brokers_count(options)
-    control = control_admission(options, os.environ)
-    config = _config(options)
+    wished, address, count = wishes(options, os.environ), http_address(options), brokers_count(options)
+    control, has_secured_http = control_admission(options, os.environ), secures_http(options)
+    config, security = _config(options)
     faults = fault_plan(options, config)
     bound: list[list[BoundAddress]] = []
     try:
         http = [] if address is None else _bind_http(*address)
         bound = bind_nodes(config, count)
     except OSError as error:
-        print(f"barnabas: {_cannot_listen(error)}", file=sys.stderr)
+        print(f"barnabas: {_cannot_listen(error, options)}", file=sys.stderr)
         return 1
     except ValueError as error:
         raise UsageError(f"serve: --brokers {count}: {error}") from error
@@ -86,22 +90,58 @@ def _serve(options: Options) -> int:
     asyncio.set_event_loop(loop)
     try:
         ends_with_stdin = "--stop-with-stdin" in options
-        running = _run(config, bound, wished, http, control, faults, ends_with_stdin=ends_with_stdin)
+        if security is not None:
+            _tell_clients(security, bound)
+        running = _run(
+            config,
+            bound,
+            wished,
+            http,
+            control,
+            faults,
+            security,
+            has_secured_http=has_secured_http,
+            ends_with_stdin=ends_with_stdin,
+        )
         return loop.run_until_complete(running)
     finally:
         for each in itertools.chain.from_iterable(bound):
             close_sockets(each)
+        for sock in http:
+            sock.close()
         asyncio.set_event_loop(None)
         loop.close()
 
 
-def _config(options: Options) -> BrokerConfig:
+def _config(options: Options) -> tuple[BrokerConfig, Security | None]:
+    """The configuration, and with --secure the security directory that it is made of."""
     from barnabas.broker.log_lines import line, logger
 
-    loaded = load(options, os.environ)
+    loaded, security = load(options, os.environ), None
+    if "--secure" in options:
+        security, settings = _secured(loaded.config, renames=owns_listener(options, loaded.config))
+        loaded = load(options, os.environ, settings)
     for warning in loaded.warnings:
         logger("config").warning(line(warning))
-    return loaded.config
+    return loaded.config, security
+
+
+def _secured(config: BrokerConfig, *, renames: bool) -> tuple[Security, Mapping[str, str]]:
+    """The security directory, opened or made, and the settings that go with it; see `settings_for`."""
+    from barnabas.broker.clock import wall_ms
+
+    try:
+        from barnabas.broker.secure.secured import open_for, settings_for
+    except ImportError as missing:
+        raise UsageError("serve: --secure needs the package cryptography: pip install 'barnabas[secure]'") from missing
+    security = open_for(config, wall_ms(), os.urandom)
+    return security, settings_for(security, config, renames=renames)
+
+
+def _tell_clients(security: Security, bound: Sequence[Sequence[BoundAddress]]) -> None:
+    from barnabas.broker.secure.secured import bootstrap_of, write_client_settings
+
+    write_client_settings(security, bootstrap_of(itertools.chain.from_iterable(bound)))
 
 
 def _bind_http(host: str, port: int) -> list[socket.socket]:
@@ -115,10 +155,12 @@ def _bind_http(host: str, port: int) -> list[socket.socket]:
         raise
 
 
-def _cannot_listen(error: OSError) -> str:
+def _cannot_listen(error: OSError, options: Options) -> str:
     address = error.filename
     if error.errno == errno.EADDRINUSE:
-        return f"{address} is in use by another program (--port picks another port, --port 0 a free one)"
+        if address.startswith("--http "):
+            return f"{address} is in use by another program (--http picks another port, with port 0 a free one)"
+        return f"{address} is in use by another program ({listener_advice(options, os.environ)})"
     if error.errno in (errno.EACCES, errno.EPERM):
         return f"no permission to listen on {address}"
     return f"cannot listen on {address}: {error.strerror or error}"
@@ -141,7 +183,9 @@ async def _run(
     http: list[socket.socket],
     control: Admission | None,
     faults: Plan | None,
+    security: Security | None,
     *,
+    has_secured_http: bool,
     ends_with_stdin: bool,
 ) -> int:
     from barnabas.broker.catalogue.topics import NewTopic
@@ -166,7 +210,10 @@ async def _run(
         descriptor_limit=raise_descriptor_limit(),
         topics=[NewTopic(name, partitions) for name, partitions in wished.topics],
         features=wished.features,
+        users=wished.users,
+        security=security,
         http=http,
+        secures_http=has_secured_http,
         control=control,
         faults=faults,
         environment=environment,
@@ -175,6 +222,8 @@ async def _run(
     broker.watch.when_failed = stopping.set
     addresses = ",".join(each.address for each in itertools.chain.from_iterable(bound))
     print(f"barnabas ready {addresses} data={','.join(config.data_dirs)}", flush=True)
+    if security is not None:
+        print(f"barnabas secured: settings for clients, and the users, are in {security.path}", flush=True)
     if config.is_container:
         print(_KAFKAS_LINES.format(node_id=config.node_id), flush=True)
     if ends_with_stdin:

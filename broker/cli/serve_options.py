@@ -5,6 +5,8 @@ Read by a table of ours, since argparse costs a start ten milliseconds.
 
 from __future__ import annotations
 
+import errno
+import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -14,14 +16,16 @@ if TYPE_CHECKING:
     from barnabas.broker.config import BrokerConfig, LoadedConfig
     from barnabas.broker.control.admission import Admission
     from barnabas.broker.faults.model import Plan
+    from barnabas.broker.security.add_scram import NewUser
 
 DEFAULT_HOST = "127.0.0.1"
 DEFAULT_PORT = "9092"
 DEFAULT_DATA_DIR = "./data"
 BROKERS_MAX = 16
+_FILE_BYTES_MAX = 1 << 20
 _LEVELS = ("debug", "info", "warning", "error")
 _FORMATS = ("text", "json")
-_TOKEN_VARIABLE = "BARNABAS_CONTROL_TOKEN"
+_TOKEN_VARIABLE = "BARNABAS_CONTROL_TOKEN"  # nosec B105 - the name of a variable
 
 Options = dict[str, list[str]]
 """The words given for each option, in order."""
@@ -34,13 +38,20 @@ OPTIONS: Table = {
     "--port": ("PORT", f"the port to listen on, 0 picks a free one (default {DEFAULT_PORT})"),
     "--data-dir": ("DIR[,DIR…]", f"where the data are kept (default {DEFAULT_DATA_DIR})"),
     "--ephemeral": (None, "keep the data in a temporary directory that is removed at the end"),
+    "--secure": (None, "speak SASL_SSL only, with an authority and users that are made in DATA_DIR.security"),
     "--config": ("FILE", "a server.properties of Apache Kafka's"),
     "--set": ("KEY=VALUE", "a key of server.properties; may be given several times"),
     "--brokers": ("N", "be N nodes on N ports, so that leaders and coordinators can move (default 1)"),
     "--topic": ("NAME[:PARTITIONS]", "create a topic that is not there yet; may be given several times"),
     "--feature": ("NAME=LEVEL", "the level of a feature, such as transaction.version=1; may be given several times"),
+    "--add-scram": (
+        "MECHANISM=[name=N,password=P]",
+        "give a user of SCRAM a password, spelled as kafka-storage has it, or with passwordfile=FILE or "
+        "passwordvariable=NAME in its place; may be given several times",
+    ),
     "--stop-with-stdin": (None, "stop cleanly when stdin ends: a broker that a program starts ends with that program"),
     "--http": ("HOST:PORT", "tell /ready, /live and /metrics over HTTP there; port 0 picks a free one"),
+    "--http-secure": (None, "HTTPS there, with a listener's certificate and users; on by itself with --secure"),
     "--control": (None, "let tests move the clock and arm faults over HTTP: from this machine, or with the token"),
     "--control-token": ("TOKEN", "what has to be known for that, from wherever (or $BARNABAS_CONTROL_TOKEN)"),
     "--faults": ("FILE", "a plan of faults that are armed from the start: for tests"),
@@ -50,10 +61,11 @@ OPTIONS: Table = {
 
 
 class Wishes(NamedTuple):
-    """What is to be there once the broker runs: topics with their partitions, levels of features."""
+    """What is to be there once the broker runs: topics with their partitions, levels of features, users of SCRAM."""
 
     topics: list[tuple[str, int]]
     features: dict[str, int]
+    users: list[NewUser]
 
 
 def parse(arguments: Sequence[str], table: Table = OPTIONS, command: str = "serve") -> Options:
@@ -89,25 +101,52 @@ def parse(arguments: Sequence[str], table: Table = OPTIONS, command: str = "serv
     return options
 
 
-def load(options: Options, variables: Mapping[str, str]) -> LoadedConfig:
+def load(options: Options, variables: Mapping[str, str], secured: Mapping[str, str] | None = None) -> LoadedConfig:
     """The configuration that the options, these environment variables and the files they name lead to.
 
-    UsageError, ConfigError, OSError for a file that cannot be read.
+    `secured`: what --secure sets above all others. UsageError, ConfigError, OSError for a file that cannot be read.
     """
     from barnabas.broker.config.environment import read_environment
     from barnabas.broker.config.load import load_config
 
     properties = b""
     for path in options.get("--config", []):
-        with open(path, "rb") as file:
-            properties += file.read() + b"\n"
+        properties += _content(path) + b"\n"
     return load_config(
-        flags=_flags(options),
+        flags={**_flags(options), **(secured or {})},
         settings=options.get("--set", []),
-        environment=read_environment(variables),
+        environment=read_environment(_with_secrets(variables)),
         properties=properties,
         brokers=brokers_count(options),
+        read_file=_content,
     )
+
+
+def _content(path: str) -> bytes:
+    """Of a file that is small, as those of settings and secrets are. OSError."""
+    with open(path, "rb") as file:
+        content = file.read(_FILE_BYTES_MAX + 1)
+    if len(content) > _FILE_BYTES_MAX:
+        raise OSError(errno.EFBIG, os.strerror(errno.EFBIG), path)
+    return content
+
+
+def _with_secrets(variables: Mapping[str, str]) -> Mapping[str, str]:
+    """With what the files say that the variables of an image name. ConfigError."""
+    if not any(name.startswith("KAFKA_SSL_") and name.endswith(("_FILENAME", "_CREDENTIALS")) for name in variables):
+        return variables
+    from barnabas.broker.config.broker_config import ConfigError
+    from barnabas.broker.config.secrets import with_secrets
+
+    try:
+        return with_secrets(variables, _text_of)
+    except ValueError as wrong:
+        raise ConfigError(str(wrong)) from wrong
+
+
+def _text_of(path: str) -> str:
+    with open(path, encoding="utf-8") as file:
+        return file.read()
 
 
 def _flags(options: Options) -> dict[str, str]:
@@ -128,10 +167,38 @@ def http_address(options: Options) -> tuple[str, int] | None:
     if "--http" not in options:
         return None
     given = options["--http"][-1]
+    scheme, has_scheme, _ = given.partition("://")
+    if has_scheme:
+        raise UsageError(f"--http {given}: give HOST:PORT, without {scheme}://")
     host, colon, port = given.rpartition(":")
     if not colon or not (port.isascii() and port.isdecimal() and int(port) < 1 << 16):
         raise UsageError(f"--http {given} is not HOST:PORT")
     return host.removeprefix("[").removesuffix("]"), int(port)
+
+
+def owns_listener(options: Options, config: BrokerConfig) -> bool:
+    """Whether the listener is ours to name with --secure: the default one, or that of --host and --port."""
+    return "listeners" not in config.static or "--host" in options or "--port" in options
+
+
+def listener_advice(options: Options, variables: Mapping[str, str]) -> str:
+    """What picks another port for a listener, of a configuration that could be loaded."""
+    from barnabas.protocol.files import properties
+
+    config = load(options, variables).config
+    if owns_listener(options, config):
+        return "--port picks another port, --port 0 a free one"
+    listeners = config.static["listeners"]
+    given = reversed(options.get("--config", []))
+    files = [path for path in given if properties.decode(_content(path)).get("listeners") == listeners]
+    return f"change listeners in {files[0]}" if files else "change listeners"
+
+
+def secures_http(options: Options) -> bool:
+    """Whether HTTP is for users only, over TLS. UsageError."""
+    if "--http-secure" in options and "--http" not in options:
+        raise UsageError("serve: --http-secure is for --http: barnabas serve --http 127.0.0.1:9404 --http-secure …")
+    return "--http-secure" in options or "--secure" in options
 
 
 def control_admission(options: Options, variables: Mapping[str, str]) -> Admission | None:
@@ -175,9 +242,25 @@ def brokers_count(options: Options) -> int:
     return int(given)
 
 
-def wishes(options: Options) -> Wishes:
-    """What is to be there once the broker runs. UsageError for what cannot be."""
-    return Wishes([_topic(word) for word in options.get("--topic", [])], _features(options.get("--feature", [])))
+def wishes(options: Options, variables: Mapping[str, str]) -> Wishes:
+    """What is to be there once the broker runs. `variables`: the environment's. UsageError for what cannot be."""
+    return Wishes(
+        [_topic(word) for word in options.get("--topic", [])],
+        _features(options.get("--feature", [])),
+        _users(options.get("--add-scram", []), variables),
+    )
+
+
+def _users(words: list[str], variables: Mapping[str, str]) -> list[NewUser]:
+    """UsageError, in which there is no password."""
+    if not words:
+        return []
+    from barnabas.broker.security.add_scram import parse_user
+
+    try:
+        return [parse_user(word, _content, variables) for word in words]
+    except ValueError as wrong:
+        raise UsageError(f"serve: an --add-scram {wrong}") from None
 
 
 def _topic(word: str) -> tuple[str, int]:

@@ -5,11 +5,12 @@ Layers, the first that has the key wins: set for this broker while running, set 
 `load.py`. Values are checked when they enter a layer, so reading one cannot fail.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from enum import IntEnum
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from barnabas.broker.config.keys import KEYS, Key, Update
+from barnabas.broker.config.listener_keys import key_within, row_of_listener
 from barnabas.broker.config.listeners import (
     Listener,
     check_advertised,
@@ -18,6 +19,9 @@ from barnabas.broker.config.listeners import (
     parse_protocol_map,
 )
 from barnabas.broker.config.values import Value, check, parse
+
+if TYPE_CHECKING:
+    from barnabas.protocol.security.jaas import LoginModule
 
 
 class ConfigError(ValueError):
@@ -65,9 +69,16 @@ _OTHER_NAME = {"node.id": "broker.id", "broker.id": "node.id"}
 
 
 def find_key(name: str) -> Key | None:
-    """The row of a broker key of Apache Kafka's, whether it has an effect here or not; None when there is none."""
+    """The row of a broker key of Apache Kafka's, whether it has an effect here or not; None when there is none.
+
+    Also of one listener's, whose row is made here.
+    """
     key = KEYS.get(name)
     if key is None:
+        within = key_within(name)
+        if within is not None:
+            key = find_key(within)
+            return None if key is None else row_of_listener(name, key)
         from barnabas.broker.config.accepted import ACCEPTED, THROTTLED_RATES
 
         key = ACCEPTED.get(name) or THROTTLED_RATES.get(name)
@@ -94,19 +105,31 @@ class BrokerConfig:
     """The values in force. Names are Kafka's; asking for a key that does not exist is a KeyError, a bug of ours."""
 
     def __init__(
-        self, static: Mapping[str, str] | None = None, *, cluster_id: str | None = None, is_container: bool = False
+        self,
+        static: Mapping[str, str] | None = None,
+        *,
+        cluster_id: str | None = None,
+        is_container: bool = False,
+        login_modules: "Mapping[str, Sequence[LoginModule]] | None" = None,
     ) -> None:
         """static: what was given at start, checked already (`load.py`).
 
         cluster_id: the cluster a new data directory is to begin, any if None. is_container: whoever comes from the
-        default gateway is on the machine around this container.
+        default gateway is on the machine around this container. login_modules: those of a JAAS file, by its sections.
         """
+        self.login_modules = login_modules or {}
+        self.allowed_token_urls: frozenset[str] | None = None
+        """The list of URLs in KAFKA_OPTS that Kafka may get keys of tokens from; None where there is none."""
         self.cluster_id = cluster_id
         self.is_container = is_container
         self.static: Mapping[str, str] = _node_under_both_names(static or {})
         self.per_broker: Mapping[str, str] = {}
         self.cluster_wide: Mapping[str, str] = {}
         self._values: dict[str, Value] = {}
+        self.objections: list[Callable[[BrokerConfig], str | None]] = []
+        """Asked why settings made while running may not be taken, with what they would make of this configuration."""
+        self.when_followed: list[Callable[[], None]] = []
+        """Called when they are in force."""
         self.changes = 0
         """How often values have changed: what is made of them is as good as long as this stays."""
 
@@ -116,6 +139,8 @@ class BrokerConfig:
         self.cluster_wide = cluster_wide
         self._values.clear()
         self.changes += 1
+        for followed in self.when_followed:
+            followed()
 
     def layers(self) -> tuple[tuple[Source, Mapping[str, str]], ...]:
         """The layers above the defaults, the strongest first."""
@@ -124,6 +149,10 @@ class BrokerConfig:
             (Source.DYNAMIC_DEFAULT_BROKER, self.cluster_wide),
             (Source.STATIC_BROKER, self.static),
         )
+
+    def is_set(self, name: str) -> bool:
+        """Whether a value was given, whatever the default is."""
+        return any(name in layer for _, layer in self.layers())
 
     def text(self, name: str) -> str | None:
         """The value as it was written."""

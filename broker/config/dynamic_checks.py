@@ -8,7 +8,10 @@ from collections.abc import Mapping
 from contextlib import suppress
 
 from barnabas.broker.config.broker_config import BrokerConfig, is_dynamic
+from barnabas.broker.config.connection_limits import OVERRIDES, parsed_overrides
 from barnabas.broker.config.group_configs import inconsistency
+from barnabas.broker.config.listener_keys import PREFIX, key_within
+from barnabas.broker.config.providers import PROVIDERS, names_of_providers, variable_in
 from barnabas.broker.config.topic_configs import effective
 from barnabas.broker.config.values import InvalidValue
 
@@ -26,13 +29,26 @@ _NO_LIMIT = -1
 
 def objection(config: BrokerConfig, per_broker: Mapping[str, str], cluster_wide: Mapping[str, str]) -> str | None:
     """Why a broker may not have these settings in place of its dynamic ones, or None."""
+    if variable := _new_variable(config, {**cluster_wide, **per_broker}):
+        return f"{variable} is not resolved while the broker runs: give the value itself, or the variable at the start"
     after = BrokerConfig(config.static)
     after.follow(_usable(per_broker), _usable(cluster_wide))
     if any(name.startswith("group.") for name in (*after.per_broker, *after.cluster_wide)):
         found = inconsistency(after)
         if found is not None:
             return found[1]
-    return _of_threads(config, after) or _of_retention(after)
+    own = _of_threads(config, after) or _of_retention(after) or _of_connections(after) or _of_sasl(config, after)
+    return own or next(filter(None, (object_to(after) for object_to in config.objections)), None)
+
+
+def _new_variable(config: BrokerConfig, settings: Mapping[str, str]) -> str | None:
+    """A variable of a configuration provider that is to be in a setting. It would be taken for the value itself."""
+    providers = names_of_providers(config.static) + names_of_providers(settings)
+    if not providers:
+        return None
+    there = {**config.cluster_wide, **config.per_broker}  # what another Kafka stored is no reason to refuse other keys
+    texts = (text for name, text in settings.items() if there.get(name) != text and not name.startswith(PROVIDERS))
+    return next(filter(None, (variable_in(text, providers) for text in texts)), None)
 
 
 def _usable(settings: Mapping[str, str]) -> dict[str, str]:
@@ -54,6 +70,35 @@ def _of_threads(config: BrokerConfig, after: BrokerConfig) -> str | None:
         if new > old * 2:
             return f"{wrong}, value should not be greater than double the current value {old}"
     return None
+
+
+def _of_connections(after: BrokerConfig) -> str | None:
+    try:
+        parsed_overrides(after.text(OVERRIDES) or "")
+    except ValueError as wrong:
+        return f"{OVERRIDES}: {wrong}"
+    return None
+
+
+def _of_sasl(config: BrokerConfig, after: BrokerConfig) -> str | None:
+    """Who comes in by a listener that is there, and how, stays as it is."""
+    for listener in config.listeners:
+        if _sasl_of(listener.name, config) != _sasl_of(listener.name, after):
+            return (
+                f"Configs cannot be updated dynamically for existing listener {listener.name}, restart broker or "
+                "create a new listener for update"
+            )
+    return None
+
+
+def _sasl_of(listener: str, config: BrokerConfig) -> dict[str, str]:
+    settings = {**config.static, **config.cluster_wide, **config.per_broker}
+    prefix = f"{PREFIX}{listener.lower()}."
+    return {
+        name: text
+        for name, text in settings.items()
+        if name.startswith(prefix) and (key_within(name) or "").startswith(("sasl.", "connections.max.reauth."))
+    }
 
 
 def _of_retention(after: BrokerConfig) -> str | None:

@@ -13,6 +13,7 @@ that come in by a mapped port (`broker/net/advertised.py`). Knows no particular 
 """
 
 from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 from barnabas.protocol.files import properties
@@ -44,6 +45,12 @@ NOT_KEYS = frozenset(
         "KAFKA_KRAFT_CLUSTER_ID",
         "KAFKA_ENABLE_KRAFT",
         "KAFKA_MOUNTED_CONF_DIR",
+        # Files of TLS, which `secrets.py` reads.
+        "KAFKA_SSL_KEYSTORE_FILENAME",
+        "KAFKA_SSL_KEYSTORE_CREDENTIALS",
+        "KAFKA_SSL_KEY_CREDENTIALS",
+        "KAFKA_SSL_TRUSTSTORE_FILENAME",
+        "KAFKA_SSL_TRUSTSTORE_CREDENTIALS",
     }
 )
 _IDLE = frozenset(
@@ -80,8 +87,12 @@ class Environment(NamedTuple):
     is_container: bool = False
     warnings: tuple[str, ...] = ()
     """About variables that are no keys."""
+    java_options: str = ""
+    """KAFKA_OPTS: options of Kafka's JVM, some of which are about security."""
     conflict: str | None = None
     """Two variables that contradict each other, in a sentence: nobody can know which one is meant."""
+    process: Mapping[str, str] = MappingProxyType({})
+    """All of its variables, for values that name one: `${env:NAME}`, see `providers.py`."""
 
 
 def read_environment(variables: Mapping[str, str]) -> Environment:
@@ -104,7 +115,9 @@ def read_environment(variables: Mapping[str, str]) -> Environment:
         cluster_id=next(iter(given.values()), None),
         is_container=bool(variables.get(_CONTAINER)),
         warnings=tuple(_warnings(variables)),
+        java_options=variables.get("KAFKA_OPTS", ""),
         conflict=conflict,
+        process=variables,
     )
 
 
@@ -118,10 +131,10 @@ def key_of(variable: str) -> str:
 def _warnings(variables: Mapping[str, str]) -> Iterator[str]:
     idle = sorted(_IDLE & variables.keys())
     if idle:
-        yield f"no effect here: {', '.join(idle)}. There are no users, no certificates and no other nodes"
+        yield f"no effect here: {', '.join(idle)}. Kafka's own keys say who may come in, and there are no other nodes"
     allowed = variables.get(_ALLOW_PLAINTEXT)
     if allowed is not None and allowed.strip().lower() not in _YES:
-        yield f"{_ALLOW_PLAINTEXT} is {allowed}: every listener is PLAINTEXT here all the same"
+        yield f"{_ALLOW_PLAINTEXT} is {allowed}, which has no effect here: the listeners say what they speak"
 
 
 def _named(*names: str) -> str:

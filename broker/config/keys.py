@@ -35,7 +35,8 @@ class Key(NamedTuple):
 
 
 BOOLEAN, STRING, INT, SHORT = ValueType.BOOLEAN, ValueType.STRING, ValueType.INT, ValueType.SHORT
-LONG, DOUBLE, LIST = ValueType.LONG, ValueType.DOUBLE, ValueType.LIST
+LONG, DOUBLE, LIST, PASSWORD = ValueType.LONG, ValueType.DOUBLE, ValueType.LIST, ValueType.PASSWORD
+CLASS = ValueType.CLASS
 PER_BROKER, CLUSTER_WIDE = Update.PER_BROKER, Update.CLUSTER_WIDE
 
 _TABLE = (
@@ -57,15 +58,67 @@ _TABLE = (
     Key("log.dir", LIST, "data"),
     Key("log.dirs", LIST, None),
     Key("metadata.log.dir", STRING, None),
+    # where values come from
+    Key("config.providers", LIST, "", None, CLUSTER_WIDE),
+    # TLS, of one listener with listener.name.NAME. before it
+    Key("ssl.allow.dn.changes", BOOLEAN, "false"),
+    Key("ssl.allow.san.changes", BOOLEAN, "false"),
+    Key("ssl.cipher.suites", LIST, "", None, PER_BROKER),
+    Key("ssl.client.auth", STRING, "none", OneOf(("required", "requested", "none")), PER_BROKER),
+    Key("ssl.enabled.protocols", LIST, "TLSv1.2,TLSv1.3", None, PER_BROKER),
+    Key("ssl.key.password", PASSWORD, None, None, PER_BROKER),
+    Key("ssl.keystore.certificate.chain", PASSWORD, None, None, PER_BROKER),
+    Key("ssl.keystore.key", PASSWORD, None, None, PER_BROKER),
+    Key("ssl.keystore.location", STRING, None, None, PER_BROKER),
+    Key("ssl.keystore.password", PASSWORD, None, None, PER_BROKER),
+    Key("ssl.keystore.type", STRING, "JKS", None, PER_BROKER),
+    Key("ssl.principal.mapping.rules", STRING, "DEFAULT"),
+    Key("ssl.truststore.certificates", PASSWORD, None, None, PER_BROKER),
+    Key("ssl.truststore.location", STRING, None, None, PER_BROKER),
+    Key("ssl.truststore.password", PASSWORD, None, None, PER_BROKER),
+    Key("ssl.truststore.type", STRING, "JKS", None, PER_BROKER),
     # connections and requests
     Key("socket.request.max.bytes", INT, "104857600", Range(1)),
     Key("queued.max.request.bytes", LONG, "67108864"),
     Key("connections.max.idle.ms", LONG, "600000"),
     Key("max.connections", INT, "2147483647", Range(0), CLUSTER_WIDE),
+    Key("max.connections.per.ip", INT, "2147483647", Range(0), CLUSTER_WIDE),
+    Key("max.connections.per.ip.overrides", STRING, "", None, CLUSTER_WIDE),
+    Key("max.connection.creation.rate", INT, "2147483647", Range(0), CLUSTER_WIDE),
     Key("fetch.max.bytes", INT, "57671680", Range(1024)),
     Key("max.incremental.fetch.session.cache.slots", INT, "1000", Range(0)),
     Key("max.request.partition.size.limit", INT, "2000", Range(1)),
     Key("telemetry.max.bytes", INT, "1048576", Range(1)),
+    # who comes in
+    Key("sasl.enabled.mechanisms", LIST, "GSSAPI", None, PER_BROKER),
+    Key("sasl.jaas.config", PASSWORD, None, None, PER_BROKER),
+    Key("sasl.oauthbearer.allow.unverified.audience", BOOLEAN, "false"),
+    Key("sasl.oauthbearer.allow.unverified.issuer", BOOLEAN, "false"),
+    Key("sasl.oauthbearer.clock.skew.seconds", INT, "30"),
+    Key("sasl.oauthbearer.expected.audience", LIST, ""),
+    Key("sasl.oauthbearer.expected.issuer", STRING, None),
+    Key("sasl.oauthbearer.jwks.endpoint.refresh.ms", LONG, "3600000"),
+    Key("sasl.oauthbearer.jwks.endpoint.retry.backoff.max.ms", LONG, "10000"),
+    Key("sasl.oauthbearer.jwks.endpoint.retry.backoff.ms", LONG, "100"),
+    Key("sasl.oauthbearer.jwks.endpoint.url", STRING, None),
+    Key(
+        "sasl.oauthbearer.jwt.validator.class",
+        CLASS,
+        "org.apache.kafka.common.security.oauthbearer.DefaultJwtValidator",
+    ),
+    Key("sasl.oauthbearer.scope.claim.name", STRING, "scope"),
+    Key("sasl.oauthbearer.sub.claim.name", STRING, "sub"),
+    Key("sasl.server.callback.handler.class", CLASS, None),
+    Key("sasl.server.max.receive.size", INT, "524288"),
+    Key("connection.failed.authentication.delay.ms", INT, "100", Range(0)),
+    Key("connections.max.reauth.ms", LONG, "0"),
+    # quotas
+    Key("quota.window.num", INT, "11", Range(1)),
+    Key("quota.window.size.seconds", INT, "1", Range(1)),
+    Key("controller.quota.window.num", INT, "11", Range(1)),
+    Key("controller.quota.window.size.seconds", INT, "1", Range(1)),
+    # who may do what
+    Key("authorizer.class.name", STRING, ""),
     # topics
     Key("auto.create.topics.enable", BOOLEAN, "true"),
     Key("delete.topic.enable", BOOLEAN, "true"),
@@ -135,6 +188,11 @@ _TABLE = (
     Key("replica.selector.class", STRING, None),
     Key("producer.id.expiration.check.interval.ms", INT, "600000", Range(1)),
     Key("producer.id.expiration.ms", INT, "86400000", Range(1), CLUSTER_WIDE),
+    # delegation tokens
+    Key("delegation.token.expiry.check.interval.ms", LONG, "3600000", Range(1)),
+    Key("delegation.token.expiry.time.ms", LONG, "86400000", Range(1)),
+    Key("delegation.token.max.lifetime.ms", LONG, "604800000", Range(1)),
+    Key("delegation.token.secret.key", PASSWORD, None),
     # transactions
     Key("add.partitions.to.txn.retry.backoff.max.ms", INT, "100", Range(0)),
     Key("add.partitions.to.txn.retry.backoff.ms", INT, "20", Range(1)),
@@ -185,4 +243,10 @@ OWN = (
 )
 """Keys that Kafka does not have. Their names begin with `barnabas.`."""
 
-KEYS = {key.name: key for key in (*_TABLE, *OWN)}
+OF_AUTHORIZER = (
+    Key("super.users", STRING, None),
+    Key("allow.everyone.if.no.acl.found", BOOLEAN, "false"),
+)
+"""Keys that belong to Kafka's authorizer, and not to its broker: described only where they were given a value."""
+
+KEYS = {key.name: key for key in (*_TABLE, *OF_AUTHORIZER, *OWN)}

@@ -10,8 +10,7 @@ from collections.abc import Iterable
 from socket import AF_INET, AF_INET6, inet_pton
 from typing import NamedTuple
 
-PLAINTEXT = "PLAINTEXT"
-PROTOCOLS = (PLAINTEXT, "SSL", "SASL_PLAINTEXT", "SASL_SSL")
+from barnabas.protocol.listener_protocols import PROTOCOLS, SASL_PLAINTEXT, SASL_SSL, SSL
 
 _LISTENER = re.compile(r"(.+)://\[?([0-9a-zA-Z\-%._:]*)\]?:(-?[0-9]{1,9})")
 _EVERY_INTERFACE = ("", "0.0.0.0", "::")
@@ -24,6 +23,14 @@ class Listener(NamedTuple):
     host: str
     port: int
     protocol: str
+
+    @property
+    def speaks_tls(self) -> bool:
+        return self.protocol in (SSL, SASL_SSL)
+
+    @property
+    def speaks_sasl(self) -> bool:
+        return self.protocol in (SASL_PLAINTEXT, SASL_SSL)
 
     @property
     def is_every_interface(self) -> bool:

@@ -5,28 +5,33 @@ asks for protection this broker does not give stops it (`refusals.py`). Reads no
 does.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
 from barnabas.broker.config.broker_config import BrokerConfig, ConfigError, find_key, parse_value
+from barnabas.broker.config.connection_limits import OVERRIDES, parsed_overrides
 from barnabas.broker.config.environment import Environment
-from barnabas.broker.config.keys import KEYS, Key
-from barnabas.broker.config.listeners import PLAINTEXT, Listener
+from barnabas.broker.config.keys import KEYS, OF_AUTHORIZER, Key
+from barnabas.broker.config.listener_keys import key_within
+from barnabas.broker.config.listeners import Listener
 from barnabas.broker.config.racks import RACK_AWARE_SELECTOR, racks
 from barnabas.broker.config.refusals import asks_for
 from barnabas.broker.config.replicas import REPLICATION_FACTOR, effective_min_insync_replicas
 from barnabas.broker.config.topic_configs import TOPIC_KEYS
-from barnabas.broker.config.values import InvalidValue
+from barnabas.broker.config.values import InvalidValue, ValueType
 from barnabas.protocol.errors import DecodeError
 from barnabas.protocol.files import properties as java_properties
+from barnabas.protocol.listener_protocols import PLAINTEXT
 from barnabas.protocol.records.compression import COMPRESSION_NAMES
 
 UNKNOWN_KEY = "unknown configuration key "
 _INTER_BROKER = "inter.broker.listener.name"
+_DEFAULT_FACTOR = "default.replication.factor"
 _METADATA_DIR = "metadata.log.dir"
 _FOR_SEVERAL_NODES = ("offsets.topic.replication.factor", "transaction.state.log.replication.factor")
 _OF_MOVING_LEADERS = ("auto.leader.rebalance.enable", "leader.imbalance.check.interval.seconds")
 _INTER_BROKER_PROTOCOL = "security.inter.broker.protocol"
+_OLD_QUOTAS = {"quota.producer.default": "producer_byte_rate", "quota.consumer.default": "consumer_byte_rate"}
 
 
 class LoadedConfig(NamedTuple):
@@ -36,6 +41,10 @@ class LoadedConfig(NamedTuple):
     warnings: list[str]
 
 
+def _no_file(path: str) -> bytes:
+    raise FileNotFoundError(path)
+
+
 def load_config(
     *,
     flags: Mapping[str, str] | None = None,
@@ -43,12 +52,13 @@ def load_config(
     environment: Environment | None = None,
     properties: bytes = b"",
     brokers: int = 1,
+    read_file: Callable[[str], bytes] = _no_file,
 ) -> LoadedConfig:
     """The configuration to start with. ConfigError when it cannot be used; it names the variable where one is to blame.
 
     flags: keys the command line's own flags stand for.   settings: the words after each --set, `key=value`.
     environment: what was found in the environment.       properties: the bytes of a server.properties file.
-    brokers: how many nodes there will be.
+    brokers: how many nodes there will be.                read_file: for a JAAS file, and for configuration providers.
     """
     around = environment or Environment({}, {})
     if around.conflict is not None:
@@ -61,24 +71,52 @@ def load_config(
     written = {**from_file, **stronger}
     moved = _moved(flags or {}, from_file, stronger)
     left_behind = _left_behind(flags or {}, written, _settings(settings))
-    static = {name: text for name, text in {**written, **(flags or {})}.items() if name not in (*moved, *left_behind)}
+    given: dict[str, str] = {}
     try:
+        given = _resolved(written, around, read_file)
+        static = {name: text for name, text in {**given, **(flags or {})}.items() if name not in (*moved, *left_behind)}
         warnings = [*around.warnings, *_examine(static, brokers)]
         config = _config(static, around)
         _check_together(config, flags or {})
         _check_racks(config, brokers)
-        # A flag may move the listener of a file that asks for protection, but it does not take the wish back.
-        _check_protocols(_config(written, around))
+        _check_not_opened(_config(given, around), flags or {})
+        _take_java_options(config, around.java_options, read_file)
+        if any(listener.speaks_sasl for listener in config.listeners):
+            warnings += _check_sasl(config)
     except ConfigError as wrong:
+        wrong = _without_secrets(wrong, written, given)
         variable = around.variables.get(wrong.key or "")
         if variable is None or stronger.get(wrong.key or "") != around.settings.get(wrong.key or ""):
-            raise
+            raise wrong from None
         raise ConfigError(f"{variable}: {wrong}", wrong.key) from wrong
+    warnings += _idle_authorizer(config)
     warnings += _unmet_minimums(config, brokers) + _idle_selector(config, brokers) + _idle_balance(config, brokers)
     if moved:
         warnings.append(f"{' and '.join(moved)} not used: the command line moves the listeners of the file")
     warnings += [f"{name} not used: --data-dir says where the data are" for name in left_behind]
     return LoadedConfig(config, warnings)
+
+
+def _resolved(written: Mapping[str, str], around: Environment, read_file: Callable[[str], bytes]) -> dict[str, str]:
+    """With what the variables in values stand for, if there are configuration providers. ConfigError."""
+    if not written.get("config.providers", "").strip():
+        return dict(written)
+    from barnabas.broker.config.providers import UnresolvedError, resolved
+
+    try:
+        return resolved(written, read_file, around.process)
+    except UnresolvedError as wrong:
+        raise ConfigError(str(wrong), wrong.key) from None
+
+
+def _without_secrets(wrong: ConfigError, written: Mapping[str, str], given: Mapping[str, str]) -> ConfigError:
+    """The same error, without a value that came from a provider: such a value may be a secret in the wrong place."""
+    name = wrong.key or ""
+    key = find_key(name)
+    hides = key is not None and key.type is ValueType.PASSWORD  # its errors never have the value
+    if hides or given.get(name, "") == written.get(name, "") or name not in given:
+        return wrong
+    return ConfigError(f"{name}: what {written[name]} stands for is not a value that this key can have", name)
 
 
 def _config(static: Mapping[str, str], around: Environment) -> BrokerConfig:
@@ -121,7 +159,7 @@ def _examine(static: Mapping[str, str], brokers: int) -> list[str]:
             sentence = f"{name} asks for {asked}, which this broker does not enforce: remove it to start"
             raise ConfigError(sentence, name)
         if key is None:
-            warnings.append(f"{UNKNOWN_KEY}{name}: ignored{_of_topics(name)}")
+            warnings.append(f"{UNKNOWN_KEY}{name}: ignored{_in_its_place(name)}")
         elif _changes_nothing(key, text) and not (brokers > 1 and name in _FOR_SEVERAL_NODES):
             from barnabas.broker.config.reference.descriptions import why_without_effect
 
@@ -129,8 +167,10 @@ def _examine(static: Mapping[str, str], brokers: int) -> list[str]:
     return warnings + [f"no effect here: {', '.join(names)}. {why}" for why, names in idle.items()]
 
 
-def _of_topics(name: str) -> str:
-    """Where a key belongs that only topics have: the end of a sentence."""
+def _in_its_place(name: str) -> str:
+    """Where a key belongs that only topics have, or what Kafka has in the place of a removed one: a sentence's end."""
+    if name in _OLD_QUOTAS:
+        return f", as in Kafka since 3.0: `barnabas quotas alter --client-defaults --set {_OLD_QUOTAS[name]}=N` sets it"
     key = TOPIC_KEYS.get(name)
     if key is None:
         return ""
@@ -144,12 +184,14 @@ def _changes_nothing(key: Key, text: str) -> bool:
     except InvalidValue as wrong:
         raise ConfigError(str(wrong), key.name) from wrong
     return (
-        key.name not in KEYS and bool(text.strip()) and (key.default is None or value != parse_value(key, key.default))
+        (key_within(key.name) or key.name) not in KEYS
+        and bool(text.strip())
+        and (key.default is None or value != parse_value(key, key.default))
     )
 
 
 def _unmet_minimums(config: BrokerConfig, brokers: int) -> list[str]:
-    """A warning for each setting that asks for more replicas in sync than there are."""
+    """A warning for each setting that asks for more replicas than there are."""
     warnings = []
     for name in ("min.insync.replicas", "transaction.state.log.min.isr"):
         asked = config.integer(name)
@@ -157,7 +199,20 @@ def _unmet_minimums(config: BrokerConfig, brokers: int) -> list[str]:
         if effective != asked:
             replicas = "1 replica" if brokers == REPLICATION_FACTOR else f"{brokers} replicas at most"
             warnings.append(f"{name} {asked} counts as {effective}: topics have {replicas} here")
+    if (asked := config.integer(_DEFAULT_FACTOR)) > brokers:
+        there_are = "is 1 broker" if brokers == 1 else f"are {brokers} brokers"
+        warnings.append(
+            f"{_DEFAULT_FACTOR} {asked}: there {there_are}, so no topic is made that names no factor itself"
+        )
     return warnings
+
+
+def _idle_authorizer(config: BrokerConfig) -> list[str]:
+    """A warning where somebody says what an authorizer should do, and there is none."""
+    named = [key.name for key in OF_AUTHORIZER if key.name in config.static]
+    if not named or config.string("authorizer.class.name").strip():
+        return []
+    return [f"no effect here: {', '.join(sorted(named))}. There is no authorizer: authorizer.class.name."]
 
 
 def _idle_selector(config: BrokerConfig, brokers: int) -> list[str]:
@@ -202,10 +257,25 @@ def _check_together(config: BrokerConfig, flags: Mapping[str, str]) -> None:
     codec = config.integer("offsets.topic.compression.codec")
     if codec not in COMPRESSION_NAMES:
         raise ConfigError(f"offsets.topic.compression.codec {codec} is no codec: 0 to {max(COMPRESSION_NAMES)} are")
+    _check_authorizer(config)
     _check_groups(config)
+    _check_overrides(config)
     _check_listeners(config)
     if "listeners" not in flags:
         _check_inter_broker(config)
+
+
+def _check_authorizer(config: BrokerConfig) -> None:
+    if "authorizer.class.name" in config.static and (authorizer := config.string("authorizer.class.name").strip()):
+        from barnabas.broker.config.authorizer import STANDARD_AUTHORIZER, super_users  # few brokers have one
+
+        if authorizer != STANDARD_AUTHORIZER:
+            sentence = f"authorizer.class.name is {authorizer}: only {STANDARD_AUTHORIZER} is known here"
+            raise ConfigError(sentence, "authorizer.class.name")
+        try:
+            super_users(config.text("super.users"))
+        except ValueError as wrong:
+            raise ConfigError(str(wrong), "super.users") from wrong
 
 
 def _check_groups(config: BrokerConfig) -> None:
@@ -217,6 +287,13 @@ def _check_groups(config: BrokerConfig) -> None:
             raise ConfigError(sentence, key)
 
 
+def _check_overrides(config: BrokerConfig) -> None:
+    try:
+        parsed_overrides(config.text(OVERRIDES) or "")
+    except ValueError as wrong:
+        raise ConfigError(f"{OVERRIDES}: {wrong}", OVERRIDES) from wrong
+
+
 def _check_listeners(config: BrokerConfig) -> None:
     listeners, advertised = _addresses(config)
     if not listeners:
@@ -226,7 +303,6 @@ def _check_listeners(config: BrokerConfig) -> None:
         raise ConfigError(
             f"advertised.listeners names {', '.join(sorted(unknown))}, which listeners does not", "advertised.listeners"
         )
-    _check_protocols(config)
 
 
 def _check_inter_broker(config: BrokerConfig) -> None:
@@ -241,15 +317,43 @@ def _check_inter_broker(config: BrokerConfig) -> None:
         raise ConfigError(f"{_INTER_BROKER} is {name}, but listeners are {', '.join(names)}", _INTER_BROKER)
 
 
-def _check_protocols(config: BrokerConfig) -> None:
-    listeners, advertised = _addresses(config)
-    for listener in (*listeners, *advertised):
-        if listener.protocol != PLAINTEXT:
-            raise ConfigError(
-                f"listener {listener.name} asks for {listener.protocol}, which this broker does not enforce: "
-                f"only {PLAINTEXT} listeners are served",
-                "listeners",
-            )
+def _take_java_options(config: BrokerConfig, options: str, read_file: Callable[[str], bytes]) -> None:
+    """Read the JAAS file that they name, if they do. ConfigError for what is about security and has no effect here."""
+    if not options:
+        return
+    from barnabas.broker.config.java_options import VARIABLE, java_options
+
+    path, config.allowed_token_urls = java_options(options)
+    if path is None or not any(listener.speaks_sasl for listener in config.listeners):
+        return
+    from barnabas.protocol.security.jaas import parse_file
+
+    try:
+        config.login_modules = parse_file(read_file(path).decode())
+    except OSError as error:
+        raise ConfigError(f"{VARIABLE}: {path} cannot be read: {error.strerror or error}", VARIABLE) from error
+    except ValueError as wrong:
+        sentence = "it is not UTF-8" if isinstance(wrong, UnicodeDecodeError) else wrong
+        raise ConfigError(f"{VARIABLE}: {path} is no JAAS file: {sentence}", VARIABLE) from None
+
+
+def _check_sasl(config: BrokerConfig) -> list[str]:
+    """Warnings, where every SASL listener has what it needs. ConfigError."""
+    from barnabas.broker.config.sasl_settings import sasl_settings, warnings_of_sasl
+
+    for listener in config.listeners:
+        if listener.speaks_sasl:
+            sasl_settings(config, listener.name)
+    return warnings_of_sasl(config)
+
+
+def _check_not_opened(written: BrokerConfig, flags: Mapping[str, str]) -> None:
+    """A flag may move a listener, but not put one in its place that is open where the file asks for protection."""
+    secured = [each for each in _addresses(written)[0] if each.protocol != PLAINTEXT]
+    if secured and "listeners" in flags:
+        named = ", ".join(f"{each.name} ({each.protocol})" for each in secured)
+        sentence = f"--host and --port make one {PLAINTEXT} listener, but listeners has {named}: change that instead"
+        raise ConfigError(sentence, "listeners")
 
 
 def _addresses(config: BrokerConfig) -> tuple[list[Listener], list[Listener]]:

@@ -5,42 +5,20 @@ A key that is left at Kafka's own default, or set to nothing, asks for nothing.
 """
 
 from barnabas.broker.config.keys import Key
+from barnabas.broker.config.listener_keys import key_within
 
-_BY_PREFIX = (
-    ("ssl.", "TLS"),
-    ("sasl.", "SASL"),
-    ("quota.producer.", "a quota"),
-    ("quota.consumer.", "a quota"),
-)
 _BY_NAME = {
-    "authorizer.class.name": "an authorizer",
-    "delegation.token.secret.key": "SASL delegation tokens",
-    "client.quota.callback.class": "a quota",
-    "max.connection.creation.rate": "a quota",
-    "max.connections.per.ip": "a quota",
-    "max.connections.per.ip.overrides": "a quota",
+    "principal.builder.class": "a class that makes principals",
+    "security.providers": "a provider of security",
+    "client.quota.callback.class": "a class that decides about quotas",
     "create.topic.policy.class.name": "a policy class",
     "alter.config.policy.class.name": "a policy class",
 }
-_LISTENER_PREFIX = "listener.name."
 
 
 def asks_for(name: str, value: str | None, key: Key | None) -> str | None:
     """What the setting `name=value` asks for that is not enforced here, or None. `key` is its row, if it has one."""
     if not value or (key is not None and value.strip() == key.default):
         return None
-    if name == "security.inter.broker.protocol":
-        return None if value.strip() == "PLAINTEXT" else value.strip()
-    if name.startswith(_LISTENER_PREFIX):  # listener.name.NAME.ssl.…, listener.name.NAME.MECHANISM.sasl.…
-        words = name.split(".")[3:]
-        if words == ["max", "connections"]:
-            return "a limit of one listener"
-        return _asked_by(".".join(words)) or _asked_by(".".join(words[1:]))
-    return _asked_by(name)
-
-
-def _asked_by(name: str) -> str | None:
-    for prefix, what in _BY_PREFIX:
-        if name.startswith(prefix):
-            return what
-    return _BY_NAME.get(name)
+    within = key_within(name)
+    return _BY_NAME.get(name if within is None else within)

@@ -23,6 +23,7 @@ ROOT = "root"
 PARTS = (
     "api",
     "app",
+    "authorizer.logger",
     "catalogue",
     "cleaner",
     "cluster",
@@ -32,6 +33,7 @@ PARTS = (
     "faults",
     "http",
     "net",
+    "security",
     "storage",
     "workers",
 )

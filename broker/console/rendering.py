@@ -21,6 +21,7 @@ NAVIGATION = (
     ("groups", "Groups"),
     ("why", "Why"),
     ("clients", "Clients"),
+    ("security", "Security"),
     ("health", "Health"),
     ("settings", "Settings"),
     ("faults", "Faults"),

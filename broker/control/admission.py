@@ -25,9 +25,13 @@ class Refusal(NamedTuple):
 
 
 class Admission(NamedTuple):
-    """token: what has to be known, None where peers on this machine may ask for anything."""
+    """token: what has to be known, None where peers on this machine may ask for anything.
+
+    is_guarded: whoever comes as far as here has proven who it is, and may ask.
+    """
 
     token: str | None = None
+    is_guarded: bool = False
 
     def refusal(self, headers: Mapping[str, str], peer_is_local: bool) -> Refusal | None:
         """None if the request may be answered. headers: by names in small letters."""
@@ -39,6 +43,8 @@ class Admission(NamedTuple):
             return Refusal(FORBIDDEN, "a page of another site may not ask")
         if headers.get("sec-fetch-site", "none") not in ("none", "same-origin"):
             return Refusal(FORBIDDEN, "a page of another site may not ask")
+        if self.is_guarded:
+            return None
         if self.token is not None:
             scheme, _, given = headers.get("authorization", "").partition(" ")
             if scheme.lower() == "bearer" and compare_digest(given.strip().encode(), self.token.encode()):

@@ -160,20 +160,21 @@ class ConsumerGroups:
         """Find the topics of a group's regular expressions, unless that is being done."""
         if group_id not in self._resolving:
             self._resolving.add(group_id)
-            self._upkeep.in_slices(partial(self._resolve, partition_index, group_id, wanted.regexes), _RESOLVING)
+            self._upkeep.in_slices(partial(self._resolve, partition_index, group_id, wanted), _RESOLVING)
 
-    def _resolve(self, partition_index: int, group_id: str, wanted: tuple[str, ...]) -> Steps[None]:
+    def _resolve(self, partition_index: int, group_id: str, wanted: ResolveTopics) -> Steps[None]:
         topics = self.context.topics
         version, now_ms = topics.version, self._clock.now_ms()
-        found: dict[str, list[str]] = {regex: [] for regex in wanted}
+        found: dict[str, list[str]] = {regex: [] for regex in wanted.regexes}
+        may_describe = wanted.may_describe
         try:
-            for regex in wanted:
+            for regex in wanted.regexes:
                 try:
                     pattern = compiled(regex)
                 except InvalidExpression:
                     continue  # of a record that another broker wrote: it matches nothing
                 for name in sorted(topics.ids):
-                    if pattern.matches(name):
+                    if pattern.matches(name) and (may_describe is None or may_describe(name)):
                         found[regex].append(name)
                     yield
         finally:

@@ -57,14 +57,29 @@ def _examine(path: Path, config: BrokerConfig) -> list[Finding]:
 
 def topics_of(root: Directory, meta: MetaProperties) -> dict[str, Topic]:
     """The topics by the catalogue in the directory; none if it is not there or cannot be read."""
+    image = _catalogue_in(root, meta)
+    return {} if image is None else dict(image.topics)
+
+
+def catalogue_of(path: str) -> Image | None:
+    """The catalogue in the directory; None if there is none, or it cannot be read."""
+    root = Directory(Disk(LookOnlyFiles(), path), path)
+    try:
+        data = root.read(names.META_PROPERTIES)
+        return None if data is None else _catalogue_in(root, meta_properties.decode(data))
+    except (StorageError, OSError, DecodeError):
+        return None
+
+
+def _catalogue_in(root: Directory, meta: MetaProperties) -> Image | None:
     path = names.partition_directory(names.CLUSTER_METADATA_TOPIC, 0)
     catalogue = Directory(Disk(LookOnlyFiles(), root.path), root.path_of(path))
     image = Image(meta.node_id)
     try:
         Replaying(image, Quorum(Identity(meta.node_id, meta.directory_id or bytes(16)))).run(MetadataLog(catalogue))
     except (CatalogueError, StorageError):
-        return {}
-    return dict(image.topics)
+        return None
+    return image
 
 
 def newest_change_s(path: str) -> float | None:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from barnabas.client.addresses import Address
-from barnabas.client.clock import Clock, Deadline
-from barnabas.client.connection import Connection
+from barnabas.client.client import Client
+from barnabas.client.clock import Clock
 from barnabas.client.errors import ConnectionFailed
-from barnabas.client.metadata import ClusterInfo, read_metadata
+from barnabas.client.metadata import ClusterInfo
 from barnabas.protocol.errors import KafkaError
-from barnabas.protocol.messages.metadata import MetadataRequest
+
+if TYPE_CHECKING:
+    from barnabas.client.security.settings import SecuritySettings
 
 
 class Met(NamedTuple):
@@ -27,19 +29,15 @@ class NotMet(NamedTuple):
     connects: bool
 
 
-def meet(address: Address, clock: Clock, timeout_ms: int) -> Met | NotMet:
+def meet(address: Address, clock: Clock, timeout_ms: int, security: SecuritySettings | None = None) -> Met | NotMet:
     """Ask whoever is at an address for its metadata."""
-    deadline = Deadline(clock, timeout_ms)
     started = clock.monotonic()
     try:
-        connection = Connection(address, "barnabas-doctor", deadline)
+        with Client(
+            [address], client_id="barnabas-doctor", timeout_ms=timeout_ms, clock=clock, security=security
+        ) as client:
+            cluster = client.connect()
     except KafkaError as failed:
         connects = not isinstance(failed, ConnectionFailed) or not failed.message.startswith("cannot connect")
         return NotMet(failed.message, connects)
-    try:
-        cluster = read_metadata(connection.ask(MetadataRequest(topics=[]), deadline))
-    except KafkaError as failed:
-        return NotMet(failed.message, True)
-    finally:
-        connection.close()
     return Met(cluster, (clock.monotonic() - started) * 1000)

@@ -5,7 +5,8 @@ Works with Apache Kafka, too. What is asked for changes nothing.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from barnabas.broker.doctor.finding import Finding, note, ok, problem, warning
 from barnabas.broker.doctor.machine import examine_volume
@@ -18,17 +19,26 @@ from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.messages.describe_log_dirs import DescribeLogDirsRequest, DescribeLogDirsResult
 from barnabas.storage.disk.files import Volume
 
+if TYPE_CHECKING:
+    from barnabas.client.security.settings import SecuritySettings
+
 _LOOPBACK = ("127.", "::1", "localhost")
 _NAMED_MAX = 10
 _DESCRIPTORS_USED_SHARE_MAX = 0.8
 
 
-def examine(bootstrap: Sequence[Address], clock: Clock, timeout_ms: int) -> list[Finding]:
-    """What a client would meet that is given these addresses."""
+def examine(
+    bootstrap: Sequence[Address], clock: Clock, timeout_ms: int, security: SecuritySettings | None = None
+) -> list[Finding]:
+    """What a client would meet that is given these addresses, and whose connections are secured so."""
+
+    def met_at(place: Address) -> Met | NotMet:
+        return meet(place, clock, timeout_ms, security)
+
     findings: list[Finding] = []
     reached: list[tuple[Address, Met]] = []
     for address in bootstrap:
-        met = meet(address, clock, timeout_ms)
+        met = met_at(address)
         findings.append(_reached(address, met))
         if isinstance(met, Met):
             reached.append((address, met))
@@ -39,9 +49,9 @@ def examine(bootstrap: Sequence[Address], clock: Clock, timeout_ms: int) -> list
         if other.cluster.cluster_id != met.cluster.cluster_id:
             findings.append(problem("bootstrap", "the addresses lead to different clusters", "give those of one"))
     for node_id, advertised in sorted(met.cluster.brokers.items()):
-        findings.append(_advertised(address, node_id, advertised, met, clock, timeout_ms))
+        findings.append(_advertised(address, node_id, advertised, met, met_at))
     if not any(each.level == "problem" for each in findings):
-        findings += _volumes(address, clock, timeout_ms)
+        findings += _volumes(address, clock, timeout_ms, security)
     return findings + _descriptors(address)
 
 
@@ -50,18 +60,18 @@ def _reached(address: Address, met: Met | NotMet) -> Finding:
         cluster = met.cluster.cluster_id or "without an id"
         return ok("bootstrap", f"{address} answers in {met.took_ms:.0f} ms: cluster {cluster}")
     if met.connects:
-        advice = "does the listener speak TLS, or something else than Kafka's protocol?"
+        advice = "does it speak Kafka's protocol, and need --command-config, with a client's settings of TLS and SASL?"
         return problem("bootstrap", met.reason, advice)
     return problem("bootstrap", met.reason, "is a broker running there, and is its port mapped or let through?")
 
 
 def _advertised(
-    address: Address, node_id: int, advertised: Address, met: Met, clock: Clock, timeout_ms: int
+    address: Address, node_id: int, advertised: Address, met: Met, met_at: Callable[[Address], Met | NotMet]
 ) -> Finding:
     check = f"node {node_id}"
     if advertised == address:
         return ok(check, f"advertises {advertised}, by which it was reached")
-    there = meet(advertised, clock, timeout_ms)
+    there = met_at(advertised)
     if isinstance(there, NotMet):
         says = f"advertises {advertised}, and that does not lead to it: {there.reason}"
         return problem(check, says, _remedy(address, advertised))
@@ -87,9 +97,9 @@ def _is_local(host: str) -> bool:
     return host.startswith(_LOOPBACK)
 
 
-def _volumes(address: Address, clock: Clock, timeout_ms: int) -> list[Finding]:
+def _volumes(address: Address, clock: Clock, timeout_ms: int, security: SecuritySettings | None) -> list[Finding]:
     try:
-        with Client([address], clock=clock, timeout_ms=timeout_ms) as client:
+        with Client([address], clock=clock, timeout_ms=timeout_ms, security=security) as client:
             answer = client.ask_any(DescribeLogDirsRequest(topics=None))
     except KafkaError as failed:
         return [warning("disk", f"the broker does not say how its disk is: {failed}")]

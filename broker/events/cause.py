@@ -9,10 +9,10 @@ class RequestCause:
     """A request, while it is served. number: counts requests from when somebody began to listen.
 
     asked: what the request itself says, of the names that requests have in common: transactional_id, group,
-    producer_id, producer_epoch, member_id.
+    producer_id, producer_epoch, member_id. principal: whom the client speaks for, where it has said so.
     """
 
-    __slots__ = ("api", "asked", "client_id", "correlation_id", "node", "number", "peer", "version")
+    __slots__ = ("api", "asked", "client_id", "correlation_id", "node", "number", "peer", "principal", "version")
 
     def __init__(
         self,
@@ -24,6 +24,7 @@ class RequestCause:
         correlation_id: int,
         node: int,
         asked: dict[str, Any],
+        principal: str | None = None,
     ) -> None:
         self.number = number
         self.api = api
@@ -33,13 +34,16 @@ class RequestCause:
         self.correlation_id = correlation_id
         self.node = node
         self.asked = asked
+        self.principal = principal
 
     def facts(self) -> dict[str, Any]:
         """As the trace has it."""
+        principal = {} if self.principal is None else {"principal": self.principal}
         return {
             "request": self.number,
             "api": self.api,
             "client_id": self.client_id,
+            **principal,
             "peer": self.peer,
             "correlation_id": self.correlation_id,
             "node": self.node,

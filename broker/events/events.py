@@ -6,6 +6,9 @@ attribute, and its facts are not even put together:
     if events.is_on:
         events.tell(TRANSACTION_PREPARED, {"transactional_id": name, ...})
 
+What clients cause by asking again and again is told by `tell_repeated`: seldom, with how often it was. It is kept for a
+while whether or not somebody listens, and those who explain ask for it (`lately`).
+
 A listener is called at once, in the call in which the event happens: it must neither raise nor do much. At a kind that
 may be paused it may give a future, and the part goes on when that is done.
 
@@ -18,12 +21,15 @@ Invariant: listeners are called in the order in which they came.
 from __future__ import annotations
 
 from asyncio import Future, gather
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from time import monotonic
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from barnabas.broker.events.cause import Cause, RequestCause
 from barnabas.broker.events.kind import Kind
+
+if TYPE_CHECKING:
+    from barnabas.broker.events.repeated import Case, Repeated
 
 Facts: TypeAlias = dict[str, Any]
 """By name. Whoever is told them may keep them: nobody changes them afterwards."""
@@ -35,6 +41,7 @@ class Events:
 
     __slots__ = (
         "_listeners",
+        "_repeated",
         "_told",
         "all_requests",
         "cause",
@@ -58,6 +65,7 @@ class Events:
         """What is called when `is_on` or `all_requests` has changed."""
         self._listeners: tuple[tuple[Listener, bool], ...] = ()
         self._told: tuple[Listener, ...] = ()
+        self._repeated: dict[str, Repeated] = {}
 
     def listen(self, listener: Listener, *, all_requests: bool = False) -> None:
         """Call it at each event from now on. all_requests: events of every request are wanted. May be said anew."""
@@ -77,10 +85,12 @@ class Events:
         correlation_id: int,
         node: int,
         asked: dict[str, Any],
+        principal: str | None = None,
     ) -> RequestCause:
         """A request that is about to be served, as what may lead to events."""
         self.requests_count += 1
-        return RequestCause(self.requests_count, api, version, client_id, peer, correlation_id, node, asked)
+        number = self.requests_count
+        return RequestCause(number, api, version, client_id, peer, correlation_id, node, asked, principal)
 
     def tell(self, kind: Kind, facts: Facts) -> Future[Any] | None:
         """It happened. What to wait for before going on, where somebody holds it up; None otherwise."""
@@ -93,6 +103,28 @@ class Events:
             return None
         assert kind.may_pause, f"{kind.name} cannot be held up"
         return held[0] if len(held) == 1 else gather(*held)
+
+    def tell_repeated(self, kind: Kind, which: Mapping[str, Any], **latest: Any) -> None:
+        """It happened, as it may many times a second: told now and then, with its `count` since it was told last.
+
+        which: the facts that make it the same case as before; latest: those that differ from time to time.
+        """
+        repeated = self._repeated.get(kind.name)
+        if repeated is None:
+            from barnabas.broker.events.repeated import Repeated  # most brokers refuse nobody
+
+            repeated = self._repeated[kind.name] = Repeated()
+        now_s = self.stopwatch()
+        case = repeated.happened(which, latest, now_s)
+        if self.is_on:
+            count = repeated.count_to_tell(case, now_s)
+            if count:
+                self.tell(kind, {**case.facts, "count": count})
+
+    def lately(self, kind: Kind) -> list[Case]:
+        """What was told by `tell_repeated`, or would have been: the last cases there were, the last first."""
+        repeated = self._repeated.get(kind.name)
+        return [] if repeated is None else repeated.cases()
 
     def _set(self, listeners: tuple[tuple[Listener, bool], ...]) -> None:
         before = self.is_on, self.all_requests

@@ -22,7 +22,56 @@ REQUEST_ANSWERED = Kind(
 )
 CONNECTION_OPENED = Kind("connection.opened", "a client has connected", ("peer", "connections"))
 CONNECTION_CLOSED = Kind("connection.closed", "the broker closed a connection", ("peer", "client_id", "api", "reason"))
+CONNECTION_AUTHENTICATED = Kind(
+    "connection.authenticated",
+    "a client has proven whom it speaks for; again: before its session ended",
+    ("peer", "listener", "mechanism", "principal", "is_again"),
+)
+CONNECTION_NOT_AUTHENTICATED = Kind(
+    "connection.not_authenticated",
+    "a client has not proven whom it speaks for, or not again before its session ended, and its connection is closed; "
+    "count: how often since this was told last",
+    ("peer", "host", "client_id", "listener", "mechanism", "reason", "is_again", "count"),
+)
+HANDSHAKE_FAILED = Kind(
+    "connection.handshake_failed",
+    "a peer got no further than its TLS handshake; count: how often since this was told last",
+    ("peer", "host", "listener", "reason", "count"),
+)
+CONNECTION_THROTTLED = Kind(
+    "connection.throttled",
+    "a connection came sooner than a limit allows: it waits, or is closed unserved; count: how often since this was "
+    "told last",
+    ("peer", "host", "listener", "limit", "wait_ms", "is_refused", "count"),
+)
 CONNECTION_ENDED = Kind("connection.ended", "a connection is gone", ("peer", "client_id", "connections"))
+
+# --- rights and quotas -----------------------------------------------------------------------------------------------
+
+ACCESS_DENIED = Kind(
+    "access.denied",
+    "a client asked for what it may not do; count: how often since this was told last",
+    (
+        "principal",
+        "host",
+        "client_id",
+        "api",
+        "operation",
+        "resource",
+        "topic",
+        "group",
+        "transactional_id",
+        "name",
+        "rule",
+        "count",
+    ),
+)
+CLIENT_THROTTLED = Kind(
+    "client.throttled",
+    "a client used more than its quota, and its connection is not served for throttle_ms; count: how often since this "
+    "was told last",
+    ("user", "client_id", "quota", "entity", "limit", "throttle_ms", "api", "peer", "count"),
+)
 
 # --- producers and transactions --------------------------------------------------------------------------------------
 

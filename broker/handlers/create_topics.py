@@ -3,13 +3,14 @@
 Everything a request may create is created in one change, or nothing is. Answers per topic: INVALID_TOPIC_EXCEPTION,
 TOPIC_ALREADY_EXISTS, INVALID_PARTITIONS, INVALID_REPLICATION_FACTOR (more than one), INVALID_REPLICA_ASSIGNMENT,
 INVALID_CONFIG, INVALID_REQUEST (a name twice in one request), POLICY_VIOLATION (more than 10,000 partitions at
-once), KAFKA_STORAGE_ERROR while the disk is full. A request that leaves no time is REQUEST_TIMED_OUT for every topic,
-whatever else is wrong, and creates nothing; unless there is nothing in it but names given twice. Versions: 5 tells
-every setting of the topic, never null for one that was created; 7 its id.
+once), KAFKA_STORAGE_ERROR while the disk is full, THROTTLING_QUOTA_EXCEEDED where a quota on created partitions is used
+up; before v6 they are created then, and the client waits. A request that leaves no time is REQUEST_TIMED_OUT for every
+topic, whatever else is wrong, and creates nothing; unless there is nothing in it but names given twice. Versions: 5
+tells every setting of the topic, never null for one that was created; 7 its id.
 """
 
 from barnabas.broker.catalogue import CreatedTopic, NewTopic
-from barnabas.broker.catalogue.topics import duplicates
+from barnabas.broker.catalogue.topics import Admit, duplicates
 from barnabas.broker.config import BrokerConfig
 from barnabas.broker.config.topic_configs import TOPIC_KEYS, effective, source
 from barnabas.broker.config.values import text_of
@@ -24,11 +25,14 @@ from barnabas.protocol.messages.create_topics import (
     CreateTopicsResponse,
 )
 
+_KNOWS_QUOTAS_SINCE = 6
+
 
 def handle(request: CreateTopicsRequest, context: RequestContext) -> CreateTopicsResponse:
     services = context.services
     twice = duplicates(topic.name for topic in request.topics)
-    wishes = [_wish(topic) for topic in request.topics if topic.name not in twice]
+    admit = services.quotas.admission(is_strict=context.api_version >= _KNOWS_QUOTAS_SINCE)
+    wishes = [_wish(topic, admit) for topic in request.topics if topic.name not in twice]
     if wishes and (late := without_time(request.timeout_ms)):
         return CreateTopicsResponse(topics=[_answer(topic.name, late, services.config) for topic in request.topics])
     results: list[CreatedTopic | KafkaError]
@@ -43,13 +47,14 @@ def handle(request: CreateTopicsRequest, context: RequestContext) -> CreateTopic
     return CreateTopicsResponse(topics=answers)
 
 
-def _wish(topic: CreatableTopic) -> NewTopic:
+def _wish(topic: CreatableTopic, admit: Admit | None) -> NewTopic:
     return NewTopic(
         name=topic.name,
         num_partitions=topic.num_partitions,
         replication_factor=topic.replication_factor,
         assignments=[(assigned.partition_index, assigned.broker_ids) for assigned in topic.assignments],
         configs={setting.name: setting.value for setting in topic.configs},
+        admit=admit,
     )
 
 

@@ -3,8 +3,9 @@
 They are gone from the catalogue, durably, before their files are; the files follow through the catalogue's listeners.
 Many topics go in several changes, with other work in between. Answers per topic: UNKNOWN_TOPIC_OR_PARTITION,
 UNKNOWN_TOPIC_ID, INVALID_REQUEST (named twice, or both ways, or not at all), TOPIC_DELETION_DISABLED when
-`delete.topic.enable` is off (INVALID_REQUEST before v3). A request that leaves no time is REQUEST_TIMED_OUT for every
-topic, and deletes nothing; unless none of them has to be looked up.
+`delete.topic.enable` is off (INVALID_REQUEST before v3), THROTTLING_QUOTA_EXCEEDED where a quota on deleted partitions
+is used up (before v5 they are deleted then, and the client waits). A request that leaves no time is REQUEST_TIMED_OUT
+for every topic, and deletes nothing; unless none of them has to be looked up.
 """
 
 from asyncio import Future, shield
@@ -12,7 +13,7 @@ from collections.abc import Container
 from typing import NamedTuple
 
 from barnabas.broker.catalogue import Catalogue, Topic
-from barnabas.broker.catalogue.topics import duplicates
+from barnabas.broker.catalogue.topics import Admit, duplicates
 from barnabas.broker.context import RequestContext
 from barnabas.broker.refusals import without_time
 from barnabas.broker.slices import Kind
@@ -32,6 +33,7 @@ class _Target(NamedTuple):
 _Doomed = tuple[_Target, Topic]
 SLICE_PARTITIONS = 25
 """How many partitions are deleted (some 150 us each) before others have their turn."""
+_KNOWS_QUOTAS_SINCE = 5
 _DELETION = Kind(steps_max=1, may_begin_again=False)
 
 
@@ -57,8 +59,24 @@ def handle(
             doomed.append((target, _resolve(target, twice, distinct, catalogue)))
         except KafkaError as refusal:
             answers.append(_refused(target, refusal))
+    admit = context.services.quotas.admission(is_strict=context.api_version >= _KNOWS_QUOTAS_SINCE)
+    if admit is not None:
+        doomed = _admitted(doomed, answers, admit)
     deleted = context.services.upkeep.in_slices(lambda: _delete_all(_slices(doomed), answers, catalogue), _DELETION)
     return shield(deleted) if isinstance(deleted, Future) else deleted  # done to the end, whoever waits for it or not
+
+
+def _admitted(doomed: list[_Doomed], answers: list[DeletableTopicResult], admit: Admit) -> list[_Doomed]:
+    """Those that a quota lets go; the others are answered."""
+    admitted = []
+    for target, topic in doomed:
+        try:
+            admit(len(topic.partitions))
+        except KafkaError as refusal:
+            answers.append(_refused(target, refusal))
+        else:
+            admitted.append((target, topic))
+    return admitted
 
 
 def _slices(doomed: list[_Doomed]) -> list[list[_Doomed]]:

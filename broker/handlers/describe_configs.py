@@ -22,7 +22,7 @@ from barnabas.broker.catalogue.image import (
 )
 from barnabas.broker.catalogue.topics import check_name
 from barnabas.broker.config.broker_config import BrokerConfig, Source, Synonym, find_key
-from barnabas.broker.config.keys import KEYS, Key, Update
+from barnabas.broker.config.keys import KEYS, OF_AUTHORIZER, Key, Update
 from barnabas.broker.config.topic_configs import TOPIC_KEYS, effective, synonyms
 from barnabas.broker.config.values import ValueType, text_of
 from barnabas.broker.config_resources.loggers import levels
@@ -174,10 +174,15 @@ def _broker_entries(services: Services) -> Iterator[DescribeConfigsResourceResul
 
     config = _own_config(services)
     for key in sorted((*KEYS.values(), *accepted.ACCEPTED.values())):
+        if key in OF_AUTHORIZER:
+            continue
         found = _listed(config.synonyms(key.name), key.name)
         if key.name in accepted.INTERNAL and all(each.source is Source.DEFAULT for each in found):
             continue
         yield _entry(key, text_of(config.value(key.name)), found)
+    for key in OF_AUTHORIZER:  # which is a plug-in to Kafka's broker: it does not know what these are
+        if key.name in config.static:
+            yield _unknown_entry(key.name, [Synonym(key.name, config.static[key.name], Source.STATIC_BROKER)])
     for name, key in accepted.THROTTLED_RATES.items():
         set_ones = [each for each in config.synonyms(name) if each.source is not Source.DEFAULT]
         if set_ones:

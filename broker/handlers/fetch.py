@@ -2,8 +2,9 @@
 
 Each partition has its own code: UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID (v13), OFFSET_OUT_OF_RANGE,
 FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH, NOT_LEADER_OR_FOLLOWER where another node leads, KAFKA_STORAGE_ERROR,
-CORRUPT_MESSAGE. Session errors stand at the top, and so does INVALID_REQUEST for an isolation level that does not
-exist. A fetch as a replica (replica id 0 or above) gets NOT_LEADER_OR_FOLLOWER for every partition: none is copied.
+CORRUPT_MESSAGE, TOPIC_AUTHORIZATION_FAILED where the topic may not be read. Session errors stand at the top, and so
+does INVALID_REQUEST for an isolation level that does not exist. A fetch as a replica (replica id 0 or above) gets
+NOT_LEADER_OR_FOLLOWER for every partition: none is copied.
 
 From v11 on a consumer may read from any replica in sync, of several nodes. It is sent to one by the leader, if it says
 what rack it is in: the answer then names the replica, and has no records (KIP-392).
@@ -33,6 +34,7 @@ from barnabas.broker.events.some import SOME
 from barnabas.broker.partitions.fetch_sessions import UNKNOWN_PARTITION, FetchContext, SessionRefused
 from barnabas.broker.partitions.opened_first import answer_after
 from barnabas.broker.partitions.recoveries import OpensLater, StillRecovering
+from barnabas.broker.session.operations import Operation, Resource
 from barnabas.protocol.errors import DecodeError, ErrorCode, KafkaError
 from barnabas.protocol.hot.fetch import FetchAnswer, FetchedPartition, FetchPartition, FetchRequest
 from barnabas.protocol.primitives import uuid_text
@@ -53,6 +55,8 @@ _STORAGE_ERROR_SINCE: Final = 6
 _ANY_REPLICA_SINCE: Final = 11
 _READ_UNCOMMITTED: Final = 0
 _READ_COMMITTED: Final = 1
+_READ: Final = Operation.READ
+_TOPIC: Final = Resource.TOPIC
 _NO_EPOCH: Final = -1
 _NOTHING_MORE: Final = (None, None, -1)  # no diverging epoch, no other leader, no preferred replica
 _new_tuple: Final = tuple.__new__  # half the price of a NamedTuple's constructor
@@ -68,7 +72,7 @@ def handle(request: FetchRequest, context: RequestContext) -> FetchAnswer | Wait
         _tell_errors(context, [(None, None, refused.code)])
         return FetchAnswer(refused.code, refused.session_id, [])
     if request.replica_id >= 0:
-        refusals = [FetchedPartition(asked.partition, ErrorCode.NOT_LEADER_OR_FOLLOWER) for _, asked in session.wanted]
+        refusals = [FetchedPartition(asked.partition, _no_replica(context)) for _, asked in session.wanted]
         return _answer(session, refusals)
     fetch = _Fetch(request, session, context)
     results = fetch.read()
@@ -76,6 +80,14 @@ def handle(request: FetchRequest, context: RequestContext) -> FetchAnswer | Wait
         opened = services.slices.in_slices(fetch.open_all)
         return answer_after(opened, lambda: fetch.answer(fetch.read()))
     return fetch.answer(results)
+
+
+def _no_replica(context: RequestContext) -> ErrorCode:
+    """What is said to who fetches as a replica: that it may not, or that there is none to be."""
+    rights = context.rights
+    if rights is not None and not rights.allows(Operation.CLUSTER_ACTION, Resource.CLUSTER):
+        return ErrorCode.TOPIC_AUTHORIZATION_FAILED
+    return ErrorCode.NOT_LEADER_OR_FOLLOWER
 
 
 def _answer(session: FetchContext, results: list[FetchedPartition], unknown_count: int = 0) -> FetchAnswer:
@@ -105,6 +117,7 @@ class _Fetch:
         "_partitions",
         "_rack",
         "_results",
+        "_rights",
         "_session",
         "_waiters",
         "_waits_for",
@@ -123,6 +136,7 @@ class _Fetch:
         cluster = self._cluster = services.cluster
         self._any_replica = cluster.has_others and context.api_version >= _ANY_REPLICA_SINCE
         self._rack = request.rack_id if cluster.reads_by_rack else ""
+        self._rights = context.rights
         self._catalogue = services.catalogue
         self._partitions = services.partitions
         self._session = session
@@ -254,6 +268,8 @@ class _Fetch:
         partition, leader_epoch, offset, last_epoch, _, limit = asked
         try:
             name = topic if type(topic) is str else self._name(topic)
+            if self._rights is not None and not self._rights.allows(_READ, _TOPIC, name):
+                return self._failed(asked, ErrorCode.TOPIC_AUTHORIZATION_FAILED)
             log = self._partitions.get_to_read(name, partition, self._any_replica, True)
             if leader_epoch != NOT_CHECKED:
                 check_leader_epoch(log, leader_epoch)
@@ -348,6 +364,7 @@ def _cause(context: RequestContext) -> RequestCause:
         context.correlation_id,
         context.node.node_id,
         {},
+        None if connection is None else connection.session.named_principal,
     )
 
 

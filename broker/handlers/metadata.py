@@ -11,7 +11,7 @@ where there are others; later ones list all.
 from asyncio import Future
 
 from barnabas.broker.authorized_operations import CLUSTER_OPERATIONS, NOT_ASKED, TOPIC_OPERATIONS
-from barnabas.broker.catalogue import Topic
+from barnabas.broker.catalogue import NewTopic, Topic
 from barnabas.broker.catalogue.image import INTERNAL_TOPICS, NO_LEADER, Partition
 from barnabas.broker.catalogue.topics import check_name
 from barnabas.broker.cluster.cluster import Cluster
@@ -107,6 +107,16 @@ def _find(
     return _describe(topic, operations, context)
 
 
+def _created(name: str, services: Services) -> Topic:
+    """A new topic. KafkaError; UNKNOWN_TOPIC_OR_PARTITION where a quota on partitions is used up: it comes later."""
+    (result,) = services.catalogue.create_topics([NewTopic(name, admit=services.quotas.admission_for_metadata())])
+    if not isinstance(result, KafkaError):
+        return services.catalogue.topics[name]
+    if result.code is ErrorCode.THROTTLING_QUOTA_EXCEEDED:
+        raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, result.message)
+    raise result
+
+
 def _create(name: str, may_create: bool, services: Services) -> Topic:
     check_name(name)
     if name in (CONSUMER_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC) and may_create:
@@ -115,7 +125,7 @@ def _create(name: str, may_create: bool, services: Services) -> Topic:
         raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"There is no topic {name}.")
     services.room.check_may_grow()
     was_deleted = services.catalogue.was_deleted(name)
-    topic = services.catalogue.create_topic(name)
+    topic = _created(name, services)
     if was_deleted:
         raise KafkaError(
             ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"Topic {name} was deleted; it is there again from now on."

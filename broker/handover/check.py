@@ -17,7 +17,7 @@ from barnabas.broker.handover.releases import RELEASES, readers, why_not
 from barnabas.broker.handover.stopped import CATALOGUE_CHECK, Stopped, open_stopped
 
 _OWN_PREFIX = "barnabas."
-_CARRIED = (("user", "SCRAM credential"), ("quota", "quota"), ("rule", "access rule"), ("token", "delegation token"))
+_CARRIED = (("user", "SCRAM credential"), ("rule", "ACL"), ("token", "delegation token"))
 
 
 class Report(NamedTuple):
@@ -44,6 +44,7 @@ def check(paths: Sequence[str], metadata_dir: str, release: str) -> Report:
         *partitions.examine(stopped),
         *open_transactions.examine(stopped, release),
         *_settings(stopped),
+        *_quotas(stopped),
         *_carried(stopped),
         *_nodes(stopped),
     ]
@@ -92,8 +93,15 @@ def _carried(stopped: Stopped) -> list[Finding]:
     some = [f"{count} {noun}{'s' if count > 1 else ''}" for count, noun in counts if count]
     if not some:
         return []
-    says = f"{', '.join(some)}: without effect here, carried on, and in force where Apache Kafka is set up for them"
+    says = f"{', '.join(some)}: carried on, and in force where a broker, this one or Apache Kafka, is set up for them"
     return [note("security", says)]
+
+
+def _quotas(stopped: Stopped) -> list[Finding]:
+    count = sum(map(len, stopped.image.quotas.values()))
+    return (
+        [note("quotas", f"{count} quota{'s' if count > 1 else ''} of clients: in force there as here")] if count else []
+    )
 
 
 def _nodes(stopped: Stopped) -> list[Finding]:

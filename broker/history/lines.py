@@ -33,7 +33,9 @@ def _about(facts: dict[str, Any]) -> str:
 
 def _because(cause: Mapping[str, Any]) -> list[str]:
     if "api" in cause:
-        return [f"<- {cause['api']} of {_value(cause['client_id'] or '?')} at {cause['peer']} (#{cause['request']})"]
+        who = f" as {_value(cause['principal'])}" if "principal" in cause else ""
+        client = f"{_value(cause['client_id'] or '?')}{who} at {cause['peer']}"
+        return [f"<- {cause['api']} of {client} (#{cause['request']})"]
     return [f"<- timer {_value(cause['timer'])}"] if "timer" in cause else []
 
 

@@ -5,7 +5,8 @@ has to be whole within some seconds of its first byte; nothing is received while
 to take it, and a peer that takes nothing is cut off. While an answer comes bit by bit, what comes from the peer is
 thrown away: only that it goes is of interest. HEAD is GET without the body. POST is for /clean, whose answer comes bit
 by bit; it is refused where it comes from a page in a browser. Other methods are refused. What lies below the path of an
-application (asgi.py) is the application's, whatever the method. It may answer bit by bit, too.
+application (asgi.py) is the application's, whatever the method. It may answer bit by bit, too. Where there is a guard,
+who does not say who it is gets no further than a request's head.
 """
 
 from __future__ import annotations
@@ -21,9 +22,11 @@ import h11
 from barnabas.broker.http.asgi import AsgiRequest, Mounted
 from barnabas.broker.http.pages import FORBIDDEN, JSON, METHOD_NOT_ALLOWED, Page, Pages, Stream
 from barnabas.broker.log_lines import line, logger
+from barnabas.broker.session.principal import ANONYMOUS, Principal
 
 if TYPE_CHECKING:
     from barnabas.broker.clock import Clock, Timer
+    from barnabas.broker.http.guard import Guard
 
 _log = logger("http")
 HEAD_BYTES_MAX = 16 << 10
@@ -39,6 +42,8 @@ class Server(Protocol):
     clock: Clock
     pages: Pages
     mounted: Sequence[Mounted]
+    guard: Guard | None
+    """Who says who may ask, where that is not everybody."""
     is_closing: bool
 
     def connection_opened(self, connection: HttpConnection) -> None:
@@ -54,8 +59,11 @@ class Server(Protocol):
 class HttpConnection(asyncio.Protocol):
     """The protocol of one accepted socket."""
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: Server, principal: Principal = ANONYMOUS) -> None:
+        """`principal`: whom the peer's certificate speaks for."""
         self._server = server
+        self._principal = principal
+        self._headers: Sequence[tuple[bytes, bytes]] = ()
         self._http = h11.Connection(h11.SERVER, max_incomplete_event_size=HEAD_BYTES_MAX)
         self._transport: asyncio.Transport = None  # type: ignore[assignment]  # because connection_made comes first
         self._timer: Timer | None = None
@@ -137,8 +145,13 @@ class HttpConnection(asyncio.Protocol):
 
     def _refuse_or_note(self, request: h11.Request) -> None:
         self._target, self._is_head = request.target, request.method == b"HEAD"
-        self._request, self._is_post = None, False
+        self._request, self._is_post, self._headers = None, False, list(request.headers)
         self._body.clear()
+        guard = self._server.guard
+        refused = guard and guard.refusal_at_once(_path(request.target), self._headers, self._principal)
+        if refused:
+            self._send(refused, is_last=True)
+            return
         self._mounted = next((each for each in self._server.mounted if each.has(request.target)), None)
         if self._mounted is not None:
             self._request = request
@@ -165,11 +178,14 @@ class HttpConnection(asyncio.Protocol):
         self._answering = asyncio.ensure_future(self._answer_later(self._target))
 
     async def _answer_later(self, target: bytes) -> None:
-        path, _, query = target.decode("ascii", "replace").partition("?")
+        path, query = _path(target), target.decode("ascii", "replace").partition("?")[2]
         try:
-            pages = self._server.pages
-            if self._request is not None:
-                page: Page | Stream = await self._of_application(self._request)
+            pages, guard = self._server.pages, self._server.guard
+            refused = guard and await guard.refusal(path, self._headers, self._host, self._principal)
+            if refused:
+                page: Page | Stream = refused
+            elif self._request is not None:
+                page = await self._of_application(self._request)
             else:
                 page = pages.act(query, self._host) if self._is_post else await pages.page(path)
             if not isinstance(page, Page):
@@ -280,3 +296,7 @@ class HttpConnection(asyncio.Protocol):
         if not self._is_closing:
             self._transport.close()
             self._expect("the answer was not taken in time")
+
+
+def _path(target: bytes) -> str:
+    return target.partition(b"?")[0].decode("ascii", "replace")

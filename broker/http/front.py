@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from barnabas.broker.history.history import History
     from barnabas.broker.http.asgi import AsgiApp, Mounted, Receive, Send
     from barnabas.broker.http.compaction import Compaction
+    from barnabas.broker.http.secured import HttpSecurity
     from barnabas.broker.member import Member
     from barnabas.broker.net.network import Network
     from barnabas.broker.partitions.recovery_pass import RecoveryPass
@@ -75,7 +76,7 @@ def _control(broker: Observed, admission: Admission) -> Mounted:
     return Mounted(b"/control", application(rooms, admission), BODY_BYTES_MAX)
 
 
-def _console(broker: Observed, clock: Clock, admission: Admission | None) -> Mounted:
+def _console(broker: Observed, clock: Clock, control: Admission | None, *, is_guarded: bool) -> Mounted:
     """It is loaded when it is first asked for."""
     from barnabas.broker.http.asgi import Mounted
 
@@ -95,10 +96,10 @@ def _console(broker: Observed, clock: Clock, admission: Admission | None) -> Mou
 
             asked = broker.services, broker.members, broker.time_control, broker.faults
             told = broker.unready_reason, lambda: awaited(broker)
-            history = None if admission is None else broker.history.get()
+            history = None if control is None else broker.history.get()
             why = None if history is None else Why(broker.services, KeptRing(history), ArmedFaults(broker.faults))
-            observed = Observed(*asked, *told, clock, may_change=admission is not None, history=history, why=why)
-            application = made(observed, Admission() if admission is None else admission)
+            observed = Observed(*asked, *told, clock, may_change=control is not None, history=history, why=why)
+            application = made(observed, Admission(is_guarded=True) if is_guarded else control or Admission())
         await application(scope, receive, send)
 
     return Mounted(b"/console", console, _CONSOLE_BODY_BYTES_MAX)
@@ -111,10 +112,12 @@ async def open_http(
     network: Network,
     clock: Clock,
     control: Admission | None = None,
+    security: HttpSecurity | None = None,
 ) -> HttpServer:
     """Serve the broker's pages on bound sockets.
 
     clock: the machine's, for what peers do and for a page's age. control: who may change something, if anybody may.
+    security: None where the port speaks plain HTTP; otherwise its guard has let in whoever comes as far as a page.
     """
 
     async def scrape() -> bytes:
@@ -124,7 +127,8 @@ async def open_http(
         def connections() -> dict[int, int]:
             return {member.node_id: member.listener.connections_count for member in broker.members}
 
-        return await scrape(Sources(broker.services, meter, connections, lambda: broker.state))
+        doors = [door for member in broker.members for door in member.doors.values()]
+        return await scrape(Sources(broker.services, meter, connections, lambda: broker.state, doors))
 
     compaction: Compaction | None = None
 
@@ -137,7 +141,10 @@ async def open_http(
         return compaction.begin(query)
 
     pages = Pages(clock, broker.unready_reason, scrape, clean, lambda: awaited(broker))
-    mounted = [_console(broker, clock, control), *([] if control is None else [_control(broker, control)])]
-    server = HttpServer(clock, pages, mounted)
+    is_guarded = security is not None
+    mounted = [_console(broker, clock, control, is_guarded=is_guarded)]
+    if control is not None:
+        mounted.append(_control(broker, control._replace(is_guarded=is_guarded)))
+    server = HttpServer(clock, pages, mounted, security)
     await server.listen(sockets, network)
     return server

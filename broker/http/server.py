@@ -6,17 +6,20 @@ that opens many of them and says nothing keeps nobody out.
 
 from __future__ import annotations
 
+import asyncio
 import socket
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from barnabas.broker.log_lines import Seldom, line, logger
+from barnabas.broker.session.principal import ANONYMOUS, Principal
 
 if TYPE_CHECKING:
     from barnabas.broker.clock import Clock
     from barnabas.broker.http.asgi import Mounted
     from barnabas.broker.http.connection import HttpConnection
     from barnabas.broker.http.pages import Pages
+    from barnabas.broker.http.secured import HttpSecurity
     from barnabas.broker.net.network import Listening, Network
 
 _log = logger("http")
@@ -27,11 +30,15 @@ CONNECTIONS_MAX = 32
 class HttpServer:
     """Serves `pages` on bound sockets."""
 
-    def __init__(self, clock: Clock, pages: Pages, mounted: Sequence[Mounted] = ()) -> None:
-        """mounted: applications, each below a path of its own."""
+    def __init__(
+        self, clock: Clock, pages: Pages, mounted: Sequence[Mounted] = (), security: HttpSecurity | None = None
+    ) -> None:
+        """mounted: applications, each below a path of its own. security: None where it is plain HTTP for everybody."""
         self.clock = clock
         self.pages = pages
         self.mounted = mounted
+        self.guard = None if security is None else security.guard
+        self._security = security
         self.is_closing = False
         self._connections: dict[HttpConnection, None] = {}
         self._listening: list[Listening] = []
@@ -39,15 +46,20 @@ class HttpServer:
 
     async def listen(self, sockets: Sequence[socket.socket], network: Network) -> None:
         """Accept connections; the address is logged."""
+        security = self._security
+        accepted: Callable[[], asyncio.BaseProtocol] = self._connection
+        if security is not None:
+            accepted = security.accepting(self._connection, network, self.clock)
         for each in sockets:
-            self._listening.append(await network.listen(each, self._connection, backlog=CONNECTIONS_MAX))
+            self._listening.append(await network.listen(each, accepted, backlog=CONNECTIONS_MAX))
         host, port = sockets[0].getsockname()[:2]
-        _log.info(line("http listening", address=f"[{host}]:{port}" if ":" in host else f"{host}:{port}"))
+        address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+        _log.info(line("http listening", address=address, secured=None if security is None else True))
 
-    def _connection(self) -> HttpConnection:
+    def _connection(self, principal: Principal = ANONYMOUS) -> HttpConnection:
         from barnabas.broker.http.connection import HttpConnection  # thirty milliseconds that a start need not wait for
 
-        return HttpConnection(self)
+        return HttpConnection(self, principal)
 
     def connection_opened(self, connection: HttpConnection) -> None:
         """Called by the connection."""
@@ -71,6 +83,8 @@ class HttpServer:
         self.is_closing = True
         for each in self._listening:
             each.close()
+        if self._security is not None:
+            self._security.close()
         for connection in list(self._connections):
             if not connection.is_answering:
                 connection.close()

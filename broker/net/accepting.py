@@ -37,5 +37,8 @@ class Accepting(Protocol[Accepted]):
     def connection_refused(self, connection: Accepted, api: str | None, reason: str) -> None:
         """It is about to be closed because of its peer."""
 
+    def connection_failed(self, connection: Accepted, error: Exception) -> None:
+        """It is about to be closed because of a mistake of ours."""
+
     def connection_closed(self, connection: Accepted) -> None:
         """It is gone."""

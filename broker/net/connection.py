@@ -7,12 +7,10 @@ of a read leaves at once, the rest of them together; requests on other connectio
 after that, in the same callback. Where a turn of the loop serves many connections, the only answer of a read is held
 until the turn ends (turn.py). A request may be parked: until it is answered nothing more is parsed, and as soon as
 more bytes come nothing more is received either. The same happens while the peer does not read: a write that did not go
-to the kernel whole stops parsing and receiving until it has (the transport's high-water mark is 0). While nothing waits
-in the transport, an answer is written to the socket itself.
+to the kernel whole (send.py) stops parsing and receiving until it has.
 
-Invariants: at most one request in flight and at most one unsent piece of a response; answers leave in the order of
-requests; after `connection_lost` nothing of the connection is held anywhere, and it is no cycle: what it was made of
-is gone at once, without the garbage collector.
+Invariants: at most one request in flight; answers leave in the order of requests; after `connection_lost` nothing of
+the connection is held anywhere, and it is no cycle: what it was made of is gone at once, without the garbage collector.
 """
 
 from __future__ import annotations
@@ -22,24 +20,23 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, cast
 
 from barnabas.broker.api.answers import CloseConnection, Parked
-from barnabas.broker.config.listeners import PLAINTEXT, address_text
-from barnabas.broker.log_lines import line, logger
+from barnabas.broker.config.listeners import address_text
 from barnabas.broker.net.advertised import plain_host
-from barnabas.broker.net.descriptor import descriptor_of
 from barnabas.broker.net.outgoing import Outgoing
 from barnabas.broker.net.receive import FramingError, Receiver
+from barnabas.broker.net.send import Sender
 from barnabas.broker.session.session import Session
+from barnabas.protocol.listener_protocols import PLAINTEXT
 from barnabas.storage.errors import StorageError
 
 if TYPE_CHECKING:
     from collections.abc import Sized
 
-    from barnabas.broker.api.dispatch import Dispatcher
+    from barnabas.broker.api.dispatch import Dispatch, Dispatcher
     from barnabas.broker.cluster.cluster import Node
     from barnabas.broker.net.accepting import Accepting
     from barnabas.broker.net.advertised import AdvertisedAddress
 
-_log = logger("net")
 _COALESCED_BYTES_MAX = 64 << 10
 """Answers of one read are held back together until they are this large."""
 _HELD_BYTES_MAX: Final = 4 << 10
@@ -51,26 +48,21 @@ class Connection(asyncio.BufferedProtocol):
 
     __slots__ = (
         "_advertised",
-        "_descriptor",
         "_dispatch",
-        "_held",
+        "_gate",
         "_is_finishing",
         "_is_reading",
-        "_last_piece_bytes",
         "_listener",
         "_node",
-        "_outgoing",
         "_parked",
         "_receiver",
-        "_send",
+        "_sender",
         "_transport",
-        "_unread_bytes",
         "_waiters",
         "client_host",
         "client_id",
         "client_id_raw",
         "is_closed",
-        "is_writable",
         "peer",
         "quiet_sweeps",
         "session",
@@ -83,7 +75,6 @@ class Connection(asyncio.BufferedProtocol):
         advertised: AdvertisedAddress | None = None,
         session: Session | None = None,
     ) -> None:
-        """`session`: one of the listener PLAINTEXT unless given."""
         self.peer = self.client_host = "?"
         self.session = session or Session(PLAINTEXT)
         self.client_id: str | None = None
@@ -91,39 +82,39 @@ class Connection(asyncio.BufferedProtocol):
         """The dispatcher's memory of the last request's client id."""
         self.quiet_sweeps = 0
         """How many sweeps for idle connections went by since the last byte."""
-        self.is_closed = False
         self._listener = listener
         self._advertised = advertised
         self._node: Node | None = None
-        self._dispatch = dispatcher.dispatch_for(self.session)
-        self._descriptor = -1
-        self._send = listener.send
+        self._gate = dispatcher.gate_for(self.session)
+        self._dispatch: Dispatch = dispatcher.dispatch if self._gate is None else self._gate.dispatch
+        self._waiters = dispatcher.waiters
         self._transport: asyncio.Transport = None  # type: ignore[assignment]  # because connection_made comes first
         self._receiver = Receiver(
             listener.shared_buffer,
-            listener.request_bytes_max,
+            min(listener.request_bytes_max, self.session.frame_bytes_max),
             listener.frame_memory,
             when_free=self._memory_is_free,
             on_stall=self._cut_off,
         )
+        self._sender = Sender(listener.send_memory, listener.send, listener.write_buffers)
         self._parked: Parked | None = None
-        self._held: bytearray | None = None  # the answer that leaves at the end of this turn
-        self._outgoing: Outgoing | None = None
-        self._is_finishing = False
         self._is_reading = True
-        self.is_writable = True
-        self._last_piece_bytes = 0
-        self._unread_bytes = 0
-        self._waiters = dispatcher.waiters
+        self._is_finishing = False
+        self.is_closed = False
 
     @property
     def is_busy(self) -> bool:
         """A request is being answered: parked, or its answer not yet with the kernel."""
-        return self._parked is not None or not self.is_writable or self._outgoing is not None or self._held is not None
+        return self._parked is not None or self._sender.is_busy
 
     @property
     def is_parked(self) -> bool:
-        return self._parked is not None
+        return self._parked is not None and not self._parked.is_pause
+
+    @property
+    def is_writable(self) -> bool:
+        """Whether the peer takes what is written."""
+        return self._sender.is_writable
 
     @property
     def node(self) -> Node | None:
@@ -137,8 +128,7 @@ class Connection(asyncio.BufferedProtocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast("asyncio.Transport", transport)
-        self._transport.set_write_buffer_limits(high=0)
-        self._descriptor = descriptor_of(transport)
+        self._sender.begin(self._transport)
         host, port = (transport.get_extra_info("peername") or ("?", 0))[:2]
         self.client_host = host = plain_host(host)
         self.peer = address_text(host, port)
@@ -149,10 +139,8 @@ class Connection(asyncio.BufferedProtocol):
         parked, self._parked = self._parked, None
         if parked is not None:
             parked.abandon()
-        self._held = self._outgoing = None
-        self._note_unread(0)
+        self._sender.lost()
         self._receiver.close()
-        self._descriptor = -1  # soon another connection's
         self._transport = None  # type: ignore[assignment]  # because nothing is sent from here on
         self._listener.connection_closed(self)
         self._waiters.finish_woken()  # where serving ended in an exception, which closed the connection
@@ -163,9 +151,10 @@ class Connection(asyncio.BufferedProtocol):
     def buffer_updated(self, nbytes: int) -> None:
         self._waiters.is_attended = True
         self.quiet_sweeps = 0
-        if self._held is not None:  # where the loop receives from so many that it turns more slowly than this peer
+        sender = self._sender
+        if sender.held is not None:  # where the loop receives from so many that it turns more slowly than this peer
             self.send_held()
-        if self._parked is None and self.is_writable and self._outgoing is None:
+        if self._parked is None and sender.is_writable and sender.outgoing is None:
             frame = self._receiver.only_frame(nbytes)
             if frame is not None:
                 self._serve_one(frame)
@@ -175,7 +164,7 @@ class Connection(asyncio.BufferedProtocol):
         else:
             self._receiver.received(nbytes)
             self._receiver.settle()
-        if self._parked is not None or not self.is_writable or self._receiver.is_starved:
+        if self._parked is not None or not sender.is_writable or self._receiver.is_starved:
             self._regulate_receiving()
         if self._waiters.woken:
             self._waiters.finish_woken()
@@ -183,13 +172,17 @@ class Connection(asyncio.BufferedProtocol):
             self._waiters.is_attended = False
 
     def pause_writing(self) -> None:
-        self.is_writable = False
-        self._note_unread(self._last_piece_bytes)
+        self._sender.pause()
 
     def resume_writing(self) -> None:
-        self.is_writable = True
-        self._note_unread(0)
+        self._sender.resume()
         self._go_on()
+
+    def admit(self, dispatch: Dispatch) -> None:
+        """It has proven whom it speaks for: requests are as large as any, and `dispatch` answers them."""
+        self._receiver.size_max = self._listener.request_bytes_max
+        self._gate = None
+        self._dispatch = dispatch
 
     # --- serving ---------------------------------------------------------------------------------------------------
 
@@ -201,9 +194,9 @@ class Connection(asyncio.BufferedProtocol):
                 turn = self._listener.turn
                 if turn.at_once_count > 0 or len(answer) > _HELD_BYTES_MAX:
                     turn.at_once_count -= 1
-                    self.write(answer)
+                    self._sender.write(answer)
                 else:
-                    self._held = answer
+                    self._sender.held = answer
                     turn.hold(self)
             elif answer is not None:
                 self._answer_in_parts_or_later(answer)
@@ -214,7 +207,7 @@ class Connection(asyncio.BufferedProtocol):
 
     def _serve(self) -> None:
         """Answer the frames that are there, until one has to wait."""
-        receiver = self._receiver
+        receiver, sender = self._receiver, self._sender
         is_first = True
         later = bytearray()
         try:
@@ -222,18 +215,18 @@ class Connection(asyncio.BufferedProtocol):
                 answer = self._dispatch(frame, self)
                 if type(answer) is bytearray:
                     if is_first:
-                        self.write(answer)
+                        sender.write(answer)
                         is_first = False
                     else:
                         later += answer
                         if len(later) > _COALESCED_BYTES_MAX:
-                            self.write(later)
+                            sender.write(later)
                             later = bytearray()
-                    if not self.is_writable:
+                    if not sender.is_writable:
                         break
                 elif answer is not None:
                     if later:
-                        self.write(later)
+                        sender.write(later)
                         later = bytearray()
                     self._answer_in_parts_or_later(answer)
                     if self.is_busy:
@@ -241,21 +234,25 @@ class Connection(asyncio.BufferedProtocol):
         except CloseConnection as close:
             self._refuse(close.reason, close.api, later)
         except FramingError as refusal:  # another name than below: mypyc gives a name one type
-            self._refuse(str(refusal), None, later)
+            self._refuse_frame(str(refusal), later)
         except Exception as error:
             self._fail(error)
         else:
             if later:
-                self.write(later)
+                sender.write(later)
         receiver.settle()
 
     def _answer_in_parts_or_later(self, answer: Parked | bytearray | Sequence[Sized]) -> None:
         if isinstance(answer, Parked):
-            self._parked = answer
-            answer.when_answered(self._parked_was_answered)
+            self.park(answer)
         else:
-            self._outgoing = Outgoing([answer] if isinstance(answer, bytearray) else answer)
+            self._sender.outgoing = Outgoing([answer] if isinstance(answer, bytearray) else answer)
             self._send_pieces()
+
+    def park(self, parked: Parked) -> None:
+        """Serve nothing more until it is answered."""
+        self._parked = parked
+        parked.when_answered(self._parked_was_answered)
 
     def _parked_was_answered(self, parked: Parked) -> None:
         if self._parked is not parked:
@@ -281,7 +278,7 @@ class Connection(asyncio.BufferedProtocol):
         """Something that held the connection up is over: send what is left, serve what has come, receive again."""
         if self.is_closed:
             return
-        if self._outgoing is not None:
+        if self._sender.outgoing is not None:
             self._send_pieces()
         if self._is_finishing and not self.is_busy:
             self.close()
@@ -293,53 +290,26 @@ class Connection(asyncio.BufferedProtocol):
     # --- sending ---------------------------------------------------------------------------------------------------
 
     def write(self, data: bytes | bytearray) -> None:
-        """To the socket itself where nothing waits in the transport, which gets the rest, and an error again."""
-        rest: bytes | bytearray | memoryview = data
-        if self._descriptor >= 0 and not self._transport.get_write_buffer_size():
-            try:
-                sent = self._send(self._descriptor, data)
-            except OSError:
-                sent = 0
-            if sent == len(data):
-                return
-            rest = memoryview(data)[sent:]
-        self._last_piece_bytes = len(rest)
-        self._transport.write(rest)
+        """Send a part of an answer whose last part comes as the answer."""
+        self._sender.write(data)
 
     def send_held(self) -> None:
         """See `turn.Holder`."""
-        held, self._held = self._held, None
-        if held is not None:
-            self.write(held)
-            if self._is_finishing or not self.is_writable:
-                self._go_on()
+        if self._sender.write_held() and (self._is_finishing or not self._sender.is_writable):
+            self._go_on()
 
     def _send_pieces(self) -> None:
-        """Write pieces of the outgoing response for as long as the kernel takes them."""
-        outgoing = self._outgoing
-        assert outgoing is not None
         try:
-            while self.is_writable and not outgoing.is_empty:
-                buffers = outgoing.take(self._listener.send_memory.piece_bytes())
-                if len(buffers) == 1:
-                    self.write(buffers[0])
-                else:
-                    self._last_piece_bytes = sum(map(len, buffers))
-                    self._listener.write_buffers(self._transport, buffers)
+            self._sender.write_pieces()
         except (StorageError, EOFError) as error:
             self._refuse(f"the rest of a response could not be read: {error}", "Fetch")
-        if outgoing.is_empty or self.is_closed:
-            self._outgoing = None
-
-    def _note_unread(self, size: int) -> None:
-        self._listener.send_memory.unread_bytes += size - self._unread_bytes
-        self._unread_bytes = size
 
     # --- receiving and closing -------------------------------------------------------------------------------------
 
     def _regulate_receiving(self) -> None:
         """Receive unless bytes already wait for a request in flight, the peer does not read, or memory is short."""
-        wanted = self.is_writable and not (self._receiver.is_starved or (self.is_busy and self._receiver.has_unread()))
+        receiver = self._receiver
+        wanted = self._sender.is_writable and not receiver.is_starved and not (self.is_busy and receiver.has_unread())
         if wanted != self._is_reading and not self.is_closed:
             self._is_reading = wanted
             if wanted:
@@ -358,20 +328,28 @@ class Connection(asyncio.BufferedProtocol):
     def _cut_off(self, reason: str) -> None:
         self._refuse(reason, None)
 
+    def _refuse_frame(self, reason: str, unsent: bytearray) -> None:
+        """What came is no frame. Where the peer has to authenticate, it fails by that, and is closed later."""
+        gate = self._gate
+        if gate is None:
+            self._refuse(reason, None, unsent)
+            return
+        if unsent:
+            self._sender.write(unsent)
+        self.park(gate.refuse_frame(self, reason))
+
     def _refuse(self, reason: str, api: str | None, unsent: bytearray | None = None) -> None:
         """Close because of the peer, with one line that says why. What was answered before is still sent."""
         if self.is_closed:
             return
         self._listener.connection_refused(self, api, reason)
         if unsent:
-            self.write(unsent)
+            self._sender.write(unsent)
         self.close()
 
     def _fail(self, error: Exception) -> None:
         """Close because of a mistake of ours that the dispatcher did not turn into an answer."""
-        _log.error(
-            line("connection failed", peer=self.peer, client_id=self.client_id, error=repr(error)), exc_info=error
-        )
+        self._listener.connection_failed(self, error)
         self.close()
 
     def close(self) -> None:
@@ -381,10 +359,7 @@ class Connection(asyncio.BufferedProtocol):
             return
         self.is_closed = True
         self._receiver.close()
-        if self.is_writable:
-            self._transport.close()
-        else:
-            self._transport.abort()
+        self._sender.close()
 
     def finish(self) -> None:
         """Close once the request in flight is answered and its answer is with the kernel."""
@@ -395,6 +370,4 @@ class Connection(asyncio.BufferedProtocol):
     def abort(self) -> None:
         """Close at once, whatever is in flight."""
         self.is_closed = True
-        self._held = None
-        if self._transport is not None:
-            self._transport.abort()
+        self._sender.abort()

@@ -9,28 +9,42 @@ import asyncio
 import socket
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING
 
-from barnabas.broker.config.listeners import PLAINTEXT
 from barnabas.broker.events.events import Events
-from barnabas.broker.events.kinds import CONNECTION_CLOSED, CONNECTION_ENDED, CONNECTION_OPENED
+from barnabas.broker.events.kinds import (
+    CONNECTION_AUTHENTICATED,
+    CONNECTION_CLOSED,
+    CONNECTION_ENDED,
+    CONNECTION_OPENED,
+    CONNECTION_THROTTLED,
+    HANDSHAKE_FAILED,
+)
 from barnabas.broker.log_lines import line, logger
 from barnabas.broker.net.connection import Connection
 from barnabas.broker.net.descriptor import Send
 from barnabas.broker.net.memory import FrameMemory, SendMemory
 from barnabas.broker.net.receive import shared_buffer
 from barnabas.broker.net.turn import Turn
-from barnabas.broker.session.session import Session
+from barnabas.broker.session.principal import ANONYMOUS, Principal
+from barnabas.protocol.listener_protocols import PLAINTEXT
 
 if TYPE_CHECKING:
     from barnabas.broker.api.dispatch import Dispatcher
     from barnabas.broker.clock import Clock, Timer
     from barnabas.broker.net.advertised import AdvertisedAddress
+    from barnabas.broker.net.entering import Entering, Entrance
     from barnabas.broker.net.network import Listening, Network
+    from barnabas.broker.net.tls_stream import Endpoint, TlsMemory
 
 _log = logger("net")
 _BACKLOG = 1024
 _SWEEPS_PER_IDLE_TIME = 4
+
+
+def _no_entrance(_: Listener) -> None:
+    """All come in."""
 
 
 class Listener:
@@ -47,8 +61,12 @@ class Listener:
         connections_idle_ms_max: int,
         sockets_max: int = sys.maxsize,
         events: Events | None = None,
+        find_entrance: Callable[[Listener], Entrance | None] = _no_entrance,
     ) -> None:
-        """`sockets_max`: how many connections there are descriptors for, whatever the configuration allows."""
+        """`sockets_max`: how many connections there are descriptors for, whatever the configuration allows.
+
+        `find_entrance`: what lets connections in, once there are limits; asked at each connection until there is one.
+        """
         self.loop = asyncio.get_running_loop()
         self.request_bytes_max = request_bytes_max
         self.frame_memory = FrameMemory(queued_bytes_max, clock)
@@ -63,12 +81,15 @@ class Listener:
         self._sockets_max = sockets_max
         self._idle_ms_max = connections_idle_ms_max
         self._connections: dict[Connection, None] = {}
+        self._find_entrance = find_entrance
+        self._entrance: Entrance | None = None
         self.turn = Turn(self.loop, self._connections)
         self._listening: list[Listening] = []
         self._is_over = False
         """Whether no new connections are wanted, also of sockets that are about to be listened on."""
         self._all_gone: asyncio.Event | None = None
         self._next_sweep: Timer | None = None
+        self._tls_memory: TlsMemory | None = None
         self.write_buffers = _write_joined if _has_poor_writelines(self.loop) else _write_gathered
         """How several buffers are best written to a transport of this loop."""
 
@@ -78,21 +99,41 @@ class Listener:
         dispatcher: Dispatcher,
         advertised: AdvertisedAddress | None = None,
         name: str = PLAINTEXT,
+        tls: Endpoint | None = None,
     ) -> None:
         """Accept connections on bound sockets, to be served by `dispatcher`.
 
         advertised: where peers are to connect to; None for what the services say. name: the listener's in the
-        configuration. Once `stop_accepting` was called nothing is listened on any more.
+        configuration. tls: how it speaks TLS, if it does. Once `stop_accepting` was called nothing is listened on any
+        more.
         """
+
+        def connection(principal: Principal = ANONYMOUS) -> Connection:
+            session = dispatcher.session(name)
+            if principal is not ANONYMOUS and session.is_authenticated:
+                session.authenticated(principal)
+            return Connection(self, dispatcher, advertised, session)
+
+        accepted = connection if tls is None else self._secured(tls, connection, name)
         for each in sockets:
             if self._is_over:
                 return
-            listening = await self._network.listen(
-                each, lambda: Connection(self, dispatcher, advertised, Session(name)), backlog=_BACKLOG
-            )
+            listening = await self._network.listen(each, accepted, backlog=_BACKLOG)
             self._listening.append(listening)
             if self._is_over:
                 listening.close()
+
+    def _secured(
+        self, tls: Endpoint, connection: Callable[[Principal], Connection], name: str
+    ) -> Callable[[], asyncio.BufferedProtocol]:
+        """What makes the protocol of each socket where peers have to shake hands before there is a connection."""
+        from barnabas.broker.net.handshakes import Handshakes
+        from barnabas.broker.net.tls_stream import TlsMemory, TlsStream
+
+        if self._tls_memory is None:
+            self._tls_memory = TlsMemory(self.loop, Handshakes(self._clock), self.send)
+        memory = self._tls_memory
+        return lambda: TlsStream(memory, tls, connection, self._refusal, partial(self._handshake_failed, name))
 
     def watch_idle(self) -> None:
         """Begin to close connections that nobody uses."""
@@ -102,23 +143,54 @@ class Listener:
     # --- called by the connections ---------------------------------------------------------------------------------
 
     def connection_opened(self, connection: Connection) -> None:
+        entrance = self._entrance = self._entrance or self._find_entrance(self)
         self._connections[connection] = None
         reason = self._refusal()
         if reason is not None:
-            _log.warning(line("connection refused", peer=connection.peer, reason=reason))
-            self._tell_closing(connection, None, reason)
-            connection.close()
-        else:
-            _log.debug(line("connection opened", peer=connection.peer, connections=len(self._connections)))
-            if self._events.is_on:
-                self._events.tell(CONNECTION_OPENED, self._facts(connection))
+            self.refuse(connection, reason)
+            return
+        _log.debug(line("connection opened", peer=connection.peer, connections=len(self._connections)))
+        if self._events.is_on:
+            self._tell_opened(connection)
+        if entrance is not None:
+            entrance.opened(connection)
+
+    def _tell_opened(self, connection: Connection) -> None:
+        self._events.tell(CONNECTION_OPENED, self._facts(connection))
+        session = connection.session
+        if session.principal is not ANONYMOUS:  # by its certificate: with SASL that is not proven yet
+            facts = {"peer": connection.peer, "listener": session.listener, "mechanism": "SSL"}
+            self._events.tell(
+                CONNECTION_AUTHENTICATED, {**facts, "principal": str(session.principal), "is_again": False}
+            )
+
+    def _handshake_failed(self, listener: str, peer: str, host: str, reason: str) -> None:
+        which = {"host": host, "listener": listener, "reason": reason}
+        self._events.tell_repeated(HANDSHAKE_FAILED, which, peer=peer)
+
+    def throttled(self, connection: Entering, limit: str, wait_ms: int | None, *, is_refused: bool) -> None:
+        """A connection comes too early: it waits, or is closed after a while."""
+        which = {
+            "host": connection.client_host,
+            "listener": connection.session.listener,
+            "limit": limit,
+            "is_refused": is_refused,
+        }
+        self._events.tell_repeated(CONNECTION_THROTTLED, which, peer=connection.peer, wait_ms=wait_ms)
+
+    def refuse(self, connection: Entering, reason: str) -> None:
+        """Close a connection that may not come in, with one line that says why."""
+        _log.warning(line("connection refused", peer=connection.peer, reason=reason))
+        self._tell_closing(connection, None, reason)
+        connection.close()
 
     def _refusal(self) -> str | None:
         """Why there may not be as many connections as there are now; None if there may."""
+        count = len(self._connections) + (0 if self._tls_memory is None else len(self._tls_memory.handshakes))
         connections_max = self._connections_max()
-        if len(self._connections) > connections_max:
+        if count > connections_max:
             return f"more than max.connections={connections_max}"
-        if len(self._connections) > self._sockets_max:
+        if count > self._sockets_max:
             return f"more than {self._sockets_max} connections, all that the limit of open files (ulimit -n) allows"
         return None
 
@@ -134,6 +206,8 @@ class Listener:
 
     def connection_closed(self, connection: Connection) -> None:
         self._connections.pop(connection, None)
+        if self._entrance is not None:
+            self._entrance.closed(connection)
         _log.debug(line("connection ended", peer=connection.peer, connections=len(self._connections)))
         if self._events.is_on:
             self._events.tell(CONNECTION_ENDED, {**self._facts(connection), "client_id": connection.client_id})
@@ -146,7 +220,12 @@ class Listener:
         _log.warning(line("connection closed", **facts))
         self._tell_closing(connection, api, reason)
 
-    def _tell_closing(self, connection: Connection, api: str | None, reason: str) -> None:
+    def connection_failed(self, connection: Connection, error: Exception) -> None:
+        """The connection is about to close because of a mistake of ours."""
+        facts = {"peer": connection.peer, "client_id": connection.client_id, "error": repr(error)}
+        _log.error(line("connection failed", **facts), exc_info=error)
+
+    def _tell_closing(self, connection: Entering, api: str | None, reason: str) -> None:
         if self._events.is_on:
             facts = {"peer": connection.peer, "client_id": connection.client_id, "api": api, "reason": reason}
             self._events.tell(CONNECTION_CLOSED, facts)
@@ -180,8 +259,11 @@ class Listener:
 
         That is the loop's time and not the clock's: one that stands still holds up no stop.
         """
+        if self._entrance is not None:
+            self._entrance.close()
         self._all_gone = asyncio.Event()
         timer = self.loop.call_later(timeout_ms / 1000, self._all_gone.set)
+        self._give_up_handshakes()
         for connection in list(self._connections):
             connection.finish()
         if self._connections:
@@ -191,8 +273,13 @@ class Listener:
 
     def abort(self) -> None:
         """Close every connection at once, whatever is in flight."""
+        self._give_up_handshakes()
         for connection in list(self._connections):
             connection.abort()
+
+    def _give_up_handshakes(self) -> None:
+        if self._tls_memory is not None:
+            self._tls_memory.handshakes.close()
 
 
 def _has_poor_writelines(loop: asyncio.AbstractEventLoop) -> bool:

@@ -112,6 +112,7 @@ class Receiver:
             return None
         size = SIZE.unpack_from(self._view, start - 4)[0]
         if not 0 <= size <= self.size_max:
+            self._end = start  # nor is what comes behind it
             raise FramingError(why_refused(size, self.size_max))
         after = start + size
         if after > self._end:

@@ -31,7 +31,12 @@ INITIAL_EPOCH: Final = 0
 FINAL_EPOCH: Final = -1
 EPOCH_MAX: Final = 0x7FFF_FFFF
 EVICTABLE_AFTER_MS: Final = 120_000
-UNKNOWN_PARTITION: Final = (ErrorCode.UNKNOWN_TOPIC_ID, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+UNKNOWN_PARTITION: Final = (
+    ErrorCode.UNKNOWN_TOPIC_ID,
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+    ErrorCode.TOPIC_AUTHORIZATION_FAILED,
+)
+"""What a partition is answered that there is not for who asks."""
 _UNKNOWN: Final = -1
 
 Wanted = tuple[Topic, FetchPartition]
@@ -48,9 +53,9 @@ class _Cached:
         self.high_watermark = _UNKNOWN
         self.log_start_offset = _UNKNOWN
 
-    def must_be_answered(self, answer: FetchedPartition) -> bool:
-        """Whether an incremental answer has to contain this; remembers what the client then knows."""
-        is_news = bool(
+    def is_news(self, answer: FetchedPartition) -> bool:
+        """Whether an incremental answer has to contain this."""
+        return bool(
             len(answer.records)
             or answer.high_watermark != self.high_watermark
             or answer.log_start_offset != self.log_start_offset
@@ -58,6 +63,10 @@ class _Cached:
             or answer.diverging_epoch is not None
             or answer.preferred_read_replica != _UNKNOWN
         )
+
+    def must_be_answered(self, answer: FetchedPartition) -> bool:
+        """As `is_news`; remembers what the client then knows."""
+        is_news = self.is_news(answer)
         # After an error the client's high watermark is taken as unknown, so that the recovery is answered.
         self.high_watermark = _UNKNOWN if answer.error_code else answer.high_watermark
         self.log_start_offset = answer.log_start_offset
@@ -130,6 +139,29 @@ class FetchContext:
             if key in session.cached:
                 session.cached[key] = session.cached.pop(key)
         return session.session_id, _grouped(answered)
+
+    def preview(self, results: Sequence[FetchedPartition]) -> Answers:
+        """The topics that `answer` would give, in whatever order; nothing is remembered."""
+        pairs: Iterable[tuple[Wanted, FetchedPartition]] = zip(self.wanted, results, strict=True)
+        session = self._session
+        if session is None or not self._is_incremental:
+            return _grouped(pairs)
+        cached = session.cached
+        known = [(wanted, result, cached.get((wanted[0], wanted[1].partition))) for wanted, result in pairs]
+        return _grouped(
+            (wanted, result) for wanted, result, before in known if before is None or before.is_news(result)
+        )
+
+    def answer_nothing(self) -> tuple[int, Answers]:
+        """(session id, no topics): the client is to come again. A session that was to begin with this has not begun.
+
+        KafkaError as from `answer`.
+        """
+        session = self._session
+        if session is None or not self._is_incremental:
+            return NO_SESSION, []
+        self._check_epoch(session)
+        return session.session_id, []
 
     def _answer_changes(self, session: Session, results: Sequence[FetchedPartition]) -> tuple[int, Answers]:
         """`answer` for the common case: the session's partitions are `wanted`, as no other request went on with it."""
@@ -239,7 +271,9 @@ class FetchSessions:
 def _how_unknown(answer: tuple[Wanted, FetchedPartition]) -> int:
     """0 for a partition that is known, 1 where not even its topic's id is, 2 for any other."""
     code = answer[1].error_code
-    return UNKNOWN_PARTITION.index(ErrorCode(code)) + 1 if code in UNKNOWN_PARTITION else 0
+    if code not in UNKNOWN_PARTITION:
+        return 0
+    return 1 if code == ErrorCode.UNKNOWN_TOPIC_ID else 2
 
 
 def _grouped(answers: Iterable[tuple[Wanted, FetchedPartition]]) -> Answers:

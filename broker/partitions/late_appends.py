@@ -23,13 +23,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from barnabas.broker.log_lines import line, logger
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.hot.produce import PartitionResult
+from barnabas.storage.log.log import PartitionLog
 from barnabas.storage.refusals import AppendRefused
 
 if TYPE_CHECKING:
     from barnabas.broker.clock import Clock
     from barnabas.broker.partitions.partitions import Partitions
     from barnabas.broker.partitions.walks import Walking, Walks
-    from barnabas.storage.log.log import PartitionLog
 
 _log = logger("api")
 RECORD_ERRORS_MAX = 10_000

@@ -164,7 +164,7 @@ class Partitions:
             tell(topic, partition)
 
     def unopened(self) -> list[PartitionKey]:
-        """Partitions that have a directory, are led here and were not asked for in this run."""
+        """Partitions that have a directory, are led here and were not asked for in this run; in no order."""
         return [key for key in self.directory.partitions if not self.is_used(*key) and self.is_here(*key)]
 
     def open_logs(self) -> Iterator[PartitionLog]:

@@ -5,6 +5,7 @@ Knows the data directories; who does which of the two, and when, is recoveries.p
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 from barnabas.broker.partitions.recovery_job import RecoverPartition
@@ -62,7 +63,7 @@ class Unopened:
         """Its recovery, after an opening was closed before its end; nothing else opens it meanwhile."""
         home = self._home()
         checkpoint = home.recovered.checkpoint(self.key, was_clean=home.was_clean, meta=home.meta)
-        path = home.directory_of(self.key).path
+        path = os.path.abspath(home.directory_of(self.key).path)  # a process that helps has another working directory
         return RecoverPartition(path, *self.key, self._topic_id, self._config, checkpoint, self._now_ms())
 
     @property

@@ -1,7 +1,7 @@
 """What may be done to what: Kafka's AclOperation and ResourceType, with their numbers on the wire.
 
 An answer says which operations its asker is allowed as a set of bits, bit n for operation n. Without an authorizer
-these are all that the kind of resource knows.
+these are all that the kind of resource knows. ALL is for access control lists: it stands for every operation.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import NamedTuple
 class Operation(IntEnum):
     """An AclOperation."""
 
+    ALL = 2
     READ = 3
     WRITE = 4
     CREATE = 5
@@ -23,6 +24,8 @@ class Operation(IntEnum):
     DESCRIBE_CONFIGS = 10
     ALTER_CONFIGS = 11
     IDEMPOTENT_WRITE = 12
+    CREATE_TOKENS = 13
+    DESCRIBE_TOKENS = 14
     TWO_PHASE_COMMIT = 15
 
 
@@ -33,6 +36,12 @@ class Resource(IntEnum):
     GROUP = 3
     CLUSTER = 4
     TRANSACTIONAL_ID = 5
+    DELEGATION_TOKEN = 6
+    USER = 7
+
+
+CLUSTER_NAME = "kafka-cluster"
+"""The one resource of the kind CLUSTER."""
 
 
 class Access(NamedTuple):
@@ -57,6 +66,8 @@ SUPPORTED: dict[Resource, tuple[Operation, ...]] = {
         *(_O.DESCRIBE_CONFIGS, _O.ALTER_CONFIGS, _O.IDEMPOTENT_WRITE),
     ),
     Resource.TRANSACTIONAL_ID: (_O.WRITE, _O.DESCRIBE, _O.TWO_PHASE_COMMIT),
+    Resource.DELEGATION_TOKEN: (_O.DESCRIBE,),
+    Resource.USER: (_O.CREATE_TOKENS, _O.DESCRIBE_TOKENS),
 }
 """The operations that a kind of resource knows: AclEntry.supportedOperations."""
 

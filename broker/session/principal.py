@@ -14,6 +14,14 @@ class Principal(NamedTuple):
     def __str__(self) -> str:
         return f"{self.kind}:{self.name}"
 
+    @classmethod
+    def of(cls, text: str) -> Principal:
+        """What `str` made: the kind ends at the first colon."""
+        kind, _, name = text.partition(":")
+        return cls(kind, name)
 
-ANONYMOUS = Principal("User", "ANONYMOUS")
+
+USER = "User"
+"""The kind of whoever has logged in."""
+ANONYMOUS = Principal(USER, "ANONYMOUS")
 """Whoever comes in by a listener that does not authenticate."""

@@ -15,11 +15,12 @@ from barnabas.broker.coordinator.group.classic.subscription import subscribed_to
 from barnabas.broker.coordinator.group.consumer.group import ConsumerGroup
 from barnabas.broker.inspection.logs import ends
 from barnabas.broker.inspection.topics import topic_name
-from barnabas.broker.why.groups import group_facts
-from barnabas.broker.why.held import Client, comes_from, held_requests
+from barnabas.broker.why.groups import clients_of, group_facts
+from barnabas.broker.why.held import comes_from, held_requests
 from barnabas.broker.why.partitions import leaderless, missing, opened
 from barnabas.broker.why.positions import Budget, contents
 from barnabas.broker.why.rules.consumer import ConsumerFacts, PartitionFacts
+from barnabas.broker.why.sources.kept_out import Client, kept_out, of_group
 from barnabas.broker.why.sources.known import Known
 from barnabas.broker.why.transactions import Holders, open_facts
 from barnabas.protocol.errors import DecodeError
@@ -60,8 +61,10 @@ def consumer_facts(known: Known, group_id: str, topic: str | None) -> Steps[Cons
     """The facts for `why consumer`."""
     services = known.services
     group, found = yield from group_facts(known, group_id)
-    held = yield from _held(known, group_id, topic, found)
-    facts = ConsumerFacts(group._replace(held=None), topic, held=held)
+    clients = yield from clients_of(found)
+    held = yield from _held(known, group_id, topic, clients)
+    refused = kept_out(services, of_group(group_id, clients, topic))
+    facts = ConsumerFacts(group._replace(held=None, kept_out=None), topic, held=held, kept_out=refused)
     if topic is not None and missing(services, topic, 0) is not None:
         return facts._replace(is_there=False)
     if found is None:
@@ -85,15 +88,8 @@ def consumer_facts(known: Known, group_id: str, topic: str | None) -> Steps[Cons
     )
 
 
-def _held(known: Known, group_id: str, topic: str | None, found: FoundGroup | None) -> Steps[HeldRequests | None]:
+def _held(known: Known, group_id: str, topic: str | None, clients: set[Client]) -> Steps[HeldRequests | None]:
     """What faults hold up of a group's own requests, and of those that its members' clients read with."""
-    clients: set[Client] = set()
-    group = None if found is None else found.group
-    members = () if group is None else [(each.client_id, each.client_host) for each in group.members.values()]
-    for number, (client_id, host) in enumerate(members):
-        clients.add((client_id, host.lstrip("/")))
-        if number % _A_STEP == _A_STEP - 1:
-            yield
 
     def is_meant(held: HeldFacts) -> bool:
         if held.groups:

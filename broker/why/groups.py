@@ -17,6 +17,7 @@ from barnabas.broker.inspection.groups import find_group
 from barnabas.broker.why.held import held_requests
 from barnabas.broker.why.rules.group import HOLDS_UP, GroupFacts, MemberFacts, Stands
 from barnabas.broker.why.rules.words import named
+from barnabas.broker.why.sources.kept_out import Client, kept_out, of_group
 from barnabas.broker.why.sources.known import Known
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.storage.steps import Steps
@@ -34,6 +35,24 @@ _MEMBERS_A_STEP = 50
 
 def group_facts(known: Known, group_id: str) -> Steps[tuple[GroupFacts, FoundGroup | None]]:
     """The facts for `why group`, and the group as it was found."""
+    facts, found = yield from _group_facts(known, group_id)
+    clients = yield from clients_of(found)
+    return facts._replace(kept_out=kept_out(known.services, of_group(group_id, clients))), found
+
+
+def clients_of(found: FoundGroup | None) -> Steps[set[Client]]:
+    """The clients of a group's members."""
+    clients: set[Client] = set()
+    group = None if found is None else found.group
+    members = () if group is None else [(each.client_id, each.client_host) for each in group.members.values()]
+    for number, (client_id, host) in enumerate(members):
+        clients.add((client_id, host.lstrip("/")))
+        if number % _MEMBERS_A_STEP == _MEMBERS_A_STEP - 1:
+            yield
+    return clients
+
+
+def _group_facts(known: Known, group_id: str) -> Steps[tuple[GroupFacts, FoundGroup | None]]:
     services = known.services
     facts = GroupFacts(group_id, held=(yield from held_requests(known, lambda held: group_id in held.groups)))
     try:

@@ -17,8 +17,10 @@ from barnabas.broker.why.consumers import consumer_facts
 from barnabas.broker.why.groups import group_facts
 from barnabas.broker.why.held import held_by_fault
 from barnabas.broker.why.producers import producer_facts
-from barnabas.broker.why.rules import consumer, group, held, producer
+from barnabas.broker.why.rules import consumer, group, held, kept_out, producer
 from barnabas.broker.why.rules.answer import STANDS, Answer
+from barnabas.broker.why.sources.kept_out import EVERYBODY
+from barnabas.broker.why.sources.kept_out import kept_out as kept_out_lately
 from barnabas.storage.steps import Steps
 
 if TYPE_CHECKING:
@@ -35,8 +37,12 @@ _A_STEP = 200
 
 
 def hanging(known: Known) -> Steps[dict[str, Answer]]:
-    """The answers, by what they are about: "disk", "fault f", "group g", "consumer g", "transactional id tx"."""
+    """The answers, by what they are about: "disk", "clients" (that are refused or throttled), "fault f", "group g",
+    "consumer g", "transactional id tx"."""
     found: dict[str, Answer] = _disk(known.services)
+    refused = kept_out_lately(known.services, EVERYBODY)
+    if refused is not None:
+        found["clients"] = kept_out.explain(refused)
     by_fault = yield from held_by_fault(known, EACH_MAX)
     for fault, requests in by_fault.items():
         found[f"fault {fault}"] = held.explain(requests)

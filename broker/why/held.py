@@ -7,15 +7,13 @@ from heapq import nlargest
 from itertools import chain
 
 from barnabas.broker.why.rules.held import HeldFacts, HeldRequests
+from barnabas.broker.why.sources.kept_out import Client
 from barnabas.broker.why.sources.known import Known
 from barnabas.storage.steps import Steps
 
 HELD_MAX = 20
 """That are told of in one answer, those that wait longest."""
 _A_STEP = 200
-
-Client = tuple[str, str]
-"""A client id, and the host it is at."""
 
 
 def held_requests(known: Known, is_meant: Callable[[HeldFacts], bool]) -> Steps[HeldRequests | None]:

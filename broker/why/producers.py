@@ -7,6 +7,7 @@ from barnabas.broker.why.held import held_requests
 from barnabas.broker.why.past import Past
 from barnabas.broker.why.rules.producer import ProducerFacts
 from barnabas.broker.why.rules.words import named
+from barnabas.broker.why.sources.kept_out import Client, host_of, kept_out, of_transactional_id
 from barnabas.broker.why.sources.known import Known
 from barnabas.broker.why.transactions import open_facts
 from barnabas.protocol.errors import ErrorCode, KafkaError
@@ -18,9 +19,24 @@ PARTITIONS_MAX = 100
 
 def producer_facts(known: Known, transactional_id: str) -> Steps[ProducerFacts]:
     """The facts for `why producer`."""
-    services = known.services
-    now_ms = services.clock.now_ms()
-    past = Past(known.ring, transactional_id, now_ms)
+    past = Past(known.ring, transactional_id, known.services.clock.now_ms())
+    facts = yield from _producer_facts(known, transactional_id, past)
+    meant = of_transactional_id(transactional_id, _clients(facts, past))
+    return facts._replace(kept_out=kept_out(known.services, meant))
+
+
+def _clients(facts: ProducerFacts, past: Past) -> set[Client]:
+    """Who had the id last, as far as that is known."""
+    client = facts.refused
+    if facts.producer_id is not None and facts.producer_epoch is not None:
+        client = past.client_of(facts.producer_id, facts.producer_epoch) or client
+    if client is None or client.peer is None:
+        return set()
+    return {(client.client_id or "", host_of(client.peer))}
+
+
+def _producer_facts(known: Known, transactional_id: str, past: Past) -> Steps[ProducerFacts]:
+    services, now_ms = known.services, known.services.clock.now_ms()
     held = yield from held_requests(known, lambda held: transactional_id in held.transactional_ids)
     facts = ProducerFacts(transactional_id, held=held, has_history=known.ring.is_kept)
     try:

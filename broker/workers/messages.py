@@ -89,6 +89,6 @@ class Messages:
             end = _HEAD.size + _HEAD.unpack_from(self._buffer)[0]
             if len(self._buffer) < end:
                 return
-            message = pickle.loads(self._buffer[_HEAD.size : end])
+            message = pickle.loads(self._buffer[_HEAD.size : end])  # nosec B301 - from this process's own worker
             del self._buffer[:end]
             yield message

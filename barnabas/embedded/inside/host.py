@@ -30,12 +30,14 @@ from barnabas.broker.time_control.movable_clock import ClockRefused
 from barnabas.broker.time_control.words import duration_ms, moment_ms
 from barnabas.embedded.inside import questions, whys
 from barnabas.embedded.inside.fault_questions import fault_questions
+from barnabas.embedded.inside.securing import client_settings, rights, secure
 from barnabas.embedded.snapshots import copy_directory
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.storage.errors import StorageError
 
 if TYPE_CHECKING:
     from barnabas.broker.cluster.nodes import Nodes
+    from barnabas.broker.secure.directory import Security
     from barnabas.broker.time_control.time_control import ClockState, TimeControl
 
 
@@ -54,7 +56,7 @@ _log = logger("app")
 class Host:
     """A running broker and the answers of its own that its owner may ask for, by name."""
 
-    def __init__(self, broker: Broker, data_dir: str, warnings: list[str]) -> None:
+    def __init__(self, broker: Broker, data_dir: str, warnings: list[str], security: Security | None = None) -> None:
         self.broker = broker
         self.warnings = warnings
         self._data_dir = data_dir
@@ -62,6 +64,7 @@ class Host:
         self._answers: Mapping[str, Answer] = {
             **{name: self._about_services(answer) for name, answer in questions.QUESTIONS.items()},
             **{name: partial(answer, broker) for name, answer in whys.WHYS.items()},
+            "client_settings": partial(client_settings, security),
             "create_topic": self._create_topic,
             "transactions": self._transactions,
             "leader": self._leader,
@@ -176,11 +179,18 @@ async def open_host(
     owns_process: whether nobody else lives in this process.
     """
     host = f"[{settings['host']}]" if ":" in settings["host"] else settings["host"]
-    loaded = load_config(
-        flags={"listeners": f"PLAINTEXT://{host}:{settings['port']}", "log.dirs": data_dir},
+    flags = {"listeners": f"PLAINTEXT://{host}:{settings['port']}", "log.dirs": data_dir}
+    load = partial(
+        load_config,
         settings=[f"{key}={value}" for key, value in settings["config"].items()],
         brokers=settings["brokers"],
     )
+    loaded, security, granted = load(flags=flags), None, []
+    if settings["secure"]:
+        security, secured = secure(loaded.config, settings["users"])
+        loaded = load(flags={**flags, **secured})
+        if not settings["ports"]:  # this object's first start: a right that is taken back stays away at a restart
+            granted = rights(security, settings["grants"])
     bound = _bind(loaded.config, settings["brokers"], settings["ports"])
     try:
         broker = await start_broker(
@@ -189,6 +199,8 @@ async def open_host(
             descriptor_limit=descriptor_limit,
             topics=[NewTopic(name, partitions, configs=config) for name, partitions, config in settings["topics"]],
             features=settings["features"],
+            security=security,
+            granted=granted,
             environment=movable(Environment(owns_process=owns_process)),
             others=bound[1:],
         )
@@ -196,7 +208,7 @@ async def open_host(
         for each in chain.from_iterable(bound):
             close_sockets(each)
         raise
-    return Host(broker, data_dir, loaded.warnings)
+    return Host(broker, data_dir, loaded.warnings, security)
 
 
 def _bind(config: BrokerConfig, count: int, ports: list[int]) -> list[list[BoundAddress]]:

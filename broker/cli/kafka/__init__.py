@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from importlib import import_module
 
 TOOLS = {
+    "kafka-acls": "acls",
     "kafka-broker-api-versions": "cluster",
     "kafka-cluster": "cluster",
     "kafka-configs": "configs",
@@ -30,7 +31,6 @@ TOOLS = {
 MISSING = {
     "connect-distributed": "Kafka Connect is not part of this image",
     "connect-standalone": "Kafka Connect is not part of this image",
-    "kafka-acls": "there is no authorizer",
     "kafka-delete-records": "`barnabas topics` has no such command",
     "kafka-features": "give `barnabas serve --feature NAME=LEVEL`",
     "kafka-leader-election": "there is one node, which leads everything",

@@ -17,26 +17,22 @@ _SECURITY = ("security.protocol", "sasl.", "ssl.")
 def tool(name: str) -> Parser:
     """A parser with what every tool takes: where the broker is, and a file of client settings."""
     parser = Parser(prog=name)
-    parser.add_argument("--bootstrap-server", "--broker-list", default="127.0.0.1:9092")
+    parser.add_argument("--bootstrap-server", "--broker-list", help=argparse.SUPPRESS)
     for flag in _SETTINGS_FILES:
-        parser.add_argument(flag, dest="client_settings", help=argparse.SUPPRESS)
+        parser.add_argument(flag, dest="command_config", help=argparse.SUPPRESS)
     return parser
 
 
 def parse(parser: Parser, arguments: Sequence[str]) -> argparse.Namespace:
-    """The flags. UsageError for one that is unknown here, and for a file that asks for a protected connection."""
-    options = parser.parse_args(arguments)
-    if options.client_settings is not None:
-        with open(options.client_settings, encoding="utf-8") as file:
-            refuse_security(dict(pairs(file.read().splitlines())), parser.prog)
-    return options
+    """The flags. UsageError for one that is unknown here."""
+    return parser.parse_args(arguments)
 
 
 def refuse_security(settings: dict[str, str], prog: str) -> None:
-    """UsageError for client settings that ask for what this broker does not have."""
+    """UsageError for security in the command line itself, where every process of the machine could read it."""
     for key, value in settings.items():
         if key.startswith(_SECURITY) and (key, value) != ("security.protocol", "PLAINTEXT"):
-            raise UsageError(f"{prog}: {key} asks for a protected connection, and this broker has none")
+            raise UsageError(f"{prog}: put {key} into a file, and name it with --command-config")
 
 
 def pairs(words: Iterable[str]) -> list[tuple[str, str]]:
@@ -47,9 +43,10 @@ def pairs(words: Iterable[str]) -> list[tuple[str, str]]:
 
 def barnabas(command: str, options: argparse.Namespace, *words: str) -> int:
     """Run `barnabas COMMAND …` against the tool's broker; the exit status. Raises what the command raises."""
-    status: int = import_module(f"barnabas.broker.cli.{command}").run(
-        [*words, "--bootstrap-server", options.bootstrap_server]
-    )
+    where = [] if options.bootstrap_server is None else ["--bootstrap-server", options.bootstrap_server]
+    if options.command_config is not None:
+        where += ["--command-config", options.command_config]
+    status: int = import_module(f"barnabas.broker.cli.{command}").run([*words, *where])
     return status
 
 

@@ -48,6 +48,7 @@ def _add_clean(commands: Any) -> None:
     clean.add_argument("--config", action="append", default=[], metavar="FILE", help="the broker's server.properties")
     clean.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="a key of server.properties")
     clean.add_argument("--http", metavar="HOST:PORT", help="where a running broker speaks HTTP: it does the work")
+    clean.add_argument("--command-config", metavar="FILE", help="a client.properties: how a secured --http is reached")
     clean.add_argument("--json", action="store_true", help="a JSON array instead of a table")
     clean.add_argument(
         "partition", nargs="*", type=topic_choice, metavar=METAVAR, help="all compacted topics unless given"

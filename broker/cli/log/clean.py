@@ -33,7 +33,7 @@ def run(options: argparse.Namespace) -> int:
             print(f"\r{where}: {event['done_bytes'] / 1e6:.0f} MB\x1b[K", end="", file=sys.stderr, flush=True)
 
     if options.http is not None:
-        _ask(options.http, options.partition, told)
+        _ask(options.http, options.command_config, options.partition, told)
     else:
         _clean_stopped(options, told)
     if is_watched:
@@ -80,11 +80,12 @@ def _clean_stopped(options: argparse.Namespace, told: Told) -> None:
 
 async def _clean(config: Any, choices: Sequence[TopicChoice], told: Told) -> None:
     from barnabas.broker.app import Broker
-    from barnabas.broker.config.listeners import PLAINTEXT, Listener
+    from barnabas.broker.config.listeners import Listener
     from barnabas.broker.data import open_directory
     from barnabas.broker.environment import Environment
     from barnabas.broker.net.bound import BoundAddress
     from barnabas.broker.workers.helper import helper_processes_max
+    from barnabas.protocol.listener_protocols import PLAINTEXT
     from barnabas.storage.disk.files import raise_descriptor_limit
     from barnabas.storage.errors import StorageError
 
@@ -121,18 +122,16 @@ async def events(broker: Any, choices: Sequence[TopicChoice]) -> AsyncIterator[d
 # --- a running broker ---
 
 
-def _ask(address: str, choices: Sequence[TopicChoice], told: Told) -> None:
-    from http.client import HTTPConnection, HTTPException
+def _ask(address: str, command_config: str | None, choices: Sequence[TopicChoice], told: Told) -> None:
+    from http.client import HTTPException
     from urllib.parse import urlencode
 
-    from barnabas.broker.cli.serve_options import http_address
+    from barnabas.broker.cli.http_connection import open_connection
 
-    where = http_address({"--http": [address]})
-    assert where is not None, "an address is given"
+    connection, who = open_connection(address, command_config)
     query = urlencode([("partition", _as_text(choice)) for choice in choices])
-    connection = HTTPConnection(*where)
     try:
-        connection.request("POST", f"/clean?{query}")
+        connection.request("POST", f"/clean?{query}", headers=who)
         answer = connection.getresponse()
         if answer.status != 200:
             raise UsageError(f"log clean: {answer.read().decode(errors='replace').strip()}")

@@ -17,18 +17,23 @@ def describe(error: Exception) -> tuple[str | None, int]:
     """(the sentence, the exit status); no sentence for what nobody foresaw."""
     from barnabas.broker.catalogue import CatalogueError
     from barnabas.broker.config import ConfigError
-    from barnabas.client.errors import ConnectionFailed
+    from barnabas.client.errors import AuthenticationFailed, ConnectionFailed
     from barnabas.protocol.errors import DecodeError, KafkaError
     from barnabas.storage.errors import StorageError
 
     if isinstance(error, UsageError):
         return str(error), USAGE_ERROR
-    if isinstance(error, ConnectionFailed):
-        hint = " (is a broker running there?)" if "refused" in error.message else ""
-        return f"{error}{hint}", FAILURE
+    if isinstance(error, ConnectionFailed | AuthenticationFailed):
+        return f"{error}{_hint(error.message)}", FAILURE
     if isinstance(error, CatalogueError | ConfigError | KafkaError | StorageError | DecodeError):
         return str(error), FAILURE
     if isinstance(error, OSError):
         what = error.strerror.lower() if error.strerror else str(error)
         return (f"{os.fspath(error.filename)}: {what}" if error.filename else what), FAILURE
     return None, FAILURE
+
+
+def _hint(message: str) -> str:
+    if "connection refused" in message:
+        return " (is a broker running there?)"
+    return " in a file, and name it with --command-config" if "set security.protocol" in message else ""

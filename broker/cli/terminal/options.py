@@ -7,7 +7,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NoReturn
 
+from barnabas.broker.cli.terminal.client_settings import OPTION, settings_in
 from barnabas.broker.cli.terminal.failures import UsageError
+from barnabas.client.addresses import Address, parse_addresses
 from barnabas.client.client import Client
 from barnabas.protocol.errors import EncodeError
 
@@ -48,9 +50,9 @@ def shared_options(*, again: bool = False) -> list[Parser]:
     group = options.add_argument_group("connection")
     group.add_argument(
         "--bootstrap-server",
-        default=argparse.SUPPRESS if again else DEFAULT_BOOTSTRAP,
+        default=argparse.SUPPRESS if again else None,
         metavar="HOST:PORT[,…]",
-        help=f"where to find the cluster (default {DEFAULT_BOOTSTRAP})",
+        help=f"where to find the cluster (default {DEFAULT_BOOTSTRAP}, or bootstrap.servers of {OPTION})",
     )
     group.add_argument(
         "--request-timeout-ms",
@@ -58,6 +60,12 @@ def shared_options(*, again: bool = False) -> list[Parser]:
         default=argparse.SUPPRESS if again else REQUEST_TIMEOUT_MS,
         metavar="MS",
         help=f"how long to try a request (default {REQUEST_TIMEOUT_MS})",
+    )
+    group.add_argument(
+        "--command-config",
+        default=argparse.SUPPRESS if again else None,
+        metavar="FILE",
+        help="a client.properties of Kafka's: how connections are secured, and where they lead",
     )
     output = Parser(add_help=False)
     output.add_argument("--json", action="store_true", default=argparse.SUPPRESS if again else False, help="print JSON")
@@ -68,18 +76,31 @@ def shared_options(*, again: bool = False) -> list[Parser]:
 def connected(options: argparse.Namespace) -> Iterator[Client]:
     """A client that has reached a broker; ConnectionFailed at once if there is none, UsageError for no address.
 
-    UsageError, too, for what no request can carry: a text that is too long, or is no UTF-8.
+    UsageError, too, for settings of security that make no sense, and for what no request can carry: a text that is too
+    long, or is no UTF-8.
     """
-    try:
-        client = Client(options.bootstrap_server, client_id="barnabas-cli", timeout_ms=options.request_timeout_ms)
-    except ValueError as error:
-        raise UsageError(f"--bootstrap-server: {error}") from error
-    with client:
+    with _client(options) as client:
         client.connect()
         try:
             yield client
         except EncodeError as error:
             raise UsageError(f"no request can carry what was given: {error}") from error
+
+
+def _client(options: argparse.Namespace) -> Client:
+    path = getattr(options, "command_config", None)
+    security, in_file = (None, None) if path is None else settings_in(path)
+    bootstrap = addresses_of(options.bootstrap_server, path, in_file)
+    return Client(bootstrap, client_id="barnabas-cli", timeout_ms=options.request_timeout_ms, security=security)
+
+
+def addresses_of(given: str | None, path: str | None, in_file: str | None) -> list[Address]:
+    """Where the cluster is: as --bootstrap-server says, or bootstrap.servers of the file at `path`. UsageError."""
+    try:
+        return parse_addresses(given or in_file or DEFAULT_BOOTSTRAP)
+    except ValueError as error:
+        where = "--bootstrap-server" if given or not in_file else f"{OPTION}: {path}: bootstrap.servers"
+        raise UsageError(f"{where}: {error}") from error
 
 
 def at_most(limit: int, number: Callable[[str], int]) -> Callable[[str], int]:

@@ -13,19 +13,55 @@ _TEXTS = {
     "listeners": "Where to accept connections: NAME://host:port, in a list. An empty host is every interface. What is "
     "changed while running is stored, and not acted on.",
     "advertised.listeners": "The address that clients of a listener connect to, instead of the one they used.",
-    "listener.security.protocol.map": "Which protocol a listener's name stands for. Only PLAINTEXT is served. What is "
-    "changed while running is stored, and not acted on.",
+    "listener.security.protocol.map": "Which protocol a listener's name stands for: PLAINTEXT, SSL, "
+    "SASL_PLAINTEXT or SASL_SSL. What is changed while running is stored, and not acted on.",
     "controller.listener.names": "Listeners of a Kafka controller quorum. They are not opened here.",
     "inter.broker.listener.name": "Must be the name of a listener. There is no other broker to talk to through it.",
     "log.dir": "The data directory, if log.dirs is not set.",
     "log.dirs": "The data directories. A new partition is put in the one that has the fewest.",
     "metadata.log.dir": "The directory of the metadata log, if it is not the first of log.dirs.",
+    # where values come from
+    "config.providers": "Who resolves variables such as `${file:/path:key}` in values, at the start: names, each with "
+    "a config.providers.NAME.class, which is Kafka's FileConfigProvider, DirectoryConfigProvider or "
+    "EnvVarConfigProvider.",
+    # TLS
+    "ssl.allow.dn.changes": "Whether a key store that is put in the place of another may have another subject.",
+    "ssl.allow.san.changes": "Whether a key store that is put in the place of another may lack a name of the old one.",
+    "ssl.cipher.suites": "The suites that are offered, under IANA's names; empty for OpenSSL's. TLS 1.3 is spoken "
+    "where all three of its suites are named, or none are.",
+    "ssl.client.auth": "Whether clients show a certificate. On SASL_SSL only a listener's own setting counts.",
+    "ssl.enabled.protocols": "The versions that are spoken, TLSv1.2 and TLSv1.3. Older ones beside them are "
+    "not spoken, as by today's Java; alone they refuse to start.",
+    "ssl.key.password": "The password of the private key; without one that of the key store.",
+    "ssl.keystore.certificate.chain": "The certificates of ssl.keystore.key in PEM, the broker's own first.",
+    "ssl.keystore.key": "The private key in PEM, in place of a file.",
+    "ssl.keystore.location": "The file with the private key and its certificates. It is read again when it changes.",
+    "ssl.keystore.password": "The password of the key store; PEM has none.",
+    "ssl.keystore.type": "PEM, PKCS12 or JKS. PKCS12 and JKS stand for each other, as in Java.",
+    "ssl.principal.mapping.rules": "From the name in a client's certificate to its principal: DEFAULT, "
+    "RULE:pattern/replacement/, with L or U at its end.",
+    "ssl.truststore.certificates": "The certificates in PEM by which clients' are trusted, in place of a file.",
+    "ssl.truststore.location": "The file with them. It is read again when it changes. Without one it is those that "
+    "the machine trusts.",
+    "ssl.truststore.password": "The password of the trust store; PEM has none.",
+    "ssl.truststore.type": "PEM, PKCS12 or JKS.",
+    # delegation tokens
+    "delegation.token.expiry.check.interval.ms": "How often delegation tokens that have expired are removed.",
+    "delegation.token.expiry.time.ms": "How long a delegation token is good unless it is renewed.",
+    "delegation.token.max.lifetime.ms": "How long a delegation token can live, however often it is renewed.",
+    "delegation.token.secret.key": "What the HMACs of delegation tokens are computed with. Without it there are no "
+    "tokens.",
     # connections and requests
     "socket.request.max.bytes": "The largest request that is read; a larger one closes its connection.",
     "queued.max.request.bytes": "How many bytes of requests may be in memory at once, over all connections, before "
     "the broker stops reading from them. -1 is no limit.",
     "connections.max.idle.ms": "A connection that was silent for so long is closed.",
-    "max.connections": "How many connections may be open at once; a further one is closed at once.",
+    "max.connections": "How many connections may be open at once; a further one is closed at once. Of one listener "
+    "(`listener.name.NAME.max.connections`): a further one waits until another is closed.",
+    "max.connections.per.ip": "How many connections there may be from one address; a further one is closed at once.",
+    "max.connections.per.ip.overrides": "The same for single addresses: `127.0.0.1:100,10.0.0.7:5`.",
+    "max.connection.creation.rate": "How many connections a second are let in, by all listeners together; with "
+    "`listener.name.NAME.` before it, by one. The others wait.",
     "fetch.max.bytes": "The most bytes of records one answer to a fetch carries, whatever the client asks for.",
     "max.incremental.fetch.session.cache.slots": "How many incremental fetch sessions are remembered.",
     "max.request.partition.size.limit": "The most partitions in one page of DescribeTopicPartitions.",
@@ -36,6 +72,46 @@ _TEXTS = {
     "last. There is one only where the broker is controlled: with `--control`, or in a test.",
     "barnabas.log.dir.reserved.bytes": "What producers leave free on the disk of each data directory, for all else "
     "that has to be written; at most a twentieth of the disk. With less free the directory is full: producers wait.",
+    # who comes in
+    "sasl.enabled.mechanisms": "The SASL mechanisms of listeners, in the order in which clients are told: PLAIN, "
+    "SCRAM-SHA-256, SCRAM-SHA-512, OAUTHBEARER. Kafka's default, GSSAPI, is not served: such a listener needs this.",
+    "sasl.jaas.config": "As listener.name.NAME.MECHANISM.sasl.jaas.config: the login module of a mechanism, in which "
+    'PLAIN has its users (`user_alice="…"`). Without a listener and a mechanism in its name it is ignored.',
+    "sasl.oauthbearer.allow.unverified.audience": "Whether signed tokens for any audience are taken where none is set.",
+    "sasl.oauthbearer.allow.unverified.issuer": "Whether signed tokens of any issuer are taken where none is set.",
+    "sasl.oauthbearer.clock.skew.seconds": "How far the clock of who signs tokens may be from the broker's.",
+    "sasl.oauthbearer.expected.audience": "Whom signed tokens are for, in `aud`: one of these.",
+    "sasl.oauthbearer.expected.issuer": "Who makes signed tokens, in `iss`.",
+    "sasl.oauthbearer.jwks.endpoint.refresh.ms": "How often the keys of signed tokens are asked for.",
+    "sasl.oauthbearer.jwks.endpoint.retry.backoff.max.ms": "How long that is tried again after a failure.",
+    "sasl.oauthbearer.jwks.endpoint.retry.backoff.ms": "How long after the first failure it is tried again; then twice "
+    "as long each time.",
+    "sasl.oauthbearer.jwks.endpoint.url": "Where the keys of signed tokens are, a JSON Web Key Set: a URL that begins "
+    "with https:, http: or file:.",
+    "sasl.oauthbearer.jwt.validator.class": "Kafka's DefaultJwtValidator or BrokerJwtValidator; both do the same. "
+    "Another class cannot be loaded: naming one refuses to start.",
+    "sasl.oauthbearer.scope.claim.name": "The claim that has the scopes of a signed token. Nothing depends on them.",
+    "sasl.oauthbearer.sub.claim.name": "The claim that says whom a signed token is for.",
+    "sasl.server.callback.handler.class": "As listener.name.NAME.oauthbearer.sasl.server.callback.handler.class: with "
+    "`org.apache.kafka.common.security.oauthbearer.OAuthBearerValidatorCallbackHandler` tokens have to be signed. "
+    "Another class cannot be loaded: naming one refuses to start. [Tokens](security/sasl.md#tokens-of-oauthbearer)",
+    "sasl.server.max.receive.size": "The largest request that is read of a client that has not authenticated yet.",
+    "connection.failed.authentication.delay.ms": "How long the answer to a failed authentication is held back. Nothing "
+    "is read of the connection meanwhile, and then it is closed.",
+    "connections.max.reauth.ms": "How long a session of SASL lives; a client authenticates again before (KIP-368), or "
+    "its connection is closed at its next request. 0 is for ever. A mechanism may have its own.",
+    # quotas
+    "quota.window.num": "How many windows of time a client's use is counted in: all but one are full.",
+    "quota.window.size.seconds": "How long one of these windows is; also the longest time that a client waits for a "
+    "quota on requests or connections.",
+    "controller.quota.window.num": "How many windows make the burst of partitions that may be created or deleted at "
+    "once under a quota on them.",
+    "controller.quota.window.size.seconds": "How long one of these windows is.",
+    # who may do what
+    "authorizer.class.name": "Who decides what clients may do: nobody, or Kafka's "
+    "`org.apache.kafka.metadata.authorizer.StandardAuthorizer`. [ACLs](security/acls.md)",
+    "super.users": "With an authorizer: who may do everything, as `User:name`, with `;` in between.",
+    "allow.everyone.if.no.acl.found": "With an authorizer: whether everybody may use what no ACL is about.",
     # topics
     "auto.create.topics.enable": "Whether a topic that a client asks about, and that is missing, is created.",
     "delete.topic.enable": "Whether topics may be deleted.",
@@ -207,12 +283,15 @@ _REPLICAS_OF_COORDINATORS = "One node has one replica. With --brokers N it count
 
 # Why a key of Apache Kafka has no effect here, by the beginning of its name; the first that fits.
 _WITHOUT_EFFECT = (
-    ("ssl.", "TLS is not served yet: a value other than the default refuses to start."),
-    ("sasl.", "SASL is not served yet: a value other than the default refuses to start."),
-    ("authorizer.", "There is no authorizer yet: naming one refuses to start."),
-    ("delegation.token.", "There are no delegation tokens: a secret key refuses to start."),
-    ("client.quota.", "There are no quotas yet: a callback refuses to start."),
-    ("max.connection", "There are no such limits yet: a value other than the default refuses to start."),
+    ("ssl.protocol", "ssl.enabled.protocols says what is spoken."),
+    ("ssl.endpoint.", "It is clients that check the host's name, and this broker is nobody's client."),
+    ("ssl.secure.random.", "Random numbers are the operating system's."),
+    ("ssl.", "It is Java's: OpenSSL has no such choice. A class or a provider refuses to start on a TLS listener."),
+    ("principal.builder.", "Classes cannot be loaded: naming another one refuses to start."),
+    ("security.providers", "Classes cannot be loaded: naming one refuses to start."),
+    ("sasl.kerberos.", "GSSAPI (Kerberos) is not served: a listener that asks for it refuses to start."),
+    ("sasl.", "It is about logging in to other brokers, and there are none."),
+    ("client.quota.", "A class that decides on quotas cannot be loaded: naming one refuses to start."),
     ("create.topic.policy.", "Policy classes cannot be loaded: naming one refuses to start."),
     ("alter.config.policy.", "Policy classes cannot be loaded: naming one refuses to start."),
     ("controller.", "There is no controller quorum beside this node."),

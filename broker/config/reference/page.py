@@ -24,8 +24,8 @@ come from four places; the first that has a key wins:
 3. `KAFKA_*` environment variables,
 4. the file given with `--config`, a `server.properties`; of several the last.
 
-The broker does not start with an invalid value, or with a key or listener that asks for unsupported protection (TLS,
-SASL, an authorizer, a quota, a policy class). A key that Kafka does not know is reported and ignored; a key without
+The broker does not start with an invalid value, or with a key or listener that asks for unsupported protection (a
+policy class). A key that Kafka does not know is reported and ignored; a key without
 effect here is checked and reported. `barnabas configs` shows the values in force and where they come from,
 `barnabas doctor` explains what is wrong with a set-up.
 
@@ -48,12 +48,17 @@ given under both names with different values is an error that names both.
 | `CLUSTER_ID` | the cluster id of a new data directory; any text. An existing directory keeps its id, with a warning |
 | `KAFKA_CLUSTER_ID`, `KAFKA_KRAFT_CLUSTER_ID` | Bitnami's names for `CLUSTER_ID` |
 | `ALLOW_PLAINTEXT_LISTENER` | nothing: listeners are PLAINTEXT. Any other value than `yes`, `true` or `1` is reported |
+| `KAFKA_SSL_KEYSTORE_FILENAME`, `KAFKA_SSL_TRUSTSTORE_FILENAME` | a store in /etc/kafka/secrets: its location |
+| `KAFKA_SSL_KEY_CREDENTIALS` | a file in /etc/kafka/secrets with the password of the key |
+| `KAFKA_SSL_KEYSTORE_CREDENTIALS`, `KAFKA_SSL_TRUSTSTORE_CREDENTIALS` | the same for a store |
+| `BARNABAS_SECRETS_DIR` | another directory than /etc/kafka/secrets |
 | `BARNABAS_CONTAINER` | any value: this is a container (see below). The image sets it |
 
 ## Listeners and advertised addresses
 
 `listeners` is a list of `NAME://host:port`. A name is a protocol, or `listener.security.protocol.map` maps it to one,
-which has to be PLAINTEXT. An empty host is every interface, IPv4 and IPv6; `0.0.0.0` is every IPv4 interface.
+PLAINTEXT, SSL ([TLS](security/tls.md)), SASL_PLAINTEXT or SASL_SSL ([SASL](security/sasl.md)). An empty host is every
+interface, IPv4 and IPv6; `0.0.0.0` is every IPv4 interface.
 127.0.0.1 and `localhost` include ::1. Port 0 takes a free port. Two listeners cannot share a port, except with one
 IPv4 and one IPv6 address. Listeners in `controller.listener.names` are not opened: there is no controller quorum.
 `--host` and `--port` replace all listeners; then `advertised.listeners` and `inter.broker.listener.name` are ignored

@@ -1,4 +1,4 @@
-"""The broker itself: its health, the clients that are connected, and its settings."""
+"""The broker itself: its health, the clients that are connected, who may do what, and its settings."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from barnabas.broker.config.broker_config import Source
 from barnabas.broker.config.keys import KEYS, Key
 from barnabas.broker.config.values import text_of
 from barnabas.broker.console.asked import Asked
+from barnabas.broker.console.looking import security as looking
 from barnabas.broker.console.observed import Observed
 from barnabas.broker.console.page import Facts, Page
 from barnabas.broker.inspection.cleaning import uncleanable
@@ -66,13 +67,41 @@ async def _clients(observed: Observed, asked: Asked) -> Facts:
                         "node": member.node_id,
                         "peer": connection.peer,
                         "client_id": connection.client_id,
+                        "principal": connection.session.named_principal,
                         "library": library,
                         "listener": connection.session.listener,
                         "is_waiting": connection.is_parked,
                     }
                 )
     rows.sort(key=lambda row: (row["client_id"] or "", row["peer"]))
-    return {"rows": rows, "count": count, "libraries": libraries.most_common(20), "left_out": count - len(rows)}
+    return {
+        "rows": rows,
+        "has_principals": any(row["principal"] for row in rows),
+        "count": count,
+        "libraries": libraries.most_common(20),
+        "left_out": count - len(rows),
+    }
+
+
+async def _security(observed: Observed, asked: Asked) -> Facts:
+    services, members, needle = observed.services, observed.members, asked.word("q")
+    acls, acls_count = await observed.in_turns(lambda: looking.acls(services, needle))
+    users, quotas = looking.users(services), looking.quotas(services)
+    return {
+        "refused": looking.refused_lately(services),
+        "doors": looking.doors(members),
+        "connected": looking.connected(members),
+        "muted_count": looking.muted_count(services),
+        "users": users[: looking.ROWS_MAX],
+        "users_count": len(users),
+        "quotas": quotas[: looking.ROWS_MAX],
+        "quotas_count": len(quotas),
+        "authorizes": services.access is not None,
+        "super_users": services.config.text("super.users"),
+        "needle": needle,
+        "acls": acls,
+        "acls_count": acls_count,
+    }
 
 
 async def _settings(observed: Observed, asked: Asked) -> Facts:
@@ -106,5 +135,6 @@ def _setting(services: Services, key: Key) -> Facts:
 PAGES = (
     Page("/console/health", "health.html", _health),
     Page("/console/clients", "clients.html", _clients),
+    Page("/console/security", "security.html", _security),
     Page("/console/settings", "settings.html", _settings, is_live=False),
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from barnabas.broker.console.asked import NOT_FOUND, Asked, Refused
 from barnabas.broker.console.looking import groups as looking
+from barnabas.broker.console.looking import security
 from barnabas.broker.console.observed import Observed
 from barnabas.broker.console.page import Facts, Page
 from barnabas.broker.console.pages import happened
@@ -33,6 +34,7 @@ async def _one(observed: Observed, asked: Asked) -> Facts:
         "members": members,
         "behind": behind,
         "readers": readers,
+        "principals": security.principals(observed.members),
         "kinds": _KINDS,
         "why": await happened.why(lambda why: why.group(group_id), observed),
     }

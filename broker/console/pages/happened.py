@@ -77,7 +77,8 @@ def row_of(told: Told) -> Facts:
 
 def _because(cause: Mapping[str, Any]) -> str:
     if "api" in cause:
-        return f"{cause['api']} of {cause['client_id'] or 'a client without a name'} at {cause['peer']}"
+        who = f" as {cause['principal']}" if "principal" in cause else ""
+        return f"{cause['api']} of {cause['client_id'] or 'a client without a name'}{who} at {cause['peer']}"
     return f"timer: {cause['timer']}" if "timer" in cause else ""
 
 

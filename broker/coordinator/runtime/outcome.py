@@ -88,6 +88,8 @@ class ResolveTopics(NamedTuple):
     """
 
     regexes: tuple[str, ...]
+    may_describe: Callable[[str], bool] | None = None
+    """Which of them count; None for all."""
 
 
 Effect = Answer | SetTimer | CancelTimer | CancelTimers | FinishTransaction | ResolveTopics

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING
 
 from barnabas.broker.http.metrics.sources import Readings, Sources
 from barnabas.broker.inspection.logs import (
@@ -17,6 +19,9 @@ from barnabas.broker.inspection.nodes import running, spread
 from barnabas.broker.inspection.topics import every_topic
 from barnabas.broker.workers.helper import resident_bytes
 from barnabas.storage.steps import Steps
+
+if TYPE_CHECKING:
+    from barnabas.broker.api.door import Door
 
 
 def read_broker(sources: Sources, readings: Readings) -> Steps[None]:
@@ -57,11 +62,26 @@ def read_broker(sources: Sources, readings: Readings) -> Steps[None]:
             readings.add("barnabas_data_directory_total_bytes", room.volume.total_bytes, room.path)
     connections = sources.connections()
     readings.add("kafka_server_socket_server_metrics_connection_count", sum(connections.values()))
+    _read_outcomes(sources.doors, readings)
     for node_id, is_running in sorted(running(services).items()):
         readings.add("barnabas_node_running", int(is_running), node_id)
         readings.add("barnabas_node_leaders", found_on.leads[node_id], node_id)
         readings.add("barnabas_node_replicas", found_on.replicas[node_id], node_id)
         readings.add("barnabas_node_connections", connections.get(node_id, 0), node_id)
+
+
+def _read_outcomes(doors: Sequence[Door], readings: Readings) -> None:
+    """Of authentications, by listener: those of several nodes together."""
+    for listener in dict.fromkeys(door.listener for door in doors):
+        outcomes = [door.outcomes for door in doors if door.listener == listener]
+        for name, counts in (
+            ("successful_authentication", [each.let_in for each in outcomes]),
+            ("failed_authentication", [each.refused for each in outcomes]),
+            ("successful_reauthentication", [each.let_in_again for each in outcomes]),
+            ("failed_reauthentication", [each.refused_again for each in outcomes]),
+            ("expired_connections_killed", [each.expired for each in outcomes]),
+        ):
+            readings.add(f"kafka_server_socket_server_metrics_{name}_total", sum(counts), listener)
 
 
 def _version() -> str:

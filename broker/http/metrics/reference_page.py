@@ -36,7 +36,7 @@ While a data directory is full ([0122](decisions/0122-a-full-disk-is-a-state.md)
 consumers, and whoever makes room, have to get in.
 
 Without `--http` nothing listens and nothing is counted. Port 0 takes a free port; the log has it (`http listening`).
-There is no authentication: restrict access if names of topics and groups are confidential.
+Everybody may look, unless the port is [secured](#who-may-look).
 
 Names are those of the exporters that are common for Apache Kafka, so that dashboards and alerts work unchanged:
 the [Prometheus JMX exporter](https://github.com/prometheus/jmx_exporter) with its rules for Kafka, and
@@ -51,6 +51,39 @@ scrape_configs:
     static_configs:
       - targets: ["localhost:9404"]
 ```
+
+## Who may look
+
+With `--http-secure`, which [`--secure`](security/secure.md) implies, the port speaks HTTPS and asks for a user. The
+certificate is that of the first listener that speaks TLS; the users are those of the first listener that has users of
+PLAIN or SCRAM. `/live` and `/ready` stay open.
+
+With an [authorizer](security/acls.md), metrics need Describe on the cluster; the console, `/control` and `/clean`
+need Alter on the cluster, as they show records and change things. Super users have both. Whoever knows the
+`--control-token` may do everything.
+
+```sh
+curl --cacert data.security/authority.pem --user admin:PASSWORD https://localhost:9404/metrics
+barnabas why hanging --http localhost:9404 --command-config data.security/admin.properties
+```
+
+In Prometheus, with a user who was granted Describe on the cluster:
+
+```yaml
+scrape_configs:
+  - job_name: barnabas
+    scheme: https
+    tls_config:
+      ca_file: data.security/authority.pem
+    basic_auth:
+      username: prometheus
+      password: PASSWORD
+    static_configs:
+      - targets: ["localhost:9404"]
+```
+
+A wrong password is answered after `connection.failed.authentication.delay.ms`. Who guesses at several at a time gets
+429, and nobody else waits for it. ([Why](decisions/0152-who-may-look-over-http-is-a-user-of-the-broker.md))
 
 ## Cost of a scrape
 

@@ -32,3 +32,8 @@ def read_requests(sources: Sources, readings: Readings) -> None:
     for (api, code), count in sorted(meter.errors.items()):
         readings.add("kafka_network_requestmetrics_errors_total", count, api.api_name, ErrorCode(code).name)
     readings.add("barnabas_producers_fenced_total", meter.fenced)
+    access = sources.services.access
+    audit = None if access is None else access.authorizer.audit
+    readings.add("barnabas_authorizations_total", 0 if audit is None else audit.allowed_count, "allowed")
+    readings.add("barnabas_authorizations_total", 0 if audit is None else audit.denied_count, "denied")
+    readings.add("barnabas_acls", 0 if access is None else len(access.acls))

@@ -16,6 +16,7 @@ from barnabas.broker.http.metrics.cleaner import read_cleaner
 from barnabas.broker.http.metrics.clients import PUSHED_HELP, read_clients, read_pushed
 from barnabas.broker.http.metrics.groups import read_groups
 from barnabas.broker.http.metrics.partitions import read_partitions
+from barnabas.broker.http.metrics.quotas import read_quotas
 from barnabas.broker.http.metrics.requests import read_requests
 from barnabas.broker.http.metrics.sources import Readings, Sources, Times
 from barnabas.broker.http.metrics.table import COUNTER, HISTOGRAM, METRICS, Metric
@@ -58,6 +59,7 @@ def read_all(sources: Sources) -> Steps[Readings]:
     yield from read_partitions(sources, readings)
     yield from read_groups(sources, readings)
     yield from read_transactions(sources, readings)
+    yield from read_quotas(sources, readings)
     read_clients(sources, readings)
     read_cleaner(sources, readings)
     return readings

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from barnabas.broker.http.metrics.table import BY_NAME, HISTOGRAM
 
 if TYPE_CHECKING:
+    from barnabas.broker.api.door import Door
     from barnabas.broker.api.metering import Meter
     from barnabas.broker.context import Services
 
@@ -25,6 +26,8 @@ class Sources(NamedTuple):
     """How many connections of Kafka's protocol there are, by the id of the node."""
     state: Callable[[], int]
     """STARTING, RUNNING or STOPPING."""
+    doors: Sequence[Door] = ()
+    """What the listeners ask of those who come in, of all nodes."""
 
 
 class Times(NamedTuple):

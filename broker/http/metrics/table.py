@@ -21,7 +21,11 @@ GROUPS_MAX = 500
 GROUP_PARTITIONS_MAX = 1_000
 """How many pairs of a group and a partition it committed something for have."""
 
+QUOTAS_MAX = 1_000
+"""How many sharings of a quota have."""
+
 _PARTITION = ("topic", "partition")
+_SHARED = ("resource", "user", "clientId", "node")
 _COMMITTED = ("consumergroup", "topic", "partition")
 
 
@@ -111,6 +115,76 @@ METRICS = (
         OWN,
     ),
     Metric("kafka_server_socket_server_metrics_connection_count", GAUGE, (), "Connections of Kafka's protocol.", JMX),
+    Metric(
+        "kafka_server_socket_server_metrics_successful_authentication_total",
+        COUNTER,
+        ("listener",),
+        "Connections that were let in by SASL.",
+        JMX,
+    ),
+    Metric(
+        "kafka_server_socket_server_metrics_failed_authentication_total",
+        COUNTER,
+        ("listener",),
+        "Connections that SASL did not let in.",
+        JMX,
+    ),
+    Metric(
+        "kafka_server_socket_server_metrics_successful_reauthentication_total",
+        COUNTER,
+        ("listener",),
+        "Sessions that were renewed by SASL.",
+        JMX,
+    ),
+    Metric(
+        "kafka_server_socket_server_metrics_failed_reauthentication_total",
+        COUNTER,
+        ("listener",),
+        "Sessions that could not be renewed.",
+        JMX,
+    ),
+    Metric(
+        "kafka_server_socket_server_metrics_expired_connections_killed_total",
+        COUNTER,
+        ("listener",),
+        "Connections closed because their session was over.",
+        JMX,
+    ),
+    Metric(
+        "barnabas_connections_muted",
+        GAUGE,
+        (),
+        "Connections that are not served until their client's time is over. Only while there are quotas.",
+        OWN,
+    ),
+    Metric(
+        "kafka_server_quota_byte_rate",
+        GAUGE,
+        _SHARED,
+        "Bytes a second that clients with one quota produce or fetch together. Only while there are quotas.",
+        JMX,
+    ),
+    Metric(
+        "kafka_server_quota_request_time",
+        GAUGE,
+        _SHARED,
+        "Hundredths of the event loop's time that clients with one quota take. Only while there are quotas.",
+        JMX,
+    ),
+    Metric(
+        "kafka_server_quota_mutation_rate",
+        GAUGE,
+        _SHARED,
+        "Partitions a second that clients with one quota create and delete. Only while there are quotas.",
+        JMX,
+    ),
+    Metric(
+        "kafka_server_quota_throttle_time",
+        GAUGE,
+        _SHARED,
+        "Milliseconds that clients with one quota were told to wait, on average of the last minute.",
+        JMX,
+    ),
     Metric("barnabas_node_running", GAUGE, ("node",), "1: the node runs; 0: it is stopped.", OWN),
     Metric("barnabas_node_leaders", GAUGE, ("node",), "Partitions that the node leads.", OWN),
     Metric("barnabas_node_replicas", GAUGE, ("node",), "Partitions that the node has a replica of.", OWN),
@@ -255,6 +329,14 @@ METRICS = (
     Metric("barnabas_transactions_completed_total", COUNTER, ("result",), "Transactions completed in this run.", OWN),
     Metric("barnabas_transactions_timed_out_total", COUNTER, (), "Those aborted for their timeout.", OWN),
     Metric(
+        "barnabas_authorizations_total",
+        COUNTER,
+        ("result",),
+        "With an authorizer: what was asked of it and `allowed`, or `denied`.",
+        OWN,
+    ),
+    Metric("barnabas_acls", GAUGE, (), "With an authorizer: how many ACLs there are.", OWN),
+    Metric(
         "barnabas_producers_fenced_total",
         COUNTER,
         (),
@@ -266,7 +348,7 @@ METRICS = (
         GAUGE,
         ("what",),
         "Partitions, topics and groups that have no series of their own, since there are too many; values that clients "
-        "pushed and that were not kept.",
+        "pushed and that were not kept; clients whose use of a quota is not told.",
         OWN,
     ),
 )

@@ -10,6 +10,8 @@ from barnabas.broker.why.rules.group import GroupFacts, is_rebalancing
 from barnabas.broker.why.rules.group import sentences as group_sentences
 from barnabas.broker.why.rules.held import HeldRequests
 from barnabas.broker.why.rules.held import sentences as held_sentences
+from barnabas.broker.why.rules.kept_out import KeptOut
+from barnabas.broker.why.rules.kept_out import sentences as kept_out_sentences
 from barnabas.broker.why.rules.transaction import TransactionFacts, waits_for, whose
 from barnabas.broker.why.rules.words import counted, listed, named
 
@@ -89,11 +91,15 @@ class ConsumerFacts(NamedTuple):
     """Data directories without room."""
     held: HeldRequests | None = None
     """Requests of the group and of its members' clients that faults hold up."""
+    kept_out: KeptOut | None = None
+    """What they were refused lately."""
 
 
 def explain(facts: ConsumerFacts) -> Answer:
     """The answer to `why consumer`."""
-    return Answer((*held_sentences(facts.held), *_sentences(facts)), evidence(facts))
+    return Answer(
+        (*held_sentences(facts.held), *kept_out_sentences(facts.kept_out), *_sentences(facts)), evidence(facts)
+    )
 
 
 def _sentences(facts: ConsumerFacts) -> list[str]:

@@ -8,6 +8,8 @@ from typing import NamedTuple
 from barnabas.broker.why.rules.answer import Answer, evidence
 from barnabas.broker.why.rules.held import HeldRequests
 from barnabas.broker.why.rules.held import sentences as held_sentences
+from barnabas.broker.why.rules.kept_out import KeptOut
+from barnabas.broker.why.rules.kept_out import sentences as kept_out_sentences
 from barnabas.broker.why.rules.words import counted, duration, listed, named
 
 SHOWN_MAX = 10
@@ -89,11 +91,15 @@ class GroupFacts(NamedTuple):
     """Whether the join phase only waits for company."""
     held: HeldRequests | None = None
     """Requests of the group that faults hold up."""
+    kept_out: KeptOut | None = None
+    """What its clients were refused lately."""
 
 
 def explain(facts: GroupFacts) -> Answer:
     """The answer to `why group`."""
-    return Answer((*held_sentences(facts.held), *sentences(facts)), evidence(facts))
+    return Answer(
+        (*held_sentences(facts.held), *kept_out_sentences(facts.kept_out), *sentences(facts)), evidence(facts)
+    )
 
 
 def is_rebalancing(facts: GroupFacts) -> bool:

@@ -7,6 +7,8 @@ from typing import NamedTuple
 from barnabas.broker.why.rules.answer import Answer, evidence
 from barnabas.broker.why.rules.held import HeldRequests
 from barnabas.broker.why.rules.held import sentences as held_sentences
+from barnabas.broker.why.rules.kept_out import KeptOut
+from barnabas.broker.why.rules.kept_out import sentences as kept_out_sentences
 from barnabas.broker.why.rules.transaction import TransactionFacts, waits_for
 from barnabas.broker.why.rules.words import duration, listed, moment, named
 
@@ -54,6 +56,8 @@ class ProducerFacts(NamedTuple):
     """The last time that a transaction of it was aborted for its timeout."""
     held: HeldRequests | None = None
     """Its requests that faults hold up."""
+    kept_out: KeptOut | None = None
+    """What its clients were refused lately."""
     expired: Told | None = None
     """When the id was removed, of one that does not exist."""
     has_history: bool = False
@@ -62,7 +66,9 @@ class ProducerFacts(NamedTuple):
 
 def explain(facts: ProducerFacts) -> Answer:
     """The answer to `why producer`."""
-    return Answer((*held_sentences(facts.held), *_sentences(facts)), evidence(facts))
+    return Answer(
+        (*held_sentences(facts.held), *kept_out_sentences(facts.kept_out), *_sentences(facts)), evidence(facts)
+    )
 
 
 def _sentences(facts: ProducerFacts) -> list[str]:
@@ -70,11 +76,14 @@ def _sentences(facts: ProducerFacts) -> list[str]:
     if facts.unavailable is not None:
         return [f"The coordinator of transactional id {name} cannot be asked: {facts.unavailable}."]
     if not facts.exists:
-        return [*_refusal(name, facts), _missing(name, facts.expired)]
+        is_denied = facts.kept_out is not None and bool(facts.kept_out.denials)
+        return [*_refusal(name, facts), _missing(name, facts.expired, is_denied)]
     return [*_refusal(name, facts), *_now(name, facts)]
 
 
-def _missing(name: str, expired: Told | None) -> str:
+def _missing(name: str, expired: Told | None, is_denied: bool) -> str:
+    if expired is None and is_denied:
+        return f"There is no transactional id {name}."
     if expired is None:
         return f"There is no transactional id {name}: nobody sent InitProducerId for it, or it expired."
     return (

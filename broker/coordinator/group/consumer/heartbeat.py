@@ -138,7 +138,7 @@ def take_step(
         member = reconciled
     effects.append(SetTimer(session_timer(member.member_id), config.session_timeout_of(member)))
     if regex.to_resolve:
-        effects.append(ResolveTopics(regex.to_resolve))
+        effects.append(ResolveTopics(regex.to_resolve, request.may_describe))
     return Step(member, tuple(written), tuple(effects), epoch.seen, is_target_old)
 
 

@@ -189,6 +189,8 @@ class HeartbeatRequest(NamedTuple):
     client_host: str = ""
     chooses_member_id: bool = True
     """v1 and later: the client has chosen its member id."""
+    may_describe: Callable[[str], bool] | None = None
+    """Which topics the asker may be told of by a regular expression; None where nothing is checked."""
     classic: ClassicMetadata | None = None
     """Set where a JoinGroup is decided: it says as much as a heartbeat."""
 

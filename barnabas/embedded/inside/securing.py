@@ -1,0 +1,76 @@
+"""A broker that is made secure, and what its clients are told: `Barnabas(secure=True)`.
+
+Nothing of it is imported before somebody asks.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from barnabas.broker.clock import wall_ms
+from barnabas.broker.config import BrokerConfig
+from barnabas.broker.config.broker_config import ConfigError
+from barnabas.protocol.errors import ErrorCode, KafkaError
+
+if TYPE_CHECKING:
+    from barnabas.broker.authorization.acl import Acl
+    from barnabas.broker.secure.directory import Security
+
+_ADDRESS = {"java": "bootstrap.servers", "librdkafka": "bootstrap.servers", "spark": "kafka.bootstrap.servers"}
+_KINDS = (*_ADDRESS, "kafka_python")
+
+
+def secure(config: BrokerConfig, users: Mapping[str, str]) -> tuple[Security, dict[str, str]]:
+    """The security directory, opened or made, and the settings of the broker that go with it. ConfigError, OSError.
+
+    users: with their passwords, who are added to those that the directory has.
+    """
+    try:
+        from barnabas.broker.secure.secured import open_for, settings_for
+    except ImportError as missing:
+        raise ConfigError("secure needs the package cryptography: pip install 'barnabas[secure]'") from missing
+    security = open_for(config, wall_ms(), os.urandom, users)
+    return security, settings_for(security, config, renames=True)
+
+
+def rights(security: Security, grants: Mapping[str, Sequence[str]]) -> list[Acl]:
+    """What users are granted, each in the words of `barnabas acls add`. ConfigError."""
+    if not grants:
+        return []
+    from barnabas.broker.authorization.acl import Acl
+    from barnabas.broker.cli.acl_options import rights_of
+
+    found: list[Acl] = []
+    for user, texts in grants.items():
+        if user not in security.passwords:
+            raise ConfigError(f"grants: there is no user {user}: {_known(security)} are known")
+        for text in texts:
+            try:
+                found += (Acl(*each) for each in rights_of(f"User:{user}", shlex.split(text)))
+            except ValueError as wrong:
+                raise ConfigError(f"grants: {user}: {text!r}: {wrong}") from wrong
+    return found
+
+
+def client_settings(security: Security | None, kind: str, user: str, bootstrap: str) -> dict[str, str]:
+    """What a client of this kind needs, as this user. KafkaError."""
+    kind = "kafka_python" if kind == "kafka-python" else kind  # as the package is called, and the file of its settings
+    if kind not in _KINDS:
+        raise KafkaError(ErrorCode.INVALID_REQUEST, f"{kind} is no kind of client: {', '.join(sorted(_KINDS))} are")
+    if security is None:
+        return {_ADDRESS.get(kind, "bootstrap_servers"): bootstrap}
+    from barnabas.broker.secure import clients
+    from barnabas.broker.secure.directory import AUTHORITY
+
+    if user not in security.passwords:
+        raise KafkaError(ErrorCode.INVALID_REQUEST, f"there is no user {user}: {_known(security)} are known")
+    told = clients.java, clients.librdkafka, clients.spark, clients.kafka_python
+    tell = dict(zip(_KINDS, told, strict=True))[kind]
+    return tell(bootstrap, security.file(AUTHORITY), user, security.passwords[user])
+
+
+def _known(security: Security) -> str:
+    return ", ".join(sorted(security.passwords))

@@ -1,0 +1,83 @@
+"""The audit of authorization: what was denied, in the log at INFO; what was allowed, at DEBUG; and how much of both.
+
+Whoever makes it may want to hear of each denial (`when_denied`).
+
+The logger is Kafka's `kafka.authorizer.logger`, and a line says what Kafka's does.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from barnabas.broker.log_lines import line, logger
+from barnabas.protocol.registry import ApiKey
+
+if TYPE_CHECKING:
+    from barnabas.broker.authorization.rules import Rule
+    from barnabas.broker.session.operations import Operation, Resource
+    from barnabas.broker.session.principal import Principal
+
+_log = logger("authorizer.logger")
+_TEXT_MAX: Final = 300
+
+
+class Denial(NamedTuple):
+    """Something that somebody asked for and may not do."""
+
+    principal: Principal
+    host: str
+    client_id: str | None
+    api_key: int
+    operation: Operation
+    resource: Resource
+    name: str
+    rule: Rule
+
+
+def _nobody(_: Denial) -> None:
+    """Nobody wants it."""
+
+
+class Audit:
+    """Of one authorizer."""
+
+    def __init__(self, when_denied: Callable[[Denial], None] = _nobody) -> None:
+        self.when_denied = when_denied
+        self.allowed_count = 0
+        self.denied_count = 0
+
+    @property
+    def tells_allowed(self) -> bool:
+        """Whether anybody wants to know what is allowed."""
+        return _log.isEnabledFor(logging.DEBUG)
+
+    def tell(
+        self,
+        principal: Principal,
+        host: str,
+        api_key: int,
+        asked: tuple[Operation, Resource, str],
+        rule: Rule,
+        count: int,
+    ) -> None:
+        """One decision."""
+        operation, resource, name = asked
+        _log.log(
+            logging.DEBUG if rule.is_allowed else logging.INFO,
+            line(
+                "allowed" if rule.is_allowed else "denied",
+                principal=_short(str(principal)),
+                operation=operation.name,
+                resource=_short(f"{resource.name.title().replace('_', '')}:LITERAL:{name}"),
+                host=host,
+                request=ApiKey(api_key).api_name,
+                count=count if count > 1 else None,
+                rule=_short(str(rule)),
+            ),
+        )
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _TEXT_MAX else text[:_TEXT_MAX] + "…"

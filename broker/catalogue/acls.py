@@ -1,0 +1,188 @@
+"""The access control list entries, kept in the catalogue as Kafka keeps them: one record each, under an id.
+
+Read from what the catalogue carries, once, when somebody asks for them: without an authorizer nobody does. What a
+request may ask for is what Kafka's AclControlManager and AclApis let through, with their codes and sentences; the names
+of records are theirs, too, so that the entries hold in an Apache Kafka that opens the directory.
+
+Invariants: what is here is what the log says; whoever listens has been told of every change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Final, Protocol
+
+from barnabas.broker.authorization.acl import KNOWN_OPERATIONS, KNOWN_RESOURCES, Acl, AclFilter, PatternType, Permission
+from barnabas.broker.authorization.hosts import check_network
+from barnabas.broker.catalogue.catalogue import Catalogue
+from barnabas.broker.catalogue.framing import Versioned, decode_record
+from barnabas.broker.catalogue.image import METADATA_VERSION
+from barnabas.broker.log_lines import line, logger
+from barnabas.broker.session.operations import CLUSTER_NAME, Resource
+from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.log_records.catalogue import AccessControlEntryRecord, RemoveAccessControlEntryRecord
+from barnabas.storage.steps import Steps
+
+_log = logger("catalogue")
+
+ACLS_MAX: Final = 100_000
+"""How many entries there may be: some 60 MB. Kafka has no such bound."""
+CHANGES_MAX: Final = 10_000
+"""How many entries one request may add or remove (QuorumController.MAX_RECORDS_PER_USER_OP)."""
+_NETWORKS_SINCE: Final = 32
+"""The metadata.version from which on an entry may hold for a network (4.4-IV1)."""
+_TOO_MANY_CHANGES: Final = "Unable to perform excessively large batch operation."
+
+
+class Listener(Protocol):
+    """Who wants to know what changed: the authorizer."""
+
+    def changed(self, *, added: Iterable[Acl] = (), removed: Iterable[Acl] = ()) -> None: ...
+
+
+class Acls:
+    """The entries there are, and the only way to change them."""
+
+    def __init__(self, catalogue: Catalogue, random_bytes: Callable[[int], bytes]) -> None:
+        self._catalogue = catalogue
+        self._random_bytes = random_bytes
+        self._listeners: list[Listener] = []
+        self._by_id: dict[bytes, Acl] = {}
+        for value in catalogue.carried.of_kind("rule"):
+            record = decode_record(value)
+            assert isinstance(record, AccessControlEntryRecord)
+            self._by_id[record.id] = Acl.of(record)
+        self._there = set(self._by_id.values())
+
+    def __len__(self) -> int:
+        return len(self._by_id)
+
+    def subscribe(self, listener: Listener) -> None:
+        """Report every change from now on to `listener`."""
+        self._listeners.append(listener)
+
+    @property
+    def all(self) -> set[Acl]:
+        """Every entry, in no order."""
+        return self._there
+
+    def create(self, acls: Sequence[Acl]) -> list[KafkaError | None]:
+        """Add those that may be, all in one batch: None for each that is there now. KafkaError if none was added."""
+        results: list[KafkaError | None] = []
+        new: dict[Acl, bytes] = {}
+        for acl in acls:
+            why = why_not(acl, self._catalogue.feature_level(METADATA_VERSION))
+            results.append(why)
+            if why is None and acl not in self._there and acl not in new:
+                new[acl] = self._new_id()
+        if len(new) > CHANGES_MAX:
+            raise KafkaError(ErrorCode.POLICY_VIOLATION, _TOO_MANY_CHANGES)
+        if len(self._by_id) + len(new) > ACLS_MAX:
+            raise KafkaError(ErrorCode.POLICY_VIOLATION, f"There may be no more than {ACLS_MAX} ACLs.")
+        self._catalogue.commit(
+            [Versioned(AccessControlEntryRecord(id=acl_id, **acl.named())) for acl, acl_id in new.items()]
+        )
+        self._by_id.update((acl_id, acl) for acl, acl_id in new.items())
+        self._there.update(new)
+        self._tell("ACLs created", added=new)
+        return results
+
+    def find(self, wanted: AclFilter) -> Steps[list[Acl]]:
+        """Those that a filter lets through; KafkaError for one that names what there is not."""
+        found = []
+        for acl in list(self._by_id.values()):
+            if wanted.matches(acl):
+                found.append(acl)
+            yield
+        return found
+
+    def delete(self, filters: Sequence[AclFilter]) -> Steps[list[list[Acl]]]:
+        """Remove what the filters let through, all in one batch: what each found. KafkaError if none was."""
+        found: list[list[Acl]] = []
+        gone: dict[bytes, Acl] = {}
+        for wanted in filters:
+            of_filter = []
+            for acl_id, acl in list(self._by_id.items()):
+                if wanted.matches(acl):
+                    of_filter.append(acl)
+                    gone[acl_id] = acl
+                yield
+            if len(gone) > CHANGES_MAX:
+                raise KafkaError(
+                    ErrorCode.POLICY_VIOLATION,
+                    f"Cannot remove more than {CHANGES_MAX} acls in a single delete operation.",
+                )
+            found.append(of_filter)
+        gone = {
+            acl_id: acl for acl_id, acl in gone.items() if acl_id in self._by_id
+        }  # another request may have been first
+        self._catalogue.commit([Versioned(RemoveAccessControlEntryRecord(id=acl_id)) for acl_id in gone])
+        for acl_id in gone:
+            del self._by_id[acl_id]
+        self._there = set(self._by_id.values())
+        self._tell("ACLs deleted", removed=[acl for acl in gone.values() if acl not in self._there])
+        return found
+
+    def _new_id(self) -> bytes:
+        while True:
+            acl_id = _random_uuid(self._random_bytes)
+            if acl_id not in self._by_id:
+                return acl_id
+
+    def _tell(self, event: str, *, added: Iterable[Acl] = (), removed: Iterable[Acl] = ()) -> None:
+        changed = [*added, *removed]
+        if not changed:
+            return
+        _log.info(line(event, acls=len(changed), all=len(self._by_id)))
+        for listener in self._listeners:
+            listener.changed(added=added, removed=removed)
+
+
+def why_not(acl: Acl, metadata_version: int) -> KafkaError | None:
+    """Why there may be no such entry; None if there may."""
+    if acl.resource_type == Resource.CLUSTER and acl.resource_name != CLUSTER_NAME:
+        return _invalid(f"The only valid name for the CLUSTER resource is {CLUSTER_NAME}")
+    if not acl.resource_name:
+        return _invalid("Invalid empty resource name")
+    if acl.resource_type not in KNOWN_RESOURCES:
+        return _invalid("Invalid resourceType ANY")
+    if acl.pattern_type not in (PatternType.LITERAL, PatternType.PREFIXED):
+        return _invalid(f"Invalid patternType {'MATCH' if acl.pattern_type == PatternType.MATCH else 'ANY'}")
+    if acl.operation not in KNOWN_OPERATIONS:
+        return _invalid("Invalid operation ANY")
+    if acl.permission not in set(Permission):
+        return _invalid("Invalid permissionType ANY")
+    if ":" not in acl.principal:
+        return _invalid(
+            f"Could not parse principal from `{acl.principal}` (no colon is present separating the principal type "
+            "from the principal name)"
+        )
+    return _why_not_from(acl.host, metadata_version)
+
+
+def _why_not_from(host: str, metadata_version: int) -> KafkaError | None:
+    if not host:
+        return _invalid("Host pattern cannot be null or empty")
+    if "/" in host:
+        if metadata_version < _NETWORKS_SINCE:
+            sentence = "CIDR-based ACL host patterns require metadata version 4.4-IV1 or higher."
+            return KafkaError(ErrorCode.UNSUPPORTED_VERSION, sentence)
+        try:
+            check_network(host)
+        except ValueError as wrong:
+            return _invalid(f"Invalid CIDR notation '{host}': {wrong}")
+    return None
+
+
+def _invalid(sentence: str) -> KafkaError:
+    return KafkaError(ErrorCode.INVALID_REQUEST, sentence)
+
+
+def _random_uuid(random_bytes: Callable[[int], bytes]) -> bytes:
+    """A random uuid (version 4), as Kafka's Uuid.randomUuid: it does not print with a leading dash."""
+    while True:
+        raw = bytearray(random_bytes(16))
+        raw[6] = raw[6] & 0x0F | 0x40
+        raw[8] = raw[8] & 0x3F | 0x80
+        if raw[0] >> 2 != 62:
+            return bytes(raw)

@@ -1,0 +1,18 @@
+"""Whether there is an authorizer, and `super.users`: who may do everything, as `User:name;User:other`."""
+
+from __future__ import annotations
+
+from typing import Final
+
+STANDARD_AUTHORIZER: Final = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
+"""The one value of `authorizer.class.name`."""
+
+
+def super_users(text: str | None) -> frozenset[str]:
+    """The principals. ValueError for what names none."""
+    found = frozenset(word.strip() for word in (text or "").split(";") if word.strip())
+    for principal in sorted(found):
+        kind, colon, _ = principal.partition(":")
+        if not colon or not kind:
+            raise ValueError(f"super.users: {principal} is no principal: they are written User:name")
+    return found

@@ -1,0 +1,184 @@
+"""Apache Kafka's configuration providers: `${file:/path:key}`, `${dir:/path:name}` and `${env:NAME}` in values.
+
+`config.providers` names the providers, `config.providers.NAME.class` says what each is, and `….param.…` what it may
+read. Variables are found as Kafka finds them: a value may have several, what they stand for is put in as it is, and
+is not searched again. The providers' own settings are taken as written. A variable of a provider that is not named
+stays as it is.
+
+Differs from Kafka where a variable stands for nothing (no such key, no such file of a directory, not allowed): there
+it stays in the value, and would be a password that everybody can guess; here it is an error. The errors name files,
+keys and variables, never a value.
+
+Where paths are limited links are followed, so that none leads out of the allowed ones. Beside that no file is touched
+here: the caller reads files and the environment, and bounds what is read.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+from barnabas.protocol.errors import DecodeError
+from barnabas.protocol.files import properties
+
+PROVIDERS = "config.providers"
+_PACKAGE = "org.apache.kafka.common.config.provider."
+_FILE, _DIRECTORY, _ENVIRONMENT = "FileConfigProvider", "DirectoryConfigProvider", "EnvVarConfigProvider"
+_CLASSES = {_PACKAGE + name: name for name in (_FILE, _DIRECTORY, _ENVIRONMENT)}
+_VARIABLE = re.compile(r"\$\{([^}]*?):(([^}]*?):)?([^}]*?)\}")  # Kafka 4.4.0's: what is the path is not obvious
+
+Read = Callable[[str], bytes]
+
+
+class UnresolvedError(ValueError):
+    """A variable that cannot be resolved, or a provider of no use. `key` is the setting that is to blame."""
+
+    def __init__(self, key: str, sentence: str) -> None:
+        super().__init__(f"{key}: {sentence}")
+        self.key = key
+
+
+class _Provider(NamedTuple):
+    kind: str
+    allowed: re.Pattern[str]
+    """Of the environment: the variables that may be asked for."""
+    allowed_paths: tuple[str, ...]
+    """Of files and directories: under which ones they may be, without links in their names; none is all of them."""
+
+
+def names_of_providers(settings: Mapping[str, str]) -> list[str]:
+    """Those that `config.providers` names. Spaces belong to a name, as in Kafka."""
+    named = settings.get(PROVIDERS, "")
+    return named.split(",") if named.strip() else []
+
+
+def variable_in(text: str, providers: list[str]) -> str | None:
+    """The first variable of one of these providers in a value."""
+    return next((found[0] for found in _VARIABLE.finditer(text) if found[1] in providers), None)
+
+
+def resolved(settings: Mapping[str, str], read_file: Read, variables: Mapping[str, str]) -> dict[str, str]:
+    """The settings with what their variables stand for, without those of the providers. UnresolvedError.
+
+    read_file: the bytes of a file, OSError.   variables: those of the environment.
+    """
+    names = names_of_providers(settings)
+    if not names:
+        return dict(settings)
+    sources = {name: _Source(_provider(name, settings), read_file, variables) for name in names}
+    own = tuple(f"{PROVIDERS}.{name}." for name in names)
+    return {
+        key: text if key == PROVIDERS else _replaced(key, text, sources)
+        for key, text in settings.items()
+        if not key.startswith(own)
+    }
+
+
+def _replaced(key: str, text: str, sources: Mapping[str, _Source]) -> str:
+    def value(found: re.Match[str]) -> str:
+        source = sources.get(found[1])
+        if source is None:
+            return found[0]
+        try:
+            return source.value(found[3] or "", found[4])
+        except ValueError as wrong:
+            raise UnresolvedError(key, str(wrong)) from None
+
+    return _VARIABLE.sub(value, text) if "${" in text else text
+
+
+def _provider(name: str, settings: Mapping[str, str]) -> _Provider:
+    prefix = f"{PROVIDERS}.{name}."
+    asked = settings.get(prefix + "class")
+    if asked is None:
+        raise UnresolvedError(PROVIDERS, f"{name!r} is named, and {prefix}class is not set")
+    kind = _CLASSES.get(asked)
+    if kind is None:
+        known = f"{_FILE}, {_DIRECTORY} and {_ENVIRONMENT} of {_PACKAGE.rstrip('.')}"
+        raise UnresolvedError(f"{prefix}class", f"{asked} is not there: only {known} are")
+    pattern, paths = f"{prefix}param.allowlist.pattern", f"{prefix}param.allowed.paths"
+    try:
+        allowed = re.compile(settings.get(pattern, ".*") if kind == _ENVIRONMENT else "")
+    except re.error as wrong:
+        raise UnresolvedError(pattern, f"not a regular expression: {wrong}") from None
+    listed = settings.get(paths, "") if kind != _ENVIRONMENT else ""
+    return _Provider(kind, allowed, tuple(_allowed_path(paths, path) for path in listed.split(",")) if listed else ())
+
+
+def _allowed_path(key: str, path: str) -> str:
+    if not posixpath.isabs(path):
+        raise UnresolvedError(key, f"{path} is not an absolute path")
+    try:
+        return posixpath.realpath(posixpath.normpath(path), strict=True)
+    except (OSError, ValueError) as error:
+        raise UnresolvedError(key, f"{path} is not there: {_why(error)}") from None
+
+
+def _why(error: OSError | ValueError) -> str:
+    return getattr(error, "strerror", None) or str(error)  # ValueError: a NUL in a name
+
+
+class _Source:
+    """A provider with what it has read: each file is read once. Its errors are ValueErrors, in a sentence."""
+
+    def __init__(self, provider: _Provider, read_file: Read, variables: Mapping[str, str]) -> None:
+        self._provider = provider
+        self._read_file = read_file
+        self._variables = variables
+        self._files: dict[str, bytes] = {}
+
+    def value(self, path: str, key: str) -> str:
+        """What `${provider:path:key}` stands for."""
+        if self._provider.kind == _ENVIRONMENT:
+            return self._of_environment(path, key)
+        if not path:
+            raise ValueError(f"{key} is asked for without a path: ${{provider:path:key}}")
+        if self._provider.allowed_paths:
+            path = self._allowed(path)
+        return self._of_file(path, key) if self._provider.kind == _FILE else self._of_directory(path, key)
+
+    def _of_environment(self, path: str, name: str) -> str:
+        if path:
+            raise ValueError(f"{path} is no path of an environment variable, which has none: ${{provider:NAME}}")
+        if not self._provider.allowed.fullmatch(name):
+            raise ValueError(f"the provider's allowlist.pattern does not allow the environment variable {name}")
+        if name not in self._variables:
+            raise ValueError(f"the environment variable {name} is not set")
+        return self._variables[name]
+
+    def _of_file(self, path: str, key: str) -> str:
+        try:
+            found = properties.decode(self._bytes(path))
+        except DecodeError:
+            raise ValueError(f"{path} is not a properties file in UTF-8") from None
+        if key not in found:
+            raise ValueError(f"{path} has no key {key}")
+        return found[key]
+
+    def _of_directory(self, path: str, name: str) -> str:
+        if "/" in name or name in ("", ".", ".."):
+            raise ValueError(f"{name!r} is not the name of a file in {path}")
+        try:
+            return self._bytes(posixpath.join(path, name)).decode()
+        except UnicodeDecodeError:
+            raise ValueError(f"{posixpath.join(path, name)} is not in UTF-8") from None
+
+    def _allowed(self, path: str) -> str:
+        """The same without links."""
+        try:
+            real = posixpath.realpath(path, strict=True)
+        except (OSError, ValueError) as error:
+            raise ValueError(f"{path} cannot be read: {_why(error)}") from None
+        if not any(real == each or real.startswith(each.rstrip("/") + "/") for each in self._provider.allowed_paths):
+            raise ValueError(f"{path} is not in a path that the provider's allowed.paths names")
+        return real
+
+    def _bytes(self, path: str) -> bytes:
+        if path not in self._files:
+            try:
+                self._files[path] = self._read_file(path)
+            except (OSError, ValueError) as error:
+                raise ValueError(f"{path} cannot be read: {_why(error)}") from None
+        return self._files[path]

@@ -1,0 +1,209 @@
+"""What a guard is, and what guards are made of: checks of a whole request, and lists of which only a part may go on.
+
+A guard is given a handler, a request and the rights of who asks. It answers a request that is refused as a whole with
+the API's own error answer; or it hands the handler what may be asked for, and puts what may not be into the answer,
+with its code.
+
+Invariant: a request is never changed, since it may be one that is remembered (`broker/api/repeated.py`); what goes on
+is a copy of it.
+"""
+
+from __future__ import annotations
+
+from asyncio import Future
+from collections.abc import Callable, Iterable, Sequence
+from copy import copy
+from functools import partial
+from typing import Any, Final, TypeAlias, TypeVar
+
+from barnabas.broker.api.error_responses import error_response
+from barnabas.broker.authorization.rights import Rights, refusal
+from barnabas.broker.context import RequestContext
+from barnabas.broker.replies import Reply, reply_to
+from barnabas.broker.session.operations import CLUSTER_NAME, Access, Operation, Resource
+from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.primitives import ZERO_UUID
+from barnabas.protocol.registry import ApiKey, spec
+
+Ask: TypeAlias = Callable[[Any], Reply[Any]]
+"""A handler that has its context: from a request to its response, perhaps later."""
+Guard: TypeAlias = Callable[[Ask, Any, RequestContext, Rights], Reply[Any]]
+R = TypeVar("R")
+
+
+def then(reply: Reply[Any], change: Callable[[Any], Any]) -> Reply[Any]:
+    """What `change` makes of the response, now or when it comes."""
+    return reply_to(lambda: reply, change) if isinstance(reply, Future) else change(reply)
+
+
+def with_fields(struct: R, **fields: object) -> R:
+    """A copy of a request or a response, with other values in it."""
+    changed = copy(struct)
+    for name, value in fields.items():
+        setattr(changed, name, value)
+    return changed
+
+
+_ONLY_AT_THE_TOP: Final = frozenset(
+    (
+        ApiKey.ADD_PARTITIONS_TO_TXN,
+        ApiKey.DESCRIBE_QUORUM,
+        ApiKey.LEAVE_GROUP,
+        ApiKey.OFFSET_DELETE,
+        ApiKey.OFFSET_FETCH,
+    )
+)
+"""Whose answers list nothing where the code stands at the top."""
+_NOTHING: Final = {
+    ApiKey.DELETE_RECORDS: {"low_watermark": -1},
+    ApiKey.OFFSET_FETCH: {"committed_offset": -1},
+    ApiKey.OFFSET_FOR_LEADER_EPOCH: {"leader_epoch": -1},
+}
+"""What partitions have beside an error."""
+_NULL_PROTOCOL_NAME_SINCE: Final = 7
+
+
+def refused(request: Any, why: KafkaError, context: RequestContext, *, in_part: bool = False) -> Any:
+    """The answer to a request all of which is refused, as Kafka's own requests make it.
+
+    in_part: it is for what is not kept of a request, whose answer has no error at its top.
+    """
+    key, version = ApiKey(context.api_key), context.api_version
+    response: Any = error_response(spec(key), version, request, why.code, why.message)
+    assert response is not None, request
+    if in_part and hasattr(response, "error_code"):
+        response.error_code = ErrorCode.NONE
+    elif key in _ONLY_AT_THE_TOP and bool(getattr(response, "error_code", False)):
+        for field in response.__schema__.fields:
+            if field.type.element is not None:
+                setattr(response, field.name, [])
+    if key in _NOTHING:
+        for topic in response.topics:
+            topic.partitions = [with_fields(each, **_NOTHING[key]) for each in topic.partitions]
+    if key is ApiKey.JOIN_GROUP and version >= _NULL_PROTOCOL_NAME_SINCE:
+        response.protocol_name = None
+    return response
+
+
+# --- checks of the whole ---
+
+
+def cluster(operation: Operation) -> Guard:
+    """The operation on the cluster."""
+    return partial(_checked, Access(operation, Resource.CLUSTER), None)
+
+
+def group(operation: Operation) -> Guard:
+    """The operation on the group that the request names."""
+    return partial(_checked, Access(operation, Resource.GROUP), "group_id")
+
+
+def transactional_id(operation: Operation) -> Guard:
+    """The operation on the transactional id that the request names."""
+    return partial(_checked, Access(operation, Resource.TRANSACTIONAL_ID), "transactional_id")
+
+
+def _checked(
+    access: Access, field: str | None, ask: Ask, request: Any, context: RequestContext, rights: Rights
+) -> Reply[Any]:
+    if rights.allows(*access, CLUSTER_NAME if field is None else getattr(request, field)):
+        return ask(request)
+    return refused(request, refusal(access.resource), context)
+
+
+def both(*guards: Guard) -> Guard:
+    """One after the other; the first that refuses decides."""
+    return partial(_nested, guards)
+
+
+def _nested(guards: Sequence[Guard], ask: Ask, request: Any, context: RequestContext, rights: Rights) -> Reply[Any]:
+    first, *others = guards
+    go_on: Ask = partial(_nested_again, others, ask, context, rights) if others else ask
+    return first(go_on, request, context, rights)
+
+
+def _nested_again(
+    guards: Sequence[Guard], ask: Ask, context: RequestContext, rights: Rights, request: Any
+) -> Reply[Any]:
+    return _nested(guards, ask, request, context, rights)
+
+
+# --- lists of which a part goes on ---
+
+
+def topic_name(asked: Any, context: RequestContext) -> str | None:
+    """The topic that an element of a request is about; None for an id that there is not, which is no secret."""
+    topic_id = getattr(asked, "topic_id", ZERO_UUID)
+    if topic_id == ZERO_UUID:
+        name: str | None = asked.name or None
+        return name
+    found = context.services.catalogue.topics_by_id.get(topic_id)
+    return None if found is None else found.name
+
+
+def divided(
+    elements: Iterable[Any],
+    names: Callable[[Any], str | None],
+    access: Access,
+    rights: Rights,
+    *,
+    quietly: bool = False,
+) -> tuple[list[Any], list[Any]]:
+    """Those that the operation is allowed on, or that name nothing, and the others. Each name is asked for once."""
+    named = [(each, names(each)) for each in elements]
+    allowed = rights.allowed(*access, [name for _, name in named if name is not None], quietly=quietly)
+    kept = [each for each, name in named if name is None or name in allowed]
+    return kept, [each for each, name in named if name is not None and name not in allowed]
+
+
+def topics(operation: Operation, field: str = "topics", answered: str = "topics", name: str = "name") -> Guard:
+    """The operation on each topic in a list: the others are answered with TOPIC_AUTHORIZATION_FAILED."""
+    return partial(_each, Access(operation, Resource.TOPIC), field, answered, name)
+
+
+def groups(operation: Operation, field: str, answered: str) -> Guard:
+    """The operation on each group in a list of their ids: the others are answered with GROUP_AUTHORIZATION_FAILED."""
+    return partial(_each, Access(operation, Resource.GROUP), field, answered, None)
+
+
+def _each(
+    access: Access,
+    field: str,
+    answered: str,
+    name: str | None,
+    ask: Ask,
+    request: Any,
+    context: RequestContext,
+    rights: Rights,
+) -> Reply[Any]:
+    def named(element: Any) -> str | None:
+        if name is None:
+            return str(element)
+        return topic_name(element, context) if name == "name" else str(getattr(element, name))
+
+    elements = getattr(request, field)
+    kept, others = divided(elements if name is not None else dict.fromkeys(elements), named, access, rights)
+    return some(ask, request, context, field, answered, kept, others, refusal(access.resource))
+
+
+def some(
+    ask: Ask,
+    request: Any,
+    context: RequestContext,
+    field: str,
+    answered: str,
+    kept: list[Any],
+    others: list[Any],
+    why: KafkaError,
+) -> Reply[Any]:
+    """Ask for what is kept of a list, and answer the others with an error, which stand behind it."""
+    if not others:
+        return ask(request)
+    answer = refused(with_fields(request, **{field: others}), why, context, in_part=True)
+    if not kept:
+        return answer
+
+    def whole(response: Any) -> Any:
+        return with_fields(response, **{answered: [*getattr(response, answered), *getattr(answer, answered)]})
+
+    return then(ask(with_fields(request, **{field: kept})), whole)

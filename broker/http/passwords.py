@@ -1,0 +1,75 @@
+"""Whether a password is a user's, of those who may log in to a listener with PLAIN or SCRAM.
+
+What a listener's clients prove by an exchange, HTTP says outright. The work is bounded: one derivation of SCRAM at a
+time, in a thread, and none again for what was right before. Whether there is such a user does not show in the time.
+
+Invariants: nothing that was right before is believed once the user's credential is another; no password is kept.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import hmac
+from collections.abc import Callable, Sequence
+
+from barnabas.broker.security.mechanism import AuthenticationFailed, Exchange
+from barnabas.protocol.security.scram import ITERATIONS_MIN, ScramCredential, ScramMechanism, credential_of, salted
+
+KNOWN_MAX = 64
+"""How many that were right are remembered."""
+_CREDENTIAL_OF_NOBODY = ScramCredential(bytes(16), bytes(64), bytes(64), ITERATIONS_MIN)
+Lookup = tuple[ScramMechanism, Callable[[str], ScramCredential | None]]
+"""A mechanism, and what is kept of a user's password for it."""
+
+
+class Passwords:
+    """Those of one listener's users."""
+
+    def __init__(self, begin_plain: Callable[[], Exchange] | None, scram: Sequence[Lookup], secret: bytes) -> None:
+        """`begin_plain`: begins an exchange of PLAIN, where it is served. `secret`: of this run, to remember by."""
+        self._begin_plain = begin_plain
+        self._scram = scram
+        self._secret = secret
+        self._known: dict[bytes, ScramCredential] = {}
+        self._deriving = asyncio.Lock()
+
+    async def is_right(self, user: str, password: str) -> bool:
+        """Whether it is the user's."""
+        if not user or not password or "\0" in user or "\0" in password:
+            return False
+        if self._begin_plain is not None and _is_plain(self._begin_plain(), user, password):
+            return True
+        for mechanism, find in self._scram:
+            if await self._is_scram(mechanism, find(user), user, password):
+                return True
+        return False
+
+    async def _is_scram(
+        self, mechanism: ScramMechanism, credential: ScramCredential | None, user: str, password: str
+    ) -> bool:
+        said = f"{mechanism.name}\0{user}\0{password}".encode()
+        key = hmac.digest(self._secret, said, hashlib.sha256)
+        if credential is not None and self._known.get(key) == credential:
+            return True
+        async with self._deriving:
+            loop, kept = asyncio.get_running_loop(), credential or _CREDENTIAL_OF_NOBODY
+            derived = await loop.run_in_executor(None, _derived, mechanism, password, kept)
+        if credential is None or not hmac.compare_digest(derived.stored_key, credential.stored_key):
+            return False
+        if len(self._known) >= KNOWN_MAX:
+            self._known.clear()
+        self._known[key] = credential
+        return True
+
+
+def _is_plain(exchange: Exchange, user: str, password: str) -> bool:
+    try:
+        exchange.respond(f"\0{user}\0{password}".encode())
+    except AuthenticationFailed:
+        return False
+    return exchange.user == user
+
+
+def _derived(mechanism: ScramMechanism, password: str, kept: ScramCredential) -> ScramCredential:
+    return credential_of(mechanism, salted(mechanism, password, kept.salt, kept.iterations), kept.salt, kept.iterations)

@@ -1,0 +1,126 @@
+"""HTTPS: connections of HTTP over the TLS of a listener, and the guard before the pages.
+
+TLS is the listener's own endpoint: its certificate, suites and client certificates, followed when stores change, and
+handshakes are bounded as there. Users are those of the broker's first listener that has some.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING
+
+from barnabas.broker.config.broker_config import ConfigError
+from barnabas.broker.config.listener_settings import ListenerSettings
+from barnabas.broker.http.guard import Guard
+from barnabas.broker.http.passwords import Lookup, Passwords
+from barnabas.broker.net.handshakes import Handshakes
+from barnabas.broker.net.tls_stream import Endpoint, TlsMemory, TlsStream
+from barnabas.broker.security import plain
+from barnabas.broker.session.principal import Principal
+from barnabas.protocol.security.scram import MECHANISMS
+
+if TYPE_CHECKING:
+    from barnabas.broker.api.door import Door
+    from barnabas.broker.clock import Clock
+    from barnabas.broker.context import Services
+    from barnabas.broker.http.connection import HttpConnection
+    from barnabas.broker.net.network import Network
+
+_RECEIVE_BYTES = 16 << 10
+HANDSHAKES_MAX = 32
+"""As many as there may be connections of HTTP: few descriptors are there for it."""
+
+
+class HttpSecurity:
+    """How the HTTP port is secured."""
+
+    def __init__(self, endpoint: Endpoint, guard: Guard) -> None:
+        self.guard = guard
+        self._endpoint = endpoint
+        self._handshakes: Handshakes | None = None
+
+    def accepting(
+        self, connection: Callable[[Principal], HttpConnection], network: Network, clock: Clock
+    ) -> Callable[[], asyncio.BaseProtocol]:
+        """What makes the protocol of each accepted socket."""
+        self._handshakes = Handshakes(clock, HANDSHAKES_MAX)
+        memory = TlsMemory(asyncio.get_running_loop(), self._handshakes, network.send)
+        buffer = bytearray(_RECEIVE_BYTES)
+        return lambda: TlsStream(
+            memory, self._endpoint, lambda principal: _Decrypted(connection(principal), buffer), lambda: None
+        )
+
+    def close(self) -> None:
+        """Nobody is waited for any more who has not shaken hands yet."""
+        if self._handshakes is not None:
+            self._handshakes.close()
+
+
+class _Decrypted(asyncio.BufferedProtocol):
+    """From a TLS stream, which fills buffers, to a connection, which is given bytes."""
+
+    def __init__(self, connection: HttpConnection, buffer: bytearray) -> None:
+        """`buffer`: one for all, since what is in it is taken before another stream is served."""
+        self._connection = connection
+        self._buffer = memoryview(buffer)
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._connection.connection_made(transport)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._connection.connection_lost(exc)
+
+    def get_buffer(self, sizehint: int) -> memoryview:
+        return self._buffer
+
+    def buffer_updated(self, nbytes: int) -> None:
+        self._connection.data_received(bytes(self._buffer[:nbytes]))
+
+    def pause_writing(self) -> None:
+        self._connection.pause_writing()
+
+    def resume_writing(self) -> None:
+        self._connection.resume_writing()
+
+
+def http_security(
+    services: Services,
+    endpoints: Mapping[str, Endpoint],
+    doors: Mapping[str, Door],
+    clock: Clock,
+    token: str | None,
+    random_bytes: Callable[[int], bytes],
+) -> HttpSecurity:
+    """That of a broker with these endpoints and doors, by listener. ConfigError where nobody could come in."""
+    named = [listener.name for listener in services.config.listeners]
+    speaking = [name for name in named if name in endpoints]
+    asking = [name for name in named if name in doors]
+    if not speaking:
+        raise ConfigError("--http-secure: no listener speaks TLS, whose certificate could be used: set listeners")
+    door = doors[asking[0]] if asking else None
+    passwords = None if door is None else _passwords(door, services, random_bytes)
+    if passwords is None and token is None and not _asks_for_certificates(services, speaking[0]):
+        raise ConfigError(
+            "--http-secure: nobody could come in: no listener has users of PLAIN or SCRAM, none asks for client "
+            "certificates, and there is no --control-token"
+        )
+    authorizer = None if services.access is None else services.access.authorizer
+    delay_ms = 100 if door is None else door.failure_delay_ms
+    guard = Guard(passwords, clock, token=token, authorizer=authorizer, delay_ms=delay_ms)
+    return HttpSecurity(endpoints[speaking[0]], guard)
+
+
+def _passwords(door: Door, services: Services, random_bytes: Callable[[int], bytes]) -> Passwords | None:
+    users = services.catalogue.users
+    served = [each for each in MECHANISMS if each.name in door.mechanisms]
+    scram: list[Lookup] = [(each, partial(users.credential_of, each)) for each in served]
+    begin_plain = door.mechanisms.get(plain.NAME)
+    return Passwords(begin_plain, scram, random_bytes(32)) if scram or begin_plain is not None else None
+
+
+def _asks_for_certificates(services: Services, listener: str) -> bool:
+    is_sasl = any(each.name == listener and each.speaks_sasl for each in services.config.listeners)
+    asks = ListenerSettings(services.config, listener).text("ssl.client.auth") or "none"
+    return not is_sasl and asks.strip() != "none"

@@ -1,0 +1,120 @@
+"""What was used in the last windows of time: Kafka's SampledStat and Rate, and how long is waited for a rate to fall.
+
+Pure: the caller says what time it is. A window is begun by what is recorded, and not by the clock: one that nothing was
+recorded in does not exist. There is a window more than was asked for, the oldest, which only a part of still counts.
+
+Invariants: no more than `count + 1` windows; what was used is forgotten `count` windows after it was last added to.
+"""
+
+from __future__ import annotations
+
+from math import floor
+from typing import Final, NamedTuple
+
+THROTTLE_MS_MAX: Final = 0x7FFF_FFFF
+"""What an answer can say."""
+_METRIC_WINDOW_MS: Final = 30_000
+_METRIC_WINDOWS: Final = 2
+
+
+class WindowSettings(NamedTuple):
+    """How many windows there are, and how long each is."""
+
+    windows: int
+    size_ms: int
+
+
+class _Window:
+    __slots__ = ("last_ms", "start_ms", "value")
+
+    def __init__(self, now_ms: int) -> None:
+        self.begin(now_ms)
+
+    def begin(self, now_ms: int) -> None:
+        """It has nothing in it, and starts now."""
+        self.start_ms = self.last_ms = now_ms
+        self.value = 0.0
+
+
+class Windows:
+    """What one user of something used of it."""
+
+    __slots__ = ("_current", "_settings", "_windows")
+
+    def __init__(self, settings: WindowSettings) -> None:
+        self._settings = settings
+        self._windows: list[_Window] = []
+        self._current = 0
+
+    def record(self, value: float, now_ms: int) -> None:
+        """So much more was used; less than nothing takes it back."""
+        if not self._windows:
+            self._windows.append(_Window(now_ms))
+        window = self._windows[self._current]
+        if now_ms - window.start_ms >= self._settings.size_ms:
+            window = self._next(now_ms)
+        window.value += value
+        window.last_ms = now_ms
+
+    def _next(self, now_ms: int) -> _Window:
+        self._current = (self._current + 1) % (self._settings.windows + 1)
+        if self._current == len(self._windows):
+            self._windows.append(_Window(now_ms))
+        else:
+            self._windows[self._current].begin(now_ms)
+        return self._windows[self._current]
+
+    def total(self, now_ms: int) -> float:
+        """What was used in the windows that count."""
+        self._forget(now_ms)
+        return sum(window.value for window in self._windows)
+
+    def span_ms(self, now_ms: int) -> int:
+        """How long the windows that count have lasted, at least all but one of them: who begins is not fast yet."""
+        self._forget(now_ms)
+        count, size_ms = self._settings
+        elapsed_ms = now_ms - min((window.start_ms for window in self._windows), default=now_ms)
+        missing = count - 1 - elapsed_ms // size_ms
+        return max(elapsed_ms + max(missing, 0) * size_ms, 1)
+
+    def rate(self, now_ms: int) -> float:
+        """How much a second."""
+        return self.total(now_ms) * 1000 / self.span_ms(now_ms)
+
+    def throttle_ms(self, rate_max: float, now_ms: int, throttle_ms_max: int = THROTTLE_MS_MAX) -> int:
+        """For how long nothing more may be used, so that the rate falls to `rate_max`; 0 where it is not above."""
+        rate = self.rate(now_ms)
+        if rate <= rate_max:
+            return 0
+        return rounded(min((rate - rate_max) / rate_max * self.span_ms(now_ms), throttle_ms_max))
+
+    def _forget(self, now_ms: int) -> None:
+        expired_ms = now_ms - self._settings.windows * self._settings.size_ms
+        for window in self._windows:
+            if window.last_ms <= expired_ms:
+                window.begin(now_ms)
+
+
+class Average:
+    """The average of what was recorded in the last minute, as Kafka's metrics have it."""
+
+    __slots__ = ("_count", "_sum")
+
+    def __init__(self) -> None:
+        settings = WindowSettings(_METRIC_WINDOWS, _METRIC_WINDOW_MS)
+        self._sum, self._count = Windows(settings), Windows(settings)
+
+    def record(self, value: float, now_ms: int) -> None:
+        """One more value."""
+        self._sum.record(value, now_ms)
+        self._count.record(1, now_ms)
+
+    def value(self, now_ms: int) -> float:
+        """0 where nothing was recorded."""
+        count = self._count.total(now_ms)
+        return self._sum.total(now_ms) / count if count else 0.0
+
+
+def rounded(value: float) -> int:
+    """As Java rounds."""
+    return floor(value + 0.5)

@@ -1,0 +1,75 @@
+"""What clients of a secured broker need to be told, under the names that each kind of client has for it. Pure.
+
+Java's clients and tools, librdkafka (confluent-kafka, kcat), kafka-python, and Spark's connector and ours. Java and
+librdkafka read a file; of the others it is the arguments and the options, as JSON.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+MECHANISM = "PLAIN"
+
+
+def java(bootstrap: str, authority: str, user: str, password: str) -> dict[str, str]:
+    """Of Java's clients. `authority`: the path of the certificate that is to be trusted."""
+    login = "org.apache.kafka.common.security.plain.PlainLoginModule"
+    return {
+        "bootstrap.servers": bootstrap,
+        "security.protocol": "SASL_SSL",
+        "sasl.mechanism": MECHANISM,
+        "sasl.jaas.config": f'{login} required username="{user}" password="{password}";',
+        "ssl.truststore.type": "PEM",
+        "ssl.truststore.location": authority,
+    }
+
+
+def librdkafka(bootstrap: str, authority: str, user: str, password: str) -> dict[str, str]:
+    """Of librdkafka."""
+    return {
+        "bootstrap.servers": bootstrap,
+        "security.protocol": "SASL_SSL",
+        "sasl.mechanism": MECHANISM,
+        "sasl.username": user,
+        "sasl.password": password,
+        "ssl.ca.location": authority,
+    }
+
+
+def kafka_python(bootstrap: str, authority: str, user: str, password: str) -> dict[str, str]:
+    """Arguments of kafka-python's classes."""
+    return {
+        "bootstrap_servers": bootstrap,
+        "security_protocol": "SASL_SSL",
+        "sasl_mechanism": MECHANISM,
+        "sasl_plain_username": user,
+        "sasl_plain_password": password,
+        "ssl_cafile": authority,
+    }
+
+
+def spark(bootstrap: str, authority: str, user: str, password: str) -> dict[str, str]:
+    """Options of Spark's Kafka connector, and of ours."""
+    return {f"kafka.{key}": text for key, text in java(bootstrap, authority, user, password).items()}
+
+
+def files(bootstrap: str, authority: str, passwords: Mapping[str, str]) -> dict[str, str]:
+    """The files that clients are given, by name: those of the user `client`, and Java's of `admin`."""
+    told = bootstrap, authority, "client", passwords["client"]
+    return {
+        "client.properties": _properties(java(*told)),
+        "admin.properties": _properties(java(bootstrap, authority, "admin", passwords["admin"])),
+        "librdkafka.properties": _properties(librdkafka(*told)),
+        "kafka-python.json": json.dumps(kafka_python(*told), indent=2) + "\n",
+        "spark.json": json.dumps(spark(*told), indent=2) + "\n",
+    }
+
+
+def _properties(settings: Mapping[str, str]) -> str:
+    """As Java reads a properties file; a backslash in a value is written twice."""
+    return "".join(f"{key}={_escaped(text)}\n" for key, text in settings.items())
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\")
