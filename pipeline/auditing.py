@@ -159,9 +159,11 @@ class Audit:
         if not config.allow_open:
             found.append(visibility.still_open(logs))
         if config.has_ledger:
-            decided = self._decided(prefixes)
+            read = [self._read_ledger(prefix) for prefix in prefixes]
+            visible = self._decided([each.visible_transactions() for each in read])
+            decided = self._decided([each.transactions() for each in read])
             written = logs.where(F.col("topic").isin(outputs))
-            found += [visibility.half_visible(written, decided), visibility.undecided(written, decided)]
+            found += [visibility.half_visible(written, visible), visibility.undecided(written, decided)]
         tally = logs.agg(
             F.count("*").alias("batches"),
             F.sum("size").alias("bytes"),
@@ -170,11 +172,11 @@ class Audit:
         ).first()
         return _collect("segments", found, {name: count or 0 for name, count in tally.asDict().items()})
 
-    def _decided(self, prefixes: list[str]) -> DataFrame:
+    def _decided(self, ledgers: list[dict[tuple[int, int], tuple[int, str]]]) -> DataFrame:
         rows = [
             (producer_id, epoch, batch_id, name)
-            for prefix in prefixes
-            for (producer_id, epoch), (batch_id, name) in self._read_ledger(prefix).transactions().items()
+            for transactions in ledgers
+            for (producer_id, epoch), (batch_id, name) in transactions.items()
         ]
         return self._spark.createDataFrame(rows, visibility.DECIDED)
 

@@ -11,7 +11,8 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from pipeline.verdict import Check, Finding, check
-from pyspark_barnabas.commit.ledger import Decided, LedgerDamaged, LedgerRecord, decode_value
+from pyspark_barnabas.commit.identity import is_rescue
+from pyspark_barnabas.commit.ledger import Decided, LedgerDamaged, LedgerRecord, Settled, decode_value
 
 MODULUS = 1 << 64
 
@@ -50,14 +51,36 @@ class ReadLedger(NamedTuple):
         return found
 
     def transactions(self) -> dict[tuple[int, int], tuple[int, str]]:
-        """Batch and transactional id, by producer id and epoch."""
+        """Batch and transactional id of all whose rows may be visible, by producer id and epoch."""
         found: dict[tuple[int, int], tuple[int, str]] = {}
         for _, each in self.decided():
-            if each.is_atomic:  # its rows stand in the driver's own transactions
-                found[each.run.producer_id, each.run.producer_epoch] = each.batch_id, "of the driver"
-            for txn in each.transactions:
-                found[txn.producer_id, txn.producer_epoch] = each.batch_id, txn.transactional_id
+            found |= _own_transactions(each)
+        for settled in self._rescues():  # copies of rows that a timeout had aborted stand in the driver's transaction
+            found[settled.run.producer_id, settled.run.producer_epoch] = settled.batch_id, "of `recover`"
         return found
+
+    def visible_transactions(self) -> dict[tuple[int, int], tuple[int, str]]:
+        """The same of those whose rows have to be visible: not of a batch that `recover` may have had to copy."""
+        rescued = {(each.query_id, each.batch_id) for each in self._rescues()}
+        found: dict[tuple[int, int], tuple[int, str]] = {}
+        for _, each in self.decided():
+            if (each.query_id, each.batch_id) not in rescued:
+                found |= _own_transactions(each)
+        return found
+
+    def _rescues(self) -> list[Settled]:
+        """What `ledger abandon` and `recover` finished. Whether all its rows are there is asked of the rows."""
+        return [each for _, each in self.records if isinstance(each, Settled) and is_rescue(each.run_id)]
+
+
+def _own_transactions(decision: Decided) -> dict[tuple[int, int], tuple[int, str]]:
+    found = {
+        (each.producer_id, each.producer_epoch): (decision.batch_id, each.transactional_id)
+        for each in decision.transactions
+    }
+    if decision.is_atomic:  # its rows stand in the driver's own transactions
+        found[decision.run.producer_id, decision.run.producer_epoch] = decision.batch_id, "of the driver"
+    return found
 
 
 def read_ledger(topic: str, rows: Iterable[LedgerRow]) -> ReadLedger:

@@ -2,12 +2,16 @@
 
 Where this package is installed, `format("barnabas")` works as it is: Spark looks through all modules whose names begin
 with `pyspark_` for a `DefaultSource`. It is made when it is asked for, so that what is pure can be imported without
-Spark.
+Spark. Importing it before there is a session makes Spark's workers run this program's Python (`own_python`).
 """
 
 from __future__ import annotations
 
 from typing import Any
+
+from pyspark_barnabas.own_python import use_own_python
+
+use_own_python()
 
 
 def __getattr__(name: str) -> Any:
@@ -19,4 +23,8 @@ def __getattr__(name: str) -> Any:
         from pyspark_barnabas.spark_sink.for_each_batch import exactly_once
 
         return exactly_once
+    if name == "audit":
+        from pyspark_barnabas.auditing import audit
+
+        return audit
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,16 +1,27 @@
 """`format("barnabas")`: Spark's way in, to the sink and to the sources. It decides nothing but whose turn it is.
 
 Spark makes one of these in a worker of its own for each thing that it wants, and pickles what it is given on to
-others: so nothing is connected, and nothing is imported, before it is asked for.
+others: so nothing is connected, and nothing is imported, before it is asked for. What a release of Spark does not offer
+to Python is looked for by its name, never by a version: docs/spark-versions.md.
 """
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from typing import Any
 
-from pyspark.sql.datasource import DataSource
+try:
+    from pyspark.sql.datasource import DataSource
+except ModuleNotFoundError as missing:
+    if missing.name != "pyspark.sql.datasource":
+        raise
+    raise ImportError(
+        'Spark 3.5 has no data sources in Python, so no format("barnabas"): write with pyspark_barnabas.exactly_once in'
+        " foreachBatch, or use Spark 4"
+    ) from None
 
 from pyspark_barnabas.options import OptionError, text
+from pyspark_barnabas.user_errors import sentence_alone
 
 
 class BarnabasDataSource(DataSource):  # type: ignore[misc]  # because pyspark is not in the environment of the checks
@@ -21,6 +32,7 @@ class BarnabasDataSource(DataSource):  # type: ignore[misc]  # because pyspark i
         """What stands in `format(…)`."""
         return "barnabas"
 
+    @sentence_alone
     def schema(self) -> Any:
         """The columns that are read."""
         if self._is_a_directory():
@@ -31,6 +43,7 @@ class BarnabasDataSource(DataSource):  # type: ignore[misc]  # because pyspark i
 
         return source.schema(self._options())
 
+    @sentence_alone
     def reader(self, schema: Any) -> Any:
         """Of `spark.read`."""
         if self._is_a_directory():
@@ -41,20 +54,27 @@ class BarnabasDataSource(DataSource):  # type: ignore[misc]  # because pyspark i
 
         return BatchReader(self._options(), schema)
 
+    @sentence_alone
     def streamReader(self, schema: Any) -> Any:
         """Of `spark.readStream`."""
         if self._is_a_directory():
             raise OptionError("a data directory is read by spark.read, and not as a stream: leave the path out")
-        from pyspark_barnabas.source.stream_reader import StreamReader
+        if find_spec("pyspark.sql.streaming.datasource") is None:  # Spark 4.0 and 4.1
+            from pyspark_barnabas.source.stream_reader import StreamReader
 
-        return StreamReader(self._options(), schema)
+            return StreamReader(self._options(), schema)
+        from pyspark_barnabas.source.limited_stream_reader import LimitedStreamReader
 
+        return LimitedStreamReader(self._options(), schema)
+
+    @sentence_alone
     def writer(self, schema: Any, overwrite: bool) -> Any:
         """Of `df.write`."""
         from pyspark_barnabas.spark_sink.batch_writer import new_batch_writer
 
         return new_batch_writer(self._options(), schema, overwrite)
 
+    @sentence_alone
     def streamWriter(self, schema: Any, overwrite: bool) -> Any:
         """Of `df.writeStream`. `overwrite` is true in complete mode, where every batch is written like any other."""
         from pyspark_barnabas.spark_sink.stream_writer import StreamWriter

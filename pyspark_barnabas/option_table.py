@@ -21,7 +21,32 @@ CONNECTION = (
     Option("kafka.bootstrap.servers", "required", "host:port of brokers, several separated by commas"),
     Option("kafka.client.id", "barnabas-spark", "the name that brokers see"),
     Option("kafka.request.timeout.ms", "30000", "how long one call to a broker may take, its retries included"),
-    Option("kafka.security.protocol", "PLAINTEXT", "nothing else is spoken"),
+)
+
+# As a Java client's properties have them: barnabas.client.security.properties reads them.
+SECURITY = (
+    Option("kafka.security.protocol", "PLAINTEXT", "PLAINTEXT, SSL, SASL_PLAINTEXT, SASL_SSL"),
+    Option("kafka.ssl.truststore.location", "", "which authorities are trusted: a file, on the driver and executors"),
+    Option("kafka.ssl.truststore.password", "", "what opens it"),
+    Option("kafka.ssl.truststore.type", "JKS", "JKS, PKCS12, PEM"),
+    Option("kafka.ssl.truststore.certificates", "", "the same in PEM, in the option itself"),
+    Option("kafka.ssl.keystore.location", "", "the client's own certificate and key: a file, likewise"),
+    Option("kafka.ssl.keystore.password", "", "what opens it"),
+    Option("kafka.ssl.keystore.type", "JKS", "JKS, PKCS12, PEM"),
+    Option("kafka.ssl.keystore.certificate.chain", "", "the certificate in PEM, in the option itself"),
+    Option("kafka.ssl.keystore.key", "", "the key in PEM, in the option itself"),
+    Option("kafka.ssl.key.password", "", "what opens the key"),
+    Option("kafka.ssl.endpoint.identification.algorithm", "https", "empty: a certificate may be any host's"),
+    Option("kafka.ssl.enabled.protocols", "TLSv1.2,TLSv1.3", "which versions of TLS are spoken"),
+    Option("kafka.ssl.cipher.suites", "", "by Java's names"),
+    Option("kafka.sasl.mechanism", "", "PLAIN, SCRAM-SHA-256, SCRAM-SHA-512, OAUTHBEARER"),
+    Option("kafka.sasl.jaas.config", "", "Kafka's login module, with user and password"),
+    Option("kafka.sasl.oauthbearer.token.provider", "", "`module:callable`, which executors can import: tokens"),
+    Option("kafka.sasl.oauthbearer.token.endpoint.url", "", "an authorization server that gives tokens"),
+    Option("kafka.sasl.oauthbearer.client.credentials.client.id", "", "who asks it"),
+    Option("kafka.sasl.oauthbearer.client.credentials.client.secret", "", "and with what secret"),
+    Option("kafka.sasl.oauthbearer.scope", "", "and for what"),
+    Option("kafka.sasl.login.callback.handler.class", "", "Kafka's own for a token endpoint; no other Java class"),
 )
 
 SINK = (
@@ -32,12 +57,27 @@ SINK = (
         "see above",
         "what the names of all transactions, and of the ledger, begin with. Two queries never share one",
     ),
-    Option("kafka.transaction.timeout.ms", "900000", "how long a transaction may stay open where nobody ends it"),
+    Option(
+        "kafka.transaction.timeout.ms",
+        "the broker's limit",
+        "how long a transaction may stay open where nobody ends it; more than `transaction.max.timeout.ms` is refused",
+    ),
     Option(
         "twoPhaseCommit",
         "auto",
         "`on`: transactions without timeout (KIP-939), refused where the broker has none; `auto`: where it has them;"
         " `off`: never",
+    ),
+    Option(
+        "createTopics",
+        "true",
+        "`false`: a topic that is not there is an error, and is not created, but for the ledger's",
+    ),
+    Option(
+        "newTopicPartitions",
+        "the broker's num.partitions",
+        "how many partitions a topic is created with. Without it a topic is created only where the broker does so by"
+        " itself (auto.create.topics.enable)",
     ),
     Option("kafka.compression.type", "none", "none, gzip, snappy, lz4, zstd"),
     Option("kafka.batch.size", "524288", "how many bytes a batch of records has at most, unless one record is larger"),
@@ -100,6 +140,11 @@ WITHOUT_EFFECT = (
     Option("kafka.linger.ms", "0", "without effect: a task's rows leave as soon as a batch is full, or they end"),
     Option("kafka.buffer.memory", "", "without effect: a task holds its requests under way, and no more"),
     Option("kafka.retries", "", "without effect: see kafka.delivery.timeout.ms"),
+    Option("kafka.ssl.protocol", "", "without effect: see kafka.ssl.enabled.protocols"),
+    Option("kafka.ssl.provider", "", "without effect: Java's"),
+    Option("kafka.ssl.keymanager.algorithm", "", "without effect: Java's"),
+    Option("kafka.ssl.trustmanager.algorithm", "", "without effect: Java's"),
+    Option("kafka.ssl.secure.random.implementation", "", "without effect: Java's"),
     Option("groupIdPrefix", "", "without effect: the source needs no group to read"),
     Option("asyncProgressTrackingEnabled", "false", "refused: it could not be exact"),
     Option("queryName", "", "Spark's"),
@@ -107,6 +152,7 @@ WITHOUT_EFFECT = (
 
 SECTIONS: tuple[tuple[str, tuple[Option, ...]], ...] = (
     ("Both", CONNECTION),
+    ("Both, for a secured cluster", SECURITY),
     ("Writing", SINK),
     ("Reading", SOURCE),
     ("Reading files", SEGMENTS),

@@ -10,7 +10,7 @@ import difflib
 import json
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from barnabas.client.addresses import parse_addresses
 from pyspark_barnabas import option_table
@@ -19,16 +19,19 @@ from pyspark_barnabas.sink.settings import (
     BATCH_BYTES,
     DELIVERY_TIMEOUT_MS,
     REQUEST_BYTES,
-    TRANSACTION_TIMEOUT_MS,
     TWO_PHASE,
     SinkSettings,
 )
+from pyspark_barnabas.user_errors import UserError
+
+if TYPE_CHECKING:
+    from barnabas.client.security.settings import SecuritySettings
 
 COMPRESSIONS = ("none", "gzip", "snappy", "lz4", "zstd")
+_KAFKA = "kafka."
 _NAME = re.compile(r"[A-Za-z0-9._-]+")
 _LONGEST_NAME = 249  # of a topic; the prefix is part of the ledger's
 _REQUIRED_VALUES = {
-    "kafka.security.protocol": (("PLAINTEXT",), "this client speaks no TLS and no SASL"),
     "kafka.acks": (("all", "-1"), "a record that not every replica has could be lost"),
     "kafka.enable.idempotence": (("true",), "a record that is sent again could be there twice"),
 }
@@ -41,7 +44,7 @@ _INSTEAD = {
 }
 
 
-class OptionError(ValueError):
+class OptionError(UserError, ValueError):
     """An option is missing, not known, or has a value that means nothing; the message is a sentence for people."""
 
 
@@ -73,7 +76,22 @@ def connection(options: Mapping[str, str]) -> ConnectionSettings:
         servers,
         client_id=text(options, "kafka.client.id") or default.client_id,
         request_timeout_ms=integer(options, "kafka.request.timeout.ms", default.request_timeout_ms, at_least=1),
+        security=_security(options),
     )
+
+
+def _security(options: Mapping[str, str]) -> SecuritySettings | None:
+    """None, and nothing imported, where connections are plain."""
+    if (text(options, "kafka.security.protocol") or "PLAINTEXT").upper() == "PLAINTEXT":
+        return None
+    from barnabas.client.security.properties import is_security_key, security_of
+    from barnabas.client.security.settings import SettingsError
+
+    names = {name: name.lower().removeprefix(_KAFKA) for name in options if name.lower().startswith(_KAFKA)}
+    try:
+        return security_of({key: options[name] for name, key in names.items() if is_security_key(key)})
+    except SettingsError as error:
+        raise OptionError(f"of the options that begin with kafka.: {error}") from None
 
 
 def sink(options: Mapping[str, str], *, default_prefix: str | None = None) -> SinkSettings:
@@ -81,14 +99,13 @@ def sink(options: Mapping[str, str], *, default_prefix: str | None = None) -> Si
     check_names(options)
     if text(options, "path") is not None:
         raise OptionError("a topic is written, and not a path: give save() or start() none, and set the option topic")
+    creates_topics, new_topic_partitions = _creation(options)
     request_bytes = integer(options, "kafka.max.request.size", REQUEST_BYTES, at_least=1024)
     return SinkSettings(
         connection(options),
         topic=name(options, "topic"),
         prefix=name(options, "transactionalIdPrefix", longest=200) or default_prefix,
-        transaction_timeout_ms=integer(
-            options, "kafka.transaction.timeout.ms", TRANSACTION_TIMEOUT_MS, at_least=1, at_most=2**31 - 1
-        ),
+        transaction_timeout_ms=_timeout_ms(options),
         compression=one_of(options, "kafka.compression.type", COMPRESSIONS, "none"),
         batch_bytes=min(integer(options, "kafka.batch.size", BATCH_BYTES, at_least=1), request_bytes),
         max_request_bytes=request_bytes,
@@ -98,6 +115,8 @@ def sink(options: Mapping[str, str], *, default_prefix: str | None = None) -> Si
         first_batch=integer(options, "firstBatch", 0, at_least=0),
         two_phase=one_of(options, "twoPhaseCommit", TWO_PHASE, TWO_PHASE[0]),
         batch_header=text(options, "batchHeader"),
+        creates_topics=creates_topics,
+        new_topic_partitions=new_topic_partitions,
         max_in_flight=integer(options, "kafka.max.in.flight.requests.per.connection", 5, at_least=1, at_most=5),
     )
 
@@ -168,18 +187,31 @@ def _given(options: Mapping[str, str], option: str) -> str | None:
     return options.get(option.lower(), options.get(option))
 
 
+def _timeout_ms(options: Mapping[str, str]) -> int | None:
+    """None where it is not given: as long as the brokers allow."""
+    name = "kafka.transaction.timeout.ms"
+    return None if text(options, name) is None else integer(options, name, 0, at_least=1, at_most=2**31 - 1)
+
+
 def _group(options: Mapping[str, str]) -> str | None:
     given = _given(options, "kafka.group.id")
     return None if given is None else given.strip()
 
 
+def _creation(options: Mapping[str, str]) -> tuple[bool, int | None]:
+    """Whether topics may be created, and with how many partitions."""
+    creates = boolean(options, "createTopics", True)
+    partitions = integer(options, "newTopicPartitions", 0, at_least=1, at_most=2**31 - 1) or None
+    if partitions and not creates:
+        raise OptionError("newTopicPartitions is set, and createTopics is false: leave one of them out")
+    return creates, partitions
+
+
 def _unknown(option: str, known: Mapping[str, option_table.Option]) -> str:
-    near = difflib.get_close_matches(option.lower(), known, n=1)
-    hint = f"; {known[near[0]].name} was meant?" if near else ""
-    prefix = "kafka." if option.lower().startswith("kafka.") else ""
-    names = ", ".join(sorted(each.name for key, each in known.items() if key.startswith(prefix)))
-    return (
-        f"the option {option} is not known{hint} Known are: {names}"
-        if hint
-        else (f"the option {option} is not known. Known are: {names}")
-    )
+    """With the names that are nearest; with those of its family where none is near."""
+    near = difflib.get_close_matches(option.lower(), known, n=3, cutoff=0.7)
+    if near:
+        return f"the option {option} is not known: {' or '.join(known[each].name for each in near)} was meant?"
+    is_kafkas = option.lower().startswith(_KAFKA)
+    family = sorted(each.name for key, each in known.items() if key.startswith(_KAFKA) == is_kafkas)
+    return f"the option {option} is not known. Known are: {', '.join(family)}"

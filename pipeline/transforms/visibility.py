@@ -1,6 +1,7 @@
 """What a log says of the transactions that the ledger decided, and of those that it did not. Rows of FINDING.
 
-batches: rows of the segment source, one for each batch of the log (`content=batches`). decided: of DECIDED.
+batches: rows of the segment source, one for each batch of the log (`content=batches`). decided: of DECIDED; for
+`half_visible` without those of batches that `recover` copied, whose aborted rows are there a second time.
 """
 
 from __future__ import annotations

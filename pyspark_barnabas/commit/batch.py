@@ -79,9 +79,9 @@ def describe_loss(batch: Batch, record: Decided, transactional_id: str, became: 
     return (
         f"{_name(batch)} was decided by run {record.run} ({record.rows} rows), but its transaction {transactional_id!r}"
         f" is {became}: part of the batch is missing from its topics. Nothing more is written. This happens when"
-        " the query was down for longer than its transaction timeout, or somebody aborted the transaction by hand. The"
-        " rows are those of the source offsets in the ledger's record: see which are missing, write them by hand, then"
-        " go on with a new checkpoint that starts behind them, and another prefix"
+        " the query was down for longer than its transaction timeout, or somebody aborted the transaction by hand."
+        f" `python -m pyspark_barnabas recover {batch.sink.prefix} --topic TOPIC` says which rows are missing, and with"
+        " --execute writes them again, as long as the topic's log has them; then restart the query"
     )
 
 

@@ -20,6 +20,8 @@ from typing import NamedTuple
 
 _TASK = re.compile(r"(?P<prefix>.+)\.(?P<id>\d+)-(?P<epoch>\d+)\.(?P<partition>\d+)\.(?P<attempt>\d+)", re.DOTALL)
 
+_RESCUE = "abandon-"
+
 
 class RunToken(NamedTuple):
     """One run of a query: the producer that its driver is."""
@@ -77,6 +79,16 @@ def parse_task_id(transactional_id: str) -> TaskId | None:
 def task_pattern(prefix: str) -> str:
     """What ListTransactions is asked for (KIP-1152, RE2): all tasks under a prefix, of any run."""
     return rf"^{re.escape(prefix)}\.[0-9]+-[0-9]+\.[0-9]+\.[0-9]+$"
+
+
+def rescue_run_id(run: RunToken) -> str:
+    """The run_id of `ledger abandon` and `recover`, which take the token as a run does; Spark makes up no such id."""
+    return f"{_RESCUE}{run}"
+
+
+def is_rescue(run_id: str) -> bool:
+    """Whether it was one of these commands, and no run of a query."""
+    return run_id.startswith(_RESCUE)
 
 
 def batch_query_id(idempotency_key: str) -> str:

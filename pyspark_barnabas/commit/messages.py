@@ -32,6 +32,7 @@ class Prepared:
 
     rows, digest: how many, and their order-independent 64-bit hash: the sums over the tasks stand in the ledger.
     written: each partition that has rows of the task; needed in atomic mode, where all tasks are one producer.
+    sent_bytes, began_ms, prepared_ms: for the log; the moments are of the clock where the task ran.
     """
 
     query_id: str
@@ -43,6 +44,9 @@ class Prepared:
     rows: int = 0
     digest: int = 0
     written: tuple[WrittenPartition, ...] = ()
+    sent_bytes: int = 0
+    began_ms: int = 0
+    prepared_ms: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
-from enum import StrEnum
 from typing import NamedTuple
 
 from barnabas.logfiles.data_directory import PartitionFiles
@@ -22,6 +21,7 @@ from barnabas.logfiles.walk import Bounds, batch_at, walk_headers
 from barnabas.protocol.errors import DecodeError
 from barnabas.protocol.files.names import FileKind
 from barnabas.protocol.files.txn_index import AbortedTxn
+from barnabas.protocol.older_python import StrEnum
 from barnabas.protocol.records.batch import BatchHeader
 from barnabas.protocol.records.control import EndTxnMarker, read_marker
 

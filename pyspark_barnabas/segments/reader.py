@@ -7,6 +7,7 @@ handed. Everything is as of the listing: what a running broker appends meanwhile
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from inspect import signature
 from typing import Any
 
 from pyspark.sql.datasource import DataSourceReader, InputPartition
@@ -20,6 +21,7 @@ from pyspark_barnabas.segments.pushdown import Wanted, narrow
 from pyspark_barnabas.segments.settings import Settings, read_settings
 from pyspark_barnabas.segments.splits import OffsetRange, Piece, plan, whole_segments
 from pyspark_barnabas.segments.stretches import Stretch, narrowed, read_stretches
+from pyspark_barnabas.user_errors import sentence_alone, sentence_alone_in_rows
 
 EVERYTHING = Wanted(lambda topic, partition: True, OffsetRange())
 
@@ -49,6 +51,7 @@ class SegmentReader(DataSourceReader):  # type: ignore[misc]  # because the chec
         """Read less than the options say."""
         self._wanted = narrow(filters)
 
+    @sentence_alone
     def partitions(self) -> list[Part]:
         """One part for each task."""
         settings = self._settings
@@ -66,9 +69,12 @@ class SegmentReader(DataSourceReader):  # type: ignore[misc]  # because the chec
 
     def read(self, partition: Part) -> Iterator[Any]:
         """The rows of a part, as Arrow batches."""
+        return sentence_alone_in_rows(self._rows(partition))
+
+    def _rows(self, partition: Part) -> Iterator[Any]:
         from pyspark_barnabas.segments import rows
 
-        schema = to_arrow_schema(self._schema, timezone="UTC")
+        schema = _arrow_schema(self._schema)
         if self._settings.content == "findings":
             found = (
                 (each.files.topic, each.files.partition, finding)
@@ -91,7 +97,7 @@ class SegmentReader(DataSourceReader):  # type: ignore[misc]  # because the chec
 class _PushFilters:
     """`pushFilters` as Spark calls it, where it calls it at all: its look at whether there is one finds the default."""
 
-    __func__ = staticmethod(DataSourceReader.pushFilters)
+    __func__ = staticmethod(getattr(DataSourceReader, "pushFilters", lambda: None))  # Spark 4.0 has none
 
     def __init__(self, reader: SegmentReader) -> None:
         self._reader = reader
@@ -100,6 +106,12 @@ class _PushFilters:
         """Read less, and leave every filter to Spark as well."""
         self._reader.narrow(filters)
         return filters
+
+
+def _arrow_schema(schema: Any) -> Any:
+    """With timestamps in UTC, which is what Spark's function does unasked as long as it takes no time zone."""
+    asked = {"timezone": "UTC"} if "timezone" in signature(to_arrow_schema).parameters else {}
+    return to_arrow_schema(schema, **asked)
 
 
 def _intersect(one: OffsetRange, other: OffsetRange) -> OffsetRange:

@@ -16,9 +16,10 @@ from barnabas.protocol.records.control import parse_control_key
 from barnabas.protocol.records.record import iter_records
 from pyspark_barnabas.segments.outcomes import Outcome, Outcomes, read_outcomes
 from pyspark_barnabas.segments.splits import OffsetRange, Piece
+from pyspark_barnabas.user_errors import UserError
 
 
-class LogDamaged(ValueError):
+class LogDamaged(UserError, ValueError):
     """A log that was to be read as consumers read it is damaged, or gone; the message says where."""
 
 

@@ -20,6 +20,7 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from pyspark_barnabas.commit.ledger import SourceOffset
+from pyspark_barnabas.user_errors import UserError
 
 _VERSIONS = ("v1", "v2")
 _NO_DATA = "-"
@@ -36,7 +37,7 @@ class CheckpointOffsets:
     offsets: tuple[SourceOffset, ...]
 
 
-class CheckpointUnseen(ValueError):
+class CheckpointUnseen(UserError, ValueError):
     """The checkpoint cannot be read from here, or is none; the message says what to do."""
 
 

@@ -6,15 +6,13 @@ by this process or another, and comes to the same.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
-from barnabas.client.admin.transactions import fence, list_transactions
+from barnabas.client.admin.transactions import fence
 from barnabas.client.client import Client
-from barnabas.client.clock import Deadline
-from barnabas.client.errors import UnsupportedByBroker
-from barnabas.client.transaction_requests import ProducerIdentity
 from barnabas.client.transactions.sets import end_all, find_transactions
 from barnabas.protocol.errors import KafkaError
 from barnabas.protocol.transaction_states import ONGOING
@@ -22,12 +20,15 @@ from pyspark_barnabas.clients import client_for
 from pyspark_barnabas.commit.aborting import decide_abort
 from pyspark_barnabas.commit.batch import Batch
 from pyspark_barnabas.commit.committing import CommitView, next_step
-from pyspark_barnabas.commit.identity import Sink, task_pattern
-from pyspark_barnabas.commit.ledger import LedgerDamaged
-from pyspark_barnabas.commit.messages import Author, Message, PreparedTransaction, author
+from pyspark_barnabas.commit.identity import Sink
+from pyspark_barnabas.commit.ledger import Decided, LedgerDamaged
+from pyspark_barnabas.commit.messages import Author, Message, Prepared, PreparedTransaction, author
 from pyspark_barnabas.commit.standing import View
 from pyspark_barnabas.commit.steps import AbortOurs, Decide, Describe, Done, Fail, ListTasks, RollForward, Sweep
+from pyspark_barnabas.own_log import own_log
+from pyspark_barnabas.sink import batch_log
 from pyspark_barnabas.sink.checkpoint import CheckpointOffsets
+from pyspark_barnabas.sink.coordinators import identities, list_ids, view_of, views
 from pyspark_barnabas.sink.driver_transaction import Fenced, write_record
 from pyspark_barnabas.sink.failure import SinkFailed
 from pyspark_barnabas.sink.ledger.access import LedgerAccess
@@ -54,11 +55,14 @@ def commit(
     if known is None:
         raise SinkFailed(f"batch {batch_id} of query {query_id} came without a message of any task: restart the query")
     prefix, client = settings.prefix_of(query_id), client_for(settings.connection)
+    began_ms = client.clock.now_ms()
     try:
         access = LedgerAccess(client, prefix, query_id, batch_id, settings.delivery_timeout_ms)
         batch = _batch(settings, batch_id, known, checkpoint, is_stream=is_stream)
         view = CommitView(access.read(waits=True), tuple(messages), () if checkpoint is None else checkpoint.offsets)
         _Committing(client, settings, batch, access).go_on(view)
+        level = logging.INFO if any(isinstance(each, Prepared) for each in messages) else logging.WARNING
+        own_log().log(level, "%s", batch_log.describe_batch(batch, messages, began_ms, client.clock.now_ms()))
     except LedgerDamaged as error:
         raise SinkFailed(str(error)) from error
     except KafkaError as error:
@@ -84,11 +88,11 @@ def abort(
     deadline = client.deadline(timeout_ms)
     try:
         # Before the ledger is read: while the driver's transaction is open, the decision may be on its way.
-        driver = _views(client, [batch.sink.driver_id], deadline)[batch.sink.driver_id]
+        driver = views(client, [batch.sink.driver_id], deadline)[batch.sink.driver_id]
         access = LedgerAccess(client, prefix, query_id, batch_id, timeout_ms)
         step = decide_abort(batch, driver, access.read(waits=False), messages)
         if isinstance(step, AbortOurs):
-            end_all(client, _identities(step.transactions), commit=False, deadline=deadline)
+            end_all(client, identities(step.transactions), commit=False, deadline=deadline)
     except LedgerDamaged as error:
         raise SinkFailed(str(error)) from error
     except KafkaError as error:
@@ -104,6 +108,7 @@ class _Committing:
         self._batch = batch
         self._access = access
         self._refusals = 0
+        self._timeouts_ms: dict[str, int] = {}
 
     def go_on(self, view: CommitView) -> None:
         """One step after the other."""
@@ -114,21 +119,32 @@ class _Committing:
                 case Fail(sentence):
                     raise SinkFailed(sentence)
                 case Describe(ids):
-                    view = replace(view, described={**view.described, **_views(self._client, ids)})
+                    view = replace(view, described={**view.described, **self._describe(ids)})
                 case Decide() as step:
                     view = self._decide(step, view)
                 case RollForward(transactions):
+                    _warn(batch_log.describe_recovery(self._batch, view.ledger, transactions))
                     self._roll_forward(transactions)
                     view = replace(view, described={})
                 case ListTasks():
-                    listed = _list_open(self._client, self._batch.sink)
-                    driver = _views(self._client, [self._batch.sink.driver_id])[self._batch.sink.driver_id]
+                    listed = list_ids(self._client, self._batch.sink.prefix, [ONGOING])
+                    driver = views(self._client, [self._batch.sink.driver_id])[self._batch.sink.driver_id]
                     view = replace(view, listed=listed, driver=driver)
                 case Sweep(ids):
+                    _warn(batch_log.describe_sweep(self._batch, ids))
                     self._sweep(ids)
                     view = replace(view, is_swept=True)
 
+    def _describe(self, ids: Iterable[str]) -> dict[str, View | None]:
+        found = find_transactions(self._client, ids)
+        self._timeouts_ms |= {name: each.transaction_timeout_ms for name, each in found.items() if each is not None}
+        return {name: view_of(each) for name, each in found.items()}
+
     def _decide(self, step: Decide, view: CommitView) -> CommitView:
+        if isinstance(step.record, Decided) and batch_log.is_first(self._batch, view.ledger, step.record):
+            own_log().info(
+                "%s", batch_log.describe_query(self._batch, self._access.topic, self._timeouts_of(step.record))
+            )
         try:
             write_record(
                 self._client,
@@ -143,10 +159,15 @@ class _Committing:
             return replace(view, is_fenced=True)
         return replace(view, ledger=self._access.read(waits=True))
 
+    def _timeouts_of(self, record: Decided) -> dict[str, int]:
+        """How long the batch's transactions may stay open, as their coordinators say."""
+        own = {each.transactional_id for each in record.transactions} or {self._batch.sink.driver_id}
+        return {name: ms for name, ms in self._timeouts_ms.items() if name in own}
+
     def _roll_forward(self, transactions: tuple[PreparedTransaction, ...]) -> None:
         """Commit each. A refusal is reported only when it comes again and again: the next look says what it means."""
         deadline = self._client.deadline(self._settings.delivery_timeout_ms)
-        refused = end_all(self._client, _identities(transactions), commit=True, deadline=deadline)
+        refused = end_all(self._client, identities(transactions), commit=True, deadline=deadline)
         if not refused:
             return
         self._refusals += 1
@@ -181,21 +202,6 @@ def _batch(
     )
 
 
-def _views(client: Client, ids: Iterable[str], deadline: Deadline | None = None) -> dict[str, View | None]:
-    return {
-        name: None if state is None else View(state.transaction_state, state.producer_id, state.producer_epoch)
-        for name, state in find_transactions(client, ids, deadline).items()
-    }
-
-
-def _list_open(client: Client, sink: Sink) -> frozenset[str]:
-    """The ids of open transactions, by the prefix's pattern where brokers know patterns; all of them elsewhere."""
-    try:
-        listed = list_transactions(client, states=[ONGOING], pattern=task_pattern(sink.prefix))
-    except UnsupportedByBroker:
-        listed = list_transactions(client, states=[ONGOING])
-    return frozenset(each.transactional_id for each in listed)
-
-
-def _identities(transactions: Iterable[PreparedTransaction]) -> dict[str, ProducerIdentity]:
-    return {each.transactional_id: ProducerIdentity(each.producer_id, each.producer_epoch) for each in transactions}
+def _warn(sentence: str) -> None:
+    if sentence:
+        own_log().warning("%s", sentence)

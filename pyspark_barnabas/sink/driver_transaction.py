@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from barnabas.client.client import Client
 from barnabas.client.metadata import TopicPartition
 from barnabas.client.produce.batch_sender import BatchSender
-from barnabas.client.produce.new_batch import encode
+from barnabas.client.produce.new_batch import NewBatch, encode
 from barnabas.client.transaction_requests import (
     EXPLICIT,
     GroupMember,
@@ -22,14 +22,17 @@ from barnabas.client.transaction_requests import (
     end,
     highest_version,
 )
-from barnabas.protocol.errors import KafkaError
+from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.records.builder import NewRecord
 from barnabas.protocol.registry import ApiKey
 from pyspark_barnabas.commit.identity import driver_id
 from pyspark_barnabas.commit.ledger import LedgerRecord, SourceOffset, encode_key, encode_value
+from pyspark_barnabas.own_log import own_log
 from pyspark_barnabas.sink.failure import SinkFailed
 from pyspark_barnabas.sink.sentences import FENCED, explain
 from pyspark_barnabas.sink.settings import SinkSettings
+
+_ABORT_TIMEOUT_MS = 10_000
 
 
 class Fenced(Exception):
@@ -45,9 +48,14 @@ def write_record(
     *,
     prefix: str,
     timeout_ms: int,
+    rows: Iterable[NewBatch] = (),
+    is_last: bool = False,
 ) -> None:
     """Write the record, commit the offsets for the group, end the transaction: again until it is answered.
 
+    rows: what becomes visible with the record, of partitions that the run has not written yet. is_last: the run writes
+    nothing more where this fails, so that the transaction is aborted then, and nobody waits for its timeout. Of a run
+    that goes on no record may be aborted: the next one would have the same sequence number, and be dropped.
     Fenced when the coordinator, or the ledger's leader, knows a newer run; SinkFailed when it cannot be done, or when
     no answer came to its end in time, so that it is not known whether the record counts. The prefix is the sink's own,
     also where the record is about another query.
@@ -57,24 +65,26 @@ def write_record(
     group = prefix if settings.group_id is None else settings.group_id
     moved = _of_this_cluster(client, {(each.topic, each.partition): each.offset for each in offsets}) if group else {}
     deadline = client.deadline(timeout_ms)
-    doing = "writing the decision"
+    doing, is_ending = "writing the decision", False
     sender = BatchSender(
         client,
         identity,
         transactional_id=name,
         highest_version=highest_version(ApiKey.PRODUCE, EXPLICIT),
-        before_first=lambda places: add_partitions(client, name, identity, places, deadline),
+        before_first=lambda places: add_partitions(client, name, identity, places, client.deadline(timeout_ms)),
         first_sequences={where: record.sequence},
         delivery_timeout_ms=timeout_ms,
     )
     try:
+        for each in rows:
+            sender.put(each)
         sender.put(encode(where, [NewRecord(encode_key(record), encode_value(record), (), client.clock.now_ms())]))
         sender.flush()
         if moved:
             doing = f"committing the source's offsets for group {group!r}"
             add_offsets(client, name, identity, group, deadline)
             commit_offsets(client, name, identity, GroupMember(group), moved, protocol=EXPLICIT, deadline=deadline)
-        doing = "ending the transaction that decides"
+        doing, is_ending = "ending the transaction that decides", True
         end(client, name, identity, commit=True, protocol=EXPLICIT, deadline=client.deadline(timeout_ms))
     except KafkaError as error:
         if error.code in FENCED:
@@ -82,6 +92,17 @@ def write_record(
         raise _failed(error, settings, prefix, doing) from error
     finally:
         sender.close()
+        if is_last and not is_ending:
+            _abort(client, name, identity)
+
+
+def _abort(client: Client, name: str, identity: ProducerIdentity) -> None:
+    """As well as it can be done: the failure that led here is the one to be told."""
+    try:
+        end(client, name, identity, commit=False, protocol=EXPLICIT, deadline=client.deadline(_ABORT_TIMEOUT_MS))
+    except KafkaError as error:
+        if error.code not in FENCED | {ErrorCode.INVALID_TXN_STATE}:  # there it is not open any more
+            own_log().warning("the transaction of %r could not be aborted, its timeout will end it: %s", name, error)
 
 
 def _of_this_cluster(client: Client, offsets: dict[TopicPartition, int]) -> dict[TopicPartition, int]:

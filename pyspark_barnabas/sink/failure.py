@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pyspark_barnabas.user_errors import UserError
 
-class SinkFailed(Exception):
+
+class SinkFailed(UserError):
     """The task, the commit or the abort failed; nothing is lost or written twice by trying the batch again."""

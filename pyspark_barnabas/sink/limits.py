@@ -1,15 +1,28 @@
-"""How long the broker lets a transaction be open, asked for when it refused ours."""
+"""How long a transaction may stay open: as long as the brokers allow, unless the option says otherwise.
+
+Brokers tell their transaction.max.timeout.ms to those who may describe them. To others they only say no: then Kafka's
+default is tried, and half as long after each refusal. What was found is kept by this process, for each cluster.
+A timeout that was asked for, and is not allowed, is refused and never lowered.
+"""
 
 from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import TypeVar
 
 from barnabas.client.admin.configs import ResourceType, describe_configs
 from barnabas.client.client import Client
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from pyspark_barnabas.commit.refusals import QuerySettings, refuse
 from pyspark_barnabas.sink.failure import SinkFailed
-from pyspark_barnabas.sink.settings import SinkSettings
+from pyspark_barnabas.sink.settings import TRANSACTION_TIMEOUT_MS, SinkSettings
+
+T = TypeVar("T")
 
 _KEY = "transaction.max.timeout.ms"
+_SHORTEST_MS = 1_000
+_allowed: dict[tuple[int, str], int] = {}
 
 
 def broker_max_timeout_ms(client: Client) -> int | None:
@@ -26,11 +39,42 @@ def broker_max_timeout_ms(client: Client) -> int | None:
     return None
 
 
-def check_timeout(client: Client, settings: SinkSettings, error: KafkaError) -> None:
+def with_timeout(
+    client: Client, settings: SinkSettings, begin: Callable[[int], T], *, at_most_ms: int | None = None
+) -> T:
+    """`begin` with the transaction timeout, again with a shorter one where the broker refuses it.
+
+    at_most_ms: enough for this transaction, so that the broker need not be asked for more.
+    SinkFailed, with both numbers, where the option's own value is refused.
+    """
+    asked_ms = settings.transaction_timeout_ms
+    if asked_ms is not None:
+        try:
+            return begin(asked_ms if at_most_ms is None else min(asked_ms, at_most_ms))
+        except KafkaError as error:
+            _refuse(client, asked_ms, error)
+            raise
+    key = os.getpid(), settings.connection.bootstrap_servers
+    timeout_ms = at_most_ms if at_most_ms is not None else _allowed.get(key)
+    if timeout_ms is None:
+        timeout_ms = broker_max_timeout_ms(client) or TRANSACTION_TIMEOUT_MS
+    while True:
+        try:
+            begun = begin(timeout_ms)
+        except KafkaError as error:
+            if error.code is not ErrorCode.INVALID_TRANSACTION_TIMEOUT or timeout_ms <= _SHORTEST_MS:
+                raise
+            timeout_ms = max(_SHORTEST_MS, timeout_ms // 2)
+        else:
+            if at_most_ms is None:
+                _allowed[key] = timeout_ms
+            return begun
+
+
+def _refuse(client: Client, asked_ms: int, error: KafkaError) -> None:
     """Where `error` is about the timeout, SinkFailed with both numbers."""
     if error.code is ErrorCode.INVALID_TRANSACTION_TIMEOUT:
         limit_ms = broker_max_timeout_ms(client)
-        asked_ms = settings.transaction_timeout_ms
         refusals = refuse(QuerySettings("-", transaction_timeout_ms=asked_ms, broker_max_timeout_ms=limit_ms))
         if refusals:
             raise SinkFailed(refusals[0]) from error

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from barnabas.client.client import Client
-from barnabas.client.transaction_requests import init_producer
-from barnabas.protocol.errors import KafkaError
+from barnabas.client.transaction_requests import Initialised, init_producer
 from pyspark_barnabas.commit.identity import RunToken, Sink
 from pyspark_barnabas.commit.ledger import Ledger
 from pyspark_barnabas.commit.opening import Opening, OpeningView, next_step
@@ -14,7 +13,7 @@ from pyspark_barnabas.commit.steps import Fail, ReadLedger, Register, TakeToken,
 from pyspark_barnabas.sink.driver_transaction import Fenced, write_record
 from pyspark_barnabas.sink.failure import SinkFailed
 from pyspark_barnabas.sink.ledger.access import LedgerAccess
-from pyspark_barnabas.sink.limits import check_timeout
+from pyspark_barnabas.sink.limits import with_timeout
 from pyspark_barnabas.sink.settings import SinkSettings, TaskFacts
 
 _DECISION_TIMEOUT_MS = 60_000
@@ -51,14 +50,12 @@ def open_run(client: Client, settings: SinkSettings, task: TaskFacts, access: Le
 
 def _take_token(client: Client, settings: SinkSettings, transactional_id: str) -> RunToken:
     deadline = client.deadline(settings.delivery_timeout_ms)
-    timeout_ms = settings.transaction_timeout_ms
-    if (
-        not settings.is_atomic
-    ):  # then it is open for as long as the decision takes; what is left open keeps lag tools waiting
-        timeout_ms = min(timeout_ms, max(_DECISION_TIMEOUT_MS, 2 * settings.delivery_timeout_ms))
-    try:
-        begun = init_producer(client, transactional_id, timeout_ms=timeout_ms, deadline=deadline)
-    except KafkaError as error:
-        check_timeout(client, settings, error)
-        raise
-    return RunToken(*begun.identity)
+    at_most_ms = None
+    if not settings.is_atomic:
+        # It is open for as long as the decision takes; what is left open keeps lag tools waiting.
+        at_most_ms = max(_DECISION_TIMEOUT_MS, 2 * settings.delivery_timeout_ms)
+
+    def begin(timeout_ms: int) -> Initialised:
+        return init_producer(client, transactional_id, timeout_ms=timeout_ms, deadline=deadline)
+
+    return RunToken(*with_timeout(client, settings, begin, at_most_ms=at_most_ms).identity)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from barnabas.client.transactions.errors import FENCED as FENCED_BY_EPOCH
 from barnabas.protocol.errors import ErrorCode, KafkaError
+from pyspark_barnabas.reaching import advice
 from pyspark_barnabas.sink.failure import SinkFailed
 from pyspark_barnabas.sink.settings import SinkSettings
 
@@ -25,11 +26,12 @@ def _advice(code: ErrorCode, settings: SinkSettings, prefix: str) -> str:
     match code:
         case ErrorCode.NETWORK_EXCEPTION | ErrorCode.REQUEST_TIMED_OUT:
             return (
-                f"See that a broker runs and is reached at {settings.connection.bootstrap_servers}"
-                " (kafka.bootstrap.servers, and what the brokers advertise), then restart the query: nothing is lost"
-                " and nothing is written twice. What a broker may be away for is kafka.delivery.timeout.ms"
-                f" ({settings.delivery_timeout_ms})"
+                f"{advice(code, settings.connection)}, then restart the query: nothing is lost and nothing is written"
+                f" twice. A broker may be away for kafka.delivery.timeout.ms ({settings.delivery_timeout_ms}), and when"
+                f" a batch write begins for kafka.request.timeout.ms ({settings.connection.request_timeout_ms})"
             )
+        case ErrorCode.SASL_AUTHENTICATION_FAILED | ErrorCode.UNSUPPORTED_SASL_MECHANISM | ErrorCode.ILLEGAL_SASL_STATE:
+            return f"{advice(code, settings.connection)}, then restart the query: nothing is lost"
         case ErrorCode.TOPIC_AUTHORIZATION_FAILED:
             return (
                 "The sink needs WRITE and DESCRIBE on the topics it writes to; on its ledger"
@@ -52,16 +54,18 @@ def _advice(code: ErrorCode, settings: SinkSettings, prefix: str) -> str:
             )
         case ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
             return (
-                "See that the topic's name is right, or create it (brokers may be set not to), then restart the query"
+                "See that the topic's name is right, or create it, or have the sink do so (newTopicPartitions) as the"
+                " brokers are set not to, then restart the query"
             )
         case ErrorCode.INVALID_TOPIC_EXCEPTION:
             return "Topics are named with letters, digits, '.', '_' and '-': correct the option or the column `topic`"
         case ErrorCode.MESSAGE_TOO_LARGE | ErrorCode.RECORD_LIST_TOO_LARGE:
             return "Nothing of the batch is visible. Raise the topic's max.message.bytes, or write smaller rows"
         case ErrorCode.INVALID_TRANSACTION_TIMEOUT:
+            asked_ms = settings.transaction_timeout_ms
             return (
-                f"kafka.transaction.timeout.ms is {settings.transaction_timeout_ms}, which is more than the broker's"
-                " transaction.max.timeout.ms: lower the one or raise the other"
+                f"kafka.transaction.timeout.ms is {'not set' if asked_ms is None else asked_ms}, and the broker's"
+                " transaction.max.timeout.ms allows less than is needed: lower the one or raise the other"
             )
         case ErrorCode.UNSUPPORTED_VERSION:
             return "The sink needs brokers of Apache Kafka 3.0 or newer, or Barnabas"
@@ -71,7 +75,10 @@ def _advice(code: ErrorCode, settings: SinkSettings, prefix: str) -> str:
                 " where: restore them, then restart the query"
             )
         case ErrorCode.INVALID_RECORD | ErrorCode.INVALID_TIMESTAMP:
-            return "The topic's settings refuse such rows: change the rows, or the topic's settings"
+            return (
+                "The topic's settings refuse such rows: change the rows, or the topic's settings. One that is compacted"
+                " takes no row without a key"
+            )
         case _ if code in _TRANSACTION_GONE:
             return (
                 "The transaction is not ours any more: another attempt or run took over, or it was open for longer than"

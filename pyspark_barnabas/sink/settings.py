@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pyspark_barnabas.connection import ConnectionSettings
 
 TWO_PHASE = ("auto", "on", "off")
-TRANSACTION_TIMEOUT_MS = 900_000  # the most that brokers allow by default (transaction.max.timeout.ms)
+TRANSACTION_TIMEOUT_MS = 900_000  # what brokers allow by default (transaction.max.timeout.ms)
 BATCH_BYTES = 512 * 1024
 REQUEST_BYTES = 1024 * 1024
 DELIVERY_TIMEOUT_MS = 120_000
@@ -19,7 +19,8 @@ class SinkSettings:
 
     topic: where rows without a `topic` of their own go; None where every row has to name its own.
     prefix: what the sink's transactional ids and its ledger begin with; None for "spark-<query id>".
-    transaction_timeout_ms: how long a transaction may stay open where two-phase commits are not to be had.
+    transaction_timeout_ms: how long a transaction may stay open where two-phase commits are not to be had; None for as
+    long as the brokers allow.
     compression: none, gzip, snappy, lz4 or zstd. batch_bytes: the aim for one record batch (batch.size).
     max_request_bytes: the largest record batch that is sent (max.request.size).
     delivery_timeout_ms: how long a record is tried to be delivered (delivery.timeout.ms).
@@ -28,12 +29,14 @@ class SinkSettings:
     two_phase: KIP-939 where the broker offers it (auto), always (on), never (off).
     batch_header: the name of a header that every record gets, with the batch's id in decimal; None for none.
     max_in_flight: how many requests a task has under way to one broker.
+    creates_topics: whether a topic that is missing may be made; new_topic_partitions: with how many partitions, None
+    for as many as the broker gives it by itself.
     """
 
     connection: ConnectionSettings
     topic: str | None = None
     prefix: str | None = None
-    transaction_timeout_ms: int = TRANSACTION_TIMEOUT_MS
+    transaction_timeout_ms: int | None = None
     compression: str = "none"
     batch_bytes: int = BATCH_BYTES
     max_request_bytes: int = REQUEST_BYTES
@@ -44,6 +47,8 @@ class SinkSettings:
     two_phase: str = "auto"
     batch_header: str | None = None
     max_in_flight: int = 5
+    creates_topics: bool = True
+    new_topic_partitions: int | None = None
 
     def prefix_of(self, query_id: str) -> str:
         """The prefix that this query's ids and ledger have."""

@@ -25,6 +25,7 @@ from pyspark_barnabas.commit.ledger import LedgerDamaged
 from pyspark_barnabas.commit.messages import Message, Prepared, PreparedTransaction, Skipped, WrittenPartition
 from pyspark_barnabas.commit.steps import Fail, Produce, SkipAndDrain
 from pyspark_barnabas.commit.writing import decide_write
+from pyspark_barnabas.reaching import reach
 from pyspark_barnabas.sink.encoding.batch_layout import BadRows, Layout
 from pyspark_barnabas.sink.failure import SinkFailed
 from pyspark_barnabas.sink.ledger.access import LedgerAccess
@@ -33,7 +34,7 @@ from pyspark_barnabas.sink.own_ids import OwnIds
 from pyspark_barnabas.sink.sentences import explain
 from pyspark_barnabas.sink.settings import SinkSettings, TaskFacts
 from pyspark_barnabas.sink.task_transaction import TaskTransaction
-from pyspark_barnabas.sink.topics import PartitionCounts
+from pyspark_barnabas.sink.topics import Topics
 
 if TYPE_CHECKING:
     from pyspark_barnabas.sink.encoding.arrow_batches import Encoder
@@ -50,7 +51,9 @@ def write(settings: SinkSettings, task: TaskFacts, batches: Iterator[Any]) -> Me
     client = client_for(settings.connection)
     prefix = settings.prefix_of(task.query_id)
     try:
-        access = LedgerAccess(client, prefix, task.query_id, task.batch_id, settings.delivery_timeout_ms)
+        timeout_ms = settings.delivery_timeout_ms
+        reach(client, settings.connection, timeout_ms=timeout_ms, option="kafka.delivery.timeout.ms")
+        access = LedgerAccess(client, prefix, task.query_id, task.batch_id, timeout_ms)
         run, ledger = open_run(client, settings, task, access)
         batch = Batch(
             Sink(prefix, task.query_id),
@@ -95,6 +98,7 @@ def _produce(
     batches: Iterator[Any],
 ) -> Prepared:
     encoder = _encoder(client, settings, task)
+    began_ms = client.clock.now_ms()
     try:
         for rows in batches:
             for batch in encoder.add(rows):
@@ -119,6 +123,9 @@ def _produce(
         rows=encoder.rows,
         digest=encoder.digest,
         written=tuple(WrittenPartition(*where, number) for where, number in sorted(transaction.next_sequences.items())),
+        sent_bytes=transaction.sent_bytes,
+        began_ms=began_ms,
+        prepared_ms=client.clock.now_ms(),
     )
 
 
@@ -138,7 +145,7 @@ def _encoder(client: Client, settings: SinkSettings, task: TaskFacts) -> Encoder
         fixed_headers=() if header is None else ((header, str(task.batch_id).encode()),),
         first_partition=task.partition,
     )
-    return encoder_class()(layout, PartitionCounts(client).of, client.clock.now_ms)
+    return encoder_class()(layout, Topics(client, settings).partitions_of, client.clock.now_ms)
 
 
 def encoder_class() -> type[Encoder] | type[PlainEncoder]:

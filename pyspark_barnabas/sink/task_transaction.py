@@ -19,8 +19,8 @@ from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.registry import ApiKey
 from pyspark_barnabas.commit.steps import Produce
 from pyspark_barnabas.sink.failure import SinkFailed
-from pyspark_barnabas.sink.limits import check_timeout
-from pyspark_barnabas.sink.settings import SinkSettings
+from pyspark_barnabas.sink.limits import with_timeout
+from pyspark_barnabas.sink.settings import TRANSACTION_TIMEOUT_MS, SinkSettings
 
 _NO_TWO_PHASE = frozenset({ErrorCode.UNSUPPORTED_VERSION, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED})
 
@@ -29,12 +29,14 @@ class TaskTransaction:
     """One task's transaction, under the id that `commit.writing` said.
 
     identity: its producer, None while nothing was written. is_own: whether it is this task's alone (not in atomic mode,
-    where all tasks write in the driver's). on_own_id: gets the id before it is first used.
+    where all tasks write in the driver's). on_own_id: gets the id before it is first used. sent_bytes: of records, as
+    they were compressed.
     """
 
     def __init__(self, client: Client, settings: SinkSettings, step: Produce, on_own_id: Callable[[str], None]) -> None:
         self.transactional_id = step.transactional_id
         self.identity: ProducerIdentity | None = None
+        self.sent_bytes = 0
         self.is_own = step.known is None
         self._client = client
         self._settings = settings
@@ -52,6 +54,7 @@ class TaskTransaction:
         if self._sender is None:
             self._sender = self._begin()
         self._sender.put(batch)
+        self.sent_bytes += len(batch.records)
 
     def flush(self) -> None:
         """Wait until everything is acknowledged."""
@@ -89,7 +92,10 @@ class TaskTransaction:
         self._on_own_id(self.transactional_id)
         if self._settings.two_phase != "off":
             try:
-                return self._initialise(enable_2pc=True)
+                # Without a timeout, so that none is looked at.
+                return self._initialise(
+                    self._settings.transaction_timeout_ms or TRANSACTION_TIMEOUT_MS, enable_2pc=True
+                )
             except KafkaError as error:
                 if error.code not in _NO_TWO_PHASE:
                     raise
@@ -99,17 +105,13 @@ class TaskTransaction:
                         " transactions open for kafka.transaction.timeout.ms at most, or let the broker have"
                         " transaction.two.phase.commit.enable=true"
                     ) from error
-        return self._initialise(enable_2pc=False)
+        return with_timeout(self._client, self._settings, self._initialise)
 
-    def _initialise(self, *, enable_2pc: bool) -> ProducerIdentity:
-        try:
-            return init_producer(
-                self._client,
-                self.transactional_id,
-                timeout_ms=self._settings.transaction_timeout_ms,
-                enable_2pc=enable_2pc,
-                deadline=self._client.deadline(self._settings.delivery_timeout_ms),
-            ).identity
-        except KafkaError as error:
-            check_timeout(self._client, self._settings, error)
-            raise
+    def _initialise(self, timeout_ms: int, *, enable_2pc: bool = False) -> ProducerIdentity:
+        return init_producer(
+            self._client,
+            self.transactional_id,
+            timeout_ms=timeout_ms,
+            enable_2pc=enable_2pc,
+            deadline=self._client.deadline(self._settings.delivery_timeout_ms),
+        ).identity

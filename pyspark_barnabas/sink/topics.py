@@ -1,30 +1,85 @@
-"""How many partitions a topic has that rows go to, and whether it is there at all."""
+"""The topics that rows go to: whether they are there, and making those that are not.
+
+Every task looks, as a topic may be deleted while a query runs. What is made is said in the log, so that a slip in a
+name does not become a topic unnoticed.
+"""
 
 from __future__ import annotations
 
+from barnabas.client.admin.topics import create_topic
 from barnabas.client.client import Client
+from barnabas.client.metadata import TopicInfo
+from barnabas.protocol.errors import ErrorCode, KafkaError
+from pyspark_barnabas.own_log import own_log
+from pyspark_barnabas.sink import target_limits
+from pyspark_barnabas.sink.failure import SinkFailed
+from pyspark_barnabas.sink.settings import SinkSettings
 
-_CREATION_MS = 10_000  # how long a topic that the broker makes by itself may take to be there
+_CREATION_MS = 10_000  # how long a topic that was just made may take to be there
+_SETTLING_MS = 2_000  # how long a topic is waited for that nobody is asked to make: it may have been made just now
+
+_UNKNOWN = (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,)
 
 
-class PartitionCounts:
-    """How many partitions topics have; asked for once by each task, and the same all through it."""
+class Topics:
+    """The topics of one task, or of where Spark plans. KafkaError or SinkFailed for one that is not there."""
 
-    def __init__(self, client: Client) -> None:
+    def __init__(self, client: Client, settings: SinkSettings) -> None:
         self._client = client
+        self._settings = settings
         self._counts: dict[str, int] = {}
 
-    def of(self, topic: str) -> int:
-        """KafkaError if the topic is not there, and the broker does not make it when asked."""
+    def partitions_of(self, topic: str) -> int:
+        """How many partitions it has; asked for once, and the same all through a task."""
         if topic not in self._counts:
-            self._counts[topic] = self._count(topic)
+            self._counts[topic] = len(self.find(topic).partitions)
         return self._counts[topic]
 
-    def _count(self, topic: str) -> int:
+    def find(self, topic: str) -> TopicInfo:
+        """The topic, which is made where it is missing and may be."""
         client = self._client
-        deadline = client.deadline(min(_CREATION_MS, client.timeout_ms))
+        deadline = client.deadline()
+        try:
+            return client.with_retries(lambda: client.refresh([topic], deadline).topic(topic), deadline, final=_UNKNOWN)
+        except KafkaError as error:
+            if error.code not in _UNKNOWN:
+                raise
+        there = client.refresh(None, client.deadline()).topics
+        if not self._settings.creates_topics:
+            return self._settled(topic, list(there))
+        return self._create(topic, list(there))
 
-        def attempt() -> int:
-            return len(client.refresh([topic], deadline, auto_create=True).topic(topic).partitions)
+    def _settled(self, topic: str, there: list[str]) -> TopicInfo:
+        try:
+            return self._await(topic, _SETTLING_MS)
+        except KafkaError as error:
+            if error.code not in _UNKNOWN:
+                raise
+            raise SinkFailed(target_limits.refused_creation(topic, there)) from error
 
-        return client.with_retries(attempt, deadline)
+    def _create(self, topic: str, there: list[str]) -> TopicInfo:
+        """By a request of ours where it is said with how many partitions; else as the broker does it by itself."""
+        partitions = self._settings.new_topic_partitions
+        if partitions is None:
+            made = self._await(topic, _CREATION_MS, auto_create=True)
+        else:
+            try:
+                create_topic(self._client, topic, partitions=partitions)
+            except KafkaError as error:
+                if error.code is not ErrorCode.TOPIC_ALREADY_EXISTS:
+                    raise
+                there = [*there, topic]  # another task made it a moment ago, and says so
+            made = self._await(topic, _CREATION_MS)
+        if topic not in there:
+            warning = target_limits.creation_warning(
+                topic, there, len(made.partitions), is_asked=partitions is not None
+            )
+            own_log().warning("%s", warning)
+        return made
+
+    def _await(self, topic: str, timeout_ms: int, *, auto_create: bool = False) -> TopicInfo:
+        client = self._client
+        deadline = client.deadline(min(timeout_ms, client.timeout_ms))
+        return client.with_retries(
+            lambda: client.refresh([topic], deadline, auto_create=auto_create).topic(topic), deadline
+        )

@@ -7,10 +7,13 @@ from typing import Any
 
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 
+from pyspark_barnabas.reaching import reach
+from pyspark_barnabas.source.errors import explaining
 from pyspark_barnabas.source.options import batch_settings
 from pyspark_barnabas.source.partition import RangePartition
 from pyspark_barnabas.source.planning.batch_plan import plan_batch
 from pyspark_barnabas.source.row_schema import check_schema
+from pyspark_barnabas.user_errors import sentence_alone, sentence_alone_in_rows
 from pyspark_barnabas.workers import keep_what_is_loaded
 
 
@@ -21,14 +24,18 @@ class BatchReader(DataSourceReader):  # type: ignore[misc]  # because pyspark is
         self._settings = batch_settings(options)
         check_schema(schema, with_headers=self._settings.with_headers)
 
+    @sentence_alone
     def partitions(self) -> list[InputPartition]:
         """One for each task. Spark makes one of its own where there are none."""
-        with self._settings.connection.client() as client:
+        connection = self._settings.connection
+        with connection.client() as client, explaining("planning what to read", connection):
+            reach(client, connection, timeout_ms=connection.request_timeout_ms, option="kafka.request.timeout.ms")
             return [RangePartition(each) for each in plan_batch(client, self._settings)]
 
+    @sentence_alone
     def read(self, partition: InputPartition) -> Iterator[Any]:
         """The rows of one of them, as Arrow record batches."""
         from pyspark_barnabas.source.task import read
 
         keep_what_is_loaded()
-        return iter(()) if partition.value is None else read(self._settings, partition.value)
+        return iter(()) if partition.value is None else sentence_alone_in_rows(read(self._settings, partition.value))

@@ -1,14 +1,20 @@
-"""What a source fails with, in sentences for people. Errors of brokers stay KafkaErrors."""
+"""What a source fails with, in sentences for people."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+
+from barnabas.protocol.errors import KafkaError
+from pyspark_barnabas.connection import ConnectionSettings
+from pyspark_barnabas.reaching import advice
+from pyspark_barnabas.user_errors import UserError
 
 _LOG = logging.getLogger("pyspark_barnabas.source")
 
 
-class SourceError(Exception):
+class SourceError(UserError):
     """Something cannot be read, and why."""
 
 
@@ -28,3 +34,17 @@ def lose(losses: list[str], *, fail: bool) -> None:
         raise DataLoss(losses)
     for loss in losses:
         _LOG.warning("%s. Some records may have been lost; the query goes on, as failOnDataLoss is false", loss)
+
+
+@contextmanager
+def explaining(doing: str, connection: ConnectionSettings) -> Iterator[None]:
+    """A broker's error, while `doing` something, becomes a SourceError that says what to change."""
+    try:
+        yield
+    except KafkaError as error:
+        told = advice(error.code, connection)
+        timeout_ms = connection.request_timeout_ms
+        waited = f". It was tried for kafka.request.timeout.ms ({timeout_ms})" if error.code.retriable else ""
+        raise SourceError(
+            f"{doing} failed: {str(error).rstrip('.')}{waited}{'' if told is None else f'. {told}'}"
+        ) from error

@@ -1,82 +1,86 @@
-"""`spark.readStream`: Spark's view of a stream, whose driver's part is stream_plan and whose tasks are task.read."""
+"""`spark.readStream`: Spark's view of a stream, whose driver's part is stream_plan and whose tasks are task.read.
+
+This one is for Spark 4.0 and 4.1, which ask a Python source for the latest offset and for nothing else: a batch has all
+that is there. `limited_stream_reader` is what later releases get.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
-from pyspark.sql.streaming.datasource import (
-    ReadAllAvailable,
-    ReadLimit,
-    ReadMaxRows,
-    ReadMinRows,
-    SupportsTriggerAvailableNow,
-)
 
 from pyspark_barnabas.clients import client_for
+from pyspark_barnabas.options import OptionError
+from pyspark_barnabas.reaching import reach
+from pyspark_barnabas.source.errors import explaining
 from pyspark_barnabas.source.offsets import Json, from_json, to_json
 from pyspark_barnabas.source.options import stream_settings
 from pyspark_barnabas.source.partition import RangePartition
 from pyspark_barnabas.source.planning.stream_plan import StreamPlan
 from pyspark_barnabas.source.row_schema import check_schema
+from pyspark_barnabas.user_errors import sentence_alone, sentence_alone_in_rows
 from pyspark_barnabas.workers import keep_what_is_loaded
 
 
-class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type: ignore[misc]  # because pyspark is not in the environment of the checks
+class StreamReader(DataSourceStreamReader):  # type: ignore[misc]  # because pyspark is not in the environment of the checks
     """Lives in a process of Spark's driver for the whole run of a query; another one is pickled to the tasks."""
+
+    takes_limits = False
 
     def __init__(self, options: Mapping[str, str], schema: Any) -> None:
         self._settings = stream_settings(options)
         check_schema(schema, with_headers=self._settings.with_headers)
+        if not self.takes_limits and (self._settings.max_offsets or self._settings.min_offsets):
+            raise OptionError(
+                "maxOffsetsPerTrigger and minOffsetsPerTrigger need Spark 4.2: before it, no source in Python can say"
+                " where a batch ends. Leave them out, and each batch reads all that is there"
+            )
         self._made: StreamPlan | None = None
 
-    @property
-    def _plan(self) -> StreamPlan:
-        if self._made is None:
-            self._made = StreamPlan(client_for(self._settings.connection), self._settings)
-        return self._made
+    @contextmanager
+    def _planning(self) -> Iterator[StreamPlan]:
+        connection = self._settings.connection
+        with explaining("planning what to read", connection):
+            if self._made is None:
+                client = client_for(connection)
+                reach(client, connection, timeout_ms=connection.request_timeout_ms, option="kafka.request.timeout.ms")
+                self._made = StreamPlan(client, self._settings)
+            yield self._made
 
+    @sentence_alone
     def initialOffset(self) -> Json:
         """Where a query without a checkpoint begins."""
-        return to_json(self._plan.first_offsets())
+        with self._planning() as plan:
+            return to_json(plan.first_offsets())
 
-    def prepareForTriggerAvailableNow(self) -> None:
-        """What is there now is all that will be read."""
-        self._plan.fix_the_end()
+    @sentence_alone
+    def latestOffset(self) -> Json:
+        """Where the next batch ends. Spark does not say where it begins: what was seen last is never gone behind."""
+        with self._planning() as plan:
+            return to_json(plan.end_of_batch(plan.seen or {}, None, waits=False))
 
-    def getDefaultReadLimit(self) -> ReadLimit:
-        """One of the two limits: Spark has no name for both, so that latestOffset looks at the other itself."""
-        if self._settings.max_offsets:
-            return ReadMaxRows(self._settings.max_offsets)
-        if self._settings.min_offsets:
-            return ReadMinRows(self._settings.min_offsets)
-        return ReadAllAvailable()
-
-    def latestOffset(self, start: Json, limit: ReadLimit) -> Json:
-        """Where the batch from `start` on ends."""
-        most = limit.max_rows if isinstance(limit, ReadMaxRows) else None
-        waits = not isinstance(limit, ReadAllAvailable)
-        return to_json(self._plan.end_of_batch(from_json(start), most, waits=waits))
-
-    def reportLatestOffset(self) -> Json | None:
-        """For Spark's report of progress."""
-        return None if self._plan.seen is None else to_json(self._plan.seen)
-
+    @sentence_alone
     def partitions(self, start: Json, end: Json) -> list[InputPartition]:
         """One for each task."""
-        return [RangePartition(each) for each in self._plan.ranges(from_json(start), from_json(end))]
+        with self._planning() as plan:
+            return [RangePartition(each) for each in plan.ranges(from_json(start), from_json(end))]
 
+    @sentence_alone
     def read(self, partition: InputPartition) -> Iterator[Any]:
         """The rows of one of them, as Arrow record batches."""
         from pyspark_barnabas.source.task import read
 
         keep_what_is_loaded()
-        return read(self._settings, partition.value)
+        return sentence_alone_in_rows(read(self._settings, partition.value))
 
+    @sentence_alone
     def commit(self, end: Json) -> None:
         """Everything up to there is in Spark's checkpoint."""
-        self._plan.commit(from_json(end))
+        with self._planning() as plan:
+            plan.commit(from_json(end))
 
     def stop(self) -> None:
         """The run is over."""

@@ -16,10 +16,11 @@ from barnabas.client.client import Client
 from barnabas.client.offsets import READ_UNCOMMITTED
 from barnabas.protocol.errors import DecodeError, ErrorCode, KafkaError
 from pyspark_barnabas.clients import client_for
+from pyspark_barnabas.reaching import reach
 from pyspark_barnabas.source import cluster
 from pyspark_barnabas.source.decoding.decoded_columns import HEADERS, ROWS, TIMESTAMP, Columns, read_columns
 from pyspark_barnabas.source.decoding.visible import visible
-from pyspark_barnabas.source.errors import SourceError, lose
+from pyspark_barnabas.source.errors import SourceError, explaining, lose
 from pyspark_barnabas.source.fetching import GONE, Answer, Batch, Fetcher, Unfinished
 from pyspark_barnabas.source.options import SourceSettings
 from pyspark_barnabas.source.ranges import OffsetRange
@@ -39,9 +40,12 @@ _SCHEMA_WITH_HEADERS = pa.schema([*_FIELDS, pa.field("headers", HEADERS)])
 
 def read(settings: SourceSettings, wanted: OffsetRange) -> Iterator[pa.RecordBatch]:
     """The rows of the range."""
-    rows = _Rows(settings, wanted)
-    for answer in _answers(client_for(settings.connection), settings, wanted):
-        yield from rows.of(answer)
+    rows, connection = _Rows(settings, wanted), settings.connection
+    client = client_for(connection)
+    with explaining(f"reading {wanted}", connection):
+        reach(client, connection, timeout_ms=settings.poll_timeout_ms, option="kafkaConsumer.pollTimeoutMs")
+        for answer in _answers(client, settings, wanted):
+            yield from rows.of(answer)
 
 
 def _answers(client: Client, settings: SourceSettings, wanted: OffsetRange) -> Iterator[Answer]:

@@ -20,10 +20,12 @@ from pyspark.sql.datasource import DataSourceArrowWriter
 from pyspark_barnabas.commit.identity import batch_query_id
 from pyspark_barnabas.options import OptionError, name, sink, text
 from pyspark_barnabas.sink import driver, task
+from pyspark_barnabas.sink.before import look_before_writing
 from pyspark_barnabas.sink.failure import SinkFailed
 from pyspark_barnabas.sink.settings import SinkSettings
 from pyspark_barnabas.spark_sink import accepted_columns, task_context
 from pyspark_barnabas.spark_sink.messages import TaskMessage, unwrap
+from pyspark_barnabas.user_errors import sentence_alone
 
 _BATCH = 0
 
@@ -42,6 +44,7 @@ def new_batch_writer(options: dict[str, str], schema: Any, overwrite: bool) -> B
     key = text(options, "idempotencyKey")
     run = task_context.Run(batch_query_id(key or str(uuid.uuid4())), str(uuid.uuid4()), _BATCH, is_stream=False)
     chosen = accepted_columns.choose(accepted_columns.types_of(schema), settings.topic)
+    look_before_writing(settings, chosen, is_stream=False)
     return BatchWriter(settings, run, chosen, may_be_repeated=bool(key))
 
 
@@ -56,12 +59,14 @@ class BatchWriter(DataSourceArrowWriter):  # type: ignore[misc]  # because pyspa
         self._run = run
         self._columns = chosen
 
+    @sentence_alone
     def write(self, iterator: Iterator[Any]) -> TaskMessage:
         """In a task: write its rows (pyarrow.RecordBatch) and leave their transaction open."""
         task_context.refuse_what_is_weaker(self._settings, self._run, task_context.properties())
         rows = accepted_columns.only(iterator, self._columns)
         return TaskMessage(task.write(self._settings, task_context.facts(self._run), rows))
 
+    @sentence_alone
     def commit(self, messages: Sequence[TaskMessage | None]) -> None:
         """Where Spark's driver is: make the rows visible."""
         protocol = [each for each in unwrap(messages) if each is not None]
@@ -74,6 +79,7 @@ class BatchWriter(DataSourceArrowWriter):  # type: ignore[misc]  # because pyspa
                 raise
             raise SinkFailed(f"{error}. {self._without_key()}") from error
 
+    @sentence_alone
     def abort(self, messages: Sequence[TaskMessage | None]) -> None:
         """Where Spark's driver is: throw away what was not decided."""
         driver.abort(self._settings, _BATCH, unwrap(messages), query_id=self._run.query_id, is_stream=False)

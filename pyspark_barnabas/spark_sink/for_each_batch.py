@@ -18,18 +18,23 @@ import uuid
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from barnabas.protocol.older_python import noted
 from pyspark_barnabas.commit.messages import Message
 from pyspark_barnabas.options import OptionError, stream_sink, text
+from pyspark_barnabas.own_log import own_log
 from pyspark_barnabas.sink import driver, task
+from pyspark_barnabas.sink.before import look_before_writing
 from pyspark_barnabas.sink.checkpoint import CheckpointOffsets, read_checkpoint, read_query_id
 from pyspark_barnabas.sink.failure import SinkFailed
 from pyspark_barnabas.sink.settings import SinkSettings
 from pyspark_barnabas.spark_sink import accepted_columns, task_context
+from pyspark_barnabas.user_errors import sentence_alone, sentence_alone_in_rows
 
 _SEEN = ("sql.streaming.queryId", "spark.jobGroup.id", "__is_continuous_processing")
 _SCHEMA = "message binary"
 
 
+@sentence_alone
 def exactly_once(options: Mapping[str, Any] | None = None, **more: Any) -> ExactlyOnce:
     """The function to give to foreachBatch, with the sink's options; names that Python allows may be given as such.
 
@@ -55,16 +60,18 @@ class ExactlyOnce:
         self._checkpoint = location
         self._drawn_run_id: str | None = None
 
+    @sentence_alone
     def __call__(self, frame: Any, batch_id: int) -> None:
         """Write the batch, exactly once. Spark calls this again with the same batch after a failure."""
         chosen = accepted_columns.choose(accepted_columns.types_of(frame.schema), self._settings.topic)
         checkpoint = read_checkpoint(self._checkpoint, batch_id)
         run = self._run(_local_properties(frame), batch_id)
+        look_before_writing(self._settings, chosen)
         prepare = _Prepare(self._settings, run, chosen)
         rows = frame.mapInArrow(prepare, _SCHEMA).collect()
         if not rows:  # a frame that is known to be empty has no tasks, and without one nothing is known of the run
             rows = frame.sparkSession.range(0, 1, 1, 1).mapInArrow(prepare.nothing, _SCHEMA).collect()
-        messages: list[Message] = [pickle.loads(row.message) for row in rows]
+        messages: list[Message] = [pickle.loads(row.message) for row in rows]  # nosec B301 - of our own tasks
         try:
             driver.commit(self._settings, batch_id, messages, query_id=run.query_id, checkpoint=checkpoint)
         except Exception as error:
@@ -77,7 +84,9 @@ class ExactlyOnce:
         try:
             driver.abort(self._settings, run.batch_id, messages, query_id=run.query_id, checkpoint=checkpoint)
         except SinkFailed as another:
-            error.add_note(f"What was written for the batch could not be thrown away, either: {another}")
+            note = f"What was written for the batch could not be thrown away, either: {another}"
+            if not noted(error, note):
+                own_log().warning("%s", note)
 
     def _run(self, seen: Mapping[str, str], batch_id: int) -> task_context.Run:
         query_id = read_query_id(self._checkpoint)
@@ -102,6 +111,9 @@ class _Prepare:
         self._columns = chosen
 
     def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
+        return sentence_alone_in_rows(self._message_of(batches))
+
+    def _message_of(self, batches: Iterator[Any]) -> Iterator[Any]:
         import pyarrow
 
         task_context.refuse_what_is_weaker(self._settings, self._run, task_context.properties())

@@ -8,27 +8,41 @@ the tasks' messages. Of those there is always at least one, as a batch without r
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
-
-from pyspark.sql.datasource import DataSourceStreamArrowWriter
+from typing import TYPE_CHECKING, Any
 
 from pyspark_barnabas.commit.messages import author
 from pyspark_barnabas.options import stream_sink
 from pyspark_barnabas.sink import driver, task
+from pyspark_barnabas.sink.before import look_before_writing
 from pyspark_barnabas.sink.checkpoint import read_checkpoint
 from pyspark_barnabas.sink.failure import SinkFailed
 from pyspark_barnabas.spark_sink import accepted_columns, task_context
 from pyspark_barnabas.spark_sink.messages import TaskMessage, unwrap
+from pyspark_barnabas.user_errors import sentence_alone
+
+if TYPE_CHECKING:
+    from pyspark.sql.datasource import DataSourceStreamArrowWriter
+else:
+    try:
+        from pyspark.sql.datasource import DataSourceStreamArrowWriter
+    except ImportError:  # Spark 4.0
+        from pyspark.sql.datasource import DataSourceArrowWriter, DataSourceStreamWriter
+
+        class DataSourceStreamArrowWriter(DataSourceStreamWriter, DataSourceArrowWriter):
+            """What Spark 4.1 has under this name. 4.0 gives Arrow batches to a stream's writer that is both."""
 
 
 class StreamWriter(DataSourceStreamArrowWriter):  # type: ignore[misc]  # because pyspark is not there for the checks
-    """One query's sink. Options and columns are looked at here, before any task runs."""
+    """One query's sink. Options, columns and the cluster are looked at here, before any task runs."""
 
     def __init__(self, options: dict[str, str], schema: Any) -> None:
         self._options = options
         self._settings = stream_sink(options)
         self._columns = accepted_columns.choose(accepted_columns.types_of(schema), self._settings.topic)
+        if not task_context.is_committing_process():
+            look_before_writing(self._settings, self._columns)
 
+    @sentence_alone
     def write(self, iterator: Iterator[Any]) -> TaskMessage:
         """In a task: write its rows (pyarrow.RecordBatch) and leave their transaction open."""
         properties = task_context.properties()
@@ -38,6 +52,7 @@ class StreamWriter(DataSourceStreamArrowWriter):  # type: ignore[misc]  # becaus
         rows = accepted_columns.only(iterator, self._columns)
         return TaskMessage(task.write(self._settings, task_context.facts(run), rows), checkpoint)
 
+    @sentence_alone
     def commit(self, messages: Sequence[TaskMessage | None], batchId: int) -> None:
         """Where Spark's driver is: make the batch visible."""
         sent = [each for each in messages if each is not None]
@@ -56,6 +71,7 @@ class StreamWriter(DataSourceStreamArrowWriter):  # type: ignore[misc]  # becaus
             checkpoint=checkpoint,
         )
 
+    @sentence_alone
     def abort(self, messages: Sequence[TaskMessage | None], batchId: int) -> None:
         """Where Spark's driver is: throw away what was not decided. Spark says so after a failed commit(), too."""
         protocol = unwrap(messages)

@@ -11,6 +11,7 @@ holds every one of these facts.
 
 from __future__ import annotations
 
+import sys
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -23,6 +24,8 @@ from pyspark_barnabas.sink.settings import SinkSettings, TaskFacts
 from pyspark_barnabas.spark_sink.wheels import say_once_what_is_missing
 from pyspark_barnabas.workers import keep_what_is_loaded
 
+COMMITTER = "python_streaming_sink_runner"
+"""The program of Spark's in which a stream's batches are committed."""
 _SPARKS_STAGE_ATTEMPTS = 4  # where spark.stage.maxConsecutiveAttempts is not set
 
 
@@ -34,6 +37,14 @@ class Run:
     run_id: str
     batch_id: int
     is_stream: bool
+
+
+def is_committing_process() -> bool:
+    """Whether this is the process in which Spark commits a stream's batches, and not the one that plans them.
+
+    Both make the writer, and are told apart by nothing but the program that they run.
+    """
+    return any(COMMITTER in each for each in sys.argv)
 
 
 def properties() -> Mapping[str, str]:
@@ -53,8 +64,8 @@ def run_of(local_properties: Mapping[str, str]) -> Run:
         )
     except (KeyError, ValueError) as error:
         raise SinkFailed(
-            f"Spark does not tell its task which batch of which query it works for ({error}): this release of the sink"
-            " knows Spark 4.2. Nothing was written"
+            f"Spark does not tell its task which batch of which query it works for ({error}): see in"
+            " docs/spark-versions.md which releases of Spark the sink was tried with. Nothing was written"
         ) from error
 
 
@@ -97,7 +108,6 @@ def refuse_what_is_weaker(settings: SinkSettings, run: Run, local_properties: Ma
         has_speculation=local_properties.get("spark.speculation", "false") == "true",
         is_atomic=settings.is_atomic,
         max_stage_attempts=attempts,
-        transaction_timeout_ms=settings.transaction_timeout_ms,
     )
     reasons = refuse(query)
     if reasons:

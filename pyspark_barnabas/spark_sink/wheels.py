@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import logging
 from functools import cache
 
 from barnabas.protocol.records import compression, crc32c
-
-_LOG = logging.getLogger("pyspark_barnabas")
+from pyspark_barnabas.own_log import own_log
 
 
 @cache
@@ -19,4 +17,4 @@ def say_once_what_is_missing() -> None:
     ]
     gone = [f"without their packages these are no compressions to be had: {', '.join(codecs)}"] if codecs else []
     if slow or gone:
-        _LOG.warning("%s", "; ".join(slow + gone))
+        own_log().warning("%s", "; ".join(slow + gone))

@@ -101,7 +101,7 @@ def _bytes(given: Any) -> bytes | None:
 
 
 def _milliseconds(moment: Any) -> int:
-    from datetime import UTC, datetime, timedelta
+    from datetime import datetime, timedelta, timezone
 
-    aware = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
-    return int((aware - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(milliseconds=1))
+    aware = moment if moment.tzinfo is not None else moment.replace(tzinfo=timezone.utc)
+    return int((aware - datetime(1970, 1, 1, tzinfo=timezone.utc)) // timedelta(milliseconds=1))

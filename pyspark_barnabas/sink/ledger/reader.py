@@ -6,11 +6,14 @@ that is not understood is passed over.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from barnabas.client.client import Client
 from barnabas.client.clock import Deadline
 from barnabas.client.consume.consumer import Consumer
 from barnabas.client.metadata import TopicPartition
 from barnabas.client.offsets import EARLIEST, LATEST, READ_COMMITTED, READ_UNCOMMITTED, list_offsets
+from barnabas.protocol.records.record import Record
 from pyspark_barnabas.commit.ledger import Ledger, LedgerRecord, decode_value
 from pyspark_barnabas.sink.failure import SinkFailed
 
@@ -62,22 +65,8 @@ class LedgerReader:
         return list_offsets(client, {self._where: EARLIEST}, deadline=deadline)[self._where].offset
 
     def _read(self, client: Client, start: int, end: int, deadline: Deadline) -> list[tuple[int, LedgerRecord]]:
-        consumer = Consumer(
-            client, isolation=READ_COMMITTED, auto_offset_reset="none", partition_bytes=_PARTITION_BYTES
-        )
-        consumer.assign({self._where: start})
-        found: list[tuple[int, LedgerRecord]] = []
-        while (consumer.positions[self._where] or 0) < end:
-            if deadline.is_over:
-                raise SinkFailed(
-                    f"the ledger {self._where[0]!r} can be read up to offset {consumer.positions[self._where]} only, of"
-                    f" {end}: a transaction stands there that nobody ended. `barnabas txn describe` names it; restart"
-                    " the query, which ends it if it is the sink's own"
-                )
-            for each in consumer.poll(min(_POLL_MS, max(1, deadline.left_ms))):
-                if each.record.offset < end:
-                    found.append((each.record.offset, decode_value(each.record.value)))
-        return found
+        found = read_between(client, self._where, start, end, deadline)
+        return [(each.offset, decode_value(each.value)) for each in found]
 
     def _forget_the_oldest(self) -> None:
         if len(self._records) > _KEPT_RECORDS:
@@ -92,3 +81,29 @@ class LedgerReader:
                 " who deletes records of the topic; to go on without its past, choose another prefix and a new"
                 " checkpoint"
             )
+
+
+def read_between(client: Client, where: TopicPartition, start: int, end: int, deadline: Deadline) -> list[Record]:
+    """The committed records of a ledger's partition; SinkFailed where one transaction in between is still open then."""
+    return list(iter_between(client, where, start, end, deadline))
+
+
+def iter_between(
+    client: Client, where: TopicPartition, start: int, end: int, deadline: Deadline | None = None
+) -> Iterator[Record]:
+    """The same one by one, for many. Without a deadline as long as something comes within the client's timeout."""
+    consumer = Consumer(client, isolation=READ_COMMITTED, auto_offset_reset="none", partition_bytes=_PARTITION_BYTES)
+    consumer.assign({where: start})
+    is_patient, deadline = deadline is None, deadline or client.deadline()
+    while (position := consumer.positions[where] or 0) < end:
+        if deadline.is_over:
+            raise SinkFailed(
+                f"the ledger {where[0]!r} can be read up to offset {position} only, of {end}: a"
+                " transaction stands there that nobody ended. `barnabas txn describe` names it; restart the query,"
+                " which ends it if it is the sink's own"
+            )
+        for each in consumer.poll(min(_POLL_MS, max(1, deadline.left_ms))):
+            if each.record.offset < end:
+                yield each.record
+        if is_patient and (consumer.positions[where] or 0) > position:
+            deadline = client.deadline()

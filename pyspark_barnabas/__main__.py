@@ -1,0 +1,10 @@
+"""`python -m pyspark_barnabas`: what is to be done about a sink from a terminal. docs/ledger.md"""
+
+from __future__ import annotations
+
+import sys
+
+from pyspark_barnabas.cli.command_line import main
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

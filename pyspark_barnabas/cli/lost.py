@@ -1,0 +1,124 @@
+"""What the log still has of a decided batch of which a transaction was aborted, and whether that is all of it. Pure.
+
+The rows of an aborted transaction stay in the log, where consumers do not see them, until retention or compaction
+removes them. A producer id and epoch stand for exactly one transaction, as every task begins by getting an epoch of its
+own; whether it counts is what its marker says. That nothing is missing is proven by the ledger: count and digest of
+what is visible and what was aborted have to be together those of the decision.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from barnabas.client.metadata import TopicPartition
+from pyspark_barnabas.cli.words import counted, moment
+from pyspark_barnabas.commit.ledger import Decided, Ledger, SourceOffset
+from pyspark_barnabas.digest import MODULUS
+
+Producer = tuple[int, int]
+"""A producer id and its epoch."""
+
+
+@dataclass(slots=True)
+class Rows:
+    """Some rows of a partition. first, last: where their batches are."""
+
+    count: int = 0
+    digest: int = 0
+    first: int = -1
+    last: int = -1
+
+    def add(self, other: Rows) -> None:
+        """With those, wherever they are: markers come in another order than the rows that they end."""
+        self.count += other.count
+        self.digest = (self.digest + other.digest) % MODULUS
+        self.first = other.first if self.first < 0 else min(self.first, other.first)
+        self.last = max(self.last, other.last)
+
+
+@dataclass(slots=True)
+class PartitionRows:
+    """What a partition has of the batch: what consumers see, what was aborted, and what is not ended."""
+
+    visible: Rows = field(default_factory=Rows)
+    aborted: Rows = field(default_factory=Rows)
+    aborted_producers: set[Producer] = field(default_factory=set)
+    unended: dict[Producer, Rows] = field(default_factory=dict)
+
+    def data(self, producer: Producer, rows: Rows) -> None:
+        """A batch of records of one of the batch's transactions."""
+        self.unended.setdefault(producer, Rows()).add(rows)
+
+    def marker(self, producer_id: int, *, is_commit: bool) -> None:
+        """The next marker of a producer ends what it has open here. Its epoch may be one more than the rows'."""
+        for producer in [each for each in self.unended if each[0] == producer_id]:
+            rows = self.unended.pop(producer)
+            (self.visible if is_commit else self.aborted).add(rows)
+            if not is_commit:
+                self.aborted_producers.add(producer)
+
+
+Found = dict[TopicPartition, PartitionRows]
+
+
+def producers_of(decision: Decided) -> frozenset[Producer]:
+    """Those that wrote the batch."""
+    return frozenset((each.producer_id, each.producer_epoch) for each in decision.transactions)
+
+
+def why_not(decision: Decided, found: Found) -> str:
+    """Why the batch cannot be written again from the log; empty if it can, or if nothing of it is missing."""
+    count = sum(each.visible.count + each.aborted.count for each in found.values())
+    digest = sum(each.visible.digest + each.aborted.digest for each in found.values()) % MODULUS
+    if any(each.unended for each in found.values()):
+        return "a transaction of it is not ended in every partition: try again"
+    if (count, digest) == (decision.rows, decision.digest):
+        return ""
+    if count == decision.rows:
+        return f"these topics have {count} rows of it, but their digest is not the ledger's: they were changed"
+    return (
+        f"these topics have {count} of its {decision.rows} rows: name all topics that the query writes to (--topic). If"
+        " they are all named, retention or compaction has removed the rest: write it by hand from the source offsets,"
+        f" then --settle {decision.query_id}:{decision.batch_id} lets the query go on"
+    )
+
+
+def missing(found: Found) -> int:
+    """How many rows consumers do not see."""
+    return sum(each.aborted.count for each in found.values())
+
+
+def visible(found: Found) -> int:
+    """How many rows consumers see."""
+    return sum(each.visible.count for each in found.values())
+
+
+def describe(decision: Decided, decided_ms: int, ledger: Ledger, found: Found) -> list[str]:
+    """What `recover` prints of a batch before it says what may be done."""
+    lines = [
+        f"batch {decision.batch_id} of query {decision.query_id}: {counted(decision.rows, 'row')},"
+        f" digest {decision.digest:016x}, decided {moment(decided_ms)} by {decision.run}"
+    ]
+    lines += [f"  source {each}" for each in source_ranges(decision, ledger)]
+    for (topic, partition), each in sorted(found.items()):
+        line = f"  {topic}-{partition}: {counted(each.visible.count, 'row')} visible"
+        if each.aborted.count:
+            line += f", {each.aborted.count} missing, which stand aborted at offsets {each.aborted.first} to"
+            line += f" {each.aborted.last}"
+        if each.visible.count or each.aborted.count or each.unended:
+            lines.append(line)
+    return lines
+
+
+def source_ranges(decision: Decided, ledger: Ledger) -> list[str]:
+    """From which source offsets the batch was made, as far as the ledger tells; the end is not part of it."""
+    before = [each for each in ledger.decided(decision.query_id) if each.batch_id == decision.batch_id - 1]
+    starts: dict[TopicPartition, int] = {
+        (each.topic, each.partition): each.offset for one in before for each in one.offsets
+    }
+    return [_range(each, starts) for each in decision.offsets]
+
+
+def _range(end: SourceOffset, starts: dict[TopicPartition, int]) -> str:
+    start = starts.get((end.topic, end.partition))
+    return f"{end.topic}-{end.partition}: offsets {'where the query began' if start is None else start} to {end.offset}"

@@ -1,0 +1,151 @@
+"""`recover`: writes the rows of a decided batch again that were aborted by a timeout, once.
+
+The copy and the ledger's word that the batch is finished stand in one transaction of the driver, taken over as a run
+does: both count or neither. So it may be cut off anywhere and called again, and the query's next run goes on behind it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from barnabas.client.client import Client
+from pyspark_barnabas.cli.abandoning import Takeover, refuse_if_alive
+from pyspark_barnabas.cli.looking import WholeLedger
+from pyspark_barnabas.cli.lost import Found, describe, missing, producers_of, visible, why_not
+from pyspark_barnabas.cli.picture import BatchLine, BatchState, Look, batches
+from pyspark_barnabas.cli.scanning import aborted_batches, scan
+from pyspark_barnabas.cli.words import counted
+from pyspark_barnabas.sink.failure import SinkFailed
+from pyspark_barnabas.sink.settings import SinkSettings
+
+_Failed = dict[str, str]  # why a batch cannot be written again
+
+
+def show_losses(client: Client, settings: SinkSettings, topics: Sequence[str], say: Callable[[str], None]) -> None:
+    """Say which rows are missing. SinkFailed at the end, where some cannot be written again from the log."""
+    seen = WholeLedger(client, settings.prefix or "").look()
+    lost = _lost(seen)
+    if not lost:
+        say(f"no decided batch under {seen.prefix} is lost")
+    failed: _Failed = {}
+    for line in lost:
+        found = _account(client, seen, line, topics, say, failed)
+        if found is None:
+            continue
+        if line.still_open:
+            say(f"  {counted(len(line.still_open), 'transaction')} of it still open: --execute commits those first")
+        elif missing(found):
+            say(f"  all of it is in the log: --execute writes {counted(missing(found), 'row')} again")
+        else:
+            say("  all of it is visible: --execute writes so into the ledger")
+    _raise(failed)
+
+
+def recover(
+    client: Client,
+    settings: SinkSettings,
+    topics: Sequence[str],
+    *,
+    quiet_ms: int,
+    fence_living: bool,
+    say: Callable[[str], None],
+) -> None:
+    """End what is open, then write again what is lost. SinkFailed at the end, with each batch that could not be."""
+    ledger = WholeLedger(client, settings.prefix or "")
+    seen = ledger.look()
+    if not _lost(seen):
+        say(f"no decided batch under {seen.prefix} is lost: nothing was done")
+        return
+    if not fence_living:
+        refuse_if_alive(client, ledger, seen, quiet_ms)
+    with settings.connection.client() as reading:  # one that waits for nothing that is written
+        failed: _Failed = {}
+        while any(_name(line) not in failed for line in _lost(seen)):
+            # A token for each batch, as its producer begins to count its records anew.
+            takeover = Takeover(client, settings, ledger, seen, say, is_long=True)
+            takeover.end_what_is_open()
+            seen = takeover.look()
+            for line in _lost(seen):  # none, if another recovery was quicker
+                found = None if _name(line) in failed else _account(reading, seen, line, topics, say, failed)
+                if found is None:
+                    continue
+                takeover.settle(line.decision, aborted_batches(reading, found))
+                done = f"wrote {counted(missing(found), 'row')} again" if missing(found) else "nothing is missing"
+                say(f"batch {line.decision.batch_id}: {done}; the ledger says now that it is finished")
+                seen = takeover.look()
+                break
+    _raise(failed)
+
+
+def settle(
+    client: Client,
+    settings: SinkSettings,
+    topics: Sequence[str],
+    batch: tuple[str, int],
+    *,
+    quiet_ms: int,
+    fence_living: bool,
+    say: Callable[[str], None],
+) -> None:
+    """Tell the ledger that a lost batch, named by query and id, is finished: its missing rows were made by hand.
+
+    SinkFailed where it is not lost, and where the log still has all of it.
+    """
+    ledger = WholeLedger(client, settings.prefix or "")
+    seen = ledger.look()
+    _the_lost(seen, batch)
+    if not fence_living:
+        refuse_if_alive(client, ledger, seen, quiet_ms)
+    takeover = Takeover(client, settings, ledger, seen, say)
+    takeover.end_what_is_open()
+    line = _the_lost(takeover.look(), batch)
+    with settings.connection.client() as reading:
+        found = scan(reading, topics, producers_of(line.decision))
+    reason = why_not(line.decision, found)
+    if not reason or any(each.unended for each in found.values()):
+        raise SinkFailed(f"{_name(line)}: {reason or 'the log has all of it: use --execute'}")
+    takeover.settle(line.decision)
+    say(
+        f"{_name(line)}: the ledger says now that it is finished, with {visible(found)} of its"
+        f" {counted(line.decision.rows, 'row')} visible as the query wrote them"
+    )
+
+
+def _the_lost(seen: Look, batch: tuple[str, int]) -> BatchLine:
+    for line in _lost(seen):
+        if (line.decision.query_id, line.decision.batch_id) == batch:
+            return line
+    raise SinkFailed(f"batch {batch[1]} of query {batch[0]} is not lost under {seen.prefix!r}: see `ledger show`")
+
+
+def _lost(seen: Look) -> list[BatchLine]:
+    """Batches of which a transaction was aborted; the last one also where nobody knows what became of it."""
+    found = batches(seen)
+    return [
+        each
+        for each in found
+        if each.state is BatchState.LOST or (each.state is BatchState.UNKNOWN and each is found[-1])
+    ]
+
+
+def _account(
+    client: Client, seen: Look, line: BatchLine, topics: Iterable[str], say: Callable[[str], None], failed: _Failed
+) -> Found | None:
+    """What there is of the batch; None, and an entry in `failed`, where it cannot be written again from that."""
+    found = scan(client, topics, producers_of(line.decision))
+    for sentence in describe(line.decision, line.decided_ms, seen.ledger, found):
+        say(sentence)
+    reason = "" if line.still_open else why_not(line.decision, found)
+    if reason:
+        failed[_name(line)] = reason
+        return None
+    return found
+
+
+def _name(line: BatchLine) -> str:
+    return f"batch {line.decision.batch_id} of query {line.decision.query_id}"
+
+
+def _raise(failed: _Failed) -> None:
+    if failed:
+        raise SinkFailed("; ".join(f"{name}: {reason}" for name, reason in failed.items()))

@@ -1,0 +1,41 @@
+"""What coordinators say of a sink's transactions: how each stands, and which are open under a prefix."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from barnabas.client.admin.transactions import list_transactions
+from barnabas.client.client import Client
+from barnabas.client.clock import Deadline
+from barnabas.client.errors import UnsupportedByBroker
+from barnabas.client.transaction_requests import ProducerIdentity
+from barnabas.client.transactions.sets import find_transactions
+from barnabas.protocol.messages.describe_transactions import TransactionState
+from pyspark_barnabas.commit.identity import task_pattern
+from pyspark_barnabas.commit.messages import PreparedTransaction
+from pyspark_barnabas.commit.standing import View
+
+
+def view_of(state: TransactionState | None) -> View | None:
+    """What the commit protocol wants to know of it."""
+    return None if state is None else View(state.transaction_state, state.producer_id, state.producer_epoch)
+
+
+def views(client: Client, ids: Iterable[str], deadline: Deadline | None = None) -> dict[str, View | None]:
+    """How each id stands; None for one that nobody knows."""
+    return {name: view_of(state) for name, state in find_transactions(client, ids, deadline).items()}
+
+
+def list_ids(client: Client, prefix: str, states: Iterable[str]) -> frozenset[str]:
+    """The ids in these states, by the prefix's pattern where brokers know patterns; all of them elsewhere."""
+    wanted = sorted(states)
+    try:
+        listed = list_transactions(client, states=wanted, pattern=task_pattern(prefix))
+    except UnsupportedByBroker:
+        listed = list_transactions(client, states=wanted)
+    return frozenset(each.transactional_id for each in listed)
+
+
+def identities(transactions: Iterable[PreparedTransaction]) -> dict[str, ProducerIdentity]:
+    """The producers of transactions that are to be ended."""
+    return {each.transactional_id: ProducerIdentity(each.producer_id, each.producer_epoch) for each in transactions}

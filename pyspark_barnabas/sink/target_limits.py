@@ -1,0 +1,62 @@
+"""What is said of topics before the first row: that one is missing, was made, or will not take all rows. Pure."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Collection, Mapping
+
+from pyspark_barnabas.sink.settings import SinkSettings
+
+KEYS = ("cleanup.policy", "max.message.bytes")
+
+
+def refusal(topic: str, configs: Mapping[str, str], *, has_keys: bool) -> str | None:
+    """Why no row could be written there; None if rows can. has_keys: rows have a column `key`."""
+    if has_keys or "compact" not in configs.get("cleanup.policy", ""):
+        return None
+    return (
+        f"topic {topic!r} is compacted (cleanup.policy), and takes no record without a key: add a column `key`, or"
+        " write to a topic with cleanup.policy=delete. Nothing was written"
+    )
+
+
+def warning(topic: str, configs: Mapping[str, str], settings: SinkSettings) -> str | None:
+    """What will cost time or fail some day, and what to set; None if nothing will.
+
+    A batch that is too large for the topic is sent again in parts; a row that is ends the query.
+    """
+    value = configs.get("max.message.bytes", "")
+    if not value.isdecimal() or int(value) >= settings.max_request_bytes:
+        return None
+    again = (
+        f". Batches are sent again in parts where they are larger: set kafka.batch.size ({settings.batch_bytes}) to"
+        f" {value} or less"
+    )
+    return (
+        f"topic {topic!r} takes {value} bytes at a time at most (its max.message.bytes), and kafka.max.request.size is"
+        f" {settings.max_request_bytes}: a row that is larger will fail the query. Raise the topic's max.message.bytes,"
+        f" or set kafka.max.request.size to {value}{again if settings.batch_bytes > int(value) else ''}"
+    )
+
+
+def missing(topic: str, there: Collection[str]) -> str:
+    """That a topic is not there, with the one that may have been meant."""
+    near = difflib.get_close_matches(topic, there, n=1)
+    return f"topic {topic!r} is not there{f' (there is {near[0]!r})' if near else ''}"
+
+
+def refused_creation(topic: str, there: Collection[str]) -> str:
+    """The sentence for a topic that is missing, where createTopics is false."""
+    return (
+        f"{missing(topic, there)}, and createTopics is false: correct the option topic or the column `topic`, or create"
+        " the topic. Nothing was written"
+    )
+
+
+def creation_warning(topic: str, there: Collection[str], partitions: int, *, is_asked: bool) -> str:
+    """The warning that a topic has been made. is_asked: with newTopicPartitions partitions."""
+    by = "newTopicPartitions" if is_asked else "the broker's num.partitions; newTopicPartitions says another number"
+    return (
+        f"{missing(topic, there)}, and has been created with {partitions} partition{'s' * (partitions != 1)} ({by})."
+        " If the name is wrong, delete the topic; createTopics=false refuses to create any"
+    )

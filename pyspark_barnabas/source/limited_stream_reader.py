@@ -1,0 +1,47 @@
+"""`spark.readStream` on Spark 4.2 and later, which ask where a batch ends: limits, AvailableNow, lag."""
+
+from __future__ import annotations
+
+from pyspark.sql.streaming.datasource import (
+    ReadAllAvailable,
+    ReadLimit,
+    ReadMaxRows,
+    ReadMinRows,
+    SupportsTriggerAvailableNow,
+)
+
+from pyspark_barnabas.source.offsets import Json, from_json, to_json
+from pyspark_barnabas.source.stream_reader import StreamReader
+from pyspark_barnabas.user_errors import sentence_alone
+
+
+class LimitedStreamReader(StreamReader, SupportsTriggerAvailableNow):  # type: ignore[misc]  # because pyspark is not in the environment of the checks
+    """A reader that is told where a batch begins and how much it may have."""
+
+    takes_limits = True
+
+    @sentence_alone
+    def prepareForTriggerAvailableNow(self) -> None:
+        """What is there now is all that will be read."""
+        with self._planning() as plan:
+            plan.fix_the_end()
+
+    def getDefaultReadLimit(self) -> ReadLimit:
+        """One of the two limits: Spark has no name for both, so that latestOffset looks at the other itself."""
+        if self._settings.max_offsets:
+            return ReadMaxRows(self._settings.max_offsets)
+        if self._settings.min_offsets:
+            return ReadMinRows(self._settings.min_offsets)
+        return ReadAllAvailable()
+
+    @sentence_alone
+    def latestOffset(self, start: Json, limit: ReadLimit) -> Json:  # type: ignore[override]  # because Spark asks so
+        """Where the batch from `start` on ends."""
+        most = limit.max_rows if isinstance(limit, ReadMaxRows) else None
+        waits = not isinstance(limit, ReadAllAvailable)
+        with self._planning() as plan:
+            return to_json(plan.end_of_batch(from_json(start), most, waits=waits))
+
+    def reportLatestOffset(self) -> Json | None:
+        """For Spark's report of progress."""
+        return None if self._made is None or self._made.seen is None else to_json(self._made.seen)
