@@ -1,6 +1,6 @@
-"""What scripts/package_spark runs: pyspark_barnabas and what it stands on, as one file that Spark sends to executors.
+"""What scripts/package_spark runs: the modules of `pyspark-barnabas` as one file that Spark sends to executors.
 
-Only modules go in, with one date for all: the same sources always give the same bytes. Needs no environment of its own.
+Nothing else goes in, with one date for all: the same sources give the same bytes. Needs no environment of its own.
 """
 
 from __future__ import annotations
@@ -10,22 +10,23 @@ import zipfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-PACKAGES = ("barnabas/client", "barnabas/logfiles", "barnabas/protocol", "pyspark_barnabas")
+sys.path.insert(0, str(ROOT))  # which Python does not do for a program in a folder
+from scripts._spark_tree import modules  # noqa: E402  # because the line above has to come first
+
 _DATE = (1980, 1, 1, 0, 0, 0)  # the first that a zip file can tell
 
 
 def package(target: Path) -> int:
     """Write the file, and return how many modules are in it."""
     target.parent.mkdir(parents=True, exist_ok=True)
-    modules = [each for name in PACKAGES for each in (ROOT / name).rglob("*.py")]
-    sources = sorted([ROOT / "barnabas/__init__.py", ROOT / "barnabas/form.py", *modules])
+    tree = modules(ROOT)
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
-        for source in sources:
-            entry = zipfile.ZipInfo(source.relative_to(ROOT).as_posix(), _DATE)
+        for path, content in tree.items():
+            entry = zipfile.ZipInfo(path, _DATE)
             entry.compress_type = zipfile.ZIP_DEFLATED
             entry.external_attr = 0o644 << 16
-            archive.writestr(entry, source.read_bytes())
-    return len(sources)
+            archive.writestr(entry, content)
+    return len(tree)
 
 
 def main() -> int:

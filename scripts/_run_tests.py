@@ -26,7 +26,7 @@ ROOT = Path(__file__).resolve().parents[1]
 CI = os.environ.get("CI") == "true"
 UNTESTED = ROOT / ".cache" / "coverage" / "untested.txt"
 PURE, COMPILED = "pure", "compiled"  # BARNABAS_FORM: docs/compiled.md
-MEASURED_ON = "3.11"  # 3.13 takes as long; from 3.14 on coverage has a faster way to see branches
+MEASURED_ON = "3.13"  # where coverage sees lines for nothing; branches, from 3.14 on only, cost as much as the tests
 NOT_LONG = ("-m", "not long")
 JAVA = ("java", "javac", "mvn")
 CLIENTS = (*JAVA, "kcat", "node", "npm", "go")
@@ -78,7 +78,7 @@ def _fast() -> Iterator[Group]:
         "tests/pyspark_barnabas",
         "tests/pipeline",
     )
-    for version, budget_s, chosen in (("3.11", 360, paths), ("3.12", 80, _of_the_runtime()), ("3.13", 160, paths)):
+    for version, budget_s, chosen in (("3.11", 200, paths), ("3.12", 90, _of_the_runtime()), ("3.13", 200, paths)):
         venv = f".venv-{version}"
         group = Group(f"fast-{version}", budget_s, chosen, venv=venv, lock="test", python=version, workers=2, form=PURE)
         yield replace(group, is_measured=version == MEASURED_ON)
@@ -253,7 +253,7 @@ def _read_report(row: Row, report: Path, status: int) -> Row:
     """Count from pytest's report; a command that is not pytest counts as one test."""
     if not report.exists():
         return replace(row, passed=int(status == 0), failed=int(status != 0))
-    suite = ElementTree.parse(report).getroot().find("testsuite")
+    suite = ElementTree.parse(report).getroot().find("testsuite")  # nosec B314 - written by our own pytest
     if suite is None:
         return replace(row, failed=1)
     failed = int(suite.get("failures", 0)) + int(suite.get("errors", 0))

@@ -86,7 +86,8 @@ def _packages(root: Path) -> list[str]:
     pyproject = tomllib.loads((root / "pyproject.toml").read_text())
     packages: list[str] = pyproject["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"]
     inside = [path for package in packages for path in sorted((root / package).iterdir())]
-    return packages + [str(path.relative_to(root)) for path in inside if path.is_symlink()]  # compileall follows none
+    linked = [str(path.relative_to(root)) for path in inside if path.is_symlink()]  # compileall follows none
+    return [*packages, *linked, "pyspark_barnabas"]  # which has a distribution of its own, and is run from here
 
 
 def _run(command: list[str]) -> None:
