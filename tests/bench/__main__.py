@@ -25,6 +25,7 @@ from tests.bench import (
     cleaning,
     console_pages,
     growth,
+    guarded,
     held_memory,
     hostile,
     measured_form,
@@ -36,13 +37,14 @@ from tests.bench import (
     traced,
     transactions,
 )
+from tests.bench.entrances import ENTRANCES, Entrance
 from tests.bench.measure import ROOT
 from tests.bench.peers import Peer, barnabas, floor, kafka, kfake
 from tests.bench.rounds import FULL, QUICK, Bench, Plan
 from tests.bench.workloads import QUICK as QUICK_NAMES
-from tests.bench.workloads import WORKLOADS
+from tests.bench.workloads import SECURED, WORKLOADS
 
-ALONE = {"clean", "clock", "console", "restart", "start", "trace", "txn"}
+ALONE = {"clean", "clock", "console", "guarded", "restart", "start", "trace", "txn"}
 MakePeer = Callable[[Path], Peer]
 
 
@@ -112,8 +114,14 @@ def _parser() -> argparse.ArgumentParser:
         choices=[*WORKLOADS, *ALONE],
         help="only this one; may be repeated. txn: all of transactions, start: brokers for tests,"
         " restart: starts over many partitions, clean: compaction, clock: a clock moved by days,"
-        " trace: requests with the trace on and off, console: the page of a partition of ten million records;"
-        " each alone",
+        " trace: requests with the trace on and off, guarded: with an authorizer and with quotas,"
+        " console: the page of a partition of ten million records; each alone",
+    )
+    parser.add_argument(
+        "--over",
+        choices=list(ENTRANCES),
+        default="plain",
+        help=f"how the clients come in; but for plain the loads are {', '.join(SECURED)}",
     )
     parser.add_argument("--micro", action="store_true", help="only processor time per request, inside one process")
     parser.add_argument(
@@ -141,6 +149,9 @@ def _alone(name: str, options: argparse.Namespace, plan: Plan) -> int:
         case "console":
             rounds = console_pages.QUICK_ROUNDS if is_quick else console_pages.ROUNDS
             return console_pages.main(rounds=rounds, path=options.json, say=say)
+        case "guarded":
+            rounds = guarded.QUICK_ROUNDS if is_quick else guarded.ROUNDS
+            return guarded.main(rounds=rounds, path=options.json, say=say)
         case "trace":
             rounds = traced.QUICK_ROUNDS if is_quick else traced.ROUNDS
             return traced.main(rounds=rounds, path=options.json, say=say)
@@ -149,6 +160,16 @@ def _alone(name: str, options: argparse.Namespace, plan: Plan) -> int:
         case "restart":
             return restarts.main(restarts.QUICK if is_quick else restarts.FULL, **compared)
     return transactions.main(plan, **compared)
+
+
+def _by(entrance: Entrance, make: Callable[[Path, Entrance], Peer]) -> MakePeer:
+    """What makes the peer so that its loads come in by `entrance`."""
+
+    def made(directory: Path) -> Peer:
+        return make(directory, entrance)
+
+    made.__name__ = make.__name__
+    return made
 
 
 def main() -> int:
@@ -168,11 +189,15 @@ def main() -> int:
         if options.workload != [name]:
             parser.error(f"--workload {name} stands alone")
         return _alone(name, options, plan)
-    names = options.workload or (QUICK_NAMES if options.quick else list(WORKLOADS))
+    entrance = ENTRANCES[options.over]
+    if not entrance.is_plain and (options.kfake or options.floor):
+        parser.error("--kfake and --floor have no protected listener: leave --over out")
+    everything = QUICK_NAMES if options.quick else list(WORKLOADS)
+    names = options.workload or (everything if entrance.is_plain else SECURED)
     return side_by_side(
         names,
         plan,
-        brokers=[barnabas] if options.alone else [barnabas, kafka],
+        brokers=[_by(entrance, barnabas)] if options.alone else [_by(entrance, barnabas), _by(entrance, kafka)],
         beside=[*([kfake] if options.kfake else []), *([floor] if options.floor else [])],
         with_unkind=options.hostile,
         path=options.json,

@@ -4,19 +4,22 @@
  *                 [--count 0]
  *   blast repeat  --port P --frames F [--connections 1] [--depth 1] [--seconds 5]
  *   blast fetch   --port P --topic T [--max-bytes 1048576] [--seconds 5]
+ *   blast handshake --port P [--seconds 5]
+ *
+ * Each also with --tls 1 (blast-tls only) and --user NAME:PASSWORD (SASL/PLAIN).
  *
  * produce: every connection keeps `depth` Produce v9 requests (acks=1, no producer id) in flight; connection i writes to
  * partition i mod partitions; it ends when `count` requests are answered, unless that is 0. repeat: the same with requests of any
  * kind: F holds pairs of a request and the answer it must get (without its correlation id), each preceded by its size as an int32;
  * connection i sends request i mod their number. Every connection has had one answer before the clock starts. fetch: one connection
- * reads partition 0 from offset 0 to its end with Fetch v12, again and again, until the time is up.
+ * reads partition 0 from offset 0 to its end with Fetch v12, again and again, until the time is up. handshake: one connection
+ * after the other is opened, authenticated and closed.
  * Prints one line of JSON. It knows one request and one response of each kind and checks only their error codes.
  */
 #define _GNU_SOURCE
 #include <sys/epoll.h>
-#include <unistd.h>
 
-#include "wire.h"
+#include "stream.h"
 
 enum { MAX_DEPTH = 256, RESPONSE_MAX = 64 << 20, INPUT_MAX = 2 << 20, LATENCIES_MAX = 20000000 };
 
@@ -25,8 +28,9 @@ static struct {
     size_t count;
     double seconds;
     int max_bytes;
-    const char *topic, *frames;
-} options = {9092, 1, 1, 100, 1, 1, 0, 5.0, 1 << 20, "bench", NULL};
+    const char *topic, *frames, *user;
+    int tls;
+} options = {9092, 1, 1, 100, 1, 1, 0, 5.0, 1 << 20, "bench", NULL, NULL, 0};
 
 static void put_compact_string(Buffer *b, const char *text) {
     put_uvarint(b, strlen(text) + 1);
@@ -147,7 +151,8 @@ static int fetch_error(const uint8_t *p, int64_t *next, size_t *got, int64_t *en
 /* ---- connections ---- */
 
 typedef struct {
-    int fd, in_flight, head;
+    Stream stream;
+    int in_flight, head;
     double sent_at[MAX_DEPTH];
     Buffer request, answer; /* answer: what has to come, where it is known */
     uint8_t *input;
@@ -156,7 +161,7 @@ typedef struct {
 } Connection;
 
 static void open_connection(Connection *c) {
-    c->fd = connect_to(options.port);
+    c->stream = open_stream(options.port, options.tls, options.user);
     c->input = malloc(INPUT_MAX);
 }
 
@@ -176,7 +181,7 @@ static void top_up(Connection *c, int depth) {
         c->sent_at[(c->head + c->in_flight) % MAX_DEPTH] = now;
         c->in_flight++;
     }
-    send_all(c->fd, burst.data, burst.size);
+    stream_send(&c->stream, burst.data, burst.size);
 }
 
 static int compare_floats(const void *a, const void *b) {
@@ -193,7 +198,7 @@ static int is_bad(const Connection *c, const uint8_t *answer, size_t size) {
 }
 
 static void receive(Connection *c) {
-    ssize_t n = recv(c->fd, c->input + c->have, INPUT_MAX - c->have, 0);
+    ssize_t n = stream_receive(&c->stream, c->input + c->have, INPUT_MAX - c->have);
     if (n <= 0) die("the broker closed a connection");
     c->have += (size_t)n;
     size_t at = 0;
@@ -227,7 +232,7 @@ static int load(Connection *connections) {
     for (int i = 0; i < options.connections; i++) {
         open_connection(&connections[i]);
         struct epoll_event event = {.events = EPOLLIN, .data.ptr = &connections[i]};
-        epoll_ctl(poll, EPOLL_CTL_ADD, connections[i].fd, &event);
+        epoll_ctl(poll, EPOLL_CTL_ADD, connections[i].stream.fd, &event);
     }
     greet(connections);
     double start = now_s(), stop = start + options.seconds;
@@ -236,8 +241,10 @@ static int load(Connection *connections) {
     while (now_s() < stop && !is_over(answered_count)) {
         int ready = epoll_wait(poll, events, 256, 1000);
         for (int i = 0; i < ready; i++) {
-            receive(events[i].data.ptr);
-            top_up(events[i].data.ptr, options.depth);
+            Connection *c = events[i].data.ptr;
+            do receive(c);
+            while (stream_has_more(&c->stream));
+            top_up(c, options.depth);
         }
     }
     double elapsed = now_s() - start;
@@ -295,11 +302,11 @@ static int fetch(void) {
     size_t requests = 0;
     while (now_s() - start < options.seconds) {
         Buffer request = fetch_request(offset);
-        send_all(c.fd, request.data, request.size);
+        stream_send(&c.stream, request.data, request.size);
         free(request.data);
         size_t want = 4, have = 0;
         while (have < want) {
-            ssize_t n = recv(c.fd, response + have, (want == 4 ? 4 : want) - have, 0);
+            ssize_t n = stream_receive(&c.stream, response + have, (want == 4 ? 4 : want) - have);
             if (n <= 0) die("the broker closed the connection");
             have += (size_t)n;
             if (have == 4 && want == 4) want = 4 + (size_t)get_int(response, 4);
@@ -318,13 +325,28 @@ static int fetch(void) {
     return 0;
 }
 
+/* Connections that are opened, authenticated and closed, one after the other. */
+static int handshake(void) {
+    size_t count = 0;
+    double start = now_s();
+    for (; now_s() - start < options.seconds; count++) {
+        Stream s = open_stream(options.port, options.tls, options.user);
+        stream_close(&s);
+    }
+    double elapsed = now_s() - start;
+    printf("{\"requests\": %zu, \"per_second\": %.1f}\n", count, (double)count / elapsed);
+    return 0;
+}
+
 int main(int argc, char **argv) {
-    if (argc < 2) return fprintf(stderr, "usage: blast produce|repeat|fetch [--option value]...\n"), 2;
+    if (argc < 2) return fprintf(stderr, "usage: blast produce|repeat|fetch|handshake [--option value]...\n"), 2;
     for (int i = 2; i + 1 < argc; i += 2) {
         const char *name = argv[i], *value = argv[i + 1];
         if (!strcmp(name, "--port")) options.port = atoi(value);
         else if (!strcmp(name, "--topic")) options.topic = value;
         else if (!strcmp(name, "--frames")) options.frames = value;
+        else if (!strcmp(name, "--user")) options.user = value;
+        else if (!strcmp(name, "--tls")) options.tls = atoi(value);
         else if (!strcmp(name, "--connections")) options.connections = atoi(value);
         else if (!strcmp(name, "--depth")) options.depth = atoi(value);
         else if (!strcmp(name, "--size")) options.size = atoi(value);
@@ -339,5 +361,6 @@ int main(int argc, char **argv) {
     if (!strcmp(argv[1], "produce")) return produce();
     if (!strcmp(argv[1], "repeat")) return repeat();
     if (!strcmp(argv[1], "fetch")) return fetch();
-    return fprintf(stderr, "blast: produce, repeat or fetch\n"), 2;
+    if (!strcmp(argv[1], "handshake")) return handshake();
+    return fprintf(stderr, "blast: produce, repeat, fetch or handshake\n"), 2;
 }

@@ -167,7 +167,7 @@ async def _spent_us(bench: Bench, frame: Frames) -> float:
 
 async def _measure(grown: Grown, path: Path) -> None:
     # By the processor's time: else a turn that others interrupt seems over, and the loop spins until it may go on.
-    benches = [Bench(str(path / name), time.thread_time) for name in ("little", "much")]
+    benches = [Bench(str(path / name), stopwatch=time.thread_time) for name in ("little", "much")]
     both = [await grown.fill(bench, grown.little * factor) for bench, factor in zip(benches, (1, 100), strict=True)]
     for name in both[0]:
         spent: list[list[float]] = [[], []]

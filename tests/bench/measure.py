@@ -64,12 +64,13 @@ def own_seconds() -> float:
 
 
 def c_program(name: str) -> Path:
-    """A load generator in C (`blast`, `txn`) or the floor, built when its source is newer than the binary."""
-    source, binary = HERE / f"{name}.c", ROOT / ".cache" / "bench" / name
-    newest = max(each.stat().st_mtime for each in (source, HERE / "wire.h"))
+    """A load generator in C (`blast`, `blast-tls`, `txn`) or the floor, built when its source is newer than it."""
+    source, binary = HERE / f"{name.removesuffix('-tls')}.c", ROOT / ".cache" / "bench" / name
+    newest = max(each.stat().st_mtime for each in (source, HERE / "wire.h", HERE / "stream.h"))
     if not binary.exists() or binary.stat().st_mtime < newest:
         binary.parent.mkdir(parents=True, exist_ok=True)
-        subprocess.run(["cc", "-O2", "-o", str(binary), str(source)], check=True)
+        tls = ["-DWITH_TLS", "-lssl", "-lcrypto"] if name.endswith("-tls") else []
+        subprocess.run(["cc", "-O2", "-o", str(binary), str(source), *tls], check=True)
     return binary
 
 
@@ -83,16 +84,17 @@ def run_json(command: list[str], timeout_s: float = 300) -> dict[str, Any]:
 
 
 def blast(program: str, port: int, topic: str, **options: float | str) -> dict[str, Any]:
-    """Run the C load generator."""
+    """Run the C load generator; with the option `tls` the one that speaks it."""
     arguments = [
         part
         for name, value in options.items()
         for part in (f"--{name.replace('_', '-')}", f"{value:g}" if isinstance(value, float) else str(value))
     ]
-    return run_json([str(c_program("blast")), program, "--port", str(port), "--topic", topic, *arguments])
+    built = c_program("blast-tls" if options.get("tls") else "blast")
+    return run_json([str(built), program, "--port", str(port), "--topic", topic, *arguments])
 
 
-def rdkafka(program: str, port: int, topic: str, **options: float) -> dict[str, Any]:
+def rdkafka(program: str, port: int, topic: str, **options: float | str) -> dict[str, Any]:
     """Run a librdkafka load in its own process."""
     arguments = [part for name, value in options.items() for part in (f"--{name.replace('_', '-')}", str(value))]
     return run_json(

@@ -13,8 +13,9 @@ import itertools
 import statistics
 import tempfile
 import time
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple, cast
 
 import uvloop
@@ -23,13 +24,14 @@ from barnabas.broker.api.dispatch import Dispatcher
 from barnabas.broker.app import Broker
 from barnabas.broker.clock import Stopwatch, monotonic
 from barnabas.broker.config import BrokerConfig
-from barnabas.broker.config.listeners import PLAINTEXT, Listener
+from barnabas.broker.config.listeners import Listener
 from barnabas.broker.coordinator.transaction.model import InitReply, InitRequest
 from barnabas.broker.coordinator.transaction.states import TransactionState
 from barnabas.broker.data import open_directory
 from barnabas.broker.environment import Environment
 from barnabas.broker.net.bound import BoundAddress
 from barnabas.broker.net.connection import Connection
+from barnabas.protocol.listener_protocols import PLAINTEXT
 from barnabas.protocol.messages.add_partitions_to_txn import AddPartitionsToTxnRequest, AddPartitionsToTxnTopic
 from barnabas.protocol.messages.end_txn import EndTxnRequest
 from barnabas.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
@@ -78,9 +80,12 @@ class Sink:
 class Bench:
     """A broker and one connection to it."""
 
-    def __init__(self, path: str, stopwatch: Stopwatch = monotonic) -> None:
+    def __init__(
+        self, path: str, settings: Mapping[str, str] = MappingProxyType({}), stopwatch: Stopwatch = monotonic
+    ) -> None:
+        """settings: the broker's, beside its directory."""
         loop, environment = asyncio.get_running_loop(), Environment(stopwatch=stopwatch)
-        config = BrokerConfig({"log.dirs": path})
+        config = BrokerConfig({**settings, "log.dirs": path})
         directory = open_directory(config, environment.files, environment.random, 1000)
         address = Listener(PLAINTEXT, "127.0.0.1", 9092, PLAINTEXT)
         bound = BoundAddress(address, address, [])

@@ -8,10 +8,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from tests.bench.entrances import ENTRANCES, Entrance, rdkafka_option, write_certificate
 from tests.bench.floor_process import FloorProcess
 from tests.bench.kfake_process import KfakeProcess
-from tests.bench.measure import busy_seconds, cpu_seconds, held_mb, own_seconds, rss_mb
+from tests.bench.measure import blast, busy_seconds, cpu_seconds, held_mb, own_seconds, rdkafka, rss_mb
 from tests.support.kafka.process import KafkaProcess
+from tests.support.ports import unused_port
 from tests.support.processes.broker import BrokerProcess
 from tests.support.processes.server import Server
 
@@ -35,10 +37,13 @@ Figures = dict[str, Any]
 class Peer:
     """One broker under measurement. `start_ms` is the time from spawn to its ready line, of the last start."""
 
-    def __init__(self, name: str, server: Server) -> None:
+    def __init__(self, name: str, server: Server, entrance: Entrance = ENTRANCES["plain"], load_port: int = 0) -> None:
+        """`load_port`: where the clients of a load come in; 0 for the port over which topics are made."""
         self.name = name
         self.server = server
         self.start_ms = 0.0
+        self._entrance = entrance
+        self._load_port = load_port
 
     def start(self) -> None:
         self.server.command()  # formats Kafka's directory, which is no part of a start
@@ -52,6 +57,14 @@ class Peer:
     @property
     def port(self) -> int:
         return self.server.port
+
+    def blast(self, program: str, topic: str, **options: float | str) -> Figures:
+        """Run the C load generator, by the peer's entrance."""
+        return blast(program, self._load_port or self.port, topic, **options, **self._entrance.blast)
+
+    def rdkafka(self, program: str, topic: str, **options: float | str) -> Figures:
+        """Run a librdkafka load, by the peer's entrance."""
+        return rdkafka(program, self._load_port or self.port, topic, **options, **rdkafka_option(self._entrance))
 
     def cpu_seconds(self) -> float:
         return cpu_seconds(self.server.pid)
@@ -84,12 +97,26 @@ def _costs(figures: Figures, spent_s: float) -> Figures:
     return {}
 
 
-def barnabas(directory: Path) -> Peer:
-    return Peer("barnabas", BrokerProcess(directory, SETTINGS))
+def barnabas(directory: Path, entrance: Entrance = ENTRANCES["plain"]) -> Peer:
+    settings, load_port = _settings(directory, entrance, {"PLAINTEXT": 0})
+    return Peer("barnabas", BrokerProcess(directory, settings), entrance, load_port)
 
 
-def kafka(directory: Path) -> Peer:
-    return Peer("kafka", KafkaProcess(directory, SETTINGS, jvm_options=KAFKAS_OWN_JVM_OPTIONS))
+def kafka(directory: Path, entrance: Entrance = ENTRANCES["plain"]) -> Peer:
+    ports = {"PLAINTEXT": unused_port(), "CONTROLLER": unused_port()}
+    settings, load_port = _settings(directory, entrance, ports)
+    server = KafkaProcess(directory, settings, jvm_options=KAFKAS_OWN_JVM_OPTIONS)
+    server.port, server.controller_port = ports["PLAINTEXT"], ports["CONTROLLER"]
+    return Peer("kafka", server, entrance, load_port)
+
+
+def _settings(directory: Path, entrance: Entrance, ports: dict[str, int]) -> tuple[dict[str, object], int]:
+    """A broker's settings, and the port that loads come in by: 0 for that of the plain listener."""
+    if entrance.is_plain:
+        return dict(SETTINGS), 0
+    certificate = write_certificate(directory.with_name(f"{directory.name}.pem"))
+    load_port = unused_port()
+    return SETTINGS | entrance.broker_settings(ports | {entrance.protocol: load_port}, certificate), load_port
 
 
 def kfake(directory: Path) -> Peer:

@@ -19,6 +19,11 @@ from confluent_kafka import Consumer, KafkaError, Message, Producer, TopicPartit
 BIG_QUEUES = {"queued.min.messages": 1_000_000, "queued.max.messages.kbytes": 1_048_576, "fetch.queue.backoff.ms": 10}
 
 
+def _broker(options: argparse.Namespace) -> dict[str, Any]:
+    """Where the broker is, and how it is spoken to."""
+    return {"bootstrap.servers": f"127.0.0.1:{options.port}", **json.loads(options.client_settings)}
+
+
 def percentile(values: list[float], share: float) -> float:
     """The value below which `share` of the sorted values lie."""
     return sorted(values)[min(len(values) - 1, int(len(values) * share))]
@@ -38,7 +43,7 @@ def produce(options: argparse.Namespace) -> dict[str, Any]:
 
     producer = Producer(
         {
-            "bootstrap.servers": f"127.0.0.1:{options.port}",
+            **_broker(options),
             "enable.idempotence": True,
             "acks": "all",
             "linger.ms": 5,
@@ -80,9 +85,7 @@ def produce(options: argparse.Namespace) -> dict[str, Any]:
 
 def sync(options: argparse.Namespace) -> dict[str, Any]:
     """W5: one message at a time, each waited for."""
-    producer = Producer(
-        {"bootstrap.servers": f"127.0.0.1:{options.port}", "enable.idempotence": True, "acks": "all", "linger.ms": 0}
-    )
+    producer = Producer({**_broker(options), "enable.idempotence": True, "acks": "all", "linger.ms": 0})
     value = b"x" * options.size
     producer.produce(options.topic, value)
     producer.flush(30)
@@ -106,9 +109,7 @@ def sync(options: argparse.Namespace) -> dict[str, Any]:
 def transactions(options: argparse.Namespace) -> dict[str, Any]:
     """One transactional producer: `count` messages a transaction, each committed before the next begins. The first is
     committed before the clock starts."""
-    producer = Producer(
-        {"bootstrap.servers": f"127.0.0.1:{options.port}", "transactional.id": options.topic, "linger.ms": 0}
-    )
+    producer = Producer({**_broker(options), "transactional.id": options.topic, "linger.ms": 0})
     producer.init_transactions(60)
     value = b"x" * options.size
     producer.begin_transaction()
@@ -145,7 +146,7 @@ def consume(options: argparse.Namespace) -> dict[str, Any]:
     the first message of a pass to its last."""
     consumer = Consumer(
         {
-            "bootstrap.servers": f"127.0.0.1:{options.port}",
+            **_broker(options),
             "group.id": "bench",
             "enable.auto.commit": False,
             "fetch.wait.max.ms": 10,  # only at the end of the backlog, between two passes
@@ -181,13 +182,13 @@ def latency(options: argparse.Namespace) -> dict[str, Any]:
     """W9: from produce() to the consumer's poll(), at a steady `rate` of messages a second."""
     consumer = Consumer(
         {
-            "bootstrap.servers": f"127.0.0.1:{options.port}",
+            **_broker(options),
             "group.id": "bench",
             "enable.auto.commit": False,
             "fetch.wait.max.ms": 500,
         }
     )
-    producer = Producer({"bootstrap.servers": f"127.0.0.1:{options.port}", "enable.idempotence": True, "linger.ms": 0})
+    producer = Producer({**_broker(options), "enable.idempotence": True, "linger.ms": 0})
     warm = 50
     wanted = warm + int(options.rate * options.seconds)
     end = consumer.get_watermark_offsets(TopicPartition(options.topic, 0), timeout=30)[1]
@@ -228,10 +229,7 @@ def tail(options: argparse.Namespace) -> dict[str, Any]:
     """W11's reader: follow all partitions from their ends for the time given, from its first message on; lag is from
     the message's own timestamp, in ms, so the producer's queue is part of it.
     """
-    consumer = Consumer(
-        {"bootstrap.servers": f"127.0.0.1:{options.port}", "group.id": "bench", "enable.auto.commit": False}
-        | BIG_QUEUES
-    )
+    consumer = Consumer({**_broker(options), "group.id": "bench", "enable.auto.commit": False} | BIG_QUEUES)
     partitions = consumer.list_topics(options.topic, timeout=30).topics[options.topic].partitions
     consumer.assign([TopicPartition(options.topic, number, -1) for number in partitions])
     lags: list[float] = []
@@ -278,6 +276,7 @@ def main() -> None:
     parser.add_argument("--batch-size", type=int, default=16384)
     parser.add_argument("--seconds", type=float, default=5)
     parser.add_argument("--count", type=int, default=0)
+    parser.add_argument("--client-settings", default="{}", help="more settings of librdkafka's, as JSON")
     parser.add_argument("--rate", type=float, default=1000)
     options = parser.parse_args()
     print(json.dumps(PROGRAMS[options.program](options)))

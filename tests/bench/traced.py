@@ -81,9 +81,9 @@ async def _measured(bench: Bench, case: Case, rounds: int) -> list[tuple[float, 
     for number in range(rounds):
         if number % 2:
             on_us = await _with_history(bench, prepare, case)
-            pairs.append((await _round(prepare, case), on_us))
+            pairs.append((await process_us(prepare, case), on_us))
         else:
-            off_us = await _round(prepare, case)
+            off_us = await process_us(prepare, case)
             pairs.append((off_us, await _with_history(bench, prepare, case)))
     return pairs
 
@@ -93,12 +93,13 @@ async def _with_history(bench: Bench, prepare: Prepare, case: Case) -> float:
     events = bench.broker.events
     history = History(events, now_ms=clock.now_ms, machine_now_ms=clock.now_ms, events_max=_EVENTS_MAX)
     try:
-        return await _round(prepare, case)
+        return await process_us(prepare, case)
     finally:
         history.close()
 
 
-async def _round(prepare: Prepare, case: Case) -> float:
+async def process_us(prepare: Prepare, case: Case) -> float:
+    """Microseconds of processor time a request, of one round behind a short one that warms."""
     await prepare(max(1, case.requests // 10))
     work = prepare(case.requests)
     start = time.process_time_ns()

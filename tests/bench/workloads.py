@@ -8,7 +8,6 @@ from concurrent.futures import ThreadPoolExecutor
 
 from tests.bench import groups, perf_tools
 from tests.bench.loads import Load, no_topic
-from tests.bench.measure import blast, rdkafka
 from tests.bench.peers import Figures, Peer
 from tests.bench.topics import fresh_topic
 
@@ -24,20 +23,20 @@ def produce(size: int, batch_size: int) -> Run:
     """W1 to W3: one librdkafka producer."""
 
     def run(peer: Peer, topic: str, seconds: float) -> Figures:
-        return rdkafka("produce", peer.port, topic, size=size, batch_size=batch_size, seconds=seconds)
+        return peer.rdkafka("produce", topic, size=size, batch_size=batch_size, seconds=seconds)
 
     return run
 
 
 def sync(peer: Peer, topic: str, seconds: float) -> Figures:
-    return rdkafka("sync", peer.port, topic, size=100, seconds=seconds)
+    return peer.rdkafka("sync", topic, size=100, seconds=seconds)
 
 
 def raw(connections: int, depth: int) -> Run:
     """W5raw to W7: Produce of 100 bytes from the C client, acks=1."""
 
     def run(peer: Peer, topic: str, seconds: float) -> Figures:
-        return blast("produce", peer.port, topic, connections=connections, depth=depth, seconds=seconds)
+        return peer.blast("produce", topic, connections=connections, depth=depth, seconds=seconds)
 
     return run
 
@@ -46,22 +45,27 @@ def backlog(peer: Peer) -> str:
     """A topic with batches of 16 KiB to read, the same ones on every peer."""
     topic = fresh_topic(peer)
     count = BACKLOG // _BATCH_RECORDS
-    written = blast("produce", peer.port, topic, depth=8, size=1000, records=_BATCH_RECORDS, count=count, seconds=60.0)
+    written = peer.blast("produce", topic, depth=8, size=1000, records=_BATCH_RECORDS, count=count, seconds=60.0)
     if written["requests"] < count - 1:  # one was its greeting
         raise RuntimeError(f"{peer.name}: a backlog of {written['requests']} batches instead of {count}")
     return topic
 
 
 def raw_fetch(peer: Peer, topic: str, seconds: float) -> Figures:
-    return blast("fetch", peer.port, topic, seconds=seconds)
+    return peer.blast("fetch", topic, seconds=seconds)
 
 
 def consume(peer: Peer, topic: str, seconds: float) -> Figures:
-    return rdkafka("consume", peer.port, topic, count=BACKLOG, seconds=seconds)
+    return peer.rdkafka("consume", topic, count=BACKLOG, seconds=seconds)
+
+
+def handshakes(peer: Peer, topic: str, seconds: float) -> Figures:
+    """One connection after the other is opened, authenticated and closed."""
+    return peer.blast("handshake", topic, seconds=seconds)
 
 
 def latency(peer: Peer, topic: str, seconds: float) -> Figures:
-    return rdkafka("latency", peer.port, topic, rate=1000, seconds=seconds)
+    return peer.rdkafka("latency", topic, rate=1000, seconds=seconds)
 
 
 def twelve_partitions(peer: Peer) -> str:
@@ -71,8 +75,8 @@ def twelve_partitions(peer: Peer) -> str:
 def written_and_read(peer: Peer, topic: str, seconds: float) -> Figures:
     """W11: a producer over 12 partitions while a reader follows all of them."""
     with ThreadPoolExecutor() as pool:
-        reader = pool.submit(rdkafka, "tail", peer.port, topic, seconds=seconds)
-        written = rdkafka("produce", peer.port, topic, size=1000, batch_size=16384, seconds=seconds)
+        reader = pool.submit(peer.rdkafka, "tail", topic, seconds=seconds)
+        written = peer.rdkafka("produce", topic, size=1000, batch_size=16384, seconds=seconds)
         read = reader.result()
     return written | {"tail_mb_per_second": read["mb_per_second"], "tail_p99_ms": read["p99_ms"]}
 
@@ -115,6 +119,7 @@ LOADS = [
         {"mb_per_second": ">= 1.5"},
         twelve_partitions,
     ),
+    Load("H", "connections, one after the other", handshakes, _RATE, {}, no_topic),
     Load(
         "Java",
         "Kafka's own performance tools, 1000 B",
@@ -196,5 +201,7 @@ WORKLOADS = {
     load.name: load._replace(without=tuple(peer for peer, loads in _LEFT_OUT_OF.items() if load.name in loads))
     for load in LOADS
 }
+SECURED = ["W1", "W2", "W5", "W6", "W8", "H"]
+"""What is measured over TLS, unless --workload says otherwise."""
 QUICK = [name for name in WORKLOADS if name.startswith("W")]
 """What a quick run without --workload measures."""

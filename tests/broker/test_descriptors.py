@@ -11,7 +11,7 @@ import pytest
 from barnabas.broker.catalogue import NewTopic
 from barnabas.broker.catalogue.alterations import Alteration
 from barnabas.broker.config import BrokerConfig
-from barnabas.broker.config.listeners import PLAINTEXT, Listener
+from barnabas.broker.config.listeners import Listener
 from barnabas.broker.data import open_files_max
 from barnabas.broker.environment import Environment
 from barnabas.broker.net.bound import BoundAddress
@@ -20,6 +20,7 @@ from barnabas.client.admin.topics import create_topic, delete_topic
 from barnabas.client.client import Client
 from barnabas.client.consume.consumer import Consumer
 from barnabas.client.produce.producer import Producer
+from barnabas.protocol.listener_protocols import PLAINTEXT
 from barnabas.protocol.records.builder import NewRecord, build_batch
 from barnabas.storage.disk.files import RealFiles
 from barnabas.storage.errors import FileRemoved

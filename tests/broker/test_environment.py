@@ -10,13 +10,14 @@ import pytest
 
 from barnabas.broker.clock import Stopwatch
 from barnabas.broker.config import BrokerConfig
-from barnabas.broker.config.listeners import PLAINTEXT, Listener
+from barnabas.broker.config.listeners import Listener
 from barnabas.broker.coordinator.group.classic.model import CommitRequest, OffsetToCommit
 from barnabas.broker.coordinator.runtime import loading
 from barnabas.broker.environment import Environment
 from barnabas.broker.net.bound import BoundAddress
 from barnabas.broker.start import start_broker
 from barnabas.protocol.errors import ErrorCode
+from barnabas.protocol.listener_protocols import PLAINTEXT
 from barnabas.protocol.messages.heartbeat import HeartbeatRequest
 from barnabas.protocol.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
 from barnabas.protocol.messages.metadata import MetadataRequest

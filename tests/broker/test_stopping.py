@@ -7,7 +7,7 @@ import errno
 
 import pytest
 
-from barnabas.broker import app
+from barnabas.broker import members
 from barnabas.broker.partitions.walks import Walking
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.messages.metadata import MetadataRequest
@@ -75,7 +75,7 @@ async def test_a_stopped_broker_has_no_logs() -> None:
 async def test_a_peer_that_does_not_read_holds_no_stop_up_while_the_clock_stands_still(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(app, "_DRAIN_MS", 1)
+    monkeypatch.setattr(members, "_DRAIN_MS", 1)
     world = BrokerWorld()
     began_ms = world.clock.now_ms()
     peer = world.connect(kernel_bytes=1)

@@ -65,8 +65,8 @@ class Member:
         )
 
     def __enter__(self) -> KafkaConsumer:
-        for _ in range(100):
-            self._consumer.poll(timeout_ms=300)
+        for _ in range(30):
+            self._consumer.poll(timeout_ms=1000)  # as in test_groups.py
             if self._consumer.assignment():
                 return self._consumer
         raise AssertionError("nothing was assigned")

@@ -47,7 +47,7 @@ class _Member:
 
     def _poll(self) -> None:
         while not self._stop.is_set():
-            self._consumer.poll(timeout_ms=100)
+            self._consumer.poll(timeout_ms=1000)  # it forgets the assignment of a join that ends between two polls
             with self.changed:
                 self.assigned = {partition.partition for partition in self._consumer.assignment()}
                 self.changed.notify_all()

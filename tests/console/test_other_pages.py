@@ -18,6 +18,7 @@ PATHS = (
     "/why",
     "/clients",
     "/health",
+    "/security",
     "/settings",
     "/faults",
     "/clock",

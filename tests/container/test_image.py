@@ -87,6 +87,29 @@ def test_the_compose_files_variables_start_it_and_a_stock_client_works_with_it(b
     assert box.run("/etc/kafka/docker/healthcheck").returncode != 0
 
 
+def test_secured_it_is_used_from_outside_with_the_settings_that_it_writes(box: Container) -> None:
+    security = box.root / "data.security"
+    running = box.start("/etc/kafka/docker/run", "--secure")
+    assert running.lines.first(is_ready, START_TIMEOUT_S) is not None, running.lines.text()
+
+    healthy = box.run("/etc/kafka/docker/healthcheck")
+    assert (healthy.returncode, healthy.stdout) == (0, "HTTP/1.1 200 OK\n"), healthy.stderr
+
+    settings = json.loads((security / "kafka-python.json").read_text())
+    assert settings["bootstrap_servers"] == "localhost:9092"
+    settings["ssl_cafile"] = str(security / "authority.pem")  # as it is named outside
+    program = (
+        "import json, sys; from kafka import KafkaProducer; settings = json.loads(sys.argv[1]); "
+        "print(KafkaProducer(**settings).send('orders', b'one castle').get(timeout=30).offset)"
+    )
+    assert box.ask_from_outside("-c", program, json.dumps(settings)) == "0\n"
+    as_admin = ("--bootstrap-server", "localhost:9092", "--command-config", "/data.security/admin.properties")
+    listed = box.run("kafka-topics.sh", "--list", *as_admin)
+    assert listed.stdout == "orders\n", listed.stderr
+    assert {each.stat().st_mode & 0o777 for each in security.iterdir()} == {0o600}
+    assert running.signal(signal.SIGTERM) == 0
+
+
 def test_without_variables_it_listens_on_9092_and_keeps_data_in_its_volume(box: Container) -> None:
     running = started(box)
     answer = json.loads(box.ask_from_outside("-m", "tests.support.clients.round_trip", "localhost:9092", "t"))

@@ -24,7 +24,6 @@ with Barnabas(topics=["orders"], in_process=True) as broker:
     assert broker.topics() == {"orders": 1}
     assert broker.records("orders") == []
 import barnabas.client.transactions.producer
-import pyspark_barnabas.options
 
 names = {}
 for name, module in list(sys.modules.items()):
@@ -54,14 +53,14 @@ def modules(wheel: Path) -> set[str]:
         return {name for name in archive.namelist() if ".dist-info/" not in name}
 
 
-def test_the_wheel_adds_two_names_and_nothing_else(distributions: Path, tmp_path: Path) -> None:
+def test_the_wheel_adds_one_name_and_nothing_else(distributions: Path, tmp_path: Path) -> None:
     (wheel,) = distributions.glob("*.whl")
     venv.create(tmp_path / "venv", with_pip=True)
     before = {path.name for path in site_packages(tmp_path / "venv").iterdir()}
     programs = {path.name for path in (tmp_path / "venv/bin").iterdir()}
     run(tmp_path / "venv/bin/python", *PIP, "install", "--no-deps", wheel)
     added = {path.name for path in site_packages(tmp_path / "venv").iterdir()} - before
-    assert {name for name in added if not name.endswith(".dist-info")} == {"barnabas", "pyspark_barnabas"}
+    assert {name for name in added if not name.endswith(".dist-info")} == {"barnabas"}
     assert {path.name for path in (tmp_path / "venv/bin").iterdir()} - programs == {"barnabas"}
     assert not any(path.is_symlink() for path in (site_packages(tmp_path / "venv") / "barnabas").iterdir())
 
@@ -76,7 +75,7 @@ def test_the_wheel_of_the_source_distribution_is_the_wheel_of_the_tree(distribut
     (from_tree,) = distributions.glob("*.whl")
     assert modules(from_source) == modules(from_tree)
     assert {f"barnabas/{name}/__init__.py" for name in LINKED} < modules(from_tree)
-    assert {name.partition("/")[0] for name in modules(from_tree)} == {"barnabas", "pyspark_barnabas"}
+    assert {name.partition("/")[0] for name in modules(from_tree)} == {"barnabas"}
 
 
 @pytest.mark.usefixtures("_whichever_form")
@@ -92,7 +91,7 @@ def test_no_module_of_an_editable_installation_is_loaded_twice(tmp_path: Path) -
     python = tmp_path / "venv/bin/python"
     run(python, *PIP, "install", "--editable", ROOT)
     for directory in (tmp_path, ROOT):  # in the root, every folder there can be imported
-        assert run(python, "-c", USE, cwd=directory).strip() == "[]"
+        assert run(python, "-c", USE + "import pyspark_barnabas.options", cwd=directory).strip() == "[]"
     where = run(python, "-c", "import barnabas.broker as it; print(it.__file__)", cwd=tmp_path).strip()
     assert os.path.realpath(where) == str(ROOT / "broker/__init__.py")
 

@@ -114,6 +114,8 @@ def test_variables_become_keys_as_in_kafkas_image() -> None:
             "kraft.cluster.id",
             "enable.kraft",
             "mounted.conf.dir",
+            *(f"ssl.{name}" for name in ("keystore.filename", "keystore.credentials", "key.credentials")),
+            *("ssl.truststore.filename", "ssl.truststore.credentials"),  # files, of which it makes other keys
         )
         passed_on = {f"{key}=x" for key in theirs_alone}  # the image's broker does not know them; we do not ask it
         theirs = sorted(line for line in answer.split(SEPARATOR) if line and line not in passed_on)

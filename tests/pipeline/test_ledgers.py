@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from pipeline.ledgers import BatchSum, LedgerRow, ReadLedger, check_ledger, read_ledger
 from pipeline.verdict import Verdict
-from pyspark_barnabas.commit.identity import RunToken
-from pyspark_barnabas.commit.ledger import Decided, LedgerRecord, Run, SourceOffset, encode_value
+from pyspark_barnabas.commit.identity import RunToken, rescue_run_id
+from pyspark_barnabas.commit.ledger import Decided, LedgerRecord, Run, Settled, SourceOffset, encode_value
 from pyspark_barnabas.commit.messages import PreparedTransaction
 
 TOPIC = "__shop.ledger"
@@ -94,3 +94,19 @@ def test_a_record_that_cannot_be_read_is_named_by_its_offset() -> None:
 def test_in_atomic_mode_rows_stand_in_the_transaction_of_the_driver() -> None:
     atomic = replace(decided(0), transactions=(), is_atomic=True)
     assert ledger(atomic).transactions() == {(4711, 2): (0, "of the driver")}
+
+
+def test_rows_that_recover_copied_are_decided_and_their_aborted_originals_need_not_be_visible() -> None:
+    rescue = RunToken(4711, 3)
+    records: tuple[LedgerRecord, ...] = decided(0), decided(1), Run("q", rescue_run_id(rescue), rescue)
+    read = ledger(*records, Settled("q", 1, rescue_run_id(rescue), rescue, 1))
+    assert read.transactions() == {
+        (5000, 0): (0, "shop.4711-2.0.0"),
+        (5000, 1): (1, "shop.4711-2.0.1"),  # of which others may have been committed
+        (4711, 3): (1, "of `recover`"),
+    }
+    assert read.visible_transactions() == {(5000, 0): (0, "shop.4711-2.0.0")}
+    assert kinds(read, sums(0), 20) == {"wrong count": 1}  # whether they are all there is asked of the rows
+    by_a_run = ledger(*records, Settled("q", 1, "r", RUN, 3))
+    assert by_a_run.visible_transactions() == by_a_run.transactions()
+    assert len(by_a_run.transactions()) == 2

@@ -12,6 +12,7 @@ from collections.abc import Callable
 import pytest
 
 from barnabas.broker.api.table import API_TABLE, TELEMETRY_TABLE
+from tests.support.probes.askers import NOBODY, name_of
 from tests.support.probes.differences import DECISIONS, PLACE, Found, found, render
 from tests.support.probes.page import Page, pages, read
 from tests.support.probes.recording import record
@@ -23,9 +24,8 @@ OFFERED = {
     for version in range(row.min_version, row.max_version + 1)
 }
 APIS = {api for api, _ in OFFERED}
-BOOK = [
-    page for page in pages() if {api for api, _ in page.asked} <= APIS
-]  # what is recorded and not offered yet waits for its time
+BOOK = [page for page in pages() if {api for api, _ in page.asked} <= APIS]
+"""What is recorded and not offered yet waits for its time."""
 SHORT = [page for page in BOOK if not page.is_long]
 ALL = [pytest.param(page, id=page.name, marks=[pytest.mark.long] if page.is_long else []) for page in BOOK]
 AT_LEAST = 400
@@ -75,6 +75,16 @@ def test_the_page_in_docs_is_the_one_the_book_makes(request: pytest.FixtureReque
 def test_every_api_is_asked_in_every_version_that_is_offered() -> None:
     asked = set().union(*(page.asked for page in BOOK))
     assert sorted(OFFERED - asked) == []
+
+
+def test_every_api_is_asked_with_each_of_its_rights() -> None:
+    asked: dict[str, set[str]] = {}
+    for page in pages():
+        for step in (step for story in page.stories for step in story.steps if step.kind == "ask"):
+            asked.setdefault(step.api, set()).update(step.askers)
+    rows = {row.key.api_name: row.accesses for row in (*API_TABLE, *TELEMETRY_TABLE) if row.accesses}
+    missing = {api: {NOBODY, *map(name_of, accesses)} - asked.get(api, set()) for api, accesses in rows.items()}
+    assert {api: each for api, each in missing.items() if each} == {}
 
 
 def test_there_are_many_requests_and_kafka_was_asked_each() -> None:

@@ -87,3 +87,24 @@ def test_nothing_that_exceptions_are_thrown_into_is_compiled() -> None:
     assert {module: found for module, source in sources.items() if (found := thrown_into(source))} == {}
     others = "async def wait(): ...\ndef opening() -> Opening[int]: ...\ndef take() -> int: ..."
     assert thrown_into(others) == ["wait", "opening"]
+
+
+def fields_for_type_checkers(source: str) -> list[str]:
+    """Fields of named tuples whose class is imported for type checkers only."""
+    nodes = list(ast.walk(ast.parse(source)))
+    guarded = [node for node in nodes if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"]
+    imports = [each for node in guarded for each in ast.walk(node) if isinstance(each, ast.ImportFrom)]
+    names = {alias.asname or alias.name for each in imports for alias in each.names}
+    tuples = [node for node in nodes if isinstance(node, ast.ClassDef) and "NamedTuple" in map(ast.unparse, node.bases)]
+    fields = [(each, field) for each in tuples for field in each.body if isinstance(field, ast.AnnAssign)]
+    return [
+        f"{each.name}.{ast.unparse(field.target)}" for each, field in fields if ast.unparse(field.annotation) in names
+    ]
+
+
+def test_a_named_tuple_knows_the_classes_of_its_fields_at_run_time() -> None:
+    """mypyc takes the class itself for the tuple's annotations; one that is not imported yet is no address at all."""
+    sources = {module: _compile.path_of(module).read_text() for module in _compile.compiled_modules()}
+    assert {module: found for module, source in sources.items() if (found := fields_for_type_checkers(source))} == {}
+    guarded = "if TYPE_CHECKING:\n    from log import Log\n"
+    assert fields_for_type_checkers(guarded + "class Read(NamedTuple):\n    log: Log\n    size: int\n") == ["Read.log"]

@@ -226,7 +226,7 @@ def test_coverage_of_a_run_with_failures_is_not_compared(
 
 
 def test_coverage_is_measured_on_one_python() -> None:
-    assert [group.name for group in runner.GROUPS["fast"] if group.is_measured] == ["fast-3.11"]
+    assert [group.name for group in runner.GROUPS["fast"] if group.is_measured] == ["fast-3.13"]
 
 
 def test_coverage_names_folders_not_links() -> None:

@@ -23,6 +23,7 @@ SEAMS = {
             "broker/console/entering.py",  # the secret of browsers' sessions, over HTTP
             "broker/faults/matching.py",  # dice of the plan's own seed
             "client/consume/consumer_membership.py",  # unless an id is passed in
+            "client/security/sasl.py",  # nonces, unless they are passed in
             "storage/cleaner/offset_map.py",  # where a key lies in a table that nobody sees
         ),
     ),
@@ -30,6 +31,8 @@ SEAMS = {
         ("open", "os.open", "os.fsync", "os.listdir", "os.remove", "os.rename", "os.replace", "os.scandir", "os.stat"),
         (
             "broker/net/advertised.py",  # the machine's routes, for `Network.default_gateways`
+            "broker/secure/directory.py",  # made before there is a broker
+            "broker/token_keys/files.py",  # keys of tokens, which no simulated broker has
             "broker/workers/",  # processes beside the loop, which a broker may be told to do without
             "storage/disk/",
         ),

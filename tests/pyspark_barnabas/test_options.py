@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import pickle
 from pathlib import Path
 
 import pytest
 
+from barnabas.client.security.properties import KEYS
 from pyspark_barnabas import option_table
 from pyspark_barnabas.options import OptionError, check_names, connection, json_object, sink, stream_sink, text
 from pyspark_barnabas.sink.settings import SinkSettings
@@ -49,6 +51,7 @@ def test_kafkas_words_become_settings() -> None:
             atomic="True",
             firstBatch="17",
             twoPhaseCommit="off",
+            newTopicPartitions="12",
             checkpointLocation="/tmp/checkpoint",
         )
     )
@@ -56,6 +59,7 @@ def test_kafkas_words_become_settings() -> None:
     assert (settings.batch_bytes, settings.max_request_bytes) == (100_000, 2_000_000)
     assert (settings.delivery_timeout_ms, settings.connection.request_timeout_ms) == (5_000, 4_000)
     assert (settings.connection.client_id, settings.group_id) == ("till", "progress")
+    assert (settings.creates_topics, settings.new_topic_partitions) == (True, 12)
     assert (settings.is_atomic, settings.first_batch, settings.two_phase) == (True, 17, "off")
 
 
@@ -70,23 +74,26 @@ def test_a_batch_of_records_fits_a_request() -> None:
 
 @pytest.mark.parametrize("option", ["kafka.compresion.type", "transactionalIdPrefx", "checkpointLocaton"])
 def test_an_option_with_a_slip_in_its_name_is_refused_with_the_one_that_was_meant(option: str) -> None:
-    with pytest.raises(OptionError, match="was meant"):
+    with pytest.raises(OptionError, match="was meant") as refused:
         check_names({option: "x"})
+    assert "Known are" not in str(refused.value)
 
 
 def test_an_unknown_setting_of_kafkas_is_refused_with_those_that_are_known() -> None:
-    sentence = _refusal(kafka__sasl__jaas__config="secret")
+    sentence = _refusal(kafka__metric__reporters="s3cr3t")
     assert "kafka.compression.type" in sentence
     assert "kafka.bootstrap.servers" in sentence
     assert "firstBatch" not in sentence
-    assert "secret" not in sentence
+    assert "s3cr3t" not in sentence
+    assert "firstBatch" in _refusal(xyz="x")
 
 
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
         ({"kafka__acks": "1"}, "can only be 'all'"),
-        ({"kafka__security__protocol": "SASL_SSL"}, "no TLS and no SASL"),
+        ({"kafka__security__protocol": "SASL_SSL"}, "that begin with kafka.: sasl.mechanism is not set"),
+        ({"kafka__security__protocol": "TLS"}, "security.protocol is 'TLS', and should be one of"),
         ({"kafka__transactional__id": "mine"}, "set transactionalIdPrefix"),
         ({"transactionalIdPrefix": "a b"}, "letters, digits, dots"),
         ({"transactionalIdPrefix": "x" * 201}, "1 to 200"),
@@ -97,6 +104,8 @@ def test_an_unknown_setting_of_kafkas_is_refused_with_those_that_are_known() -> 
         ({"kafka__transaction__timeout__ms": str(2**31)}, "whole number from 1 to 2147483647"),
         ({"kafka__compression__type": "brotli"}, "one of none, gzip"),
         ({"atomic": "yes"}, "true or false"),
+        ({"newTopicPartitions": "0"}, "whole number from 1"),
+        ({"newTopicPartitions": "3", "createTopics": "false"}, "leave one of them out"),
         ({"kafka__bootstrap__servers": "host:port"}, "kafka.bootstrap.servers: not a broker address"),
     ],
 )
@@ -130,3 +139,27 @@ def test_the_page_has_the_table_of_all_options() -> None:
 def test_no_option_is_there_twice() -> None:
     names = [option.name.lower() for _, section in option_table.SECTIONS for option in section]
     assert len(names) == len(set(names))
+
+
+def test_a_secured_cluster_is_reached_with_kafkas_own_settings() -> None:
+    jaas = 'org.apache.kafka.common.security.scram.ScramLoginModule required username="alice" password="s3cr3t";'
+    given = {
+        "kafka.security.protocol": "SASL_SSL",
+        "kafka.sasl.mechanism": "SCRAM-SHA-512",
+        "kafka.sasl.jaas.config": jaas,
+        "kafka.ssl.truststore.location": "/stores/trust.jks",
+        "kafka.ssl.truststore.password": "s3cr3t",
+    }
+    settings = sink(SERVERS | {"topic": "orders"} | given)
+    assert settings.connection.security is not None
+    assert settings.connection.security.protocol == "SASL_SSL"
+    assert "s3cr3t" not in f"{settings!r}"
+    assert pickle.loads(pickle.dumps(settings)) == settings
+
+
+def test_where_connections_are_plain_nothing_of_security_is_looked_at() -> None:
+    assert connection(SERVERS | {"kafka.sasl.mechanism": "GSSAPI"}).security is None
+
+
+def test_every_property_of_security_is_an_option() -> None:
+    assert {option.name for option in option_table.SECURITY} == {f"kafka.{key}" for key in KEYS}

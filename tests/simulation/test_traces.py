@@ -9,6 +9,7 @@ from tests.support.source_tree import ROOT
 
 SEED_OF_MUCH = 5  # deaths, cuts, aborts, transactions left open
 SEED_OF_THREADS = 43  # the Spark sink, whose code blocks, and deaths
+SEED_OF_SECURITY = 16  # logins, ACLs and quotas, slices cut short, deaths
 
 
 def trace(seed: int, hash_seed: str) -> bytes:
@@ -27,6 +28,12 @@ def test_threads_take_turns_as_the_seed_says() -> None:
     first = trace(SEED_OF_THREADS, "1")
     assert first.count(b" commit q0:") > 1
     assert trace(SEED_OF_THREADS, "2") == first
+
+
+def test_security_prints_the_same_bytes_under_any_hash_seed() -> None:
+    first = trace(SEED_OF_SECURITY, "1")
+    assert first.count(b" login ") > 1
+    assert trace(SEED_OF_SECURITY, "2") == first
 
 
 def test_other_seeds_print_other_bytes() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -15,6 +16,7 @@ from tests.support.spark.cluster import QUICK_JVM, bare_environment, standalone,
 
 PROGRAMS = Path(__file__).parent / "programs"
 COUNT = 300
+TIMEOUT_MS = 900_000  # what the broker allows
 EXECUTORS_HAVE = ["pyspark", "py4j", "pyarrow", "numpy", "pandas", "dateutil", "python_dateutil", "pytz", "six"]
 EXPECTED = [*range(COUNT), *range(1000, 1100)]
 
@@ -61,8 +63,14 @@ def test_spark_needs_none_of_the_brokers_own_packages(server: Server, source: st
     bare = bare_environment(tmp_path / "bare", [*EXECUTORS_HAVE, *codecs])
     for name in ("uvloop", "prometheus_client", "h11", "re2"):
         assert subprocess.run([bare, "-c", f"import {name}"], capture_output=True, check=False).returncode == 1
-    _copy(server, source, tmp_path, "local[2]", python=bare, packed=_packed(tmp_path))
+    said = _copy(server, source, tmp_path, "local[2]", python=bare, packed=_packed(tmp_path))
     assert topics.numbers(server.address, f"{source}-copy") == EXPECTED
+    for line in (  # in the driver's log, without a line of logging in the program
+        rf"INFO pyspark_barnabas: query [^:]+ writes under the prefix '(\S+)', ledger __\1\.ledger, .*{TIMEOUT_MS} ms",
+        rf"INFO pyspark_barnabas: batch 0 of query \S+: {COUNT} rows, \d+ bytes, 3 partitions; prepare \d+ ms, commit",
+        r"INFO pyspark_barnabas: batch 0 of query write:\S+: 100 rows",
+    ):
+        assert len(re.findall(line, said)) == 1, said
 
 
 @pytest.mark.long

@@ -11,14 +11,19 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pyarrow
 import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.functions import col
+from pyspark.sql.functions import col, expr
 from pyspark.sql.streaming import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 from pyspark.sql.types import StringType, StructField, StructType
 
+from pyspark_barnabas import audit
+from pyspark_barnabas.auditing import AuditFailed, newest_ends
+from pyspark_barnabas.commit.identity import RunToken
+from pyspark_barnabas.commit.ledger import Decided, SourceOffset, encode_value
 from pyspark_barnabas.sink.failure import SinkFailed
 from pyspark_barnabas.spark_sink.stream_writer import StreamWriter
 from tests.support.clients import topics
@@ -254,3 +259,43 @@ def test_of_two_queries_under_one_prefix_the_later_one_takes_over(copy: Copy, tm
         copy.send(30)
         with pytest.raises(PySparkException, match="another run took over"):
             first.awaitTermination(60)
+
+
+def test_an_audit_counts_the_target_against_the_source(copy: Copy) -> None:
+    copy.send(30)
+    query = copy.run()
+    copy.send(2)  # which no batch has decided about
+    cluster, same = {"kafka.bootstrap.servers": copy.address}, "CAST(value AS STRING)"
+    topic = {"source": copy.source, "target": copy.target}
+    assert audit(copy.spark, cluster, key=same, prefix=f"spark-{query.id}", **topic).is_right
+
+    def expected(rows: DataFrame) -> DataFrame:
+        moved = rows.withColumn("key", expr("CASE WHEN value = '7' THEN 'another' WHEN value = '8' THEN '8' END"))
+        return moved.withColumn("value", expr("IF(value = '8', NULL, value)"))
+
+    topics.send(copy.address, copy.target, [b"5", b"99"])
+    named = "NULLIF(COALESCE(CAST(value AS STRING), CAST(key AS STRING)), '99')"
+    report = audit(copy.spark, cluster, key=named, expected=expected, **topic)
+    assert not report.is_right
+    assert report.counts == {"lost": 2, "duplicated": 1, "altered": 2, "of no record": 1}
+    assert re.search(rf"duplicated: key '5', 2 of 1, {copy.target}-\d at \d+, {copy.target}-", str(report))
+    assert re.search(rf"of no record: key None, 1 of 0, {copy.target}-\d at \d+$", str(report), re.MULTILINE)
+    with pytest.raises(AuditFailed, match="the key is null in all 32 records of what is expected"):
+        audit(copy.spark, cluster, key="CAST(NULL AS STRING)", **topic)
+    with pytest.raises(AuditFailed, match="says how far it read 'another'"):
+        audit(copy.spark, cluster, key=same, prefix=f"spark-{query.id}", source="another", target=copy.target)
+
+
+def test_an_audit_keeps_the_newest_offsets_of_a_ledger_and_says_what_is_damaged() -> None:
+    def ledger(*values: bytes) -> pyarrow.RecordBatch:
+        return pyarrow.record_batch([list(range(len(values))), list(values)], names=["offset", "value"])
+
+    def decided(batch_id: int, **ends: int) -> bytes:
+        offsets = tuple(SourceOffset(topic, 0, end) for topic, end in ends.items())
+        return encode_value(Decided("q", batch_id, "r", RunToken(1, 0), batch_id + 1, (), 1, 0, offsets, None))
+
+    (newest,) = newest_ends(iter([ledger(decided(0, a=5, b=6), b"", decided(1, a=7))]))
+    *ends, damaged = [tuple(row.values()) for row in newest.to_pylist()]
+    assert ends == [("a", 0, 7, 2, None), ("b", 0, 6, 0, None)]
+    assert damaged[3] == 1
+    assert "it is not a JSON object" in damaged[4]

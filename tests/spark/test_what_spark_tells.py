@@ -13,6 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
+from pyspark_barnabas.spark_sink.task_context import COMMITTER
 from tests.support.processes.server import Server
 from tests.support.spark.recorder import Recorder
 from tests.support.waiting import until
@@ -72,10 +73,10 @@ def test_tasks_know_whose_they_are_and_whoever_commits_knows_their_messages(
     assert commit["options"]["checkpointlocation"] == str(log.parent / "checkpoint")
     assert sorted(commit["task_attempts"]) == sorted(note["task_attempt"] for note in writes)
 
-    made = [note["pid"] for note in _told(log, "made")]
-    assert len(made) == len(set(made)) == 2
-    assert commit["pid"] in made
-    assert not {note["pid"] for note in writes} & set(made)
+    made = {note["pid"]: note["program"] for note in _told(log, "made")}
+    assert len(made) == len(_told(log, "made")) == 2
+    assert [pid for pid, program in made.items() if COMMITTER in program[-1]] == [commit["pid"]]
+    assert not {note["pid"] for note in writes} & made.keys()
 
 
 def test_a_batch_without_rows_has_a_task_that_sends_a_message(spark: SparkSession, lines: str, log: Path) -> None:

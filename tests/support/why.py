@@ -44,7 +44,7 @@ def checked(answer: Any) -> Answer:
     assert answer.sentences
     for sentence in answer.sentences:
         assert "\n" not in sentence
-        assert sentence.endswith((".", "…")), sentence
+        assert sentence.endswith((".", "?", "…")), sentence
     check_plain(answer.as_json())
     return answer
 

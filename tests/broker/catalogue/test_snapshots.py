@@ -167,7 +167,7 @@ def rule(number: int) -> AccessControlEntryRecord:
 
 
 def quota(value: float, *, remove: bool = False, user: str | None = "u") -> ClientQuotaRecord:
-    entity = [EntityData(entity_type="user", entity_name=user), EntityData(entity_type="client-id", entity_name="c")]
+    entity = [EntityData(entity_type="client-id", entity_name="c"), EntityData(entity_type="user", entity_name=user)]
     return ClientQuotaRecord(entity=entity, key="producer_byte_rate", value=value, remove=remove)
 
 
@@ -189,7 +189,7 @@ def controller(number: int) -> RegisterControllerRecord:
     )
 
 
-def test_of_what_was_carried_along_only_what_is_there_is_in_a_snapshot() -> None:
+def test_of_what_no_image_holds_and_of_quotas_only_what_is_there_is_in_a_snapshot() -> None:
     """A Kafka does not start from a snapshot with a ClearElrRecord of a topic that comes behind it."""
     world = CatalogueWorld(settings=AT_EVERY_STOP)
     there = [

@@ -14,7 +14,10 @@ from barnabas.storage.errors import StorageError
 from tests.support.command_line import Barnabas
 from tests.support.ports import unused_port
 
-ALL = "serve, topics, produce, consume, groups, txn, nodes, clock, faults, why, trace, configs, doctor, log, handover"
+ALL = (
+    "serve, topics, produce, consume, groups, txn, nodes, clock, faults, why, trace, configs, quotas, acls, "
+    "doctor, log, handover"
+)
 
 
 def test_no_command_and_an_unknown_one_are_usage_errors(offline: Barnabas) -> None:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import socket
 from pathlib import Path
 
 import pytest
 
+from barnabas.broker.clock import wall_ms
+from barnabas.broker.secure.directory import open_security
 from tests.support.command_line import Barnabas
 from tests.support.processes.own_broker import OwnBroker
 
@@ -129,3 +132,70 @@ def test_a_running_broker_is_examined_and_known_to_be_in_the_way(offline: Barnab
     assert f"is in use by process {broker.pid} (" in found.stdout
     assert ": a broker of cluster " in found.stdout
     assert f"{broker.data_dir} is locked by process {broker.pid} (" in found.stdout
+
+
+def told_of(text: str, check: str) -> list[str]:
+    """LEVEL and what is said, of each line of this check."""
+    found = [line.split(check, 1) for line in text.splitlines() if f" {check} " in line]
+    return [f"{level.strip()}: {says.strip()}" for level, says in found]
+
+
+def test_with_secure_it_looks_at_what_serve_would_find_and_makes_nothing(
+    offline: Barnabas, healthy: list[str], tmp_path: Path
+) -> None:
+    fresh = offline("doctor", "--secure", *healthy)
+    assert (fresh.status, fresh.stderr, list(tmp_path.iterdir())) == (0, "", [])
+    path = tmp_path / "data.security"
+    anew = f"ok: {path} would be made, with an authority, a certificate, and passwords of admin and client"
+    assert told_of(fresh.stdout, "security directory") == [anew]
+    assert told_of(fresh.stdout, "listener SASL_SSL") == ["ok: 127.0.0.1:0 is free"]
+    assert not told_of(fresh.stdout, "TLS of SASL_SSL"), "there is no certificate yet"
+    security = open_security(str(path), ["localhost", "127.0.0.1", "::1"], wall_ms(), os.urandom)
+    before = contents(path)
+    kept = offline("doctor", "--secure", *healthy).stdout
+    there = f"ok: {path} has an authority, a certificate, and passwords of admin and client"
+    assert told_of(kept, "security directory") == [there]
+    (certificate,) = told_of(kept, "TLS of SASL_SSL")
+    assert certificate.startswith("ok: its certificate is for 127.0.0.1, ::1, localhost, until ")
+    assert not any(password in kept for password in security.passwords.values())
+    assert contents(path) == before
+
+
+@pytest.mark.parametrize(
+    ("lost", "told"),
+    [
+        ("broker.pem", "ok: DIR has an authority and users; a new certificate would be issued"),
+        ("users.properties", "note: DIR has no users.properties: admin and client would get new passwords"),
+        ("authority.key", "note: DIR has no authority: another would be made, and clients need the new authority.pem"),
+    ],
+)
+def test_what_is_lost_of_a_security_directory_would_be_made(
+    offline: Barnabas, healthy: list[str], tmp_path: Path, lost: str, told: str
+) -> None:
+    path = tmp_path / "data.security"
+    open_security(str(path), ["localhost", "127.0.0.1", "::1"], wall_ms(), os.urandom)
+    (path / lost).unlink()
+    found = offline("doctor", "--secure", *healthy)
+    assert found.status == 0
+    assert told_of(found.stdout, "security directory") == [told.replace("DIR", str(path))]
+    assert not (path / lost).exists()
+
+
+def test_with_secure_it_finds_what_serve_would_refuse(offline: Barnabas, healthy: list[str], tmp_path: Path) -> None:
+    path = tmp_path / "data.security"
+    path.mkdir()
+    (path / "users.properties").write_text("admin\n")
+    for command in ("doctor", "serve"):
+        found = offline(command, "--secure", *healthy)
+        assert found.status > 0
+        assert f"{path}/users.properties: line 1 has no =, but lines are NAME=PASSWORD" in found.stdout + found.stderr
+    ephemeral = offline("doctor", "--secure", "--ephemeral", "--port", "0")
+    assert ephemeral.status == 0
+    assert [each.partition(",")[0] for each in told_of(ephemeral.stdout, "security directory")] == [
+        "ok: it would be made beside the temporary data directory"
+    ]
+
+
+def contents(path: Path) -> dict[str, bytes]:
+    """Of a directory's files, by name."""
+    return {each.name: each.read_bytes() for each in path.iterdir()}

@@ -12,7 +12,7 @@ from barnabas.broker.cli import COMMANDS, main
 
 DOCUMENT = (Path(__file__).resolve().parents[3] / "docs" / "cli.md").read_text()
 OPTION = re.compile(r"--[a-z][a-z-]*")
-EVERYWHERE = {"--help", "--version", "--json", "--bootstrap-server", "--request-timeout-ms"}
+EVERYWHERE = {"--help", "--version", "--json", "--bootstrap-server", "--request-timeout-ms", "--command-config"}
 
 
 class ParserFound(Exception):

@@ -2,17 +2,26 @@
 
 import json
 from collections.abc import Iterator
+from itertools import count
 from typing import Any
 
 import pytest
 
-from barnabas.broker.cli.group_offsets import standing
+from barnabas.broker.cli.group_offsets import both_ends, standing
 from barnabas.client.client import Client
 from barnabas.client.consume.group import GroupConsumer
-from barnabas.client.offsets import commit_offsets, committed_offsets
+from barnabas.client.offsets import READ_COMMITTED, READ_UNCOMMITTED, commit_offsets, committed_offsets
 from barnabas.client.produce.producer import Producer
+from barnabas.protocol.messages.list_offsets import (
+    ListOffsetsPartitionResponse,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+    ListOffsetsTopicResponse,
+)
+from barnabas.protocol.registry import ApiKey
 from tests.support.command_line import Barnabas
 from tests.support.processes.own_broker import OwnBroker
+from tests.support.scripted.broker import ScriptedBroker
 
 FIRST_MS = 1_700_000_000_000  # 2023-11-14T22:13:20Z
 
@@ -127,6 +136,18 @@ def test_kafkas_lag_counts_to_the_end_and_the_other_to_the_last_stable_offset(
 ) -> None:
     row = standing(("t", 0), current, end, stable)
     assert (row["lag"], row["lag_committed"]) == lags
+
+
+def test_a_stable_offset_is_never_above_the_end_of_a_log_that_grows() -> None:
+    ends = count(10, 10)
+
+    def answer(request: ListOffsetsRequest) -> ListOffsetsResponse:
+        found = ListOffsetsPartitionResponse(partition_index=0, error_code=0, offset=next(ends))
+        return ListOffsetsResponse(topics=[ListOffsetsTopicResponse(name="t", partitions=[found])])
+
+    with ScriptedBroker({ApiKey.LIST_OFFSETS: answer}, {"t": 1}) as broker, Client(broker.address) as client:
+        assert both_ends(client, [("t", 0)]) == ({("t", 0): 10}, {("t", 0): 20})
+    assert [each.isolation_level for each in broker.of(ListOffsetsRequest)] == [READ_COMMITTED, READ_UNCOMMITTED]
 
 
 def test_only_the_partitions_named_are_told(barnabas: Barnabas, client: Client, group: str) -> None:

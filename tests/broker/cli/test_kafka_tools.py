@@ -84,10 +84,10 @@ def test_configs_are_set_and_taken_back(tool: Tool) -> None:
     assert re.search(r"cleanup\.policy +compact,delete", tool(*of_topic, "--describe").stdout)
     assert tool(*of_topic, "--alter", "--delete-config", "cleanup.policy").status == 0
     assert "cleanup.policy" not in tool(*of_topic, "--describe").stdout
-    users = tool("kafka-configs", "--entity-type", "users", "--entity-name", "u", "--describe")
-    assert (users.status, users.stderr) == (
+    groups = tool("kafka-configs", "--entity-type", "groups", "--entity-name", "g", "--describe")
+    assert (groups.status, groups.stderr) == (
         2,
-        "barnabas: kafka-configs: only topics and brokers have configs here, not users\n",
+        "barnabas: kafka-configs: only topics, brokers, users, clients and ips have configs here, not groups\n",
     )
 
 
@@ -132,12 +132,19 @@ def test_what_cannot_be_done_is_a_usage_error(offline_tool: Tool, words: tuple[s
     assert (status, stdout, len(stderr.splitlines())) == (2, "", 1)
 
 
-def test_client_settings_that_ask_for_protection_are_refused(offline_tool: Tool, tmp_path: Path) -> None:
+def test_client_settings_are_those_of_the_command(offline_tool: Tool, tmp_path: Path) -> None:
     settings = tmp_path / "client.properties"
-    settings.write_text("# ours\nsecurity.protocol=SASL_SSL\n")
-    refused = offline_tool("kafka-topics", "--list", "--command-config", str(settings))
-    expected = "barnabas: kafka-topics: security.protocol asks for a protected connection, and this broker has none\n"
-    assert (refused.status, refused.stderr) == (2, expected)
+    settings.write_text("# ours\nsecurity.protocol=SASL_SSL\nsasl.mechanism=GSSAPI\n")
+    for flag in ("--command-config", "--consumer.config"):
+        refused = offline_tool("kafka-topics", "--list", flag, str(settings))
+        assert (refused.status, len(refused.stderr.splitlines())) == (2, 1)
+        assert f"--command-config: {settings}: sasl.mechanism is 'GSSAPI': set it to one of" in refused.stderr
+
+
+def test_security_in_the_command_line_itself_is_refused(offline_tool: Tool) -> None:
+    words = ("kafka-console-consumer", "--topic", "t", "--consumer-property", "sasl.jaas.config=s3cr3t")
+    expected = "barnabas: kafka-console-consumer: put sasl.jaas.config into a file, and name it with --command-config\n"
+    assert offline_tool(*words) == (2, "", expected)
 
 
 def test_assignments_may_have_commas_in_brackets() -> None:

@@ -16,6 +16,7 @@ import pytest
 from barnabas.broker.cli import main
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from tests.support.command_line import Barnabas
 from tests.support.files.data_directory import open_catalogue
 from tests.support.ipv6 import speaks_ipv6
 from tests.support.own_logging import kept_logging
@@ -284,3 +285,20 @@ def test_strangers_are_shown_out_with_one_line_each_and_nobody_else_notices(serv
     lines = [line for line in log.splitlines() if "connection closed" in line]
     assert [word in line for (_, word), line in zip(STRANGERS.values(), lines, strict=True)] == [True] * len(STRANGERS)
     assert "Traceback" not in log
+
+
+@pytest.mark.parametrize("is_from_file", [True, False])
+def test_a_port_in_use_is_to_be_changed_where_listeners_are_set(
+    offline: Barnabas, tmp_path: Path, is_from_file: bool
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        listeners = f"listeners=SASL_PLAINTEXT://127.0.0.1:{taken.getsockname()[1]}"
+        jaas = 'listener.name.sasl_plaintext.plain.sasl.jaas.config=PlainLoginModule required user_a="b";'
+        jaas = jaas.replace("PlainLogin", "org.apache.kafka.common.security.plain.PlainLogin")
+        file = tmp_path / "server.properties"
+        file.write_text(f"{listeners if is_from_file else ''}\n{jaas}\nsasl.enabled.mechanisms=PLAIN\n")
+        more = [] if is_from_file else ["--set", listeners]
+        found = offline("serve", "--config", str(file), "--data-dir", str(tmp_path / "data"), *more)
+    assert (found.status, found.stdout) == (1, "")
+    where = f" in {file}" if is_from_file else ""
+    assert found.stderr.endswith(f" is in use by another program (change listeners{where})\n")

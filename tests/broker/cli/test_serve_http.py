@@ -103,14 +103,16 @@ print([name for name in wanted if name in set(sys.modules) - before])
         (("--http", "9404"), 2, "--http 9404 is not HOST:PORT"),
         (("--http", "localhost:99999"), 2, "--http localhost:99999 is not HOST:PORT"),
         (("--log-format", "xml"), 2, "--log-format xml is none of text, json"),
-        (("--http", "TAKEN"), 1, "is in use by another program"),
+        (("--http", "TAKEN"), 1, "is in use by another program (--http picks another port, with port 0 a free one)"),
+        (("--port", "TAKEN_PORT"), 1, "another program (--port picks another port, --port 0 a free one)"),
     ],
 )
 def test_what_cannot_be_is_refused_and_leaves_nothing(
     tmp_path: Path, arguments: tuple[str, ...], status: int, words: str
 ) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
-        given = [word.replace("TAKEN", f"127.0.0.1:{taken.getsockname()[1]}") for word in arguments]
+        port = str(taken.getsockname()[1])
+        given = [word.replace("TAKEN_PORT", port).replace("TAKEN", f"127.0.0.1:{port}") for word in arguments]
         directory = tmp_path / "d"
         command = [sys.executable, "-m", "barnabas", "serve", "--port", "0", "--data-dir", str(directory), *given]
         refused = subprocess.run(

@@ -12,12 +12,13 @@ import pytest
 from barnabas.broker.api.dispatch import Dispatcher
 from barnabas.broker.app import Broker
 from barnabas.broker.config import BrokerConfig
-from barnabas.broker.config.listeners import PLAINTEXT, Listener
+from barnabas.broker.config.listeners import Listener
 from barnabas.broker.data import sockets_max
 from barnabas.broker.environment import Environment
 from barnabas.broker.net.bound import BoundAddress, bind_nodes, close_sockets
 from barnabas.broker.net.connection import Connection
 from barnabas.broker.start import start_broker
+from barnabas.protocol.listener_protocols import PLAINTEXT
 from tests.broker.cluster.test_moving import switch
 from tests.support.files.memory_files import MemoryFiles
 from tests.support.virtual_clock import VirtualClock

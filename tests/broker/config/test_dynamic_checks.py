@@ -54,6 +54,18 @@ def test_a_setting_is_held_against_what_is_in_force(setting: str, sentence: str 
     assert objection(BrokerConfig(), {}, {name: text}) == sentence
 
 
+def test_who_comes_in_by_a_listener_is_not_changed_while_it_is_there() -> None:
+    name = "listener.name.inside.plain.sasl.jaas.config"
+    static = {"listeners": "INSIDE://h:1", "listener.security.protocol.map": "INSIDE:SASL_PLAINTEXT", name: "x"}
+    sentence = (
+        "Configs cannot be updated dynamically for existing listener INSIDE, restart broker or create a new listener "
+        "for update"
+    )
+    assert objection(BrokerConfig(static), {name: "y"}, {}) == sentence
+    assert objection(BrokerConfig(static), {name: "x"}, {}) is None
+    assert objection(BrokerConfig(static), {"listener.name.other.sasl.enabled.mechanisms": "PLAIN"}, {}) is None
+
+
 def test_a_setting_of_all_brokers_that_this_one_has_its_own_for_is_not_in_force() -> None:
     config = BrokerConfig()
     config.follow({"num.io.threads": "10"}, {})

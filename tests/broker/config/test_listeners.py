@@ -10,7 +10,8 @@ from barnabas.broker.config import ConfigError, Listener, load_config
 from barnabas.broker.config.accepted import ACCEPTED
 from barnabas.broker.config.environment import Environment, read_environment
 from barnabas.broker.config.keys import KEYS
-from barnabas.broker.config.listeners import PLAINTEXT, check_ports, parse_listeners, parse_protocol_map
+from barnabas.broker.config.listeners import check_ports, parse_listeners, parse_protocol_map
+from barnabas.protocol.listener_protocols import PLAINTEXT
 
 PROTOCOLS = {"A": PLAINTEXT, "TC-0": PLAINTEXT}
 HOST = st.sampled_from(["", "localhost", "kafka_1", "10.0.0.1", "::1", "fe80::1%eth0", "a.b-c.example"])

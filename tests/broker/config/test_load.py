@@ -6,6 +6,7 @@ import pytest
 
 from barnabas.broker.config import BrokerConfig, ConfigError, Listener, load_config
 from barnabas.broker.config.accepted import ACCEPTED
+from barnabas.broker.config.authorizer import STANDARD_AUTHORIZER
 from barnabas.broker.config.environment import Environment
 from barnabas.broker.config.keys import KEYS
 from barnabas.broker.config.racks import RACK_AWARE_SELECTOR
@@ -38,11 +39,32 @@ def test_without_anything_every_key_has_its_default() -> None:
 
 
 def test_an_unknown_key_warns_and_starts() -> None:
-    _, warnings = load_config(settings=["zookeeper.connect=localhost:2181", "super.users=User:me"])
+    _, warnings = load_config(settings=["zookeeper.connect=localhost:2181", "ranger.url=http://localhost"])
     assert warnings == [
-        "unknown configuration key super.users: ignored",
+        "unknown configuration key ranger.url: ignored",
         "unknown configuration key zookeeper.connect: ignored",
     ]
+
+
+def test_the_authorizers_keys_warn_where_there_is_none() -> None:
+    settings = ["super.users=User:me", "allow.everyone.if.no.acl.found=true"]
+    assert load_config(settings=settings).warnings == [
+        "no effect here: allow.everyone.if.no.acl.found, super.users. There is no authorizer: authorizer.class.name."
+    ]
+    assert load_config(settings=[*settings, f"authorizer.class.name={STANDARD_AUTHORIZER}"]).warnings == []
+
+
+@pytest.mark.parametrize(
+    ("setting", "named"),
+    [
+        ("super.users=alice", "super.users: alice is no principal: they are written User:name"),
+        ("super.users=User:a;:b", "super.users: :b is no principal"),
+        ("allow.everyone.if.no.acl.found=perhaps", "allow.everyone.if.no.acl.found"),
+    ],
+)
+def test_a_wrong_setting_of_the_authorizer_refuses_to_start(setting: str, named: str) -> None:
+    with pytest.raises(ConfigError, match=named):
+        load_config(settings=[setting, f"authorizer.class.name={STANDARD_AUTHORIZER}"])
 
 
 def test_a_key_without_effect_warns_only_when_it_is_set_to_something_else() -> None:
@@ -96,23 +118,27 @@ def test_more_replicas_in_sync_than_there_are_are_warned_of() -> None:
     ]
 
 
+def test_a_default_factor_that_no_topic_can_have_is_warned_of() -> None:
+    settings = ["default.replication.factor=3"]
+    assert load_config(settings=settings).warnings == [
+        "default.replication.factor 3: there is 1 broker, so no topic is made that names no factor itself"
+    ]
+    assert load_config(settings=settings, brokers=3).warnings == []
+
+
+def test_quotas_that_kafka_has_no_longer_are_ignored_with_what_is_in_their_place() -> None:
+    (said,) = load_config(settings=["quota.producer.default=1000"]).warnings
+    assert said.startswith("unknown configuration key quota.producer.default: ignored, as in Kafka since 3.0: ")
+    assert "--set producer_byte_rate=N" in said
+
+
 @pytest.mark.parametrize(
     ("setting", "named"),
     [
-        ("ssl.keystore.location=/k.jks", "ssl.keystore.location asks for TLS"),
-        (
-            "listener.name.internal.ssl.keystore.location=/k",
-            "listener.name.internal.ssl.keystore.location asks for TLS",
-        ),
-        ("sasl.enabled.mechanisms=PLAIN", "sasl.enabled.mechanisms asks for SASL"),
-        ("listener.name.x.plain.sasl.jaas.config=y", "listener.name.x.plain.sasl.jaas.config asks for SASL"),
-        ("authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer", "asks for an authorizer"),
-        ("client.quota.callback.class=x.Y", "asks for a quota"),
-        ("quota.producer.default=1000", "quota.producer.default asks for a quota"),
-        ("max.connections.per.ip=5", "max.connections.per.ip asks for a quota"),
+        ("authorizer.class.name=kafka.security.authorizer.AclAuthorizer", "only org.apache.kafka.metadata"),
+        ("client.quota.callback.class=x.Y", "asks for a class that decides about quotas"),
         ("create.topic.policy.class.name=x.Y", "asks for a policy class"),
-        ("security.inter.broker.protocol=SASL_SSL", "asks for SASL_SSL"),
-        ("listeners=SSL://:9093", "listener SSL asks for SSL"),
+        ("listeners=SASL_SSL://:9093", "listener SASL_SSL asks for GSSAPI"),
     ],
 )
 def test_what_asks_for_protection_that_is_not_enforced_refuses_to_start(setting: str, named: str) -> None:
@@ -123,15 +149,19 @@ def test_what_asks_for_protection_that_is_not_enforced_refuses_to_start(setting:
 @pytest.mark.parametrize(
     "setting",
     [
-        "ssl.keystore.location=",
+        "ssl.keystore.location=/k.jks",
+        "listener.name.internal.ssl.keystore.location=/k",
+        "listeners=SSL://:9093",
         "sasl.enabled.mechanisms=GSSAPI",
         "authorizer.class.name=",
         "max.connections.per.ip=2147483647",
         "security.inter.broker.protocol=PLAINTEXT",
         "ssl.client.auth=none",
+        "max.connection.creation.rate=5",
+        "listener.name.plaintext.max.connections=5",
     ],
 )
-def test_a_key_left_at_kafkas_default_asks_for_nothing(setting: str) -> None:
+def test_a_key_left_at_kafkas_default_or_one_with_an_effect_warns_of_nothing(setting: str) -> None:
     assert load_config(settings=[setting]).warnings == []
 
 
@@ -160,7 +190,10 @@ def test_a_key_left_at_kafkas_default_asks_for_nothing(setting: str) -> None:
         ("advertised.listeners=PLAINTEXT://0.0.0.0:9092", "PLAINTEXT://0.0.0.0:9092 is no address that clients can"),
         ("advertised.listeners=PLAINTEXT://[::]:9092", "PLAINTEXT://.::.:9092 is no address that clients can"),
         ("inter.broker.listener.name=INTERNAL", "inter.broker.listener.name is INTERNAL, but listeners are PLAINTEXT"),
-        ("listener.name.external.max.connections=9", "asks for a limit of one listener"),
+        (
+            "max.connections.per.ip.overrides=somewhere:9",
+            "max.connections.per.ip.overrides: somewhere:9 is not ADDRESS:COUNT",
+        ),
         ("process.roles=controller", "process.roles does not name broker"),
         ("offsets.topic.compression.codec=5", "offsets.topic.compression.codec 5 is no codec: 0 to 4 are"),
         ("nothing", "a setting is written key=value"),
@@ -236,6 +269,13 @@ def test_a_flag_does_not_take_back_the_protection_a_file_asks_for() -> None:
     with pytest.raises(ConfigError, match="SASL_PLAINTEXT"):
         load_config(
             properties=b"listeners=SASL_PLAINTEXT://127.0.0.1:9092\n", flags={"listeners": "PLAINTEXT://127.0.0.1:0"}
+        )
+    with pytest.raises(
+        ConfigError, match=r"make one PLAINTEXT listener, but listeners has SSL \(SSL\): change that instead"
+    ):
+        load_config(
+            properties=b"listeners=SSL://127.0.0.1:9092\n",
+            flags={"listeners": "PLAINTEXT://127.0.0.1:0"},
         )
 
 

@@ -38,7 +38,7 @@ def test_every_logger_of_the_sources_is_known() -> None:
         name
         for folder in ("broker", "barnabas")
         for path in (ROOT / folder).rglob("*.py")
-        for name in re.findall(r'\blogger\("(\w+)"\)', path.read_text(encoding="utf-8"))
+        for name in re.findall(r'\blogger\("([\w.]+)"\)', path.read_text(encoding="utf-8"))
     }
     assert found == set(PARTS)
 

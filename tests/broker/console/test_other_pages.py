@@ -19,7 +19,10 @@ from tests.support.inspected_broker import Inspected, now
 from tests.support.worlds.broker import BrokerWorld
 
 MARKUP = "<i>x</i>"
-PAGES = ("/transactions", "/topics", "/groups", "/why", "/clients", "/health", "/settings", "/faults", "/clock")
+PAGES = (
+    *("/transactions", "/topics", "/groups", "/why", "/clients", "/security", "/health", "/settings", "/faults"),
+    "/clock",
+)
 
 
 @pytest.fixture

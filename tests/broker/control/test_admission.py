@@ -29,6 +29,15 @@ def test_a_request_without_a_host_is_refused() -> None:
     assert refusal.status == 403
 
 
+def test_who_was_let_in_by_a_guard_needs_no_token_and_no_page_of_another_site_may_ask() -> None:
+    guarded = Admission("secret", is_guarded=True)
+    assert guarded.refusal({"host": "broker.example"}, False) is None
+    for headers in ({"origin": "https://evil.example"}, {"sec-fetch-site": "cross-site"}):
+        refusal = guarded.refusal({"host": "broker.example", **headers}, True)
+        assert refusal is not None
+        assert refusal.why == "a page of another site may not ask"
+
+
 def test_another_machine_needs_the_token() -> None:
     refusal = Admission().refusal({"host": "192.168.1.5"}, False)
     assert refusal is not None

@@ -275,8 +275,14 @@ def test_an_address_where_kafka_clients_connect_is_not_that_of_http(running: Run
     status, _, err = offline("clock", "show", "--http", running.address)
     assert (status, err) == (
         1,
-        f"barnabas: {running.address}: no answer: is this the address of the broker's --http?\n",
+        f"barnabas: {running.address}: no answer: is this the address of the broker's --http? If the broker runs with "
+        "--secure or --http-secure, add --command-config data.security/admin.properties\n",
     )
+
+
+def test_an_address_is_no_url(offline: Barnabas) -> None:
+    status, _, err = offline("clock", "show", "--http", "https://localhost:9404")
+    assert (status, err) == (2, "barnabas: --http https://localhost:9404: give HOST:PORT, without https://\n")
 
 
 def test_a_name_that_leads_nowhere_is_named(offline: Barnabas, monkeypatch: pytest.MonkeyPatch) -> None:

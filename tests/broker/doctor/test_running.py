@@ -100,7 +100,7 @@ async def test_nobody_and_somebody_else_at_the_address_are_told_apart(tmp_path: 
     found = (await examine(other))["bootstrap"]
     assert (found.level, found.advice) == (
         "problem",
-        "does the listener speak TLS, or something else than Kafka's protocol?",
+        "does it speak Kafka's protocol, and need --command-config, with a client's settings of TLS and SASL?",
     )
     server.close()
     await server.wait_closed()

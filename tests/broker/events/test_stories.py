@@ -27,6 +27,13 @@ from barnabas.protocol.messages.offset_delete import (
 from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from barnabas.protocol.records.builder import build_batch
 from tests.broker.events.test_refusals import fetches_are_refused, producers_expire
+from tests.broker.events.test_security import (
+    clients_are_denied,
+    clients_are_throttled,
+    clients_log_in,
+    connections_come_too_soon,
+    handshakes_fail,
+)
 from tests.support.worlds.broker import BrokerWorld, settle, until
 from tests.support.worlds.story import MINUTE_MS, WEEK_MS, Story
 from tests.support.worlds.told import Told
@@ -302,8 +309,14 @@ STORIES: tuple[Callable[[], Awaitable[Told]], ...] = (
     nodes_stop_and_start,
     the_clock_is_moved,
     connections_come_and_go,
+    clients_are_denied,
+    clients_are_throttled,
+    clients_log_in,
+    connections_come_too_soon,
+    handshakes_fail,
 )
-_TOLD_BY_FAULTS = {FAULT_CHANGED.name, FAULT_FIRED.name}
+_TOLD_ELSEWHERE = {FAULT_CHANGED.name, FAULT_FIRED.name}
+"""In tests/broker/faults."""
 
 
 @pytest.mark.parametrize("story", STORIES, ids=lambda story: str(getattr(story, "__name__", story)))
@@ -313,7 +326,7 @@ async def test_a_story_is_told(story: Callable[[], Awaitable[Told]]) -> None:
 
 async def test_every_kind_is_told_by_some_story() -> None:
     seen = {name for story in STORIES for name in (await story()).names}
-    assert set(KINDS) - seen == _TOLD_BY_FAULTS
+    assert set(KINDS) - seen == _TOLD_ELSEWHERE
 
 
 async def test_requests_that_clients_repeat_are_told_where_somebody_follows_all_requests() -> None:

@@ -187,9 +187,9 @@ _FIXED = "Cannot update these configs dynamically"
         (
             BROKER,
             "",
-            [("max.connection.creation.rate", SET, "5")],
+            [("max.connections.per.ip.overrides", SET, "somewhere:5")],
             42,
-            "max.connection.creation.rate asks for a quota, which this broker does not enforce.",
+            "max.connections.per.ip.overrides: somewhere:5 is not ADDRESS:COUNT",
         ),
         (LOGGER, "1", [("kafka.server", SET, "DEBUG")], 40, "Logger kafka.server does not exist!"),
         (LOGGER, "3", [("x", SET, "DEBUG")], 42, "Unexpected node id. Expected 1, but received 3"),

@@ -215,7 +215,7 @@ def test_what_has_no_effect_here_is_counted(left: Left) -> None:
     ]
     left.catalogue._journal.commit([Versioned(user) for user in users])
     (says,) = said(left.stopped().checked(), "security")
-    assert says.startswith("2 SCRAM credentials: without effect here")
+    assert says.startswith("2 SCRAM credentials: carried on, and in force where")
 
 
 def test_what_only_several_nodes_know_is_told(left: Left) -> None:

@@ -9,6 +9,7 @@ from collections.abc import AsyncGenerator
 import pytest
 
 from barnabas.broker.http.connection import HEAD_BYTES_MAX, REQUEST_TIMEOUT_MS, HttpConnection
+from barnabas.broker.http.guard import Guard
 from barnabas.broker.http.pages import JSON_LINES, OK, Page, Pages, Stream, is_loopback
 from barnabas.broker.http.server import CONNECTIONS_MAX, HttpServer
 from tests.support.virtual_clock import VirtualClock
@@ -112,6 +113,31 @@ async def test_what_is_no_request_for_a_page_is_refused_and_its_connection_close
     await settle()
     assert peer.read().partition(b"\r\n")[0].startswith(b"HTTP/1.1 " + status)
     assert peer.is_lost
+
+
+async def test_who_does_not_say_who_it_is_gets_no_further_than_a_requests_head() -> None:
+    site = Site()
+    site.server.guard = Guard(None, site.clock, token="secret")
+    assert await site.ask(READY) == (b"HTTP/1.1 200 OK", b"ready\n")
+    peer = site.connect()
+    peer.send(b"POST /clean HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\n")
+    await settle()
+    head = peer.read()
+    assert head.startswith(b"HTTP/1.1 401 Unauthorized\r\n")
+    assert b"www-authenticate: Bearer\r\n" in head
+    assert peer.is_lost
+
+
+async def test_a_refusal_is_no_longer_held_back_when_its_peer_is_gone() -> None:
+    site = Site()
+    site.server.guard = Guard(None, site.clock, token="secret", delay_ms=1_000)
+    peer = site.connect()
+    peer.send(METRICS.replace(b"Host", b"Authorization: Bearer guess\r\nHost"))
+    await settle()
+    assert (peer.read(), site.clock.pending_timers()) == (b"", 1)
+    peer.abort()
+    await settle()
+    assert site.clock.pending_timers() == 0
 
 
 async def test_a_slow_peer_is_cut_off() -> None:

@@ -10,7 +10,9 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from barnabas.broker.api.dispatch import Dispatcher
+from barnabas.broker.api.door import Door, Outcomes
 from barnabas.broker.api.metering import Meter
+from barnabas.broker.catalogue.client_quotas import QuotaAlteration
 from barnabas.broker.http.metrics import groups as group_metrics
 from barnabas.broker.http.metrics import partitions as partition_metrics
 from barnabas.broker.http.metrics.reference_page import render
@@ -25,6 +27,7 @@ from barnabas.protocol.messages.add_partitions_to_txn import (
 from barnabas.protocol.messages.end_txn import EndTxnRequest
 from barnabas.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from barnabas.protocol.messages.init_producer_id import InitProducerIdRequest
+from barnabas.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
 from barnabas.protocol.messages.offset_commit import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
@@ -71,7 +74,17 @@ class Watched:
 
     async def scrape(self) -> dict[str, dict[Labels, float]]:
         """Series by name, each by its labels."""
-        text = await scrape(Sources(self.world.services, self.meter, lambda: {1: 3}, lambda: RUNNING))
+        door = Door(
+            listener="INSIDE",
+            mechanisms={},
+            frame_bytes_max=0,
+            failure_delay_ms=0,
+            reauth_ms={},
+            clock=self.world.clock,
+            machine_clock=self.world.clock,
+            outcomes=Outcomes(let_in=5, refused=4, let_in_again=3, refused_again=2, expired=1),
+        )
+        text = await scrape(Sources(self.world.services, self.meter, lambda: {1: 3}, lambda: RUNNING, [door, door]))
         found: dict[str, dict[Labels, float]] = {}
         for family in text_string_to_metric_families(text.decode()):
             for sample in family.samples:
@@ -252,6 +265,10 @@ async def test_series_are_bounded_and_what_is_left_out_is_counted(monkeypatch: p
 async def test_every_row_of_the_table_is_told_and_nothing_else() -> None:
     watched = Watched()
     watched.world.services.catalogue.create_topic("t")
+    kinds = ("producer_byte_rate", "consumer_byte_rate", "request_percentage", "controller_mutation_rate")
+    wish = QuotaAlteration({"user": None}, [(kind, 1e9) for kind in kinds])
+    watched.world.services.catalogue.client_quotas.alter([wish], validate_only=False)
+    await watched.ask(MetadataRequest(topics=[MetadataRequestTopic(name="new")], allow_auto_topic_creation=True), 12)
     await watched.produce("t", b"x")
     await watched.produce("nowhere", b"x")
     partition = FetchPartition(partition=0, fetch_offset=0, partition_max_bytes=1 << 20)
@@ -268,6 +285,25 @@ async def test_every_row_of_the_table_is_told_and_nothing_else() -> None:
     assert found.keys() == expected.keys()
     for name, series in found.items():
         assert {name for labels in series for name, _ in labels} == expected[name], name
+
+
+async def test_outcomes_of_authentication_are_counted_by_listener() -> None:
+    watched = Watched()
+    found = await watched.scrape()
+    await watched.world.close()
+    counted = {
+        name: list(series.values())
+        for name, series in found.items()
+        if "authentication" in name or "expired_connections" in name
+    }
+    prefix = "kafka_server_socket_server_metrics_"
+    assert counted == {
+        f"{prefix}successful_authentication_total": [10],
+        f"{prefix}failed_authentication_total": [8],
+        f"{prefix}successful_reauthentication_total": [6],
+        f"{prefix}failed_reauthentication_total": [4],
+        f"{prefix}expired_connections_killed_total": [2],
+    }
 
 
 def test_the_page_is_the_table() -> None:
@@ -303,3 +339,18 @@ def test_the_content_type_is_that_of_the_format() -> None:
     from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 
     assert METRICS_TEXT == CONTENT_TYPE_PLAIN_0_0_4
+
+
+async def test_what_clients_use_of_their_quotas_is_told_while_there_are_some() -> None:
+    watched = Watched()
+    watched.world.services.catalogue.create_topic("t", 1)
+    assert "kafka_server_quota_byte_rate" not in await watched.scrape()
+    wish = QuotaAlteration({"client-id": "test"}, [("producer_byte_rate", 10.0)])
+    watched.world.services.catalogue.client_quotas.alter([wish], validate_only=False)
+    await watched.produce("t", b"x" * 1000)
+    found = await watched.scrape()
+    whose = of(resource="Produce", user="", clientId="test", node=1)
+    assert 100 < found["kafka_server_quota_byte_rate"][whose] < 150
+    assert 90_000 < found["kafka_server_quota_throttle_time"][whose] < 150_000
+    assert found["barnabas_connections_muted"][of()] == 1
+    assert found["barnabas_metrics_left_out"][of(what="quotas")] == 0

@@ -68,6 +68,18 @@ async def test_a_request_waits_and_is_answered_and_others_are_served_meanwhile(t
     assert not world.services.workers.pids
 
 
+async def test_a_data_directory_may_be_named_by_a_relative_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    async with killed(Path("data"), LONG) as world:
+        waiting = world.connect()
+        waiting.ask(fetch(world, 0))
+        result = await answered(waiting)
+        assert (result.error_code, result.high_watermark) == (E.NONE, LONG)
+        assert world.services.workers.pids
+
+
 async def test_it_is_closed_and_synced_so_the_next_start_after_a_kill_is_quick(tmp_path: Path) -> None:
     async with killed(tmp_path, LONG) as world:
         with pytest.raises(StillRecovering):

@@ -7,12 +7,15 @@ from pathlib import Path
 
 from barnabas.broker.context import Deferred
 from barnabas.broker.why.sources.armed_faults import ArmedFaults
+from barnabas.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 from barnabas.protocol.messages.init_producer_id import InitProducerIdRequest
+from tests.broker.events.test_security import AUTHORIZED, client_of
 from tests.broker.why.test_groups import beat
+from tests.broker.why.test_kept_out import Watch
 from tests.support.inspected_broker import Inspected
 from tests.support.source_tree import ROOT
 from tests.support.why import Asked
-from tests.support.worlds.broker import settle
+from tests.support.worlds.broker import BrokerWorld, settle
 from tests.support.worlds.faulty_broker import FaultyWorld
 
 PAGE: Path = ROOT / "docs" / "why.md"
@@ -39,12 +42,27 @@ async def told_of_a_fault() -> str:
     return str(told).replace(peer.connection.peer, "127.0.0.1:50312")
 
 
+async def told_of_a_denial() -> str:
+    """The group readers, which a client may not read."""
+    watch = Watch()
+    world = BrokerWorld(AUTHORIZED, stopwatch=watch)
+    alice = client_of(world, "alice")
+    heartbeat = ConsumerGroupHeartbeatRequest(group_id="readers", member_id="m", member_epoch=0)
+    for _ in range(4):
+        await alice.ask(heartbeat, 1)
+    watch.now_s = 3.0
+    told = await Asked(world.services).group("readers")
+    await world.close()
+    return str(told)
+
+
 async def test_the_examples_are_true() -> None:
     world = Inspected()
     world.services.catalogue.create_topic("orders", 2)
     world.services.catalogue.create_topic("t", 4)
     asked = Asked(world.services)
     told = {"barnabas why producer till": await told_of_a_fault()}
+    told["barnabas why group readers"] = await told_of_a_denial()
     for value in (b"a", b"b"):
         world.append("orders", value)
     await world.commit("billing", "orders", 2, 0)

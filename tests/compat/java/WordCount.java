@@ -1,3 +1,7 @@
+import java.io.IOException;
+import java.io.Reader;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Locale;
@@ -15,13 +19,18 @@ import org.apache.kafka.streams.state.KeyValueStore;
 /**
  * The word count of Kafka Streams, as its documentation tells it: lines in, for each word the number of times it came.
  *
- *   WordCount ADDRESS APPLICATION STATE_DIRECTORY GUARANTEE FROM TO
+ *   WordCount ADDRESS APPLICATION STATE_DIRECTORY GUARANTEE FROM TO [FILE_OF_FURTHER_SETTINGS]
  *
  * Prints each state that it comes to. SIGTERM closes it; an exception that nobody expected ends it with status 1.
  */
 public final class WordCount {
-    public static void main(String[] arguments) throws InterruptedException {
+    public static void main(String[] arguments) throws InterruptedException, IOException {
         Properties settings = new Properties();
+        if (arguments.length > 6) {
+            try (Reader file = Files.newBufferedReader(Path.of(arguments[6]))) {
+                settings.load(file);
+            }
+        }
         settings.put("bootstrap.servers", arguments[0]);
         settings.put("application.id", arguments[1]);
         settings.put("state.dir", arguments[2]);

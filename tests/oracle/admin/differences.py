@@ -8,10 +8,6 @@ from __future__ import annotations
 
 import re
 
-ACLS = "there is no authorizer, and the APIs of ACLs are not offered"
-SCRAM = "there is no SASL, so there are no credentials"
-TOKENS = "there are no delegation tokens"
-QUOTAS = "there are no quotas"
 SHARE = "there are no share groups"
 STREAMS = "there are no groups of streams"
 LOGGERS = "the loggers of a Java program are not here to be described or set"
@@ -31,10 +27,6 @@ def _broker(*keys: str) -> str:
 
 
 KNOWN: dict[str, str] = {
-    r"(describe|create|delete)Acls \| .*": ACLS,
-    r"(describe|alter)UserScramCredentials \| .*": SCRAM,
-    r"(create|renew|expire|describe)DelegationToken \| .*": TOKENS,
-    r"(describe|alter)ClientQuotas \| .*": QUOTAS,
     r"\w+ShareGroup(s|Offsets) \| .*": SHARE,
     r"\w+StreamsGroup(s|Offsets) \| .*": STREAMS,
     r"incrementalAlterConfigs \| a level of ConfigResource\(type=BROKER_LOGGER, name='1'\) \| .*": LOGGERS,

@@ -18,6 +18,7 @@ from tests.simulation.clients.stock.skipping import SkippingProducer
 from tests.simulation.clients.wire import Wire
 from tests.simulation.history.history import History, OffsetRead, Poll, TopicPartition
 from tests.simulation.plans.plan import Plan
+from tests.simulation.secured.cast import SecuredCast
 from tests.simulation.workload.habits import Habits
 from tests.simulation.workload.read_writers import read_writing
 from tests.simulation.workload.script import scripted
@@ -42,6 +43,7 @@ class Cast:
         self._logs = LogCast(world, self._clients, history, plan)
         self.groups = GroupCast(world, self._clients, history, plan)
         self._followers: list[tuple[Process, Reader]] = []
+        self._secured = SecuredCast(world, self._clients, history, plan)
         self._sink = SinkCast(world, network, self._clients, history, plan, self._partitions)
 
     @property
@@ -61,6 +63,7 @@ class Cast:
             *self._logs.start(is_over),
             *self.groups.start(is_over, is_settled),
             *self._sink.start(is_over),
+            *self._secured.start(is_over),
         ]
 
     def _transactional(self, is_over: Callable[[], bool]) -> list[asyncio.Task[Any]]:
@@ -130,6 +133,7 @@ class Cast:
             reader = self._clients.reader(process, [], is_committed=False)
             reader.go_to(at, ends[at])
             process.run(waiting_for_more(reader))
+        self._secured.visit()
         process = Process(self._world, "visitor")
         process.run(sending_half(self._clients.network, process, PORT))
 
@@ -140,7 +144,7 @@ class Cast:
 
     async def _create_topics(self, process: Process) -> None:
         counts: dict[str, int] = {}
-        for name, _ in [*self._partitions, INPUT, *self.groups.inputs, *self.groups.outputs]:
+        for name, _ in [*self._partitions, INPUT, *self.groups.inputs, *self.groups.outputs, *self._secured.partitions]:
             counts[name] = counts.get(name, 0) + 1
         topics = [
             CreatableTopic(
@@ -171,6 +175,7 @@ class Cast:
         self._history.final, self._history.final_offsets = polls, offsets
         await self.groups.read_offsets(process)
         await self._sink.read_all(process)
+        await self._secured.look(process)
 
     def end(self) -> None:
         """Nobody has a thread any more, whatever became of the run."""

@@ -16,6 +16,8 @@ from tests.simulation.clients.wire import Wire
 from tests.simulation.history.history import History, TopicPartition
 from tests.simulation.plans.plan import Plan
 from tests.simulation.plans.producing import JAVA, LIBRDKAFKA, PLAIN
+from tests.simulation.secured.login import Login
+from tests.simulation.secured.plan import CAST, password_of
 from tests.simulation.workload.nodes import Operator
 from tests.simulation.world.machine import PORT, Machine
 from tests.simulation.world.network import Network
@@ -26,6 +28,7 @@ KINDS: dict[str, type[Producer]] = {PLAIN: Producer, JAVA: JavaProducer, LIBRDKA
 
 
 PATIENCE_MS = 3_000
+_FORGETS = 0.2  # to log in again, before its session is over
 
 
 def _tell_nobody(_: object) -> None:
@@ -48,8 +51,31 @@ class Clients:
         """To the one node, or to all of them. Who has less patience than others does not tell of what came too late."""
         told = self.history.unanswered.append if timeout_ms >= PATIENCE_MS else _tell_nobody
         each: dict[str, Any] = {"client_id": process.name, "when_unanswered": told, "timeout_ms": timeout_ms}
-        wires = [Wire(self.network, process, PORT + number, **each) for number in range(self.plan.machine.nodes)]
+        ports = range(PORT, PORT + self.plan.machine.nodes)
+        wires = [Wire(self.network, process, port, login=self._login(process, port), **each) for port in ports]
         wire = wires[0] if len(wires) == 1 else RoutedWire(wires)
+        self.wires.append(wire)
+        return wire
+
+    def _login(self, process: Process, port: int) -> Login | None:
+        """That of who takes part in all but security: as a user who may do everything."""
+        if not self.plan.secured:
+            return None
+        dice = self.world.dice(f"login of {process.name} at {port}")
+        return Login(
+            self.world,
+            self.history.security,
+            process.name,
+            CAST,
+            lambda: password_of(CAST),
+            is_forgetful=lambda: dice.random() < _FORGETS,
+            dice=dice,
+        )
+
+    def wire_of(self, process: Process, login: Login | None) -> Wire:
+        """To the first node, for who logs in otherwise, or not at all."""
+        told = self.history.unanswered.append
+        wire = Wire(self.network, process, PORT, client_id=process.name, when_unanswered=told, login=login)
         self.wires.append(wire)
         return wire
 

@@ -30,6 +30,7 @@ from tests.simulation.checkers.transactions.outcomes import aborted_reads, early
 from tests.simulation.checkers.transactions.producers import accepted_gaps, wrong_offsets, zombies
 from tests.simulation.checkers.transactions.times import open_too_long, overlong_transactions, slow_ends
 from tests.simulation.history.history import Finding, History
+from tests.simulation.secured.rules import RULES as SECURITY_RULES
 from tests.simulation.world.disk import Disk
 
 CHECKERS = (
@@ -71,6 +72,7 @@ CHECKERS = (
     moved_records,
     early_deletions,
     *sink.RULES,
+    *SECURITY_RULES,
 )
 
 

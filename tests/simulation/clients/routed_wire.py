@@ -39,15 +39,18 @@ class RoutedWire(Wire):
         self._wires = {wire.port: wire for wire in wires}
         self.ports = tuple(self._wires)
         self._first = 0
+        self.arrives_us = 0
         self._known: dict[_Whose, int] = {}
         self.answered_by = 0
 
     async def ask(self, request: Request, version: int, *, wait_ms: int = 0) -> Any:
         whose = _whose(request)
         port = self.ports[self._first] if whose is None else await self._port_of(whose)
+        wire = self._wires[port]
         try:
-            answer = await self._wires[port].ask(request, version, wait_ms=wait_ms)
+            answer = await wire.ask(request, version, wait_ms=wait_ms)
         except Disconnected:
+            self.arrives_us = wire.arrives_us
             self._forget_all(request, whose)
             raise
         if not _IS_ELSEWHERE.isdisjoint(_codes(answer)):

@@ -17,10 +17,12 @@ from barnabas.protocol.registry import ApiKey, request_codec, response_codec
 from barnabas.protocol.schema import Request
 from tests.simulation.history.answers import Unanswered
 from tests.simulation.history.history import TopicPartition
+from tests.simulation.secured.login import Login, LoginRefused
 from tests.simulation.world.network import End, Network
 from tests.simulation.world.process import Process
 
 _SIZE = Struct(">i")
+_REFUSAL_MS = 2_500  # for how long a broker may hold back that somebody is not who he says
 
 
 class Disconnected(Exception):
@@ -48,14 +50,23 @@ class Wire:
         client_id: str,
         when_unanswered: Callable[[Unanswered], None] = lambda unanswered: None,
         timeout_ms: int = 3_000,
+        login: Login | None = None,
     ) -> None:
-        """when_unanswered: is told of requests that a broker which lives did not answer in time."""
+        """when_unanswered: is told of requests that a broker which lives did not answer in time.
+
+        login: how it proves who it is, on each connection, before it asks for anything.
+        """
         self._network, self._process, self.port = network, process, port
         self.answered_by = port
         """The port of the node that gave the last answer."""
         self._client_id = client_id
         self._when_unanswered = when_unanswered
         self._timeout_s = timeout_ms / 1000
+        self.login = login
+        self.connections = 0
+        """How many it has had."""
+        self.arrives_us = 0
+        """When what was sent last arrives, or would have."""
         self._end: End | None = None
         self._received = bytearray()
         self._waiting: deque[_Asked] = deque()
@@ -63,9 +74,11 @@ class Wire:
 
     async def ask(self, request: Request, version: int, *, wait_ms: int = 0) -> Any:
         """The answer. Disconnected. `wait_ms`: how long the broker may wait before it answers."""
-        end = await self._connected()
+        return await self._ask(await self._connected(), request, version, wait_ms)
+
+    async def _ask(self, end: End, request: Request, version: int, wait_ms: int) -> Any:
         asked = self._send(end, request, version)
-        arrives_us = end.arrives_us
+        self.arrives_us = arrives_us = end.arrives_us
         try:
             async with asyncio.timeout(self._timeout_s + wait_ms / 1000):
                 return await asked.answer
@@ -75,9 +88,15 @@ class Wire:
             self._drop(end)
             raise Disconnected("no answer") from None
 
+    async def connect(self) -> None:
+        """Have a connection, that is logged in where it has to be. Disconnected."""
+        await self._connected()
+
     async def _connected(self) -> End:
-        if self._end is not None and not self._end.is_lost:
-            return self._end
+        end = self._end
+        is_at_it = self._connecting is not None or (self.login is not None and self.login.is_due)
+        if end is not None and not end.is_lost and not is_at_it:
+            return end
         if self._connecting is None:
             self._connecting = self._process.loop.create_task(self._connect())
         try:
@@ -87,19 +106,34 @@ class Wire:
 
     async def _connect(self) -> End:
         try:
+            if self._end is not None and not self._end.is_lost:
+                await self._log_in(self._end, again=True)
+                return self._end
             end: End
             end = await self._network.connect(self._process, self.port, lambda: self._lost(end))
             end.when_received = lambda data: self._receive(end, data)
             self._received.clear()
             self._end = end
+            self.connections += 1
+            if self.login is not None:
+                await self._log_in(end, again=False)
             return end
         finally:
             self._connecting = None
 
+    async def _log_in(self, end: End, *, again: bool) -> None:
+        """Disconnected, also where it is refused."""
+        assert self.login is not None
+        try:
+            await self.login.log_in(lambda request, version: self._ask(end, request, version, _REFUSAL_MS), again=again)
+        except LoginRefused as refused:
+            self._drop(end)
+            raise Disconnected(str(refused)) from refused
+
     @property
     def is_connected(self) -> bool:
         """Whether a request would be sent at once."""
-        return self._end is not None and not self._end.is_lost
+        return self._end is not None and not self._end.is_lost and self._connecting is None
 
     async def parts(self, partitions: Iterable[TopicPartition]) -> list[list[TopicPartition]]:
         """The partitions that one Fetch may ask for, together."""

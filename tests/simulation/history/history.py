@@ -22,6 +22,7 @@ from tests.simulation.history.nodes import LeaderView
 from tests.simulation.history.sink import Attempt, CommitCall, SinkHistory
 from tests.simulation.history.terms import Terms
 from tests.simulation.history.topics import Change, ConfigView, RecordsDeleted, TopicLife, TopicView
+from tests.simulation.secured.history import Asked, LoginTry, SecurityHistory, SecurityView, Setting, Used
 
 
 class Outcome(Enum):
@@ -200,6 +201,11 @@ Entry: TypeAlias = (
     | Unanswered
     | Attempt
     | CommitCall
+    | Setting
+    | LoginTry
+    | Asked
+    | Used
+    | SecurityView
 )
 
 
@@ -241,6 +247,7 @@ class History:
         """Of all partitions, where there are several nodes."""
         self.unanswered: list[Unanswered] = []
         self.sink = SinkHistory()
+        self.security = SecurityHistory()
         self.events: list[Event] = []
         self.terms: Terms | None = None
         """By which rules about time judge; None where nobody knows."""
@@ -276,6 +283,7 @@ class History:
             [(each.ended_us, each) for each in self.unanswered],
             [(each.began_us, each) for each in self.sink.attempts],
             [(each.began_us, each) for each in self.sink.calls],
+            list(self.security.entries()),
             [(each.began_us, each) for each in self.final],
             [(each.began_us, each) for each in self.final_offsets],
         ]

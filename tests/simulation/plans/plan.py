@@ -10,6 +10,7 @@ from typing import Any
 
 from tests.simulation.plans.producing import Producing
 from tests.simulation.plans.sink import SinkPlan
+from tests.simulation.secured.plan import SecurityPlan
 from tests.simulation.world.machine import MachineSettings
 from tests.simulation.world.network import Weather
 
@@ -63,6 +64,9 @@ class Plan:
     sinks: int = 0
     """Whether there is a Spark sink: 1, or 0."""
     sink: SinkPlan = field(default_factory=SinkPlan)
+    secured: int = 0
+    """Whether clients have to log in, and rights and quotas are set: 1, or 0."""
+    security: SecurityPlan = field(default_factory=SecurityPlan)
     read_writers: int = 0
     """How many read and write in one transaction."""
     is_scripted: bool = False

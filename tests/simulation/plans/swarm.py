@@ -8,11 +8,13 @@ from __future__ import annotations
 import random
 from typing import Any
 
+from barnabas.protocol.listener_protocols import PLAINTEXT, SASL_PLAINTEXT
 from tests.simulation.plans.log_plan import LOG_FEATURES, QUICK_CLEANING, QUICK_DELETION, logs_of
 from tests.simulation.plans.networking import worse_network
 from tests.simulation.plans.plan import Plan
 from tests.simulation.plans.producing import LIBRDKAFKA, producing_for
 from tests.simulation.plans.sink import SinkPlan, sink_for
+from tests.simulation.secured.plan import TICK_S, SecurityPlan, security_for
 from tests.simulation.world.machine import MachineSettings
 from tests.simulation.world.network import Weather
 
@@ -77,12 +79,11 @@ def plan_for(seed: int) -> Plan:
     settings["transaction.abort.timed.out.transaction.cleanup.interval.ms"] = str(producing.check_ms)
     worse = worse_network(seed)
     settings |= worse.settings()
-    survival: Any = "everything"
-    if "power" in has:
-        settings |= SYNCED
-        survival = dice.choice(["some", "nothing"])
-        if disk_dice.random() < 0.4:
-            survival = "scattered"
+    # The sink's own client blocks, and does not log in.
+    security = None if sink is not None else security_for(seed, has_idle_limit=bool(worse.settings()))
+    settings |= {} if security is None else security.settings()
+    settings |= SYNCED if "power" in has else {}
+    survival = _survival(dice, disk_dice, has)
     weather = _weather(dice, has)
     machine = MachineSettings(
         broker=settings,
@@ -92,7 +93,9 @@ def plan_for(seed: int) -> Plan:
         nodes=nodes,
         late_jobs=0.03 if "late jobs" in disk else 0.0,
         hasty_slices=0.2 if "hasty slices" in has else 0.0,
-        haste_s=1.0 if sink is None else 0.02,  # as the sink lists all transactions after each batch
+        haste_s=1.0 if sink is None and security is None else 0.02,  # as both list everything there is
+        protocol=PLAINTEXT if security is None else SASL_PLAINTEXT,
+        tick_s=0.0 if security is None or not security.throttled else TICK_S,
     )
     transactional = dice.randint(1, 3)
     return Plan(
@@ -119,6 +122,8 @@ def plan_for(seed: int) -> Plan:
         clock_jumps=dice.randint(1, 3) if "clock jumps" in has else 0,
         sinks=int(sink is not None),
         sink=sink or SinkPlan(),
+        secured=int(security is not None),
+        security=security or SecurityPlan(),
         weather=worse.weather(producing.weather(weather)),
         machine=machine,
         producing=producing,
@@ -128,6 +133,14 @@ def plan_for(seed: int) -> Plan:
         ageing=logs.ageing,
         retention=logs.retention,
     )
+
+
+def _survival(dice: random.Random, disk_dice: random.Random, has: set[str]) -> Any:
+    """What a death leaves of unsynced data."""
+    if "power" not in has:
+        return "everything"
+    survival = dice.choice(["some", "nothing"])
+    return "scattered" if disk_dice.random() < 0.4 else survival
 
 
 def _weather(dice: random.Random, has: set[str]) -> Weather:

@@ -2,8 +2,19 @@
 
 from __future__ import annotations
 
-from tests.simulation.planted import connections, disk, groups, logs, nodes, records, sink, topics, transactions
+from tests.simulation.planted import (
+    connections,
+    disk,
+    groups,
+    logs,
+    nodes,
+    records,
+    security,
+    sink,
+    topics,
+    transactions,
+)
 from tests.simulation.planted.planting import Bug
 
-_PARTS = (records, transactions, topics, groups, disk, logs, sink, connections, nodes)
+_PARTS = (records, transactions, topics, groups, disk, logs, sink, connections, nodes, security)
 BUGS: dict[str, Bug] = {bug.name: bug for part in _PARTS for bug in part.BUGS}

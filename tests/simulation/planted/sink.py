@@ -81,8 +81,8 @@ BUGS = (
         "an aborted decision counts",
         "The ledger is read with all that was ever written into it.",
         "pyspark_barnabas/sink/ledger/reader.py",
-        "            client, isolation=READ_COMMITTED, auto_offset_reset",
-        "            client, isolation=READ_UNCOMMITTED, auto_offset_reset",
+        "    consumer = Consumer(client, isolation=READ_COMMITTED, auto_offset_reset",
+        "    consumer = Consumer(client, isolation=READ_UNCOMMITTED, auto_offset_reset",
     ),
     bug(
         "a run with its predecessor's token",

@@ -16,19 +16,21 @@ BUGS = (
         "a deletion that is not written",
         "A topic is deleted until the next start.",
         "broker/catalogue/journal.py",
-        "        self._log.append(build_batch(rows, **self._place()))\n        for versioned in records:\n",
+        "        self._log.append(build_batch(rows, **self._place()))\n"
+        "        for (record, _), value in zip(records, values, strict=True):\n",
         '        if type(records[0].record).__name__ != "RemoveTopicRecord":\n'
         "            self._log.append(build_batch(rows, **self._place()))\n"
-        "        for versioned in records:\n",
+        "        for (record, _), value in zip(records, values, strict=True):\n",
     ),
     bug(
         "settings that are not written",
         "A topic has its new settings until the next start.",
         "broker/catalogue/journal.py",
-        "        self._log.append(build_batch(rows, **self._place()))\n        for versioned in records:\n",
+        "        self._log.append(build_batch(rows, **self._place()))\n"
+        "        for (record, _), value in zip(records, values, strict=True):\n",
         '        if type(records[0].record).__name__ != "ConfigRecord":\n'
         "            self._log.append(build_batch(rows, **self._place()))\n"
-        "        for versioned in records:\n",
+        "        for (record, _), value in zip(records, values, strict=True):\n",
     ),
     bug(
         "records that are not deleted",

@@ -1,4 +1,7 @@
-"""Hearing of exceptions in the simulated broker that it has caught and logged: they are bugs all the same."""
+"""Hearing of exceptions in the simulated broker that it has caught and logged: they are bugs all the same.
+
+And of coordinators that a failing disk kept from being loaded: until they are tried again nobody ends a transaction.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,8 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from barnabas.broker.coordinator.runtime.ownership import RETRY_MS
+from barnabas.broker.log_lines import Line
 from tests.simulation.world.machine import Machine
 from tests.support.files.memory_files import PowerCut
 
@@ -18,6 +23,8 @@ class _Errors(logging.Handler):
         self._machine = machine
 
     def emit(self, record: logging.LogRecord) -> None:
+        if isinstance(record.msg, Line) and record.msg.event == "coordinator not loaded":
+            self._machine.boots_us.append(self._machine.world.now_us + RETRY_MS * 1000)
         error = record.exc_info[1] if record.exc_info else None
         process = self._machine.process
         if error is not None and not isinstance(error, PowerCut) and process is not None and not process.is_dead:
@@ -27,10 +34,12 @@ class _Errors(logging.Handler):
 @contextmanager
 def listening(machine: Machine) -> Iterator[None]:
     """Collect the errors that the broker logs. Warnings are ignored: a process that was killed leaves coroutines that
-    nobody awaits."""
-    log = logging.getLogger("barnabas")
+    nobody awaits. What the Spark sink logs of its batches is for nobody here."""
+    log, sink = logging.getLogger("barnabas"), logging.getLogger("pyspark_barnabas")
     before = log.handlers, log.level, log.propagate
+    sink_before = sink.handlers, sink.propagate
     log.handlers, log.propagate = [_Errors(machine)], False
+    sink.handlers, sink.propagate = [logging.NullHandler()], False
     log.setLevel(logging.ERROR)
     gc.disable()
     try:
@@ -41,3 +50,4 @@ def listening(machine: Machine) -> Iterator[None]:
     finally:
         gc.enable()
         log.handlers, log.level, log.propagate = before
+        sink.handlers, sink.propagate = sink_before

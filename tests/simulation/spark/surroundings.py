@@ -48,7 +48,7 @@ class Surroundings:
     def settings(self, process: PythonProcess, *, calm: bool) -> SinkSettings:
         """As a process has them, from which the sink takes its client. calm: it is patient."""
         return SinkSettings(
-            Reached("10.0.0.2:9092", process.process.name, _REQUEST_MS, process),
+            Reached("10.0.0.2:9092", process.process.name, _REQUEST_MS, process=process),
             topic=self.topic,
             prefix=PREFIX,
             transaction_timeout_ms=self.plan.timeout_ms,

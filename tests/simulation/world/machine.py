@@ -14,11 +14,12 @@ from barnabas.broker.app import Broker
 from barnabas.broker.catalogue.metadata_log import CatalogueError
 from barnabas.broker.clock import SystemClock
 from barnabas.broker.config import BrokerConfig
-from barnabas.broker.config.listeners import PLAINTEXT, Listener
+from barnabas.broker.config.listeners import Listener
 from barnabas.broker.data import open_directory
 from barnabas.broker.environment import Environment
 from barnabas.broker.net.bound import BoundAddress
 from barnabas.broker.own_time import in_its_time
+from barnabas.protocol.listener_protocols import PLAINTEXT
 from barnabas.storage.errors import StorageError
 from tests.simulation.world.disk import Disk
 from tests.simulation.world.network import Network, SimulatedSocket
@@ -49,6 +50,10 @@ class MachineSettings:
     """How probable it is that work in slices finds its turn over when it looks."""
     haste_s: float = 1.0
     """How long it has worked then, and so rests."""
+    protocol: str = PLAINTEXT
+    """Of its listener, which is named after it."""
+    tick_s: float = 0.0
+    """What each look at its stopwatch takes."""
 
 
 class Machine:
@@ -68,7 +73,7 @@ class Machine:
         self._network = network
         self._settings = settings
         self._random = world.dice("ids")
-        self._stopwatch = Stopwatch(world.dice("slices"), settings.hasty_slices, settings.haste_s)
+        self._stopwatch = Stopwatch(world.dice("slices"), settings)
 
     def wall_ms(self) -> int:
         """What the machine's wall clock says."""
@@ -101,8 +106,9 @@ class Machine:
             process.loop.call_soon(process.note_power_cut)
 
     async def _start(self, process: Process) -> None:
+        protocol = self._settings.protocol
         settings = BrokerConfig(
-            {"log.dirs": "/data", "listeners": f"PLAINTEXT://127.0.0.1:{PORT}", **self._settings.broker}
+            {"log.dirs": "/data", "listeners": f"{protocol}://127.0.0.1:{PORT}", **self._settings.broker}
         )
         environment = Environment(
             clock=self._clock(process),
@@ -113,7 +119,7 @@ class Machine:
             random=self._random.randbytes,
         )
         directory = open_directory(settings, self.disk, self._random.randbytes, _DESCRIPTORS_MAX)
-        first, *others = [_bound(PORT + number) for number in range(self._settings.nodes)]
+        first, *others = [_bound(protocol, PORT + number) for number in range(self._settings.nodes)]
         self.broker = Broker(
             settings,
             directory,
@@ -166,8 +172,8 @@ class Machine:
         self.disk.crash(survival, torn=self._settings.torn)
 
 
-def _bound(port: int) -> BoundAddress:
-    address = Listener(PLAINTEXT, "127.0.0.1", port, PLAINTEXT)
+def _bound(protocol: str, port: int) -> BoundAddress:
+    address = Listener(protocol, "127.0.0.1", port, protocol)
     sockets = [SimulatedSocket("127.0.0.1", port)]
     return BoundAddress(address, address, sockets)  # type: ignore[arg-type]  # because the network is simulated
 
@@ -175,11 +181,13 @@ def _bound(port: int) -> BoundAddress:
 class Stopwatch:
     """Of it work in slices sees that its turn is over, at any look, by chance; so slices end anywhere."""
 
-    def __init__(self, dice: random.Random, haste: float, haste_s: float) -> None:
-        self._dice, self._haste, self._haste_s = dice, haste, haste_s
+    def __init__(self, dice: random.Random, settings: MachineSettings) -> None:
+        self._dice, self._settings = dice, settings
         self._s = 0.0
 
     def read(self) -> float:
-        if self._haste and self._dice.random() < self._haste:
-            self._s += self._haste_s
+        settings = self._settings
+        self._s += settings.tick_s
+        if settings.hasty_slices and self._dice.random() < settings.hasty_slices:
+            self._s += settings.haste_s
         return self._s

@@ -19,6 +19,7 @@ from pyspark_barnabas.commit.identity import RunToken
 from pyspark_barnabas.commit.messages import Prepared
 from pyspark_barnabas.connection import ConnectionSettings
 from pyspark_barnabas.sink import driver, topics
+from pyspark_barnabas.sink.before import look_before_writing
 from pyspark_barnabas.sink.failure import SinkFailed
 from pyspark_barnabas.sink.ledger import access as ledger_access
 from pyspark_barnabas.sink.settings import SinkSettings
@@ -64,6 +65,7 @@ def test_a_record_that_is_too_large_for_the_topic_is_refused(client: Client, set
 
 def test_a_timeout_above_the_brokers_is_refused(settings: SinkSettings) -> None:
     limit_ms = settings.transaction_timeout_ms
+    assert limit_ms is not None
     query = Query(replace(settings, transaction_timeout_ms=limit_ms + 1))
     with pytest.raises(SinkFailed, match=f"is {limit_ms + 1}, and the broker allows {limit_ms} at most"):
         query.write(0, [rows(["a"])])
@@ -197,9 +199,43 @@ def test_a_setting_of_the_ledger_that_is_changed_later_is_noticed_by_the_next_pr
         query.write(1, [rows(["b"])])
 
 
-def test_a_topic_that_nobody_makes_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_topic_that_nobody_makes_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     monkeypatch.setattr(topics, "_CREATION_MS", 300)
+    monkeypatch.setattr(topics, "_SETTLING_MS", 100)
     with BrokerProcess(tmp_path / "data", {"auto.create.topics.enable": "false"}) as server:
         query = Query(SinkSettings(ConnectionSettings(server.address), topic="typo", prefix="p"))
         with pytest.raises(SinkFailed, match=r"UNKNOWN_TOPIC_OR_PARTITION: topic 'typo'.*See that the topic's name"):
             query.write(0, [rows(["a"])])
+        with pytest.raises(
+            SinkFailed, match=r"'typo' is not there, and createTopics is false: correct the option topic"
+        ):
+            Query(replace(query.settings, creates_topics=False)).write(0, [rows(["a"])])
+        with Client(server.address) as client:
+            assert "typo" not in client.refresh(None, client.deadline()).topics
+        assert not caplog.records
+
+        Query(replace(query.settings, new_topic_partitions=4)).write(0, [rows(["a"])])
+        (line,) = caplog.records
+        assert line.getMessage().startswith("topic 'typo' is not there, and has been created with 4 partitions")
+
+
+def test_a_topic_that_the_broker_makes_is_warned_of_with_the_name_that_may_be_meant(
+    client: Client, settings: SinkSettings, caplog: pytest.LogCaptureFixture
+) -> None:
+    create_topic(client, "warned-orders")
+    named = replace(settings, topic="warned-ordres")
+    with pytest.raises(SinkFailed, match=r"not there \(there is 'warned-orders'\), and createTopics is false"):
+        look_before_writing(replace(named, creates_topics=False), ["value"])
+    for _ in range(2):
+        look_before_writing(named, ["value"])
+    (line,) = caplog.records
+    assert "(there is 'warned-orders'), and has been created with 3 partitions (the broker's num" in line.getMessage()
+
+
+def test_a_compacted_topic_is_refused_where_rows_have_no_key(client: Client, settings: SinkSettings) -> None:
+    create_topic(client, settings.topic or "", configs={"cleanup.policy": "compact"})
+    with pytest.raises(SinkFailed, match=r"is compacted .* add a column `key`"):
+        look_before_writing(settings, ["value"])
+    look_before_writing(settings, ["value", "key"])

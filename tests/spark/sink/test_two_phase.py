@@ -32,8 +32,9 @@ def two_phase_broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broke
     ("two_phase", "timeout_ms"), [("on", WITHOUT_END_MS), ("auto", WITHOUT_END_MS), ("off", 5_000)]
 )
 def test_transactions_have_no_end_where_the_broker_has_two_phase_commits(
-    two_phase_broker: BrokerProcess, two_phase: str, timeout_ms: int
+    two_phase_broker: BrokerProcess, two_phase: str, timeout_ms: int, caplog: pytest.LogCaptureFixture
 ) -> None:
+    caplog.set_level("INFO", "pyspark_barnabas")
     topic = f"two-phase-{two_phase}"
     connection = ConnectionSettings(two_phase_broker.address)
     settings = SinkSettings(connection, topic=topic, prefix=topic, transaction_timeout_ms=5_000, two_phase=two_phase)
@@ -46,6 +47,22 @@ def test_transactions_have_no_end_where_the_broker_has_two_phase_commits(
         assert found.transaction_timeout_ms == timeout_ms
         query.commit(0, messages)
         assert committed_values(client, topic) == ["a"]
+    first, batch = (line for line in caplog.messages if line.startswith(("query ", "batch ")))
+    assert ("Nothing ends by itself" if timeout_ms == WITHOUT_END_MS else "time out after 5000 ms") in first
+    assert f"ledger abandon {topic}" in first
+    assert batch.startswith("batch 0 of query q: 1 rows, ")
+
+
+def test_transactions_are_open_for_as_long_as_the_broker_allows_where_no_option_says_otherwise(
+    client: Client, settings: SinkSettings
+) -> None:
+    query = Query(replace(settings, prefix="unasked", transaction_timeout_ms=None))
+    messages = query.write(0, [rows(["a"])])
+    name = transaction(messages[0]).transactional_id
+    found = find_transactions(client, [name])[name]
+    assert found is not None
+    assert found.transaction_timeout_ms == settings.transaction_timeout_ms  # the fixture's: the broker's limit
+    query.commit(0, messages)
 
 
 def test_a_decided_batch_whose_transaction_was_aborted_is_told_as_lost(

@@ -23,7 +23,7 @@ from pyspark_barnabas.commit import opening
 from pyspark_barnabas.commit.ledger import Decided, Settled, SourceOffset, decode_value
 from pyspark_barnabas.commit.messages import Message, Prepared, Skipped
 from pyspark_barnabas.digest import row_hash, tail
-from pyspark_barnabas.sink import driver
+from pyspark_barnabas.sink import coordinators, driver
 from pyspark_barnabas.sink.checkpoint import _read_remote, parse_offsets
 from pyspark_barnabas.sink.failure import SinkFailed
 from pyspark_barnabas.sink.settings import SinkSettings
@@ -148,7 +148,7 @@ def test_where_brokers_know_no_patterns_all_that_is_open_is_looked_through(
             raise UnsupportedByBroker("too old")
         return list_transactions(client, states=states)
 
-    monkeypatch.setattr(driver, "list_transactions", without_patterns)
+    monkeypatch.setattr(coordinators, "list_transactions", without_patterns)
     foreign = TransactionalProducer(client, f"{settings.prefix}-foreign")
     foreign.init()
     foreign.begin()

@@ -24,6 +24,7 @@ def build_all() -> None:
     group_member()
     under_faults()
     history_writer()
+    go_secured()
     franz_go_tests()
     older_sarama()
     go_example()
@@ -52,6 +53,11 @@ def under_faults() -> Path:
 def history_writer() -> Path:
     """The program that has producers and readers of franz-go do what tests/support/histories/remote.py says."""
     return _built("history-writer", "build", "./history_writer")
+
+
+def go_secured() -> Path:
+    """The program that speaks through franz-go or sarama over a secured listener."""
+    return _built("secured", "build", "./secured")
 
 
 def franz_go_tests() -> Path:

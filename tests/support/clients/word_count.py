@@ -28,11 +28,16 @@ ENDED_BY_SIGTERM = 143
 
 
 class WordCount:
-    """One application, `name`, its topics made by `tools`; guarantee: at_least_once or exactly_once_v2."""
+    """One application, `name`, its topics made by `tools`; guarantee: at_least_once or exactly_once_v2.
 
-    def __init__(self, server: Server, tools: Tools, name: str, guarantee: str) -> None:
+    secured: the address at which the program itself is let in, and the file of the settings that it needs there.
+    """
+
+    def __init__(
+        self, server: Server, tools: Tools, name: str, guarantee: str, *, secured: tuple[str, Path] | None = None
+    ) -> None:
         self.written: Counter[str] = Counter()  # by word, what was acknowledged
-        self._server, self._name, self._guarantee = server, name, guarantee
+        self._server, self._name, self._guarantee, self._secured = server, name, guarantee, secured
         self._lines, self._counts = f"{name}-lines", f"{name}-counts"
         for topic in (self._lines, self._counts):
             tools.ask(server, TOPICS, "--create", "--topic", topic, "--partitions", "2")
@@ -41,7 +46,8 @@ class WordCount:
 
     def run(self, state: Path) -> Program:
         """Start the program; it keeps its state in the directory `state`."""
-        arguments = (self._server.address, self._name, str(state), self._guarantee, self._lines, self._counts)
+        address, *settings = self._secured or (self._server.address,)
+        arguments = (address, self._name, str(state), self._guarantee, self._lines, self._counts, *map(str, settings))
         return Program(program_command(_SOURCE, *arguments, libs=streams_libs()))
 
     def write(self, lines: int) -> None:

@@ -14,6 +14,7 @@ import tracemalloc
 from random import Random
 from typing import Any
 
+from barnabas.broker.catalogue.client_quotas import QuotaAlteration
 from barnabas.protocol.schema import Request
 from tests.support.fuzz.judge import Finding, judge
 from tests.support.fuzz.mutations import Sent
@@ -37,6 +38,7 @@ class Arena:
     """Use as an async context manager. Every `trace_every`-th frame has its memory counted to the byte."""
 
     stage: Stage
+    memory_bytes_max, memory_per_byte_max = MEMORY_BYTES_MAX, MEMORY_PER_BYTE_MAX
 
     def __init__(self, rng: Random, trace_every: int) -> None:
         self._rng = rng
@@ -76,7 +78,7 @@ class Arena:
         resident = _resident_peak_bytes()
         is_traced = self._played % self._trace_every == 0
         self._played += 1
-        peer = self.world.connect()
+        peer = self.connect()
         if is_traced:
             tracemalloc.start()
         try:
@@ -85,14 +87,28 @@ class Arena:
         finally:
             tracemalloc.stop()
         needed = max(traced, _resident_peak_bytes() - resident)
-        if needed > MEMORY_BYTES_MAX + MEMORY_PER_BYTE_MAX * len(sent.data):
+        if needed > self.memory_bytes_max + self.memory_per_byte_max * len(sent.data):
             raise Finding(f"{needed} bytes of memory for a frame of {len(sent.data)}")
-        judge(sent.data, peer.frames(), is_closed=peer.is_closed, is_waiting=peer.connection.is_busy)
+        self._judge(peer, sent)
         if not peer.is_closed:
             self._end(peer)
         self._complaints.check()
+        self._take_quotas_back()
         await self._next_client.ask_something_ordinary()
         self._complaints.check()
+
+    def connect(self) -> Peer:
+        return self.world.connect()
+
+    def _judge(self, peer: Peer, sent: Sent) -> None:
+        judge(sent.data, peer.frames(), is_closed=peer.is_closed, is_waiting=peer.connection.is_busy)
+
+    def _take_quotas_back(self) -> None:
+        """What was asked for may be that the next client waits."""
+        quotas = self.world.services.catalogue.client_quotas
+        there = [QuotaAlteration(dict(each), [(key, None) for key in keys]) for each, keys in quotas.entities.items()]
+        if there:
+            quotas.alter(there, validate_only=False)
 
     async def _send(self, peer: Peer, sent: Sent) -> None:
         """Send it, and wait a while for what has to be waited for, or not."""

@@ -19,9 +19,9 @@ _IDENTITIES = (
 
 
 class Difference(NamedTuple):
-    """One field, and what stands there in either answer. `version`: where one request was asked in several."""
+    """One field, and what stands there in either answer. `label`: that of the answer."""
 
-    version: int | None
+    label: int | str | None
     field: str
     kafkas: str
     ours: str
@@ -29,13 +29,24 @@ class Difference(NamedTuple):
 
 def differences(kafkas: list[Answer], ours: list[Answer]) -> Iterator[Difference]:
     """Of the answers to one step."""
-    for theirs, own in zip_longest(kafkas, ours):
-        version = (theirs or own).version
+    for theirs, own in _pairs(kafkas, ours):
+        found = theirs or own
+        label = found.label if found else None
         if theirs and own and isinstance(theirs.content, Node) and isinstance(own.content, Node):
             for field, one, other in _fields(theirs.content, own.content, ""):
-                yield Difference(version, field, one, other)
+                yield Difference(label, field, one, other)
         elif theirs is None or own is None or theirs.content != own.content:
-            yield Difference(version, "answer", _sketch(theirs), _sketch(own))
+            yield Difference(label, "answer", _sketch(theirs), _sketch(own))
+
+
+def _pairs(kafkas: list[Answer], ours: list[Answer]) -> Iterator[tuple[Answer | None, Answer | None]]:
+    """In their order, or by who asked."""
+    if not any(isinstance(answer.label, str) for answer in (*kafkas, *ours)):
+        yield from zip_longest(kafkas, ours)
+        return
+    theirs, own = ({answer.label: answer for answer in answers} for answers in (kafkas, ours))
+    for label in dict.fromkeys([*theirs, *own]):
+        yield theirs.get(label), own.get(label)
 
 
 def _sketch(answer: Answer | None) -> str:

@@ -35,8 +35,8 @@ class Found(NamedTuple):
     def __str__(self) -> str:
         asked = " ".join(self.step.lines[0].split()[:3])
         rows = [
-            f"  {field}{'' if version is None else f' (v{version})'}: Kafka {kafkas}, here {ours}"
-            for version, field, kafkas, ours in self.differences
+            f"  {field}{_where([] if label is None else [label])}: Kafka {kafkas}, here {ours}"
+            for label, field, kafkas, ours in self.differences
         ]
         return "\n".join([f"{self.page.path.name}, {self.story.title!r}, {asked} …:", *rows])
 
@@ -84,15 +84,23 @@ def _said(book: list[Page]) -> Iterator[Found]:
 
 
 def _rows(each: Found) -> Iterator[str]:
-    """A difference that several versions share is one row."""
-    versions: dict[tuple[str, str, str], list[int]] = {}
-    for version, field, kafkas, ours in each.differences:
-        versions.setdefault((field, kafkas, ours), []).extend([] if version is None else [version])
-    for (field, kafkas, ours), shared in versions.items():
-        where = f" (v{shared[0]}–{shared[-1]})" if len(shared) > 1 else f" (v{shared[0]})" if shared else ""
-        asked = f"{each.story.title}: {each.step.api or each.step.kind}{where}"
+    """A difference that several versions or askers share is one row."""
+    labels: dict[tuple[str, str, str], list[int | str]] = {}
+    for label, field, kafkas, ours in each.differences:
+        labels.setdefault((field, kafkas, ours), []).extend([] if label is None else [label])
+    for (field, kafkas, ours), shared in labels.items():
+        asked = f"{each.story.title}: {each.step.api or each.step.kind}{_where(shared)}"
         words = [asked.replace("|", "\\|"), f"`{field}`", *(_shortened(word) for word in (kafkas, ours))]
         yield f"| {' | '.join([*words, f'[{each.step.decision}]' if each.step.decision else '**none**'])} |"
+
+
+def _where(labels: list[int | str]) -> str:
+    """In which versions, or to whom."""
+    if not labels:
+        return ""
+    if isinstance(labels[0], str):
+        return f" (by {', '.join(map(str, labels))})"
+    return f" (v{labels[0]}–{labels[-1]})" if len(labels) > 1 else f" (v{labels[0]})"
 
 
 def _shortened(text: str) -> str:

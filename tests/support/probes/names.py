@@ -1,4 +1,4 @@
-"""What has another value in every run, by name: ids of topics, members, producers and sessions, addresses, times.
+"""What has another value in every run, by name: ids of topics, members, producers, sessions, tokens, addresses, times.
 
 In a book an id is `<producer1>`: the first producer id that an answer brought, and the same wherever it comes again in
 the story, in answers as in requests. `<topic f>` is the id of topic f, or one that no topic has when there is none.
@@ -25,6 +25,8 @@ _KINDS = {
     "log_dir": "path",
     "client_instance_id": "instance",
     "subscription_id": "subscription",
+    "token_id": "token",
+    "hmac": "hmac",
 }
 _ONLY_KINDS = {
     "host": "host",
@@ -36,6 +38,13 @@ _ONLY_KINDS = {
     "last_timestamp": "time",
     "transaction_start_time_ms": "time",
     "start_timestamp": "time",
+    "session_lifetime_ms": "time",
+    "issue_timestamp": "time",
+    "expiry_timestamp": "time",
+    "max_timestamp": "time",
+    "issue_timestamp_ms": "time",
+    "expiry_timestamp_ms": "time",
+    "max_timestamp_ms": "time",
     "documentation": "text",
     "total_bytes": "bytes",
     "usable_bytes": "bytes",
@@ -43,7 +52,9 @@ _ONLY_KINDS = {
     "last_caught_up_timestamp": "time",
     "log_end_offset": "offset",
 }
-_UNSET: dict[str, tuple[Any, ...]] = {"session": (0,), "producer": (0,), "time": (0,), "subscription": (0,)}
+_LIFETIMES = (2000, 60_000)  # what pages set connections.max.reauth.ms to
+_UNSET: dict[str, tuple[Any, ...]] = {"session": (0,), "producer": (0,), "time": (0, *_LIFETIMES), "subscription": (0,)}
+_UNSET["hmac"] = (b"",)
 _UNSET_ANYWHERE: tuple[Any, ...] = (None, "", -1, ZERO_UUID)
 _NAME = re.compile(r"<([^>]*)>")
 _GIVEN_PRODUCER = re.compile(r"\bproducer=(\d+)")
@@ -60,6 +71,8 @@ class Names:
         self._values: dict[str, Any] = {}
         self._names: dict[tuple[str, Any], str] = {}
         self._given: set[Any] = set()
+        self.signatures: set[bytes] = set()
+        """What a server of SCRAM has to answer to what a story sent."""
 
     def begin_story(self) -> None:
         """Count from one again."""
@@ -95,12 +108,20 @@ class Names:
             return f"<{self._name('topic', value)}>"
         if value in _UNSET_ANYWHERE:
             return None
+        if field == "auth_bytes" and isinstance(value, bytes):
+            return self._of_scram(value)
         kind = _KINDS.get(field) or _ONLY_KINDS.get(field)
         if kind is None or value in self._given or value in _UNSET.get(kind, ()):
             return None
         if field in _ONLY_KINDS:
             return f"<{kind}>"
         return f"<{self._name(kind, value)}>"
+
+    def _of_scram(self, value: bytes) -> str | None:
+        """What a server of SCRAM says first is random; what it says at the end must be right."""
+        if value.startswith(b"v="):
+            return "<signature>" if value in self.signatures else "<wrong signature>"
+        return f"<{self._name('challenge', value)}>" if value.startswith(b"r=") else None
 
     def _name(self, kind: str, value: Any) -> str:
         if (kind, value) not in self._names:

@@ -13,6 +13,9 @@ import re
 from typing import Any
 
 from barnabas.protocol.errors import ErrorCode
+from barnabas.protocol.messages.create_acls import CreateAclsResponse
+from barnabas.protocol.messages.delete_acls import DeleteAclsMatchingAcl, DeleteAclsResponse
+from barnabas.protocol.messages.describe_acls import AclDescription
 from barnabas.protocol.messages.describe_quorum import DescribeQuorumResponsePartitionData
 from barnabas.protocol.messages.fetch import FetchableTopicResponse, FetchResponse, PartitionData
 from barnabas.protocol.primitives import ZERO_UUID
@@ -28,7 +31,11 @@ _IN_ORDER = {
     (FetchResponse, "responses"),
     (FetchableTopicResponse, "partitions"),
     (PartitionData, "aborted_transactions"),
+    (CreateAclsResponse, "results"),
+    (DeleteAclsResponse, "filter_results"),
 }
+# An address that the story gave, not the server's own.
+_SHOWN = {(AclDescription, "host"), (DeleteAclsMatchingAcl, "host")}
 # Offsets that rise while nothing happens: Kafka's controller writes to its log every half second.
 _RISING = {(DescribeQuorumResponsePartitionData, "high_watermark")}
 _RISEN = "<offset>"
@@ -79,6 +86,16 @@ def _scalar(word: str, kind: FieldType, names: Names) -> Any:
     return float(word) if kind is FLOAT64 else int(word)
 
 
+def token_of(node: Node, names: Names) -> bytes:
+    """The bytes of SASL that stand alone in a frame."""
+    return bytes(_scalar(node.fields["auth_bytes"], BYTES, names))
+
+
+def told_token(data: bytes, names: Names) -> Node:
+    """The same of an answer."""
+    return Node({"auth_bytes": _word("auth_bytes", data, BYTES, names)} if data else {})
+
+
 def node_of(struct: Struct, version: int, names: Names) -> Node:
     """An answer as it is told."""
     node = Node()
@@ -106,6 +123,8 @@ def _tell(node: Node, struct: Struct, field: Field, version: int, names: Names) 
         return
     if (type(struct), field.name) in _RISING and value > 0:
         node.fields[field.name] = _RISEN
+    elif (type(struct), field.name) in _SHOWN:
+        node.fields[field.name] = quoted(value)
     elif isinstance(value, Struct):
         node.rows.append((field.name, node_of(value, version, names)))
     elif isinstance(value, list) and value and isinstance(value[0], Struct):

@@ -7,6 +7,7 @@
     feature: transaction.version=1         what the server's directory is formatted with
     slowly: markers                        Barnabas takes its time with them, as Kafka does
     long: 260,000 requests                 a page that is told with scripts/test --long only
+    secured: rights                        whom stories speak for, and what there is to begin with: secured.py
 
     ## from the middle of a batch          a story; it has a connection of its own
     > Fetch v4-6 min_bytes=1               a request, in these versions one after the other
@@ -25,8 +26,14 @@
     until CompleteCommit                   ask the next request again until its answer has this in it
     until not Prepare                      … or has it not
     times 32767                            ask the next request so often; the last answer is told
+    by alice, bob                          each of them asks the next request, on a connection of their own
+    by each right                          … who has none, one for each right that the API's row names, and who has all
+    < [alice, bob] error_code=NONE         what both were answered
+    token auth_bytes=0x00                  bytes of SASL with nothing around them, as behind SaslHandshake v0
+    listen                                 see whether more comes, or the end
 
-An answer may also be `closed`, when the server ended the connection, or `silent`.
+An answer may also be `closed`, when the server ended the connection, or `silent`. Where the server has a
+connection.failed.authentication.delay.ms, one that comes no earlier is `late=true`, or `closed late`.
 """
 
 from __future__ import annotations
@@ -36,24 +43,40 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tests.support.probes.askers import askers
 from tests.support.probes.tree import INDENT, Node, parse
-from tests.support.probes.wire import CLOSED, SILENT
+from tests.support.probes.wire import CLOSED, CLOSED_LATE, SILENT
 from tests.support.source_tree import ROOT
 
 BOOK = ROOT / "tests" / "golden" / "probes"
 
+ASKED_BEFORE: dict[str, set[tuple[str, int]]] = {
+    "": set(),
+    "plain": {("SaslHandshake", 1)},
+    "oauthbearer": {("SaslHandshake", 1)},
+    "scram": {("SaslHandshake", 1), ("AlterUserScramCredentials", 0)},
+    "rights": {("SaslHandshake", 1), ("CreateAcls", 3), ("DescribeAcls", 3)},
+    "acls": {("SaslHandshake", 1)},
+    "certificates": set(),
+}
+"""What a secured server is asked before its stories, by what stands behind `secured:`."""
+
 _ASKED = re.compile(r"([a-z]?)(>>?) (\w+) v(\d+)(?:-(\d+))?(?: (.*))?")
 _BYTES = re.compile(r"([a-z]?) ?send(?: (\w+) v(\d+))?((?: [0-9a-f]+)*)")
-_OTHER = re.compile(r"(end|await)(?: ([a-z]))?")
-_ANSWER = re.compile(r"<(?: v(\d+)(?:-(\d+))?(?= |$))?(?: (.*))?")
-_GIVEN = re.compile(r"(topic|setting|feature|slowly|long): (\S+)(?: (.*))?")
+_TOKEN = re.compile(r"([a-z]?) ?token (.*)")
+_OTHER = re.compile(r"(end|await|listen)(?: ([a-z]))?")
+_ANSWER = re.compile(r"<(?: v(\d+)(?:-(\d+))?(?= |$))?(?: \[([^]]*)\])?(?: (.*))?")
+_GIVEN = re.compile(r"(topic|setting|feature|slowly|long|secured): (\S+)(?: (.*))?")
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What came back: a Node, or CLOSED or SILENT. `version` tells the answers of one request in several versions."""
+    """What came back: a Node, or CLOSED or SILENT.
 
-    version: int | None
+    `label`: the version, where one request is asked in several, or who asked it, where several did.
+    """
+
+    label: int | str | None
     content: Node | str
 
     @property
@@ -65,7 +88,7 @@ class Answer:
 class Step:
     """One thing that is done, and what came back."""
 
-    kind: str  # "ask", "send", "end" or "await"
+    kind: str  # "ask", "send", "token", "end", "await" or "listen"
     lines: list[str]
     connection: str = ""
     api: str = ""
@@ -85,6 +108,11 @@ class Step:
     @property
     def times(self) -> int:
         return int(self.before.removeprefix("times ")) if self.before.startswith("times ") else 1
+
+    @property
+    def askers(self) -> tuple[str, ...]:
+        """Who asks, where it is not whoever the connection speaks for."""
+        return askers(self.before.removeprefix("by "), self.api) if self.before.startswith("by ") else ()
 
 
 @dataclass
@@ -110,6 +138,7 @@ class Page:
     features: dict[str, str] = field(default_factory=dict)
     has_slow_markers: bool = False
     is_long: bool = False
+    secured: str = ""
     stories: list[Story] = field(default_factory=list)
 
     @property
@@ -119,12 +148,12 @@ class Page:
     @property
     def has_transactions(self) -> bool:
         """Whether a coordinator of transactions must be there."""
-        return self.name.startswith("txn_")
+        return self.name.startswith(("txn_", "rights_transactions"))
 
     @property
     def asked(self) -> set[tuple[str, int]]:
-        """(API, version) of each request."""
-        return {
+        """(API, version) of each request, those that prepare a secured server with them."""
+        return ASKED_BEFORE[self.secured] | {
             (step.api, version)
             for story in self.stories
             for step in story.steps
@@ -158,7 +187,7 @@ def read(path: Path) -> Page:
                 page.stories.append(Story(line[3:]))
             elif not page.stories:
                 _read_head(page, line)
-            elif line.startswith(("until ", "times ")):
+            elif line.startswith(("until ", "times ", "by ")):
                 before = line
             else:
                 _read_part(page.stories[-1], line, nested, before)
@@ -183,6 +212,8 @@ def _read_head(page: Page, line: str) -> None:
             page.topics[name] = dict(word.split("=", 1) for word in rest.split())
         elif kind == "long":
             page.is_long = True
+        elif kind == "secured":
+            page.secured = name
         elif kind == "slowly":
             page.has_slow_markers = True
         else:
@@ -203,20 +234,31 @@ def _read_part(story: Story, line: str, nested: list[str], before: str) -> None:
         step = Step("send", [line, *nested], match[1], match[2] or "", range(version, version + 1))
         step.data = bytes.fromhex("".join([match[4], *nested]))
         story.parts.append(step)
+    elif match := _TOKEN.fullmatch(line):
+        story.parts.append(Step("token", [line], match[1], request=parse(match[2], [])))
     elif match := _OTHER.fullmatch(line):
         story.parts.append(Step(match[1], [line], match[2] or ""))
     elif match := _ANSWER.fullmatch(line):
-        words = match[3] or ""
-        content = words if words in (CLOSED, SILENT) or words.startswith("0x") else parse(words, nested)
-        low, high = match[1], match[2] or match[1]
-        labels: Iterable[int | None] = range(int(low), int(high) + 1) if low else (None,)
-        _last(story).answers.extend(Answer(label, content) for label in labels)
+        words = match[4] or ""
+        is_word = words in (CLOSED, CLOSED_LATE, SILENT) or words.startswith("0x")
+        _add_answers(_last(story), match, words if is_word else parse(words, nested))
     elif line.startswith("differs: "):
         _last(story).decision = line.removeprefix("differs: ")
     elif not line or line.startswith("#"):
         story.parts.append(line)
     else:
         raise ValueError("neither a request nor an answer nor a remark")
+
+
+def _add_answers(step: Step, match: re.Match[str], content: Node | str) -> None:
+    if match[3]:
+        step.answers.extend(Answer(asker, content) for asker in match[3].split(", "))
+        order = {asker: number for number, asker in enumerate(step.askers)}
+        step.answers.sort(key=lambda answer: order.get(str(answer.label), len(order)))
+        return
+    low, high = match[1], match[2] or match[1]
+    labels: Iterable[int | None] = range(int(low), int(high) + 1) if low else (None,)
+    step.answers.extend(Answer(label, content) for label in labels)
 
 
 def _last(story: Story) -> Step:
@@ -235,18 +277,29 @@ def _step_lines(step: Step) -> Iterator[str]:
 
 
 def answer_lines(answers: list[Answer]) -> Iterator[str]:
-    """Equal answers in versions that follow each other are told once."""
+    """Equal answers to several askers are told once, and so are those in versions that follow each other."""
+    if answers and isinstance(answers[0].label, str):
+        shared: dict[str, list[Answer]] = {}
+        for answer in answers:
+            shared.setdefault(answer.text, []).append(answer)
+        for equal in shared.values():
+            yield from _told(f"< [{', '.join(str(answer.label) for answer in equal)}]", equal[0])
+        return
     position = 0
     while position < len(answers):
         first, end = answers[position], position + 1
-        while first.version is not None and end < len(answers) and answers[end].text == first.text:
+        while first.label is not None and end < len(answers) and answers[end].text == first.text:
             end += 1
-        label = "<" if first.version is None else f"< v{first.version}"
+        label = "<" if first.label is None else f"< v{first.label}"
         if end - position > 1:
-            label += f"-{answers[end - 1].version}"
-        if isinstance(first.content, str):
-            yield f"{label} {first.content}"
-        else:
-            yield f"{label} {first.content.head()}".rstrip()
-            yield from first.content.lines()
+            label += f"-{answers[end - 1].label}"
+        yield from _told(label, first)
         position = end
+
+
+def _told(label: str, answer: Answer) -> Iterator[str]:
+    if isinstance(answer.content, str):
+        yield f"{label} {answer.content}"
+    else:
+        yield f"{label} {answer.content.head()}".rstrip()
+        yield from answer.content.lines()

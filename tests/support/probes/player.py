@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, nullcontext, suppress
 from dataclasses import dataclass
 
 from barnabas.protocol.registry import ApiKey, request_codec, spec
 from tests.support.probes.names import Names, Unknown
-from tests.support.probes.notation import node_of, struct_of
+from tests.support.probes.notation import node_of, struct_of, token_of, told_token
 from tests.support.probes.page import Answer, Step, Story
-from tests.support.probes.wire import CLOSED, SILENT, Wire, decoded, frame
+from tests.support.probes.tree import Node
+from tests.support.probes.wire import CLOSED, CLOSED_LATE, SILENT, Wire, decoded, frame, framed
 from tests.support.waiting import until
 
 PATIENCE_S = 8.0  # so long an answer may take
@@ -26,32 +28,49 @@ class _Due:
 
     key: ApiKey | None
     version: int
-    label: int | None
+    label: int | str | None
+    is_token: bool = False
 
 
 class Player:
-    """The teller of a page to the server at a port of this machine."""
+    """The teller of a page to the server at a port of this machine.
 
-    def __init__(self, port: int, names: Names) -> None:
+    enter: makes the connection of somebody who asks with `by`; delay_s: for how long the server holds back what it says
+    of a failed authentication, where that is looked at.
+    """
+
+    def __init__(self, port: int, names: Names, enter: Callable[[str], Wire], delay_s: float = 0.0) -> None:
         self._port = port
         self._names = names
+        self._enter = enter
+        self._delay_s = delay_s
 
     def tell(self, story: Story, *, is_recorded: bool) -> list[list[Answer]]:
         """The answers to each step. `is_recorded`: the steps say what came from Kafka, and so where to expect none."""
         with ExitStack() as opened:
             self._names.begin_story()
-            talk = _Talk(self._port, self._names, opened, is_recorded)
+            talk = _Talk(self._port, self._names, self._enter, opened, is_recorded, self._delay_s)
             return [list(talk.take(step)) for step in story.steps]
 
 
 class _Talk:
     """The connections of one story."""
 
-    def __init__(self, port: int, names: Names, opened: ExitStack, is_recorded: bool) -> None:
+    def __init__(
+        self,
+        port: int,
+        names: Names,
+        enter: Callable[[str], Wire],
+        opened: ExitStack,
+        is_recorded: bool,
+        delay_s: float,
+    ) -> None:
         self._port = port
         self._names = names
+        self._enter = enter
         self._opened = opened
         self._is_recorded = is_recorded
+        self._delay_s = delay_s
         self._wires: dict[str, Wire] = {}
         self._due: dict[str, list[_Due]] = {}
         self._held: dict[str, bytes] = {}  # what goes out in one piece with the next request
@@ -63,7 +82,7 @@ class _Talk:
         self._timeout_s = SILENCE_S if expects_silence else PATIENCE_S
         if step.kind == "ask":
             try:
-                yield from self._ask(step)
+                yield from self._ask_each(step) if step.askers else self._ask(step)
             except Unknown as reason:
                 yield Answer(None, f"not asked: {reason}")
             return
@@ -71,6 +90,13 @@ class _Talk:
             key = API_KEYS[step.api] if step.api else None
             self._wire(step.connection).send(step.data)
             self._due.setdefault(step.connection, []).append(_Due(key, step.versions.start, None))
+        elif step.kind == "token":
+            self._wire(step.connection).send(framed(token_of(step.request, self._names)))
+            self._due.setdefault(step.connection, []).append(_Due(None, 0, None, is_token=True))
+        elif step.kind == "listen":
+            if step.connection not in self._wires:
+                return
+            self._due.setdefault(step.connection, []).append(_Due(None, 0, None))
         elif step.kind == "end":
             self._wire(step.connection).end()
             self._due.setdefault(step.connection, []).append(_Due(None, 0, None))
@@ -86,6 +112,20 @@ class _Talk:
             self._send(step, version)
             if step.is_awaited:
                 yield from self._answers(step.connection)
+
+    def _ask_each(self, step: Step) -> Iterator[Answer]:
+        """Several users ask, each on a connection that is theirs for the whole story."""
+        (version,) = step.versions
+        key = API_KEYS[step.api]
+        for asker in step.askers:
+            connection = f"{step.connection}:{asker}"
+            data, is_answered = self._frame(key, step, version)
+            if connection not in self._wires:
+                self._wires[connection] = self._opened.enter_context(self._enter(asker))
+            self._wire(connection).send(data)
+            assert is_answered, "nobody learns whether it was allowed"
+            self._due.setdefault(connection, []).append(_Due(key, version, asker))
+            yield from self._answers(connection)
 
     def _ask_many(self, step: Step, version: int, times: int) -> None:
         """Ask in pieces of many requests, and pass over the answers."""
@@ -135,17 +175,22 @@ class _Talk:
             self._wire(connection).send(self._held.pop(connection))
         due, self._due[connection] = self._due.get(connection, []), []
         for each in due:
+            begin = time.monotonic()
             payload = self._wire(connection).receive(self._timeout_s)
+            is_late = 0 < self._delay_s <= time.monotonic() - begin
             if isinstance(payload, str):
-                yield Answer(each.label, payload)
+                yield Answer(each.label, CLOSED_LATE if is_late and payload == CLOSED else payload)
                 if payload == CLOSED or each.key is not None:
                     del self._wires[connection]
                     return
+            elif each.is_token:
+                yield Answer(None, told_token(payload, self._names))
             elif each.key is None:
                 yield Answer(each.label, f"0x{payload.hex()}")
             else:
                 response = decoded(each.key, each.version, payload)
-                yield Answer(each.label, node_of(response, each.version, self._names))
+                node = node_of(response, each.version, self._names)
+                yield Answer(each.label, Node({"late": "true"} | node.fields, node.rows) if is_late else node)
 
     def _wire(self, connection: str) -> Wire:
         if connection not in self._wires:

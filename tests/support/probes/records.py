@@ -7,6 +7,7 @@
 {batch("a") + batch("b" * 100)[:-1]}                two batches, the second cut by a byte
 {message(1, "v")}                                   one message of a format before batches
 {subscription("g")}                                 what a consumer says when it joins
+{plain("alice")}                                    what a client says to authenticate: security/exchanges.py
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from barnabas.protocol.records.control import read_marker
 from barnabas.protocol.records.crc32c import crc32c
 from tests.support.probes.names import Names
 from tests.support.probes.tree import Node
+from tests.support.security import exchanges
 
 NOW = 1_700_000_000_000  # in the past: no clock takes it for the future. No topic deletes by time.
 
@@ -84,7 +86,7 @@ _WORDS = {"batch": batch, "put": put, "spoil": spoil, "message": message, "subsc
 def evaluate(expression: str, names: Names) -> Any:
     """The bytes, or the text, that `{…}` stands for."""
     inside = names.in_expression(expression.removeprefix("{").removesuffix("}"))
-    return eval(inside, {"__builtins__": {}}, _WORDS)
+    return eval(inside, {"__builtins__": {}}, _WORDS | exchanges.words(names.signatures))
 
 
 def rows(data: bytes, names: Names) -> list[Node]:

@@ -17,9 +17,11 @@ from tests.support.kafka.process import KafkaProcess
 from tests.support.probes.names import Names
 from tests.support.probes.page import Answer, Page
 from tests.support.probes.player import Player
+from tests.support.probes.secured import Door, prepare, secured_options
 from tests.support.probes.wire import Wire
 from tests.support.processes.own_broker import OwnBroker
 from tests.support.processes.server import Server
+from tests.support.security.secured import SecuredBroker, SecuredKafka
 from tests.support.source_tree import ROOT
 from tests.support.waiting import until
 
@@ -46,9 +48,13 @@ class _SlowMarkers(OwnBroker):
 
 def told_by_barnabas(page: Page, directory: Path) -> Told:
     """What Barnabas answers to the page."""
-    flags = [word for name, level in page.features.items() for word in ("--feature", f"{name}={level}")]
+    flags, settings = _flags(page), SETTINGS | page.settings
     kind = _SlowMarkers if page.has_slow_markers else OwnBroker
-    with kind(directory / "data", SETTINGS | page.settings, flags=flags) as server:
+    if page.secured:
+        server: OwnBroker = SecuredBroker(directory / "data", settings, flags=flags, **secured_options(page.secured))
+    else:
+        server = kind(directory / "data", settings, flags=flags)
+    with server:
         told = _told(page, server, is_recorded=True)
         assert "Traceback" not in server.log, server.log
     return told
@@ -56,12 +62,20 @@ def told_by_barnabas(page: Page, directory: Path) -> Told:
 
 def told_by_kafka(page: Page, directory: Path) -> Told:
     """What Apache Kafka answers to it."""
-    features = tuple(word for name, level in page.features.items() for word in ("--feature", f"{name}={level}"))
     plugins = compiled_plugin(_RECEIVER, directory / "plugins") if "metric.reporters" in page.settings else None
-    with KafkaProcess(
-        directory / "data", SETTINGS | page.settings, format_arguments=features, plugins=plugins
-    ) as server:
+    flags, settings = _flags(page), SETTINGS | page.settings
+    if page.secured:
+        options = secured_options(page.secured)
+        server: KafkaProcess = SecuredKafka(directory / "data", settings, flags=flags, **options)
+    else:
+        server = KafkaProcess(directory / "data", settings, format_arguments=flags, plugins=plugins)
+    with server:
         return _told(page, server, is_recorded=False)
+
+
+def _flags(page: Page) -> tuple[str, ...]:
+    """What both servers' directories are formatted with."""
+    return tuple(word for name, level in page.features.items() for word in ("--feature", f"{name}={level}"))
 
 
 def _told(page: Page, server: Server, *, is_recorded: bool) -> Told:
@@ -72,7 +86,10 @@ def _told(page: Page, server: Server, *, is_recorded: bool) -> Told:
         until(lambda: _has_coordinators(wire))
         if page.has_transactions:
             until(lambda: _has_transaction_coordinators(wire))
-    player = Player(server.port, names)
+        prepare(page.secured, wire)
+    delay_ms = int(page.settings.get("connection.failed.authentication.delay.ms", 0))
+    door = Door(page.secured, server)
+    player = Player(door.port, names, door.enter, delay_ms / 1000)
     return [player.tell(story, is_recorded=is_recorded) for story in page.stories]
 
 

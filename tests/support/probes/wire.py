@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import socket
+import ssl
 import struct
 from typing import Any, Self
 
 from barnabas.protocol.headers import encode_request_header, parse_response_header
+from barnabas.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
+from barnabas.protocol.messages.sasl_handshake import SaslHandshakeRequest
 from barnabas.protocol.registry import ApiKey, request_codec, response_codec
 from barnabas.protocol.schema import Request
 
 CONNECT_TIMEOUT_S = 30.0
-CLOSED, SILENT = "closed", "silent"
+CLOSED, CLOSED_LATE, SILENT = "closed", "closed late", "silent"
 
 _SIZE = struct.Struct(">i")
 
@@ -19,8 +22,11 @@ _SIZE = struct.Struct(">i")
 class Wire:
     """A connection to a port of this machine."""
 
-    def __init__(self, port: int) -> None:
-        self._socket = socket.create_connection(("127.0.0.1", port), CONNECT_TIMEOUT_S)
+    def __init__(self, port: int, address: str = "127.0.0.1", tls: ssl.SSLContext | None = None) -> None:
+        """address: the one that it comes from."""
+        self._socket = socket.create_connection(("127.0.0.1", port), CONNECT_TIMEOUT_S, (address, 0))
+        if tls is not None:
+            self._socket = tls.wrap_socket(self._socket, server_hostname="127.0.0.1")
 
     def __enter__(self) -> Self:
         return self
@@ -37,10 +43,16 @@ class Wire:
         assert isinstance(payload, bytes), payload
         return decoded(key, version, payload)
 
+    def log_in(self, user: str, password: str) -> None:
+        """Authenticate by PLAIN."""
+        assert self.ask(SaslHandshakeRequest(mechanism="PLAIN"), 1).error_code == 0
+        answer = self.ask(SaslAuthenticateRequest(auth_bytes=f"\0{user}\0{password}".encode()), 2)
+        assert answer.error_code == 0, answer
+
     def send(self, data: bytes) -> None:
         try:
             self._socket.sendall(data)
-        except (BrokenPipeError, ConnectionResetError):
+        except (BrokenPipeError, ConnectionResetError, ssl.SSLError):
             return  # receive() says that it is closed
 
     def end(self) -> None:
@@ -53,7 +65,7 @@ class Wire:
         try:
             size = self._exactly(4)
             return self._exactly(_SIZE.unpack(size)[0])
-        except (EOFError, ConnectionResetError, BrokenPipeError):
+        except (EOFError, ConnectionResetError, BrokenPipeError, ssl.SSLError):
             return CLOSED
         except TimeoutError:
             return SILENT
@@ -70,7 +82,11 @@ class Wire:
 
 def frame(key: ApiKey, version: int, body: bytes, correlation_id: int = 7) -> bytes:
     """A request as it goes over the wire, its size included."""
-    payload = encode_request_header(key, version, correlation_id, "probe") + body
+    return framed(encode_request_header(key, version, correlation_id, "probe") + body)
+
+
+def framed(payload: bytes) -> bytes:
+    """With its size before it."""
     return _SIZE.pack(len(payload)) + payload
 
 

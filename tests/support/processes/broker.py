@@ -36,11 +36,12 @@ class BrokerProcess(Server):
             program = ["sh", "-c", f'ulimit -n {self._descriptor_limit}; exec "$@"', "sh", *program]
         settings = [word for key, value in self.settings.items() for word in ("--set", f"{key}={value}")]
         place = [] if "log.dirs" in self.settings else ["--data-dir", str(self.data_dir)]
-        return [*program, "--port", str(self.port), *place, *settings, *self._flags]
+        port = [] if "listeners" in self.settings else ["--port", str(self.port)]
+        return [*program, *port, *place, *settings, *self._flags]
 
     def is_ready_line(self, line: str) -> bool:
         return line.startswith(READY)
 
     def port_of(self, ready_line: str) -> int:
-        address = ready_line.removeprefix(READY).split(" ")[0]
+        address = ready_line.removeprefix(READY).split(" ")[0].split(",")[0]  # the first listener
         return int(address.rpartition(":")[2])

@@ -31,6 +31,11 @@ class Program:
         return self._out.text().splitlines()
 
     @property
+    def errors(self) -> str:
+        """What it has printed on stderr so far."""
+        return self._err.text()
+
+    @property
     def has_ended(self) -> bool:
         return self._process.poll() is not None
 

@@ -7,6 +7,7 @@ API by a function of the test: it gets the decoded request and returns a respons
 from __future__ import annotations
 
 import socket
+import ssl
 import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -41,7 +42,10 @@ Script = Mapping[ApiKey, Callable[[Any], Answer]]
 class ScriptedBroker:
     """One node that leads every partition of `topics` (partitions by name). Use it as a context manager."""
 
-    def __init__(self, script: Script | None = None, topics: Mapping[str, int] | None = None) -> None:
+    def __init__(
+        self, script: Script | None = None, topics: Mapping[str, int] | None = None, tls: ssl.SSLContext | None = None
+    ) -> None:
+        self._tls = tls
         self.script = dict(script or {})
         self.topics = dict(topics or {})
         self.topic_ids = {name: name.encode().ljust(16, b"\0") for name in self.topics}
@@ -109,6 +113,10 @@ class ScriptedBroker:
 
     def _serve(self, connection: socket.socket) -> None:
         protocol = ServerConnection()
+        with suppress(OSError):
+            if self._tls is not None:
+                connection = self._tls.wrap_socket(connection, server_side=True)
+                self._open.append(connection)
         with connection, suppress(OSError):
             while data := connection.recv(1 << 16):
                 for event in protocol.receive(data):

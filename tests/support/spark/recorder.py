@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,7 +34,7 @@ class _Recording:
 
     def __init__(self, options: dict[str, str]) -> None:
         self.options = options
-        self.note("made")
+        self.note("made", program=sys.argv)
 
     def note(self, what: str, **facts: Any) -> None:
         context = TaskContext.get()

@@ -18,7 +18,7 @@ from barnabas.broker.catalogue import Catalogue
 from barnabas.broker.clock import Stopwatch
 from barnabas.broker.cluster.cluster import Cluster
 from barnabas.broker.config import BrokerConfig
-from barnabas.broker.config.listeners import PLAINTEXT, Listener
+from barnabas.broker.config.listeners import Listener
 from barnabas.broker.data import open_directory
 from barnabas.broker.environment import Environment
 from barnabas.broker.net.bound import BoundAddress
@@ -27,6 +27,7 @@ from barnabas.broker.net.network import Network
 from barnabas.broker.own_time import in_its_time
 from barnabas.broker.time_control.movable_clock import MovableClock
 from barnabas.protocol.headers import encode_request_header, parse_response_header
+from barnabas.protocol.listener_protocols import PLAINTEXT
 from barnabas.protocol.records.builder import NewRecord, build_batch
 from barnabas.protocol.registry import ApiKey, request_codec, response_codec
 from barnabas.protocol.schema import Request

@@ -12,6 +12,7 @@ from barnabas.broker.cluster.cluster import Cluster, Node
 from barnabas.broker.context import RequestContext, Services
 from barnabas.broker.coordinator.producer_ids import ProducerIds
 from barnabas.broker.events import Events
+from barnabas.broker.quotas.node_quotas import NodeQuotas
 from barnabas.broker.slices import Slices
 from barnabas.protocol.registry import request_codec, response_codec
 from barnabas.protocol.schema import Request
@@ -53,6 +54,7 @@ class CatalogueApi:
             "offered_apis": offered_apis(),
             "room": _Roomy(),
             "events": Events(),
+            "quotas": NodeQuotas(self.world.catalogue.client_quotas, self.world.config, VirtualClock(), lambda: 0.0),
             "slices": _AT_ONCE,
             "upkeep": _AT_ONCE,
         }

@@ -9,8 +9,12 @@ from __future__ import annotations
 import asyncio
 import gc
 from collections.abc import Iterator
+from functools import partial
 
+from barnabas.broker.api.gate import Gate
 from barnabas.broker.app import Broker
+from barnabas.broker.clock import Timer
+from barnabas.broker.member import Member
 from barnabas.broker.net.connection import Connection
 from barnabas.protocol.files.names import FileState
 from tests.simulation.world.disk import Disk
@@ -29,6 +33,8 @@ def leftovers(broker: Broker, disk: Disk, loop: asyncio.AbstractEventLoop, *, lo
         "bytes of parked records": services.partitions.recoveries.parked_bytes,
         "work in slices": services.slices.under_way,
         "tasks": len(asyncio.all_tasks(loop)),
+        "muted connections": sum(_muted_count(member) for member in broker.members),
+        "refusals that are held back": sum(map(_is_refusal, _timers(broker))),
     }
     if looks_at_objects:
         every = (each for each in gc.get_objects() if isinstance(each, Connection))
@@ -40,6 +46,22 @@ def leftovers(broker: Broker, disk: Disk, loop: asyncio.AbstractEventLoop, *, lo
         there = _times_there(disk, path)
         if count > there:
             yield f"{path} is open {count} times, and there {there} times"
+
+
+def _muted_count(member: Member) -> int:
+    made = member.services.quotas._made
+    return 0 if made is None else len(made.muting)
+
+
+def _timers(broker: Broker) -> list[Timer]:
+    """Those of the clock by which doors hold back."""
+    clocks = {id(door.machine_clock): door.machine_clock for member in broker.members for door in member.doors.values()}
+    return [timer for clock in clocks.values() for _, _, timer in clock._timers._heap]  # type: ignore[attr-defined]  # because it is a SystemClock
+
+
+def _is_refusal(timer: Timer) -> bool:
+    callback = timer.callback
+    return isinstance(callback, partial) and callback.func.__module__ == Gate.__module__
 
 
 def _times_there(disk: Disk, path: str) -> int:

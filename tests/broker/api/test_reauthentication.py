@@ -1,0 +1,87 @@
+"""Sessions that end, and who authenticates again in time (KIP-368): as in Kafka 4.4.0."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from barnabas.protocol.errors import ErrorCode
+from barnabas.protocol.messages.metadata import MetadataRequest
+from barnabas.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
+from barnabas.protocol.messages.sasl_handshake import SaslHandshakeRequest
+from tests.support.worlds.secured_broker import SecuredWorld, ask, log_in, refused
+
+
+@pytest.fixture
+async def short() -> AsyncIterator[SecuredWorld]:
+    world = SecuredWorld(reauth_ms=10_000)
+    yield world
+    await world.close()
+
+
+async def test_a_session_that_has_expired_closes_at_its_next_request(short: SecuredWorld) -> None:
+    peer = short.connect()
+    assert log_in(peer).session_lifetime_ms == 10_000
+    short.clock.advance(10_000)
+    assert ask(peer, MetadataRequest(topics=None)).brokers
+    short.clock.advance(1)
+    assert not peer.is_closed
+    peer.ask(MetadataRequest(topics=None))
+    assert peer.is_closed
+    assert short.door.outcomes.expired == 1
+
+
+async def test_authenticating_again_keeps_it(short: SecuredWorld) -> None:
+    peer = short.connect()
+    log_in(peer)
+    for _ in range(3):
+        short.clock.advance(9_000)
+        assert log_in(peer).session_lifetime_ms == 10_000
+    assert ask(peer, MetadataRequest(topics=None)).brokers
+    assert (short.door.outcomes.let_in, short.door.outcomes.let_in_again) == (1, 3)
+
+
+async def test_an_expired_session_may_still_authenticate_again(short: SecuredWorld) -> None:
+    peer = short.connect()
+    log_in(peer)
+    short.clock.advance(60_000)
+    assert log_in(peer).error_code == 0
+    assert ask(peer, MetadataRequest(topics=None)).brokers
+
+
+async def test_a_mechanism_that_is_not_there_is_not_answered_again(short: SecuredWorld) -> None:
+    peer = short.connect()
+    log_in(peer)
+    peer.ask(SaslHandshakeRequest(mechanism="NTLM"))
+    assert await refused(short, peer) == []
+    assert short.door.outcomes.refused_again == 1
+
+
+async def test_somebody_else_may_not_authenticate_again(short: SecuredWorld) -> None:
+    peer = short.connect()
+    log_in(peer)
+    ask(peer, SaslHandshakeRequest(mechanism="PLAIN"))
+    peer.ask(SaslAuthenticateRequest(auth_bytes=b"\0bob\0secret-of-bob"))
+    (answer,) = await refused(short, peer)
+    assert answer.error_code == ErrorCode.SASL_AUTHENTICATION_FAILED
+    assert answer.error_message == "Cannot change principals during re-authentication from User.alice: User.bob"
+    assert short.door.outcomes.refused_again == 1
+
+
+async def test_nobody_authenticates_again_by_another_mechanism(short: SecuredWorld) -> None:
+    peer = short.connect()
+    log_in(peer)
+    assert ask(peer, SaslHandshakeRequest(mechanism="SCRAM-SHA-256")).error_code == 0
+    peer.ask(SaslAuthenticateRequest(auth_bytes=b"n,,n=alice,r=abc"))
+    assert await refused(short, peer) == []
+
+
+async def test_nobody_authenticates_again_within_a_second(short: SecuredWorld) -> None:
+    peer = short.connect()
+    log_in(peer)
+    log_in(peer)
+    short.clock.advance(999)
+    assert ask(peer, SaslHandshakeRequest(mechanism="PLAIN")).error_code == ErrorCode.ILLEGAL_SASL_STATE
+    short.clock.advance(1)
+    assert log_in(peer).error_code == 0

@@ -1,0 +1,107 @@
+"""`barnabas acls`, and kafka-acls, on a broker in a process."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import pytest
+
+from barnabas.broker.cli.kafka import main as kafka_tool
+from tests.support.command_line import Barnabas, run_here
+from tests.support.processes.own_broker import OwnBroker
+
+RIGHTS = {
+    "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+    "super.users": "User:ANONYMOUS",
+}
+HEADER = "resource  name    pattern   principal   host  operation  permission"
+
+
+@pytest.fixture(scope="module")
+def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OwnBroker]:
+    with OwnBroker(tmp_path_factory.mktemp("acls") / "data", RIGHTS) as broker:
+        yield broker
+
+
+@pytest.fixture
+def acls(secured: OwnBroker, offline: Barnabas) -> Barnabas:
+    """`barnabas acls` and what a shell sees of it."""
+    return lambda *words: offline("acls", *words, "--bootstrap-server", secured.address)
+
+
+def test_rights_are_added_listed_and_removed(acls: Barnabas) -> None:
+    alice = ("--allow-principal", "User:alice")
+    consumer = ("--consumer", "--topic", "orders", "--group", "readers")
+    for _ in range(2):  # what is there already stays
+        assert acls("add", *alice, *consumer) == (0, "3 ACLs are in force\n", "")
+    prefixed = ("--topic", "ord", "--resource-pattern-type", "prefixed")
+    bob = ("--deny-principal", "User:bob", "--operation", "Write")
+    assert acls("add", *bob, *prefixed).stdout == "1 ACL is in force\n"
+    of_orders = [
+        HEADER,
+        "topic     ord     prefixed  User:bob    *     Write      deny",
+        "topic     orders  literal   User:alice  *     Read       allow",
+        "topic     orders  literal   User:alice  *     Describe   allow",
+    ]
+    assert acls("list", "--topic", "orders").stdout.splitlines() == of_orders
+    assert len(acls("list").stdout.splitlines()) == len(of_orders) + 1
+    of_alice = json.loads(acls("list", "--principal", "User:alice", "--group", "readers", "--json").stdout)
+    assert of_alice == [
+        {
+            "resource": "group",
+            "name": "readers",
+            "pattern": "literal",
+            "principal": "User:alice",
+            "host": "*",
+            "operation": "Read",
+            "permission": "allow",
+        }
+    ]
+    assert acls("remove", *alice, "--operation", "Read", "--topic", "orders") == (0, "removed 1 ACL\n", "")
+    assert acls("remove", "--topic", "orders", "--resource-pattern-type", "match").stdout == "removed 2 ACLs\n"
+    removed = acls("remove", "--group", "readers", "--json")
+    assert json.loads(removed.stdout) == {"removed": of_alice}
+    assert acls("list") == (0, "", "")
+
+
+def test_what_is_not_there_cannot_be_removed(acls: Barnabas) -> None:
+    said = "barnabas: no ACL is like that now: `barnabas acls list` shows all\n"
+    assert acls("remove", "--topic", "nowhere") == (1, "", said)
+    status, out, err = acls("remove", "--topic", "nowhere", "--json")
+    assert (status, json.loads(out), err) == (1, {"removed": []}, said)
+
+
+def test_what_kafka_refuses_is_refused(acls: Barnabas) -> None:
+    many = [word for number in range(10_001) for word in ("--topic", f"t{number}")]
+    status, out, err = acls("add", "--allow-principal", "User:alice", *many)
+    assert (status, out) == (1, "")
+    assert err.startswith("barnabas: POLICY_VIOLATION: User:alice on 't0': ")
+
+
+@pytest.mark.parametrize("words", [("list",), ("add", "--allow-principal", "User:a", "--topic", "t"),
+                                   ("remove", "--topic", "t")])  # fmt: skip
+def test_a_broker_without_an_authorizer_says_how_it_gets_one(barnabas: Barnabas, words: tuple[str, ...]) -> None:
+    assert barnabas("acls", *words) == (
+        1,
+        "",
+        "barnabas: SECURITY_DISABLED: the broker has no authorizer, so everybody may do everything: start it with "
+        "--secure, or with --set authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer "
+        "--set super.users=User:ANONYMOUS\n",
+    )
+
+
+def test_kafkas_tool_takes_the_same_flags(secured: OwnBroker, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    run = run_here(kafka_tool, capfdbinary)
+
+    def tool(*words: str) -> tuple[int, str, str]:
+        return run("kafka-acls", *words, "--bootstrap-server", secured.address)
+
+    right = ("--allow-principal", "User:alice", "--producer", "--topic", "orders")
+    assert tool("--add", *right) == (0, "3 ACLs are in force\n", "")
+    assert tool("--list", "--topic", "ordersX") == (0, "", "")
+    assert len(tool("--list", "--topic", "orders")[1].splitlines()) == 4
+    status, _, error = tool("--remove", *right)
+    assert (status, error.startswith("barnabas: kafka-acls: --remove needs --force")) == (2, True)
+    assert tool("--remove", "--force", *right) == (0, "removed 3 ACLs\n", "")
+    assert tool("--remove", "--force", *right)[:2] == (0, "")

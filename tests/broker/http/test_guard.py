@@ -1,0 +1,168 @@
+"""Who may ask for what over HTTP: open pages, users, the token, and refusals that are held back and counted."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from base64 import b64encode
+
+import pytest
+
+from barnabas.broker.authorization.acl import Acl, PatternType, Permission
+from barnabas.broker.authorization.audit import Audit
+from barnabas.broker.authorization.authorizer import Authorizer
+from barnabas.broker.authorization.index import AclIndex
+from barnabas.broker.http.guard import HELD_MAX, HELD_OF_PEER_MAX, Guard, Headers
+from barnabas.broker.http.pages import JSON, Page
+from barnabas.broker.http.passwords import Passwords
+from barnabas.broker.security.plain import PlainExchange
+from barnabas.broker.session.operations import CLUSTER_NAME, Operation, Resource
+from barnabas.broker.session.principal import ANONYMOUS, Principal
+from tests.support.virtual_clock import VirtualClock
+from tests.support.worlds.broker import settle
+
+USERS = {"admin": "a1", "watcher": "w1", "client": "c1"}
+DELAY_MS = 100
+HERE = "127.0.0.1"
+
+
+def basic(user: str, password: str) -> Headers:
+    return [(b"authorization", b"Basic " + b64encode(f"{user}:{password}".encode()))]
+
+
+def bearer(token: str) -> Headers:
+    return [(b"authorization", f"bearer {token}".encode())]
+
+
+class Gate:
+    """A guard, with an authorizer or without, on a clock of the test's."""
+
+    def __init__(self, *, authorizes: bool = True, token: str | None = None) -> None:
+        self.clock = VirtualClock()
+        may_look = Acl(
+            Resource.CLUSTER,
+            CLUSTER_NAME,
+            PatternType.LITERAL,
+            "User:watcher",
+            "*",
+            Operation.DESCRIBE,
+            Permission.ALLOW,
+        )
+        authorizer = Authorizer(AclIndex([may_look]), ["User:admin"], Audit()) if authorizes else None
+        passwords = Passwords(lambda: PlainExchange(USERS.get), [], b"secret")
+        self.guard = Guard(passwords, self.clock, token=token, authorizer=authorizer, delay_ms=DELAY_MS)
+
+    def asks(
+        self, path: str, headers: Headers = (), host: str = HERE, principal: Principal = ANONYMOUS
+    ) -> asyncio.Task[Page | None]:
+        return asyncio.ensure_future(self.guard.refusal(path, headers, host, principal))
+
+    async def status(self, path: str, headers: Headers = (), principal: Principal = ANONYMOUS, host: str = HERE) -> int:
+        """200 where the page is given."""
+        asked = self.asks(path, headers, host, principal)
+        await settle()
+        self.clock.advance(DELAY_MS)
+        refused = await asked
+        return 200 if refused is None else refused.status
+
+
+@pytest.mark.parametrize("path", ["/live", "/ready"])
+async def test_who_asks_only_whether_it_lives_need_not_say_who_it_is(path: str) -> None:
+    gate = Gate()
+    assert gate.guard.refusal_at_once(path, [], ANONYMOUS) is None
+    assert await gate.status(path) == 200
+    assert await gate.status(path, basic("admin", "wrong")) == 200
+
+
+@pytest.mark.parametrize("path", ["/metrics", "/", "/console", "/control/clock", "/clean", "/livee", "/ready/x"])
+def test_whoever_says_nothing_is_asked_at_once(path: str) -> None:
+    refused = Gate(token="secret").guard.refusal_at_once(path, [(b"host", b"x")], ANONYMOUS)
+    assert refused is not None
+    assert refused.status == 401
+    assert refused.headers == (
+        ("www-authenticate", 'Basic realm="barnabas", charset="UTF-8"'),
+        ("www-authenticate", "Bearer"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("path", "statuses"),
+    [
+        ("/metrics", (200, 200, 403)),
+        ("/", (200, 200, 403)),
+        ("/console/messages", (200, 403, 403)),
+        ("/control/clock", (200, 403, 403)),
+        ("/clean", (200, 403, 403)),
+    ],
+)
+async def test_metrics_need_describe_and_what_shows_records_or_changes_things_alter(
+    path: str, statuses: tuple[int, ...]
+) -> None:
+    gate = Gate()
+    assert tuple([await gate.status(path, basic(user, USERS[user])) for user in USERS]) == statuses
+    by_certificate = [await gate.status(path, principal=Principal("User", user)) for user in USERS]
+    assert tuple(by_certificate) == statuses
+
+
+async def test_without_an_authorizer_every_user_may() -> None:
+    assert await Gate(authorizes=False).status("/control/clock", basic("client", "c1")) == 200
+
+
+async def test_who_knows_the_token_may_do_everything_where_there_is_one() -> None:
+    assert await Gate(token="secret").status("/control/clock", bearer("secret")) == 200
+    assert await Gate(token="secret").status("/control/clock", bearer("Secret")) == 401
+    assert await Gate().status("/control/clock", bearer("None")) == 401
+    assert await Gate().status("/control/clock", bearer("")) == 401
+
+
+@pytest.mark.parametrize(
+    "given", [b"Basic", b"Basic !", b"Basic YWRtaW4=", b"Basic //79", b"Digest YWRtaW46YTE=", b"YWRtaW46YTE=", b"\xff"]
+)
+async def test_what_makes_no_sense_is_refused(given: bytes) -> None:
+    assert await Gate().status("/metrics", [(b"authorization", given)]) == 401
+
+
+async def test_a_refusal_is_held_back(caplog: pytest.LogCaptureFixture) -> None:
+    gate = Gate()
+    asked = gate.asks("/control/clock", basic("typed-here", "hunter2"))
+    await settle()
+    gate.clock.advance(DELAY_MS - 1)
+    await settle()
+    assert not asked.done()
+    with caplog.at_level(logging.INFO):
+        gate.clock.advance(1)
+        refused = await asked
+    assert refused is not None
+    assert refused.content_type == JSON
+    for secret in ("hunter2", "typed-here"):
+        assert secret not in caplog.text
+        assert secret.encode() not in refused.body
+
+
+async def test_a_peer_has_a_few_refusals_held_back_and_keeps_nobody_else_out() -> None:
+    gate = Gate()
+    held = [gate.asks("/metrics", basic("admin", "guess")) for _ in range(HELD_OF_PEER_MAX)]
+    await settle()
+    assert not any(each.done() for each in held)
+    not_looked_at = await gate.asks("/metrics", basic("admin", "a1"))
+    assert not_looked_at is not None
+    assert not_looked_at.status == 429
+    assert await gate.asks("/metrics", basic("admin", "a1"), host="10.0.0.2") is None
+    gate.clock.advance(DELAY_MS)
+    await asyncio.gather(*held)
+    assert await gate.asks("/metrics", basic("admin", "a1")) is None
+
+
+async def test_all_peers_together_have_not_many_more_held_back() -> None:
+    gate = Gate()
+    held = [gate.asks("/metrics", basic("admin", "guess"), host=f"10.0.0.{n}") for n in range(HELD_MAX)]
+    await settle()
+    refused = await gate.asks("/metrics", basic("admin", "guess"), host="10.0.1.1")
+    assert refused is not None
+    assert refused.status == 429
+    assert (await gate.asks("/ready", host="10.0.1.1")) is None
+    for each in held:
+        each.cancel()
+    await asyncio.gather(*held, return_exceptions=True)
+    assert gate.clock.pending_timers() == 0
+    assert await gate.asks("/metrics", basic("admin", "a1"), host="10.0.1.1") is None

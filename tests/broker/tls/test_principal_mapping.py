@@ -1,0 +1,79 @@
+"""ssl.principal.mapping.rules, by the examples of Apache Kafka's own SslPrincipalMapperTest, and where Java differs."""
+
+from __future__ import annotations
+
+import pytest
+
+from barnabas.broker.tls.principal_mapping import NoMatchingRule, PrincipalMapper
+
+RULES = ", ".join(
+    (
+        "RULE:^CN=(.*?),OU=ServiceUsers.*$/$1/L",
+        "RULE:^CN=(.*?),OU=(.*?),O=(.*?),L=(.*?),ST=(.*?),C=(.*?)$/$1@$2/L",
+        "RULE:^cn=(.*?),ou=(.*?),dc=(.*?),dc=(.*?)$/$1@$2/U",
+        "RULE:^.*[Cc][Nn]=([a-zA-Z0-9.]*).*$/$1/U",
+        "DEFAULT",
+    )
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "mapped"),
+    [
+        ("CN=Duke,OU=ServiceUsers,O=Org,C=US", "duke"),
+        ("CN=Duke,OU=SME,O=mycp,L=Fulton,ST=MD,C=US", "duke@sme"),
+        ("cn=duke,ou=sme,dc=mycp,dc=com", "DUKE@SME"),
+        ("cN=duke,OU=JavaSoft,O=Sun Microsystems", "DUKE"),
+        ("OU=JavaSoft,O=Sun Microsystems,C=US", "OU=JavaSoft,O=Sun Microsystems,C=US"),
+    ],
+)
+def test_the_first_rule_that_matches_decides(name: str, mapped: str) -> None:
+    assert PrincipalMapper(RULES).name_of(name) == mapped
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        "default",
+        "DEFAUL",
+        "DEFAULT/L",
+        "DEFAULT/U",
+        "RULE:CN=(.*?),OU=ServiceUsers.*/$1",
+        "rule:^CN=(.*?),OU=ServiceUsers.*$/$1/",
+        "RULE:^CN=(.*?),OU=ServiceUsers.*$/$1/L/U",
+        "RULE:^CN=(.*?),OU=ServiceUsers.*$/L",
+        "RULE:^CN=(.*?),OU=ServiceUsers.*$/U",
+        "RULE:^CN=(.*?),OU=ServiceUsers.*$/LU",
+        "RULE:^CN=(.*?$/$1/",
+    ],
+)
+def test_a_rule_that_is_none_is_refused(rules: str) -> None:
+    with pytest.raises(ValueError, match="Invalid rule"):
+        PrincipalMapper(rules)
+
+
+@pytest.mark.parametrize("rules", ["", ",   , , ,      , , ,   "])
+def test_without_a_rule_no_name_is_mapped(rules: str) -> None:
+    with pytest.raises(NoMatchingRule, match="No rules apply to CN=a"):
+        PrincipalMapper(rules).name_of("CN=a")
+
+
+def test_a_rule_has_to_match_the_whole_name() -> None:
+    with pytest.raises(NoMatchingRule):
+        PrincipalMapper("RULE:CN=([a-z]+)/$1/").name_of("CN=a,O=b")
+
+
+@pytest.mark.parametrize(
+    ("rule", "name", "mapped"),
+    [
+        (r"RULE:^CN=((\\, *|\w)+)(,.*|$)/$1/", r"CN=Tkac\, Adam,OU=ITZ,DC=geodis,DC=cz", r"Tkac\, Adam"),
+        ("RULE:^CN=(a)(b)$/$2$1$3/", "CN=ab", "ba$3"),  # there is no third group
+        ("RULE:^CN=(a)(b)$/$12/", "CN=ab", "a2"),
+        ("RULE:^CN=(a)$/$0/", "CN=a", "CN=a"),
+        (r"RULE:^CN=(a)$/\$1/", "CN=a", "$1"),
+        ("RULE:^CN=(a)(b)?$/$1-$2/", "CN=a", "a-"),
+        ("RULE:^CN=(.*)$/x-$1/U", "CN=straße", "X-STRASSE"),
+    ],
+)
+def test_references_are_javas(rule: str, name: str, mapped: str) -> None:
+    assert PrincipalMapper(rule).name_of(name) == mapped

@@ -1,0 +1,195 @@
+"""Throttled clients: the same requests are told the same times by both brokers, and stock clients keep to them.
+
+What is expected is worked out by hand: a rate is over the windows of ten seconds and what has begun of the eleventh, so
+after so little time a client that used U bytes under a quota of Q waits for U / Q - 10 seconds, less what has gone by.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+import uuid
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from confluent_kafka import Consumer, Producer
+from kafka import KafkaProducer
+
+from barnabas.client.addresses import Address
+from barnabas.client.clock import Deadline, SystemClock
+from barnabas.client.connection import Connection
+from barnabas.protocol.errors import ErrorCode
+from barnabas.protocol.messages.alter_client_quotas import (
+    AlterClientQuotasRequest,
+    AlterClientQuotasRequestEntryData,
+    EntityData,
+    OpData,
+)
+from barnabas.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
+from barnabas.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
+from barnabas.protocol.messages.list_groups import ListGroupsRequest
+from barnabas.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
+from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from barnabas.protocol.records.builder import NewRecord, build_batch
+from tests.support.processes.server import Server
+from tests.support.waiting import until
+
+QUOTA = 20_000
+BURST = 10 * QUOTA
+SLACK_MS = 500
+"""What may go by on a busy machine between the first request and the one that is throttled."""
+
+
+@pytest.fixture
+def client_id(server: Server) -> Iterator[str]:
+    """A client id that nobody else has; it has no quota in the end."""
+    name = f"client-{uuid.uuid4().hex[:8]}"
+    yield name
+    keys = ("producer_byte_rate", "consumer_byte_rate", "controller_mutation_rate")
+    limit(server, name, **dict.fromkeys(keys, 0.0))
+
+
+def deadline() -> Deadline:
+    return Deadline(SystemClock(), 30_000)
+
+
+def connect(server: Server, client_id: str) -> Connection:
+    return Connection(Address("127.0.0.1", server.port), client_id, deadline())
+
+
+def limit(server: Server, client_id: str, **quotas: float) -> None:
+    """0 takes a quota back."""
+    connection = connect(server, "administrator")
+    ops = [OpData(key=key, value=value, remove=value == 0) for key, value in quotas.items()]
+    entity = [EntityData(entity_type="client-id", entity_name=client_id)]
+    entry = AlterClientQuotasRequestEntryData(entity=entity, ops=ops)
+    answer = connection.ask(AlterClientQuotasRequest(entries=[entry], validate_only=False), deadline())
+    assert [each.error_code for each in answer.entries] == [ErrorCode.NONE]
+    connection.close()
+
+
+def create(name: str, partitions: int = 1) -> CreateTopicsRequest:
+    topic = CreatableTopic(name=name, num_partitions=partitions, replication_factor=1, assignments=[], configs=[])
+    return CreateTopicsRequest(topics=[topic], timeout_ms=30_000)
+
+
+def new_topic(server: Server) -> tuple[str, bytes]:
+    """Its name and id, once it is led."""
+    name = f"quotas-{uuid.uuid4().hex[:8]}"
+    connection = connect(server, "administrator")
+    connection.ask(create(name), deadline())
+
+    def described() -> Any:
+        asking = MetadataRequest(topics=[MetadataRequestTopic(name=name)], allow_auto_topic_creation=False)
+        return connection.ask(asking, deadline()).topics[0]
+
+    until(lambda: described().partitions and described().partitions[0].leader_id >= 0)
+    topic_id = described().topic_id
+    connection.close()
+    return name, topic_id
+
+
+def produce(topic: tuple[str, bytes], size: int) -> ProduceRequest:
+    batch = bytes(build_batch([NewRecord(None, b"x" * size, (), int(time.time() * 1000))]))
+    data = [PartitionProduceData(index=0, records=batch)]
+    topics = [TopicProduceData(name=topic[0], topic_id=topic[1], partition_data=data)]
+    return ProduceRequest(acks=-1, timeout_ms=30_000, topic_data=topics)
+
+
+def fetch(topic: tuple[str, bytes]) -> FetchRequest:
+    partitions = [FetchPartition(partition=0, fetch_offset=0, partition_max_bytes=1 << 20)]
+    topics = [FetchTopic(topic=topic[0], topic_id=topic[1], partitions=partitions)]
+    return FetchRequest(max_wait_ms=0, min_bytes=1, topics=topics)
+
+
+def is_about(throttle_ms: int, expected_ms: float) -> bool:
+    return expected_ms - SLACK_MS <= throttle_ms <= expected_ms + 50
+
+
+def test_a_producer_is_told_how_long_to_wait_and_is_muted_for_so_long(server: Server, client_id: str) -> None:
+    topic = new_topic(server)
+    limit(server, client_id, producer_byte_rate=QUOTA)
+    connection = connect(server, client_id)
+    answer = connection.ask(produce(topic, BURST - 50_000), deadline())
+    assert (answer.responses[0].partition_responses[0].error_code, answer.throttle_time_ms) == (ErrorCode.NONE, 0)
+    answer = connection.ask(produce(topic, 80_000), deadline())
+    began_s = time.monotonic()
+    assert is_about(answer.throttle_time_ms, 30_000 / QUOTA * 1000)
+    connection.ask(ListGroupsRequest(), deadline())
+    muted_ms = (time.monotonic() - began_s) * 1000
+    assert muted_ms >= answer.throttle_time_ms - 50
+    connection.close()
+
+
+def test_a_consumer_is_answered_nothing_and_gets_it_later(server: Server, client_id: str) -> None:
+    topic = new_topic(server)
+    connect(server, "another").ask(produce(topic, BURST // 2 + 10_000), deadline())
+    limit(server, client_id, consumer_byte_rate=QUOTA)
+    connection = connect(server, client_id)
+    answer = connection.ask(fetch(topic), deadline())
+    assert len(answer.responses[0].partitions[0].records) > BURST // 2
+    assert answer.throttle_time_ms == 0
+    answer = connection.ask(fetch(topic), deadline())
+    assert (answer.error_code, answer.responses) == (ErrorCode.NONE, [])
+    assert is_about(answer.throttle_time_ms, 20_000 / QUOTA * 1000)
+    began_s = time.monotonic()
+    answer = connection.ask(fetch(topic), deadline())
+    assert (time.monotonic() - began_s) * 1000 >= 20_000 / QUOTA * 1000 - SLACK_MS
+    connection.close()
+
+
+def test_a_burst_of_partitions_is_created_and_more_is_refused(server: Server, client_id: str) -> None:
+    limit(server, client_id, controller_mutation_rate=1.0)
+    connection = connect(server, client_id)
+    names = [f"burst-{uuid.uuid4().hex[:8]}" for _ in range(2)]
+    answer = connection.ask(create(names[0], 12), deadline())
+    assert (answer.topics[0].error_code, answer.throttle_time_ms) == (ErrorCode.NONE, 0)
+    answer = connection.ask(create(names[1], 1), deadline())
+    assert answer.topics[0].error_code == ErrorCode.THROTTLING_QUOTA_EXCEEDED
+    assert is_about(answer.throttle_time_ms, 1_000)
+    connection.close()
+
+
+def test_librdkafka_takes_its_time_and_loses_nothing(server: Server, client_id: str) -> None:
+    name, _ = new_topic(server)
+    limit(server, client_id, producer_byte_rate=QUOTA)
+    told: list[float] = []
+    producer = Producer(
+        {
+            "bootstrap.servers": server.address,
+            "client.id": client_id,
+            "batch.size": 20_000,
+            "statistics.interval.ms": 200,
+            "stats_cb": lambda text: told.extend(
+                each["throttle"]["max"] for each in json.loads(text)["brokers"].values() if "throttle" in each
+            ),
+        }
+    )
+    began_s = time.monotonic()
+    for _ in range(24):
+        producer.produce(name, b"x" * 10_000)
+    assert producer.flush(30) == 0
+    took_s = time.monotonic() - began_s
+    producer.poll(0)
+    assert took_s >= (240_000 - BURST - 20_000) / QUOTA
+    assert max(told) > 0
+    consumer = Consumer({"bootstrap.servers": server.address, "group.id": name, "auto.offset.reset": "earliest"})
+    consumer.subscribe([name])
+    seen = 0
+    while seen < 24:
+        messages = consumer.consume(24 - seen, timeout=30)
+        assert messages
+        seen += sum(1 for message in messages if message.error() is None)
+    consumer.close()
+
+
+def test_kafka_python_takes_its_time_and_loses_nothing(server: Server, client_id: str) -> None:
+    name, _ = new_topic(server)
+    limit(server, client_id, producer_byte_rate=QUOTA)
+    began_s = time.monotonic()
+    with KafkaProducer(bootstrap_servers=server.address, client_id=client_id, batch_size=20_000) as producer:
+        sent = [producer.send(name, b"x" * 10_000) for _ in range(24)]
+        producer.flush(30)
+        assert sorted(each.get(30).offset for each in sent) == list(range(24))
+    assert time.monotonic() - began_s >= (240_000 - BURST - 20_000) / QUOTA

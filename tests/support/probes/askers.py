@@ -1,0 +1,44 @@
+"""Who asks a request of the probe book: users with one right each, with all that an API's row names, or with none.
+
+A right is an operation on a kind of resource, as `api/table.py` says which an API is: `Write Topic` is the right of the
+user `WriteTopic`, on every topic. The user `Produce` has all rights that the row of Produce names.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+from barnabas.broker.api.table import API_TABLE, TELEMETRY_TABLE
+from barnabas.broker.session.operations import Access
+from tests.support.security.secured import ADMIN
+
+NOBODY = "nobody"
+EACH = "each right"
+
+
+@cache
+def _of_apis() -> dict[str, tuple[Access, ...]]:
+    return {row.key.api_name: row.accesses for row in (*API_TABLE, *TELEMETRY_TABLE)}
+
+
+@cache
+def rights() -> dict[str, tuple[Access, ...]]:
+    """What each user may do, but ADMIN, who may do everything."""
+    of_apis = _of_apis()
+    alone = sorted({access for accesses in of_apis.values() for access in accesses})
+    single = {name_of(access): (access,) for access in alone}
+    return {NOBODY: ()} | of_apis | single  # a right may have the name of an API that is more
+
+
+def askers(said: str, api: str) -> tuple[str, ...]:
+    """Those that stand behind `by`."""
+    if said != EACH:
+        return tuple(said.split(", "))
+    accesses = _of_apis()[api]
+    all_of_them = (api,) if len(accesses) > 1 else ()
+    return tuple(dict.fromkeys((NOBODY, *map(name_of, accesses), *all_of_them, ADMIN)))
+
+
+def name_of(access: Access) -> str:
+    """The user who has this right and no other."""
+    return str(access).replace(" ", "")

@@ -1,0 +1,77 @@
+"""A listener that speaks TLS in front of a broker without sockets."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from collections.abc import Callable
+
+from barnabas.broker.net.connection import Connection
+from barnabas.broker.net.handshakes import Handshakes
+from barnabas.broker.net.tls_stream import TlsMemory, TlsStream
+from barnabas.broker.session.principal import Principal
+from barnabas.broker.session.session import Session
+from barnabas.broker.tls.endpoint import Endpoint
+from tests.support.certificates import authority
+from tests.support.tls_peer import TlsPeer, client_context
+from tests.support.worlds.broker import BrokerWorld
+from tests.support.worlds.memory_transport import MemoryTransport
+
+BROKER = authority().issue()
+
+
+class Settings:
+    """What is set, with dots in place of underscores, as a listener without settings of its own has it."""
+
+    def __init__(self, **settings: str) -> None:
+        self._settings = {name.replace("_", "."): text for name, text in settings.items()}
+
+    def name(self, key: str) -> str:
+        return key
+
+    def text(self, key: str) -> str | None:
+        return self._settings.get(key)
+
+    def strings(self, key: str) -> list[str]:
+        return list(filter(None, (self.text(key) or "").split(",")))
+
+
+STORES = {
+    "ssl_keystore_type": "PEM",
+    "ssl_keystore_key": BROKER.key_pem(),
+    "ssl_keystore_certificate_chain": BROKER.certificate_pem,
+    "ssl_truststore_type": "PEM",
+    "ssl_truststore_certificates": authority().pem,
+}
+"""In PEM, in the settings themselves."""
+
+
+class Secured:
+    """A broker's listener that speaks TLS."""
+
+    def __init__(self, world: BrokerWorld, *, is_sasl: bool = False, **settings: str) -> None:
+        self.world = world
+        self.connections: list[Connection] = []
+        self.endpoint = Endpoint(Settings(**(STORES | settings)), is_sasl=is_sasl)
+        self.handshakes = Handshakes(world.machine_clock)
+        self.memory = TlsMemory(asyncio.get_running_loop(), self.handshakes, world.listener.send)
+        self.refusal: Callable[[], str | None] = lambda: None
+
+    def _make(self, principal: Principal) -> Connection:
+        session = Session("SSL")
+        session.authenticated(principal)
+        connection = Connection(self.world.listener, self.world.dispatcher, session=session)
+        self.connections.append(connection)
+        return connection
+
+    def accept(self, kernel_bytes: int = 1 << 30) -> MemoryTransport:
+        """A socket on which nothing has come yet."""
+        stream = TlsStream(self.memory, self.endpoint, self._make, self.refusal)
+        return MemoryTransport(stream, kernel_bytes)
+
+    def connect(self, kernel_bytes: int = 1 << 30, context: ssl.SSLContext | None = None) -> TlsPeer:
+        """A peer that has shaken hands."""
+        peer = TlsPeer(self.accept(1 << 30), context or client_context(authority().pem))
+        peer.shake_hands()
+        peer.transport.kernel_bytes = kernel_bytes
+        return peer
