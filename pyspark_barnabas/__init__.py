@@ -27,4 +27,8 @@ def __getattr__(name: str) -> Any:
         from pyspark_barnabas.auditing import audit
 
         return audit
+    if name == "offsets_behind":
+        from pyspark_barnabas.lag import offsets_behind
+
+        return offsets_behind
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

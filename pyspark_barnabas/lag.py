@@ -1,0 +1,45 @@
+"""How far a query is behind its topics, out of what Spark reports of a batch: for its listeners, and for dashboards.
+
+Spark's stock Kafka source has these figures in the `metrics` of its progress, under the same names. A source in Python
+can report none; its offsets are in the progress all the same. Pure; it knows nothing of the broker, so that it says
+what was true when the batch was planned, and nothing where Spark says nothing: before Spark 4.2 a progress has no
+`latestOffset` of a source in Python.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from pyspark_barnabas.source.offsets import OffsetsError, from_json
+
+
+class OffsetsBehind(NamedTuple):
+    """Offsets that were in the log and not in the batches so far: of the partitions of one source. Markers count."""
+
+    minOffsetsBehindLatest: int
+    maxOffsetsBehindLatest: int
+    avgOffsetsBehindLatest: float
+    total: int
+
+
+def offsets_behind(progress: Any) -> list[OffsetsBehind | None]:
+    """One for each of a progress's `sources`, in their order; None of a source that reports no offsets of topics.
+
+    progress: what a StreamingQueryListener is given, or a query's `lastProgress`.
+    """
+    told = json.loads(progress.json) if hasattr(progress, "json") else progress
+    return [_behind(source) for source in told["sources"]]
+
+
+def _behind(source: Mapping[str, Any]) -> OffsetsBehind | None:
+    try:
+        end, latest = from_json(source["endOffset"]), from_json(source["latestOffset"])
+    except (OffsetsError, KeyError):
+        return None
+    # Where a partition begins that is in no batch yet, only the broker knows: it counts from its first batch on.
+    behind = [max(0, offset - end[partition]) for partition, offset in latest.items() if partition in end]
+    if not behind:
+        return None
+    return OffsetsBehind(min(behind), max(behind), sum(behind) / len(behind), sum(behind))
