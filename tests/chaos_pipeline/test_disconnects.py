@@ -28,9 +28,9 @@ def proxy() -> Iterator[CuttingProxy]:
 
 @pytest.fixture
 def server(new_broker: Callable[..., Server], proxy: CuttingProxy, tmp_path: Path) -> Iterator[Server]:
-    """A broker that tells its clients the proxy's address."""
+    """A broker that tells its clients the proxy's address. Never secured: the proxy has to read what passes."""
     advertised = {"advertised.listeners": f"PLAINTEXT://{proxy.address}"}
-    with new_broker(tmp_path / "broker", advertised) as server:
+    with new_broker(tmp_path / "broker", advertised, is_secured=False) as server:
         proxy.target = server.port
         yield server
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TypedDict, Unpack
 
 from tests.support.certificates import Authority, Issued
+from tests.support.kafka.jars import KAFKA_VERSION
 from tests.support.kafka.process import KafkaProcess
 from tests.support.ports import unused_port
 from tests.support.processes.own_broker import OwnBroker
@@ -163,11 +164,12 @@ class SecuredKafka(KafkaProcess):
         settings: Mapping[str, object] | None = None,
         *,
         flags: Sequence[str] = (),
+        version: str = KAFKA_VERSION,
         **ways: Unpack[Ways],
     ) -> None:
         self.security = Security(data_dir.parent, **ways)
         secured, self.ports = self.security.settings(), self.security.ports
-        super().__init__(data_dir, settings, format_arguments=(*self.security.flags(), *flags))
+        super().__init__(data_dir, settings, version=version, format_arguments=(*self.security.flags(), *flags))
         self.port, self.controller_port = self.ports[PLAINTEXT], unused_port()
         secured["listeners"] = f"{secured['listeners']},CONTROLLER://127.0.0.1:{self.controller_port}"
         secured["listener.security.protocol.map"] = f"CONTROLLER:PLAINTEXT,{secured['listener.security.protocol.map']}"
