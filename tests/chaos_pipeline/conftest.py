@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pytest
 
 from tests.support.chaos.gate import Gate
-from tests.support.chaos.ways import SHORT_SESSIONS, WAYS
+from tests.support.chaos.ways import SHORT_SESSIONS, USER
 from tests.support.kafka.process import KafkaProcess
 from tests.support.processes.broker import BrokerProcess
 from tests.support.processes.server import Server
-from tests.support.security.secured import secured_kind
+from tests.support.security.secured import SASL_SSL, Ways, secured_kind
 
 KAFKA_VERSION = "4.2.0"  # later ones lose commits that they acknowledged, when they are killed
 NewBroker = Callable[..., Server]
@@ -27,7 +27,7 @@ def pytest_configure(config: pytest.Config) -> None:
 def new_broker(request: pytest.FixtureRequest) -> NewBroker:
     """new_broker(data_dir, settings): a broker of the kind that --against and --secured name, not started yet.
 
-    is_secured, against: in place of these options. A secured Apache Kafka is 4.4.0.
+    is_secured, against: in place of these options; a secured Apache Kafka is 4.4.0. listeners: of a secured one.
     """
     kind, secured = str(request.config.getoption("--against")), bool(request.config.getoption("--secured"))
 
@@ -37,9 +37,11 @@ def new_broker(request: pytest.FixtureRequest) -> NewBroker:
         *,
         is_secured: bool = secured,
         against: str = kind,
+        listeners: Sequence[str] = (SASL_SSL,),
     ) -> Server:
         if is_secured:
-            return secured_kind(against)(data_dir, {**SHORT_SESSIONS, **(settings or {})}, **WAYS)
+            ways: Ways = {"listeners": listeners, "scram_users": (USER,)}
+            return secured_kind(against)(data_dir, {**SHORT_SESSIONS, **(settings or {})}, **ways)
         if against == "kafka":
             return KafkaProcess(data_dir, settings, version=KAFKA_VERSION)
         return BrokerProcess(data_dir, settings)

@@ -10,13 +10,11 @@ from collections.abc import Iterator
 from tests.support.chaos.driver import Stream
 from tests.support.processes.server import Server
 from tests.support.security.grants import Grant, Grants, sink_rights
-from tests.support.security.secured import SASL_SSL, SecuredBroker, SecuredKafka, Ways
+from tests.support.security.secured import SASL_SSL, SecuredBroker, SecuredKafka
 
 USER, MECHANISM = "pipeline", "SCRAM-SHA-512"
-WAYS: Ways = {"listeners": (SASL_SSL,), "scram_users": (USER,)}
-"""Of a secured server that streams come to."""
 SHORT_SESSIONS = {"listener.name.sasl_ssl.scram-sha-512.connections.max.reauth.ms": 4000}
-"""Its settings: connections log in again while they are used, as on clusters that limit sessions."""
+"""Settings of a secured server: connections log in again while they are used, as on clusters that limit sessions."""
 
 
 def way_in(server: Server, stream: Stream) -> dict[str, str]:

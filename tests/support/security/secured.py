@@ -133,17 +133,17 @@ class Security:
         return self.authority.write_pkcs12(self._directory / "trusted.p12", STORE_PASSWORD)
 
     def client_properties(self, user: str, mechanism: str = PLAIN, password: str | None = None) -> dict[str, str]:
-        """What a Java client has in its file to come in by SASL_SSL."""
+        """What a Java client has in its file to come in by SASL_SSL, or by SASL_PLAINTEXT where there is no TLS."""
         login = f'username="{user}" password="{password_of(user) if password is None else password}"'
         if mechanism == OAUTHBEARER:
             login = f'unsecuredLoginStringClaim_sub="{user}"'
-        return {
-            "security.protocol": SASL_SSL,
+        found = {
+            "security.protocol": SASL_SSL if self.has_tls else SASL_PLAINTEXT,
             "sasl.mechanism": mechanism,
             "sasl.jaas.config": f"{_module(mechanism)} required {login};",
-            "ssl.truststore.type": "PEM",
-            "ssl.truststore.location": str(self.trusted),
         }
+        trusted = {"ssl.truststore.type": "PEM", "ssl.truststore.location": str(self.trusted)} if self.has_tls else {}
+        return found | trusted
 
     def mutual_properties(self, name: str = "client") -> dict[str, str]:
         """The same by SSL, for who has a certificate of this name; all stores are PKCS12."""
