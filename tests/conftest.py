@@ -44,6 +44,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default=int(time.strftime("%Y%m%d", time.gmtime())),
         help="what the mutated frames are derived from: by default the day",
     )
+    parser.addoption("--secured", action="store_true", help="the pipeline's chaos comes in by SASL_SSL, with ACLs")
     parser.addoption("--rounds", type=int, default=3, help="how many seeds the long chaos goes through, from --seed on")
 
 

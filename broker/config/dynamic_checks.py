@@ -11,9 +11,9 @@ from barnabas.broker.config.broker_config import BrokerConfig, is_dynamic
 from barnabas.broker.config.connection_limits import OVERRIDES, parsed_overrides
 from barnabas.broker.config.group_configs import inconsistency
 from barnabas.broker.config.listener_keys import PREFIX, key_within
-from barnabas.broker.config.providers import PROVIDERS, names_of_providers, variable_in
 from barnabas.broker.config.topic_configs import effective
 from barnabas.broker.config.values import InvalidValue
+from barnabas.protocol.files.config_providers import PROVIDERS, names_of_providers, variable_in
 
 _THREADS = (
     "num.io.threads",

@@ -101,7 +101,7 @@ def _resolved(written: Mapping[str, str], around: Environment, read_file: Callab
     """With what the variables in values stand for, if there are configuration providers. ConfigError."""
     if not written.get("config.providers", "").strip():
         return dict(written)
-    from barnabas.broker.config.providers import UnresolvedError, resolved
+    from barnabas.protocol.files.config_providers import UnresolvedError, resolved
 
     try:
         return resolved(written, read_file, around.process)

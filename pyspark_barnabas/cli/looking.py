@@ -24,7 +24,7 @@ from barnabas.client.offsets import EARLIEST, LATEST, READ_COMMITTED, READ_UNCOM
 from barnabas.client.transactions.sets import find_transactions
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.records.record import Record
-from barnabas.protocol.transaction_states import OPEN_STATES
+from barnabas.protocol.transaction_states import ONGOING, OPEN_STATES
 from pyspark_barnabas.cli.kept import Kept
 from pyspark_barnabas.cli.picture import Look, StoredRecord, Written
 from pyspark_barnabas.commit.identity import driver_id, parse_task_id
@@ -183,7 +183,9 @@ def _partitions(
     written = frozenset(
         Written(each.place, each.producer_id, each.last_sequence) for each in producers if each.producer_id in own
     )
-    return holds, written
+    # Topics that one may not describe are left out of what is told of a transaction.
+    is_hidden = any(each.state == ONGOING and not each.partitions for each in transactions)
+    return None if is_hidden else holds, written
 
 
 def _existing(client: Client, wanted: set[TopicPartition]) -> set[TopicPartition]:

@@ -27,16 +27,14 @@ IN_ONE_TRANSACTION = ("begin", "amid-decision", "after-decision")
 
 def test_kills_and_failures_at_any_point_lose_and_repeat_nothing(server: Server, gate: Gate, tmp_path: Path) -> None:
     killed, raising, dying = (
-        {point: new_pipeline(server.address, gate, f"{what}-{point}", tmp_path, restarts=1) for point in points}
+        {point: new_pipeline(server, gate, f"{what}-{point}", tmp_path, restarts=1) for point in points}
         for what, points in (("kill", OF_A_COMMIT), ("raise", OF_A_COMMIT), ("die", OF_A_TASK))
     )
     orders = [gate.order(f"raise-{point}", point, "raise", batch=1) for point in OF_A_COMMIT]
     orders += [gate.order(f"die-{point}", point, "exit", batch=batch) for point, batch in OF_A_TASK.items()]
     held = [gate.hold(f"kill-{point}", point, batch=1) for point in OF_A_COMMIT]
     for point in IN_ONE_TRANSACTION:
-        killed[f"atomic {point}"] = new_pipeline(
-            server.address, gate, f"atomic-{point}", tmp_path, restarts=1, is_atomic=True
-        )
+        killed[f"atomic {point}"] = new_pipeline(server, gate, f"atomic-{point}", tmp_path, restarts=1, is_atomic=True)
         held.append(gate.hold(f"atomic-{point}", point, batch=1))
     pipelines = [*killed.values(), *raising.values(), *dying.values()]
     with Driver([each.stream for each in pipelines], tmp_path / "one", master="local[4,4]") as driver:
@@ -55,7 +53,7 @@ def test_kills_and_failures_at_any_point_lose_and_repeat_nothing(server: Server,
 
 def test_a_task_whose_executor_is_killed_is_done_by_another(server: Server, gate: Gate, tmp_path: Path) -> None:
     points = ("amid-rows", "prepared")
-    pipelines = [new_pipeline(server.address, gate, point, tmp_path, restarts=2) for point in points]
+    pipelines = [new_pipeline(server, gate, point, tmp_path, restarts=2) for point in points]
     held = [gate.hold(point, point, batch=1) for point in points]
     streams = [each.stream for each in pipelines]
     with Driver(streams, tmp_path / "one", master="local-cluster[2,1,1024]") as driver:

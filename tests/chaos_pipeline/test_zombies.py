@@ -41,12 +41,11 @@ OVERTAKEN = (
 def test_frozen_drivers_and_rolled_back_checkpoints_lose_and_repeat_nothing(
     server: Server, gate: Gate, tmp_path: Path
 ) -> None:
-    frozen_ones = {point: new_pipeline(server.address, gate, point, tmp_path) for point in POINTS}
+    frozen_ones = {point: new_pipeline(server, gate, point, tmp_path) for point in POINTS}
     in_one = {
-        f"atomic-{point}": new_pipeline(server.address, gate, f"atomic-{point}", tmp_path, is_atomic=True)
-        for point in ATOMIC
+        f"atomic-{point}": new_pipeline(server, gate, f"atomic-{point}", tmp_path, is_atomic=True) for point in ATOMIC
     }
-    same, other = (new_pipeline(server.address, gate, name, tmp_path) for name in ("same", "other"))
+    same, other = (new_pipeline(server, gate, name, tmp_path) for name in ("same", "other"))
     held = [gate.hold(point, point, batch=batch) for point, batch in POINTS.items()]
     held += [gate.hold(f"atomic-{point}", point, batch=1) for point in ATOMIC]
     frozen_ones |= in_one

@@ -11,18 +11,12 @@ from pyspark.errors import StreamingQueryException
 from pyspark.sql import SparkSession
 
 from tests.support.clients import topics
-from tests.support.security.grants import Grant, Grants
+from tests.support.security.grants import Grant, Grants, sink_rights
 from tests.support.security.secured import SASL_SSL, SecuredServer, secured_kind
 
 PREFIX = "orders"
 STOCK = (Grant("READ", "TOPIC", "source-kafka"), Grant("WRITE", "TOPIC", "target-kafka"))
-OURS = (
-    Grant("READ", "TOPIC", "source-barnabas"),
-    Grant("WRITE", "TOPIC", "target-barnabas"),
-    *(Grant(each, "TOPIC", f"__{PREFIX}.ledger") for each in ("CREATE", "READ", "WRITE", "DESCRIBE_CONFIGS")),
-    Grant("WRITE", "TRANSACTIONAL_ID", f"{PREFIX}*"),
-    Grant("READ", "GROUP", PREFIX),
-)
+OURS = (Grant("READ", "TOPIC", "source-barnabas"), *sink_rights(PREFIX, "target-barnabas"))
 NEEDED = {"kafka": STOCK, "barnabas": OURS}
 
 

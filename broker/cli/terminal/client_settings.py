@@ -65,7 +65,7 @@ def _resolved(path: str, found: dict[str, str]) -> dict[str, str]:
     """With what the variables in values stand for, as Java's clients have them. UsageError."""
     if _PROVIDERS not in found:
         return found
-    from barnabas.broker.config.providers import UnresolvedError, resolved
+    from barnabas.protocol.files.config_providers import UnresolvedError, resolved
 
     try:
         return resolved(found, _content, os.environ)

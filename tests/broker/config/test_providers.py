@@ -12,8 +12,8 @@ from barnabas.broker.config import BrokerConfig, ConfigError, load_config
 from barnabas.broker.config.dynamic_checks import objection
 from barnabas.broker.config.environment import read_environment
 from barnabas.broker.config.load import LoadedConfig
-from barnabas.broker.config.providers import UnresolvedError, resolved
 from barnabas.broker.config.sasl_settings import sasl_settings
+from barnabas.protocol.files.config_providers import UnresolvedError, resolved
 
 PACKAGE = "org.apache.kafka.common.config.provider."
 NAMED = {

@@ -223,6 +223,11 @@ def test_a_file_of_client_settings_secures_the_connection_and_its_refusals_quote
     with pytest.raises(ValueError, match=r"security\.protocol") as refused:
         read(str(path))
     assert "hidden" not in str(refused.value)
-    path.write_text("config.providers=file\n")
-    with pytest.raises(ValueError, match="write the values into the file"):
+    named = "org.apache.kafka.common.config.provider.FileConfigProvider"
+    provider = f"config.providers=file\nconfig.providers.file.class={named}\n"
+    (tmp_path / "secrets").write_text("there=there:9093\n")
+    path.write_text(f"{provider}bootstrap.servers=${{file:{tmp_path}/secrets:there}}\n")
+    assert read(str(path)).bootstrap == "there:9093"
+    path.write_text(f"{provider}ssl.key.password=${{file:{tmp_path}/secrets:nobodys}}\n")
+    with pytest.raises(ValueError, match=r"client\.properties: ssl\.key\.password: .*secrets has no key nobodys"):
         read(str(path))

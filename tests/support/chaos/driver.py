@@ -21,7 +21,10 @@ from tests.support.processes.server import ROOT, Lines
 
 @dataclass
 class Stream:
-    """One query: from `topic_in` to where its options say."""
+    """One query: from `topic_in` to where its options say.
+
+    bootstrap: where the test finds its topics; way_in: Spark's options by which the query comes to the same brokers.
+    """
 
     name: str
     bootstrap: str
@@ -35,6 +38,7 @@ class Stream:
     is_atomic: bool = False
     restarts: int = 0
     options: dict[str, str] = field(default_factory=dict)
+    way_in: dict[str, str] = field(default_factory=dict)
 
     @property
     def prefix(self) -> str:

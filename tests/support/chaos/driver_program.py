@@ -27,7 +27,7 @@ def tell(event: str, **facts: Any) -> None:
 def rows(spark: SparkSession, stream: dict[str, Any]) -> DataFrame:
     frame = (
         spark.readStream.format(stream["source"])
-        .option("kafka.bootstrap.servers", stream["bootstrap"])
+        .options(**stream["way_in"])
         .option("subscribe", stream["topic_in"])
         .option("startingOffsets", "earliest")
         .option("maxOffsetsPerTrigger", stream["rows_per_batch"])
@@ -41,7 +41,7 @@ def rows(spark: SparkSession, stream: dict[str, Any]) -> DataFrame:
 
 def start(spark: SparkSession, stream: dict[str, Any]) -> StreamingQuery:
     writer = rows(spark, stream).writeStream.queryName(stream["name"]).format(stream["sink"])
-    options = {**stream["options"], "checkpointLocation": stream["checkpoint"]}
+    options = {**stream["way_in"], **stream["options"], "checkpointLocation": stream["checkpoint"]}
     return writer.options(**options).trigger(availableNow=True).start()
 
 

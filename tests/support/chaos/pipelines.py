@@ -8,6 +8,8 @@ from pathlib import Path
 from tests.support.chaos import audit
 from tests.support.chaos.driver import Stream
 from tests.support.chaos.gate import Gate
+from tests.support.chaos.ways import way_in
+from tests.support.processes.server import Server
 
 ROWS, ROWS_PER_BATCH = 300, 100
 
@@ -31,7 +33,7 @@ class Pipeline:
 
 
 def new_pipeline(
-    bootstrap: str,
+    server: Server,
     gate: Gate,
     name: str,
     work: Path,
@@ -43,11 +45,11 @@ def new_pipeline(
     is_atomic: bool = False,
 ) -> Pipeline:
     """A pipeline with its topics, its source filled, of at least three batches."""
-    written = audit.fill(bootstrap, f"in-{name}", rows)
-    audit.make_topic(bootstrap, f"out-{name}")
+    written = audit.fill(server.address, f"in-{name}", rows)
+    audit.make_topic(server.address, f"out-{name}")
     stream = Stream(
         name,
-        bootstrap,
+        server.address,
         f"in-{name}",
         f"out-{name}",
         str(work / f"checkpoint-{name}"),
@@ -57,11 +59,11 @@ def new_pipeline(
         is_atomic=is_atomic,
     )
     stream.options = {
-        "kafka.bootstrap.servers": bootstrap,
         "topic": stream.topic_out,
         "transactionalIdPrefix": stream.prefix,
         "chaosGate": gate.address,
         "chaosStream": name,
         **({"atomic": "true"} if is_atomic else {}),
     }
+    stream.way_in = way_in(server, stream)
     return Pipeline(stream, written)

@@ -53,6 +53,17 @@ class Grant(NamedTuple):
         return _PREFIXED if self.name.endswith("*") else _LITERAL
 
 
+def sink_rights(prefix: str, topic: str) -> tuple[Grant, ...]:
+    """All that the exactly-once sink needs to write to a topic that is there: docs/pipeline.md."""
+    ledger = f"__{prefix}.ledger"
+    return (
+        Grant("WRITE", "TOPIC", topic),
+        *(Grant(each, "TOPIC", ledger) for each in ("CREATE", "READ", "WRITE", "DESCRIBE_CONFIGS")),
+        Grant("WRITE", "TRANSACTIONAL_ID", f"{prefix}*"),
+        Grant("READ", "GROUP", prefix),
+    )
+
+
 class Grants:
     """The rights of one user at the server that listens at `port`."""
 

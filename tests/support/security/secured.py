@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TypedDict, Unpack
 
 from tests.support.certificates import Authority, Issued
+from tests.support.kafka.jars import KAFKA_VERSION
 from tests.support.kafka.process import KafkaProcess
 from tests.support.ports import unused_port
 from tests.support.processes.own_broker import OwnBroker
@@ -132,17 +133,17 @@ class Security:
         return self.authority.write_pkcs12(self._directory / "trusted.p12", STORE_PASSWORD)
 
     def client_properties(self, user: str, mechanism: str = PLAIN, password: str | None = None) -> dict[str, str]:
-        """What a Java client has in its file to come in by SASL_SSL."""
+        """What a Java client has in its file to come in by SASL_SSL, or by SASL_PLAINTEXT where there is no TLS."""
         login = f'username="{user}" password="{password_of(user) if password is None else password}"'
         if mechanism == OAUTHBEARER:
             login = f'unsecuredLoginStringClaim_sub="{user}"'
-        return {
-            "security.protocol": SASL_SSL,
+        found = {
+            "security.protocol": SASL_SSL if self.has_tls else SASL_PLAINTEXT,
             "sasl.mechanism": mechanism,
             "sasl.jaas.config": f"{_module(mechanism)} required {login};",
-            "ssl.truststore.type": "PEM",
-            "ssl.truststore.location": str(self.trusted),
         }
+        trusted = {"ssl.truststore.type": "PEM", "ssl.truststore.location": str(self.trusted)} if self.has_tls else {}
+        return found | trusted
 
     def mutual_properties(self, name: str = "client") -> dict[str, str]:
         """The same by SSL, for who has a certificate of this name; all stores are PKCS12."""
@@ -163,11 +164,12 @@ class SecuredKafka(KafkaProcess):
         settings: Mapping[str, object] | None = None,
         *,
         flags: Sequence[str] = (),
+        version: str = KAFKA_VERSION,
         **ways: Unpack[Ways],
     ) -> None:
         self.security = Security(data_dir.parent, **ways)
         secured, self.ports = self.security.settings(), self.security.ports
-        super().__init__(data_dir, settings, format_arguments=(*self.security.flags(), *flags))
+        super().__init__(data_dir, settings, version=version, format_arguments=(*self.security.flags(), *flags))
         self.port, self.controller_port = self.ports[PLAINTEXT], unused_port()
         secured["listeners"] = f"{secured['listeners']},CONTROLLER://127.0.0.1:{self.controller_port}"
         secured["listener.security.protocol.map"] = f"CONTROLLER:PLAINTEXT,{secured['listener.security.protocol.map']}"
