@@ -7,16 +7,23 @@ import threading
 
 from barnabas.client.client import Client
 from pyspark_barnabas.connection import ConnectionSettings
+from pyspark_barnabas.user_errors import UserError
 
 _kept = threading.local()
 
 
 def client_for(connection: ConnectionSettings) -> Client:
-    """The client that this thread has for these settings. A process that was forked makes its own."""
+    """The client that this thread has for these settings. A process that was forked makes its own.
+
+    UserError where none can be made: a store that this machine does not have, or that the password does not open.
+    """
     clients: dict[tuple[int, ConnectionSettings], Client] = _kept.__dict__.setdefault("clients", {})
     found = clients.get((os.getpid(), connection))
     if found is None:
-        found = clients[os.getpid(), connection] = connection.client()
+        try:
+            found = clients[os.getpid(), connection] = connection.client()
+        except ValueError as error:
+            raise UserError(f"of the options that begin with kafka.: {error}") from error
     return found
 
 

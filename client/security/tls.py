@@ -120,7 +120,9 @@ def shake_hands(context: ssl.SSLContext, opened: socket.socket, host: str, where
     except ssl.SSLCertVerificationError as error:
         raise AuthenticationFailed(f"the certificate of {where} is not accepted: {_objection(error)}") from None
     except ssl.SSLEOFError:
-        raise ConnectionFailed(f"{where} closed the connection during the TLS handshake: does it speak TLS?") from None
+        raise ConnectionFailed(
+            f"{where} closed the connection during the TLS handshake: that port may not speak TLS"
+        ) from None
     except ssl.SSLError as error:
         raise failure_of(error, where) from None
 

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from barnabas.client.client import Client
+from barnabas.client.errors import ConnectionFailed
 from barnabas.protocol.errors import KafkaError
 from pyspark_barnabas.cli import client_properties
 from pyspark_barnabas.cli.abandoning import abandon
@@ -45,8 +46,9 @@ def main(arguments: Sequence[str]) -> int:
         found = client_properties.ClientProperties()
         if options.command_config is not None:
             found = client_properties.read(options.command_config)
-        bootstrap = options.bootstrap_servers or found.bootstrap or _BOOTSTRAP
-        connection = ConnectionSettings(bootstrap, "barnabas-ledger", options.request_timeout_ms, found.security)
+        bootstrap = options.bootstrap_servers or found.bootstrap
+        where = bootstrap or _BOOTSTRAP
+        connection = ConnectionSettings(where, "barnabas-ledger", options.request_timeout_ms, found.security)
         client = connection.client()
     except ValueError as error:
         parser.error(str(error))
@@ -55,7 +57,9 @@ def main(arguments: Sequence[str]) -> int:
             client.connect()
             options.action(client, SinkSettings(connection, prefix=options.prefix), options)
     except (KafkaError, SinkFailed, LedgerDamaged, SourceError) as error:
-        print(f"{_PROGRAM}: {error}", file=sys.stderr)
+        is_default = bootstrap is None and isinstance(error, ConnectionFailed)
+        hint = " (the default: --bootstrap-servers says where the cluster is)" if is_default else ""
+        print(f"{_PROGRAM}: {error}{hint}", file=sys.stderr)
         return _FAILURE
     except KeyboardInterrupt:
         return 0 if options.action is _watch else _INTERRUPTED

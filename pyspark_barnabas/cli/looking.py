@@ -118,6 +118,10 @@ def _refuse_if_missing(client: Client, topic: str, prefix: str) -> None:
     try:
         client.refresh([topic], client.deadline()).topic(topic)
     except KafkaError as error:
+        if error.code is ErrorCode.TOPIC_AUTHORIZATION_FAILED:
+            raise SinkFailed(
+                f"{str(error).rstrip('.')}: READ on the ledger is needed, or the prefix {prefix!r} is wrong"
+            ) from error
         if error.code is not ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
             raise
         raise SinkFailed(

@@ -1,7 +1,9 @@
-"""The driver's transaction: one record into the ledger, the source's offsets beside it, and its end.
+"""The driver's transaction: the source's offsets, one record into the ledger, and its end.
 
 It is spoken in the older protocol, under which an end leaves the epoch, and so the run token, alone. The record stands
 alone in its batch, under the sequence number that the ledger says comes next: whatever is sent twice, it is there once.
+The offsets come first, because a refusal of them is final (the group is not ours): while there is no record yet the
+transaction can be aborted, and nobody takes it for a decision that is under way.
 """
 
 from __future__ import annotations
@@ -51,11 +53,12 @@ def write_record(
     rows: Iterable[NewBatch] = (),
     is_last: bool = False,
 ) -> None:
-    """Write the record, commit the offsets for the group, end the transaction: again until it is answered.
+    """Commit the offsets for the group, write the record, end the transaction: again until it is answered.
 
     rows: what becomes visible with the record, of partitions that the run has not written yet. is_last: the run writes
     nothing more where this fails, so that the transaction is aborted then, and nobody waits for its timeout. Of a run
-    that goes on no record may be aborted: the next one would have the same sequence number, and be dropped.
+    that goes on no record may be aborted: the next one would have the same sequence number, and be dropped. Where the
+    offsets are refused there is no record yet, and the transaction is aborted in any case.
     Fenced when the coordinator, or the ledger's leader, knows a newer run; SinkFailed when it cannot be done, or when
     no answer came to its end in time, so that it is not known whether the record counts. The prefix is the sink's own,
     also where the record is about another query.
@@ -65,7 +68,7 @@ def write_record(
     group = prefix if settings.group_id is None else settings.group_id
     moved = _of_this_cluster(client, {(each.topic, each.partition): each.offset for each in offsets}) if group else {}
     deadline = client.deadline(timeout_ms)
-    doing, is_ending = "writing the decision", False
+    doing, is_abortable = "writing the decision", is_last
     sender = BatchSender(
         client,
         identity,
@@ -76,15 +79,16 @@ def write_record(
         delivery_timeout_ms=timeout_ms,
     )
     try:
+        if moved:
+            doing, is_abortable = f"committing the source's offsets for group {group!r}", True
+            add_offsets(client, name, identity, group, deadline)
+            commit_offsets(client, name, identity, GroupMember(group), moved, protocol=EXPLICIT, deadline=deadline)
+        doing, is_abortable = "writing the decision", is_last
         for each in rows:
             sender.put(each)
         sender.put(encode(where, [NewRecord(encode_key(record), encode_value(record), (), client.clock.now_ms())]))
         sender.flush()
-        if moved:
-            doing = f"committing the source's offsets for group {group!r}"
-            add_offsets(client, name, identity, group, deadline)
-            commit_offsets(client, name, identity, GroupMember(group), moved, protocol=EXPLICIT, deadline=deadline)
-        doing, is_ending = "ending the transaction that decides", True
+        doing, is_abortable = "ending the transaction that decides", False
         end(client, name, identity, commit=True, protocol=EXPLICIT, deadline=client.deadline(timeout_ms))
     except KafkaError as error:
         if error.code in FENCED:
@@ -92,7 +96,7 @@ def write_record(
         raise _failed(error, settings, prefix, doing) from error
     finally:
         sender.close()
-        if is_last and not is_ending:
+        if is_abortable:
             _abort(client, name, identity)
 
 

@@ -36,7 +36,8 @@ def _advice(code: ErrorCode, settings: SinkSettings, prefix: str) -> str:
             return (
                 "The sink needs WRITE and DESCRIBE on the topics it writes to; on its ledger"
                 f" '__{prefix}.ledger' READ and DESCRIBE_CONFIGS, too, and CREATE where the topic is not there yet:"
-                " have them granted, then restart the query"
+                " have them granted, then restart the query. Or the topic's name is wrong: of a topic that is not there"
+                " brokers say the same"
             )
         case ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED:
             return (

@@ -6,11 +6,20 @@ import logging
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
-from barnabas.protocol.errors import KafkaError
+from barnabas.protocol.errors import ErrorCode, KafkaError
 from pyspark_barnabas.connection import ConnectionSettings
 from pyspark_barnabas.reaching import advice
 from pyspark_barnabas.user_errors import UserError
 
+_RIGHTS = {
+    ErrorCode.TOPIC_AUTHORIZATION_FAILED: (
+        "To read a topic READ on it is needed: have it granted. Or the topic's name is wrong: of a topic that is not"
+        " there brokers say the same"
+    ),
+    ErrorCode.GROUP_AUTHORIZATION_FAILED: (
+        "READ on the group kafka.group.id is needed where commitOffsets is set: have it granted, or do without"
+    ),
+}
 _LOG = logging.getLogger("pyspark_barnabas.source")
 
 
@@ -42,7 +51,7 @@ def explaining(doing: str, connection: ConnectionSettings) -> Iterator[None]:
     try:
         yield
     except KafkaError as error:
-        told = advice(error.code, connection)
+        told = _RIGHTS.get(error.code) or advice(error.code, connection)
         timeout_ms = connection.request_timeout_ms
         waited = f". It was tried for kafka.request.timeout.ms ({timeout_ms})" if error.code.retriable else ""
         raise SourceError(

@@ -5,10 +5,14 @@ from __future__ import annotations
 import pytest
 
 from barnabas.client.client import Client
+from barnabas.client.security.properties import security_of
 from barnabas.protocol.errors import ErrorCode, KafkaError
+from pyspark_barnabas.cli import command_line
+from pyspark_barnabas.clients import client_for
 from pyspark_barnabas.connection import ConnectionSettings
 from pyspark_barnabas.reaching import advice, reach
 from pyspark_barnabas.source.errors import SourceError, explaining
+from pyspark_barnabas.user_errors import UserError
 from tests.support.client_clock import StandingClock
 from tests.support.scripted.broker import ScriptedBroker
 
@@ -49,3 +53,31 @@ def test_a_source_names_the_options_to_change() -> None:
 def test_a_refused_login_names_the_options_of_security() -> None:
     assert "kafka.sasl.*" in (advice(ErrorCode.SASL_AUTHENTICATION_FAILED, NOWHERE) or "")
     assert advice(ErrorCode.MESSAGE_TOO_LARGE, NOWHERE) is None
+
+
+def test_a_right_to_read_that_is_missing_may_be_a_wrong_name() -> None:
+    with (
+        pytest.raises(SourceError, match=r"READ on it is needed.*Or the topic's name is wrong"),
+        explaining("a", NOWHERE),
+    ):
+        raise KafkaError(ErrorCode.TOPIC_AUTHORIZATION_FAILED, "topic 'orders': Not authorized")
+
+
+def test_a_store_that_is_not_there_is_a_sentence_for_people() -> None:
+    security = security_of({"security.protocol": "SSL", "ssl.truststore.location": "/nothere.jks"})
+    connection = ConnectionSettings(NOWHERE.bootstrap_servers, security=security)
+    with pytest.raises(UserError, match=r"begin with kafka\.: ssl\.truststore\.location: /nothere\.jks: no such file"):
+        client_for(connection)
+
+
+def test_the_ledgers_commands_say_that_an_address_is_the_default(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(command_line, "_BOOTSTRAP", NOWHERE.bootstrap_servers)
+    for given, hint in (((), " (the default: --bootstrap-servers"), (("--bootstrap-servers", "127.0.0.1:1"), "")):
+        arguments = ["ledger", "show", "shop", "--request-timeout-ms", "1", *given]
+        assert command_line.main(arguments) == 1
+        told = capsys.readouterr().err
+        assert "cannot connect to 127.0.0.1:1: connection refused" in told
+        assert ("the default" in told) == bool(hint)
+        assert hint in told

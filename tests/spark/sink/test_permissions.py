@@ -81,13 +81,14 @@ def test_transactional_ids_that_are_not_ours_are_told(kafka: KafkaProcess, clien
         query(kafka, "her-ids").write(0, [rows(["a"])])
 
 
-def test_a_group_that_is_not_ours_is_told_and_the_batch_is_not_decided(kafka: KafkaProcess, client: Client) -> None:
+def test_a_group_that_is_not_ours_is_told_and_the_batch_is_aborted(kafka: KafkaProcess, client: Client) -> None:
     create_topic(client, "source")
     keep_for_alice(client, GROUP, "her-group")
     sink = query(kafka, "her-group")
     checkpoint = CheckpointOffsets("0", (SourceOffset("source", 0, 1),))
     with pytest.raises(SinkFailed, match="needs READ on the group 'her-group'"):
         sink.play(0, [rows(["a"])], checkpoint)
+    assert committed_values(client, "her-group") == []  # and nothing is open that readers would wait for
     sink.settings = SinkSettings(sink.settings.connection, topic="her-group", prefix="her-group", group_id="")
     sink.start()
     sink.play(0, [rows(["b"])], checkpoint)
