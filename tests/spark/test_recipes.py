@@ -115,8 +115,6 @@ def test_files_become_records_once(recipe: Recipe, spark: SparkSession, old: Ser
     _orders(spark, recipe, range(40, 50))
     recipe.do(1)
     assert len(topics.committed(old.address, "orders")) == 40
-    recipe.do(1, {"orders of 2026-11-21": "orders of 2026-11-22"})
-    assert len(topics.committed(old.address, "orders")) == 50
 
 
 @recipe_of("Kafka to Kafka")
@@ -135,14 +133,14 @@ def test_a_copy_has_keys_headers_times_and_tombstones_each_once(recipe: Recipe, 
     def of_keys(records: list[Any]) -> dict[Any, list[Any]]:
         return {key: [each for each in records if each[0] == key] for key, *_ in records if key is not None}
 
-    for numbers in (range(50), range(50, 90)):
-        send(numbers)
-        recipe.do(1)
-        _forget_the_last_commit(recipe.checkpoints / "orders.copy")
-        recipe.do(1)
-        source, copied = read("orders"), read("orders.copy")
-        assert sorted(copied, key=repr) == sorted(source, key=repr)
-        assert of_keys(copied) == of_keys(source)
+    send(range(50))
+    recipe.do(1)
+    _forget_the_last_commit(recipe.checkpoints / "orders.copy")
+    send(range(50, 90))
+    recipe.do(1)
+    source, copied = read("orders"), read("orders.copy")
+    assert sorted(copied, key=repr) == sorted(source, key=repr)
+    assert of_keys(copied) == of_keys(source)
 
 
 @recipe_of("An aggregation in update mode")
@@ -231,6 +229,9 @@ def test_a_checkpoint_goes_on_in_another_cluster(recipe: Recipe, old: Server, ne
     recipe.do(3)
     _send(old, range(70, 90))
     recipe.do(3)
+    _send(old, range(90, 100))
+    with pytest.raises(PySparkException, match="The ledger lost records, or the prefix was changed"):
+        recipe.do(1)
     assert topics.numbers(old.address, "orders.copy") == list(range(40))
     assert _by_key(new, "orders.copy") == _in_order(range(40, 90))
 
@@ -244,10 +245,9 @@ def test_a_new_query_goes_on_where_the_copies_end(recipe: Recipe, old: Server, n
     topics.send(new.address, "orders", (b"%d" % n for n in (-1,) * 6))  # so that its offsets are others
     topics.send(new.address, "orders", (b"%d" % n for n in range(30)))
     assert recipe.do(1).count(" 12") == 3
-    for end in (45, 60):
-        topics.send(new.address, "orders", (b"%d" % n for n in range(end - 15, end)))
-        recipe.do(2)
-        assert topics.numbers(old.address, "orders.copy") == list(range(end))
+    topics.send(new.address, "orders", (b"%d" % n for n in range(30, 60)))
+    recipe.do(2)
+    assert topics.numbers(old.address, "orders.copy") == list(range(60))
 
 
 @recipe_of("From Spark's own connector, and back")
@@ -256,7 +256,7 @@ def test_a_query_changes_its_connector_there_and_back_and_there(recipe: Recipe, 
     recipe.do(1)
     for number, first_batch, end in ((2, 1, 60), (1, 0, 90), (2, 3, 120)):
         _send(old, range(end - 30, end))
-        if first_batch:
+        if first_batch == 3:
             with pytest.raises(PySparkException, match=f"with the option firstBatch={first_batch}"):
                 recipe.do(number, WITHOUT_FIRST_BATCH)
         recipe.do(number, {'"firstBatch", "1"': f'"firstBatch", "{first_batch}"'} if first_batch else None)

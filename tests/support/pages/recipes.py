@@ -17,9 +17,7 @@ from threading import Thread
 from types import TracebackType
 from typing import Self
 
-from pyspark.sql import SparkSession
-
-from tests.support.pages.blocks import Block, blocks_of
+from tests.support.pages.blocks import blocks_of
 from tests.support.processes.server import ROOT
 
 PAGE = ROOT / "docs" / "recipes.md"
@@ -53,25 +51,33 @@ class Recipe:
 
     def do(self, number: int, instead: Mapping[str, str] | None = None) -> str:
         """The block of that number, from 1, to its end; what its commands printed. instead: what is not as written."""
-        block = self._taken(number)
-        text = self._text(block, instead)
+        block = self._blocks[number - 1]
         if block.kind == "python":
-            self._run(block, text)
+            runpy.run_path(str(self.program(number, instead)), run_name="__main__")
             return ""
+        text = self._taken(number, instead)
         return self._shell(text.removeprefix("$ ").partition("\n")[0] if block.kind == "console" else text)
+
+    def program(self, number: int, instead: Mapping[str, str] | None = None) -> Path:
+        """The block as a file, for whoever runs it."""
+        program = self.directory / f"program_{number}.py"
+        lines_before = "\n" * self._blocks[number - 1].line  # so that a traceback has the page's lines
+        program.write_text(lines_before + self._taken(number, instead), encoding="utf-8")
+        return program
 
     @contextmanager
     def doing(self, number: int, instead: Mapping[str, str] | None = None) -> Iterator[None]:
         """While a program runs that does not end by itself: its queries are stopped, after which it has to end well."""
-        block = self._taken(number)
-        text = self._text(block, instead)
+        from pyspark.sql import SparkSession  # which the environment of other groups has not
+
         session = SparkSession.builder.getOrCreate()
+        program = self.program(number, instead)
         failures: list[BaseException] = []
 
         def run() -> None:
             try:
-                session._jvm.SparkSession.setActiveSession(session._jsparkSession)  # as in a program's own thread
-                self._run(block, text)
+                session.createDataFrame([], "nothing INT")  # as docs/pipeline.md has it for threads
+                runpy.run_path(str(program), run_name="__main__")
             except BaseException as error:  # told where the test can see it
                 failures.append(error)
 
@@ -87,24 +93,16 @@ class Recipe:
             if failures:
                 raise failures[0]
 
-    def _taken(self, number: int) -> Block:
+    def _taken(self, number: int, instead: Mapping[str, str] | None) -> str:
         if number - 1 in self._left:
             self._left.remove(number - 1)
-        return self._blocks[number - 1]
-
-    def _text(self, block: Block, instead: Mapping[str, str] | None) -> str:
-        text = block.text
+        text = self._blocks[number - 1].text
         for word, other in (instead or {}).items():
-            assert word in text, f"line {block.line} has no {word}"
+            assert word in text, f"block {number} has no {word}"
             text = text.replace(word, other)
         for word, stands_for in self.stand_ins.items():
             text = re.sub(rf"(?<![\w/]){re.escape(word)}", stands_for, text)
         return text
-
-    def _run(self, block: Block, text: str) -> None:
-        program = self.directory / f"line_{block.line}.py"
-        program.write_text("\n" * block.line + text, encoding="utf-8")  # so that a traceback has the page's lines
-        runpy.run_path(str(program), run_name="__main__")
 
     def _shell(self, text: str) -> str:
         path = os.pathsep.join((str(ROOT / ".venv" / "bin"), os.environ["PATH"]))
