@@ -90,7 +90,11 @@ SINK = (
         "the consumer group in which the source's offsets are committed, with each batch; empty for none",
     ),
     Option("atomic", "false", "all tasks write in one transaction: readers see a batch in one step"),
-    Option("firstBatch", "0", "the batch that an empty ledger may begin with: for a checkpoint that had another sink"),
+    Option(
+        "firstBatch",
+        "0",
+        "the batch that the ledger may go on with: those before it, in the checkpoint, had another sink",
+    ),
     Option("batchHeader", "", "the name of a header that every record is given, with Spark's batch id as its value"),
     Option("idempotencyKey", "", "of a `write`: writing again under the same key does nothing"),
 )

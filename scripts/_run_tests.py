@@ -123,7 +123,7 @@ GROUPS: dict[str, tuple[Group, ...]] = {
     "clients": (_with_clients("clients", 330, "tests/compat"),),
     "transactions": (_with_clients("transactions", 240, "tests/transactions"),),
     "console": (Group("console", 120, ("tests/console",), programs=("chromium",)),),
-    "stack": (Group("stack", 120, ("tests/stack",), programs=JAVA),),
+    "stack": (Group("stack", 140, ("tests/stack",), programs=JAVA, beside=("spark",)),),
     "spark": (Group("spark", 480, ("tests/spark",), programs=JAVA, venv=".venv-spark", lock="spark"),),
     "chaos-pipeline": (
         Group("chaos-pipeline", 300, ("tests/chaos_pipeline",), programs=JAVA, venv=".venv-spark", lock="spark"),

@@ -16,7 +16,8 @@ class Batch:
     run_id, run: Spark's name of the run, and its token, as `opening` found it or as the messages tell it.
     checkpoint_hash: SHA-256 of the checkpoint's offsets of this batch; None where the caller cannot see them (a task on
     another machine), or where there are none (a batch write).
-    first_batch: which batch an empty ledger may begin with; a checkpoint that had another sink before begins above 0.
+    first_batch: which batch an empty ledger may begin with, and one that is behind may go on with: the batches before
+    it had another sink.
     is_stream: a batch write is not followed by another batch, so that its ledger has to say when it is settled.
     """
 
@@ -49,14 +50,14 @@ def first_look(batch: Batch, ledger: Ledger, *, is_fenced: bool = False) -> tupl
 def _undecided(batch: Batch, ledger: Ledger) -> tuple[State, str]:
     decided = ledger.decided(batch.sink.query_id)
     expected = decided[-1].batch_id + 1 if decided else batch.first_batch
-    if batch.batch_id == expected:
+    if batch.batch_id == expected or expected < batch.batch_id == batch.first_batch:
         return State.NEW, ""
     asked = f"{_name(batch)} was asked for, but after what the ledger has of this query comes batch {expected}."
     if batch.batch_id > expected:
         return State.CONTRADICTED, (
             f"{asked} The ledger lost records, or the prefix was changed while the checkpoint was kept. Nothing was"
             " written. Give the query the prefix it had; if the checkpoint comes from another sink, whose last batch is"
-            f" known to be written once, say so with first_batch={batch.batch_id}"
+            f" known to be written once, say so with the option firstBatch={batch.batch_id}"
         )
     return State.CONTRADICTED, (
         f"{asked} The checkpoint was rolled back beyond what the ledger remembers. Nothing was written. Go on with the"

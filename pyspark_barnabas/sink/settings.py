@@ -25,7 +25,7 @@ class SinkSettings:
     max_request_bytes: the largest record batch that is sent (max.request.size).
     delivery_timeout_ms: how long a record is tried to be delivered (delivery.timeout.ms).
     group_id: the consumer group that the source's offsets are committed for; None for the prefix, "" for none.
-    first_batch: the batch that an empty ledger may begin with (a checkpoint that had another sink before).
+    first_batch: the batch that the ledger may go on with, where those before it had another sink.
     two_phase: KIP-939 where the broker offers it (auto), always (on), never (off).
     batch_header: the name of a header that every record gets, with the batch's id in decimal; None for none.
     max_in_flight: how many requests a task has under way to one broker.

@@ -1,4 +1,4 @@
-"""What is fenced in the pages on security: each block is of a kind that is done, or says what it needs."""
+"""What is fenced in the pages that are run: each block is of a kind that is done, or says what it needs."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import pytest
 from tests.support.pages.blocks import FILES, Block, Unclear, blocks_of
 from tests.support.source_tree import ROOT
 
-PAGES = sorted((ROOT / "docs" / "security").glob("*.md"))
+PAGES = [*sorted((ROOT / "docs" / "security").glob("*.md")), ROOT / "docs" / "recipes.md"]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_every_block_of_a_page_on_security_is_clear(page: Path) -> None:
+def test_every_block_of_a_page_that_is_run_is_clear(page: Path) -> None:
     blocks = blocks_of(page)
     assert any(block.needs is None for block in blocks)
     assert all(block.file_name for block in blocks if block.kind in FILES)

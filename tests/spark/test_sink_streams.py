@@ -237,7 +237,7 @@ def test_a_checkpoint_that_another_sink_had_is_refused_unless_it_is_said(copy: C
     stock = copy.writer(format_name="kafka").trigger(availableNow=True).start()
     assert stock.awaitTermination(60)
     copy.send(30)
-    assert "first_batch=1" in copy.refusal()
+    assert "the option firstBatch=1" in copy.refusal()
     copy.run(firstBatch="1")
     assert copy.is_whole
 

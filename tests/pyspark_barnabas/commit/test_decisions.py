@@ -104,7 +104,7 @@ def test_a_process_uses_its_id_again_two_batches_later_if_it_was_decided() -> No
     [
         (replace(BATCH, checkpoint_hash="another"), "rolled back or copied"),
         (replace(BATCH, batch_id=3), "rolled back beyond"),
-        (replace(BATCH, batch_id=8), "first_batch=8"),
+        (replace(BATCH, batch_id=8), "the option firstBatch=8"),
     ],
 )
 def test_a_checkpoint_that_contradicts_the_ledger_is_refused_by_all(batch: Batch, says: str) -> None:
@@ -114,8 +114,20 @@ def test_a_checkpoint_that_contradicts_the_ledger_is_refused_by_all(batch: Batch
 
 
 def test_an_empty_ledger_begins_with_the_batch_it_is_told_to() -> None:
-    assert "first_batch=5" in _fails(_write(Ledger()))
+    assert "the option firstBatch=5" in _fails(_write(Ledger()))
     assert isinstance(_write(Ledger(), replace(BATCH, first_batch=5)), Produce)
+
+
+def test_a_ledger_that_was_left_behind_by_another_sink_goes_on_with_the_batch_it_is_told_to() -> None:
+    ahead = replace(BATCH, batch_id=8)
+    assert isinstance(_write(AFTER, replace(ahead, first_batch=8)), Produce)
+    left = next_step(replace(ahead, first_batch=8), CommitView(AFTER))  # what batch 5 still needs comes before it
+    assert left == Describe((FIRST.transactional_id, SECOND.transactional_id))
+    for wrong in (7, 9):
+        assert "the option firstBatch=8" in _fails(_write(AFTER, replace(ahead, first_batch=wrong)))
+    assert "rolled back beyond" in _fails(_write(AFTER, replace(BATCH, batch_id=3, first_batch=3)))
+    following = replace(BATCH, batch_id=6, first_batch=9)
+    assert isinstance(_write(AFTER, following), Produce)
 
 
 def test_a_rolled_back_checkpoint_that_repeats_history_skips_it() -> None:

@@ -1,0 +1,66 @@
+"""The recipe for Avro in docs/recipes.md with Apicurio Registry, beside Confluent's own serializers."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+from tests.support.clients import topics
+from tests.support.pages.recipes import Recipe
+from tests.support.processes.server import ROOT, Server
+from tests.support.stack.avro import read_avro, write_avro
+from tests.support.stack.registry import Registry
+
+_PYTHON = ROOT / ".venv-spark" / "bin" / "python"
+_NEWER = {
+    "type": "record",
+    "name": "Order",
+    "fields": [
+        {"name": "id", "type": "long"},
+        {"name": "merchant", "type": "string"},
+        {"name": "amount", "type": ["null", "long"], "default": None},
+        {"name": "note", "type": "string", "default": ""},
+    ],
+}
+_FILE = """\
+import json, sys
+from pyarrow import Table, parquet
+parquet.write_table(Table.from_pylist(json.loads(sys.argv[1])), sys.argv[2])
+"""
+_ALL = "import runpy, sys; [runpy.run_path(each, run_name='__main__') for each in sys.argv[1:]]"
+
+
+def _spark(*arguments: str) -> None:
+    """Python with Spark, which this environment has not."""
+    environment = {"PYSPARK_PYTHON": str(_PYTHON), "BARNABAS_FORM": "pure", "SPARK_LOCAL_IP": "127.0.0.1"}
+    environment |= {"JDK_JAVA_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
+    done = subprocess.run(
+        [_PYTHON, *arguments], env=os.environ | environment, capture_output=True, text=True, timeout=180, check=False
+    )
+    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-8000:]
+
+
+def _by_key(orders: Sequence[dict[str, object]]) -> dict[str, dict[str, object]]:
+    return {str(order["id"]): order for order in orders}
+
+
+def test_the_recipe_and_confluents_serializers_read_each_other(server: Server, tmp_path: Path) -> None:
+    orders: list[dict[str, object]] = [{"id": n, "merchant": "m", "amount": n if n % 3 else None} for n in range(20)]
+    theirs: list[dict[str, object]] = [{"id": n, "merchant": "ü", "amount": n, "note": "new"} for n in range(100, 103)]
+    files = tmp_path / "data" / "orders" / "2026-11-21"
+    files.mkdir(parents=True)
+    _spark("-c", _FILE, json.dumps(orders), str(files / "part.parquet"))
+
+    with Registry(tmp_path / "registry", server.address) as registry:
+        stand_ins = {"127.0.0.1:9092": server.address, "http://127.0.0.1:8081": registry.confluent_url}
+        with Recipe("Avro with a schema registry", tmp_path, stand_ins) as recipe:
+            write_avro(server.address, registry, "orders", json.dumps(_NEWER), _by_key(theirs))
+            _spark("-c", _ALL, str(recipe.program(1)), str(recipe.program(2)))
+        assert read_avro(server.address, registry, "orders") == _by_key([*orders, *theirs])
+    found = [json.loads(record.value) for record in topics.committed(server.address, "orders.json")]
+    known = [{name: value for name, value in each.items() if name != "note"} for each in (*orders, *theirs)]
+    expected = [{name: value for name, value in each.items() if value is not None} for each in known]
+    assert sorted(found, key=lambda each: each["id"]) == expected
