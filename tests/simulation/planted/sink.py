@@ -126,7 +126,7 @@ BUGS = (
             ),
             Edit(
                 "pyspark_barnabas/commit/batch.py",
-                "    if batch.batch_id == expected:\n",
+                "    if batch.batch_id == expected or expected < batch.batch_id == batch.first_batch:\n",
                 "    if batch.batch_id <= expected:\n",
             ),
         ),
