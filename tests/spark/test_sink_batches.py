@@ -147,7 +147,6 @@ def test_an_atomic_write_shows_in_one_step(spark: SparkSession, server: Server, 
     ("options", "sentence"),
     [
         ({"topic": "no.such.topic"}, "no.such.topic"),
-        ({"kafka__bootstrap__servers": "127.0.0.1:1", "kafka__request__timeout__ms": "500"}, "127.0.0.1:1"),
         ({"path": "somewhere"}, "give save() or start() none"),
         ({"kafka__transactional__id": "mine"}, "set transactionalIdPrefix"),
         ({"idempotencykeys": "k"}, "idempotencyKey was meant?"),

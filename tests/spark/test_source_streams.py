@@ -177,10 +177,6 @@ def test_a_topic_made_again_fails_the_query_unless_that_is_allowed(reading: Read
         ({"subscribe": "nowhere"}, "there is no topic 'nowhere'"),
         ({"startingOffsets": '{"t":{"0":1}}'}, "startingOffsets says nothing of"),
         ({"endingOffsets": "latest"}, "a stream has no end"),
-        (
-            {"kafka.bootstrap.servers": "127.0.0.1:1", "kafka.request.timeout.ms": "200"},
-            "cannot connect to 127.0.0.1:1",
-        ),
     ],
 )
 def test_what_cannot_be_read_is_a_sentence(reading: Reading, options: dict[str, str], sentence: str) -> None:
