@@ -101,10 +101,8 @@ def _produce(
     began_ms = client.clock.now_ms()
     try:
         for rows in batches:
-            for batch in encoder.add(rows):
-                transaction.put(batch)
-        for batch in encoder.finish():
-            transaction.put(batch)
+            transaction.put(encoder.add(rows))
+        transaction.put(encoder.finish())
         transaction.flush()
     except BaseException as error:
         _give_up(client, settings, transaction)
