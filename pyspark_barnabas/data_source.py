@@ -22,6 +22,7 @@ except ModuleNotFoundError as missing:
 
 from pyspark_barnabas.options import OptionError, text
 from pyspark_barnabas.user_errors import sentence_alone
+from pyspark_barnabas.workers import keep_what_is_loaded
 
 
 class BarnabasDataSource(DataSource):  # type: ignore[misc]  # because pyspark is not in the environment of the checks
@@ -79,6 +80,7 @@ class BarnabasDataSource(DataSource):  # type: ignore[misc]  # because pyspark i
         """Of `df.writeStream`. `overwrite` is true in complete mode, where every batch is written like any other."""
         from pyspark_barnabas.spark_sink.stream_writer import StreamWriter
 
+        keep_what_is_loaded()  # two processes are asked for this with every batch: who plans, and who commits
         return StreamWriter(self._options(), schema)
 
     def _options(self) -> dict[str, str]:

@@ -112,12 +112,13 @@ def _polynomials(tails: Any) -> Any:
     padding = offsets_of(-(offsets[1:] - offsets[:-1]) % 8)
     aligned = join(tails, binary_array(padding, np.zeros(int(padding[-1]), np.uint8)))
     bounds, data = views(aligned)
-    words = data[: bounds[-1]].view("<u8").copy()
+    words = data[: bounds[-1]].view("<u8")
     starts = bounds[:-1] // 8
     powers, inverse = _powers(max(_SLICE_WORDS, 1 << (len(words) - 1).bit_length()))
-    words ^= words >> np.uint64(32)
-    words *= powers[: len(words)]
-    return np.add.reduceat(words, starts) * inverse[starts]
+    terms = words >> np.uint64(32)
+    terms ^= words
+    terms *= powers[: len(words)]
+    return np.add.reduceat(terms, starts) * inverse[starts]
 
 
 @lru_cache(maxsize=2)  # for slices, and for rows that are larger

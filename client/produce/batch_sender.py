@@ -122,7 +122,20 @@ class BatchSender:
 
     def put(self, batch: NewBatch) -> None:
         """Take a batch and send what may be sent; waits while too much is under way. KafkaError if one is lost."""
-        self.enqueue(batch)
+        self.put_all([batch])
+
+    def put_all(self, batches: Iterable[NewBatch]) -> None:
+        """As `put`, for several: as many as a request has room for are taken before anything is sent."""
+        taken = 0
+        for batch in batches:
+            self.enqueue(batch)
+            taken += len(batch.records)
+            if taken >= self._request_bytes:
+                self._push()
+                taken = 0
+        self._push()
+
+    def _push(self) -> None:
         self._step(waits=False)
         while self._buffered > self._buffer_bytes:
             self._step(waits=True)

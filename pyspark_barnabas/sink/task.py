@@ -53,7 +53,7 @@ def write(settings: SinkSettings, task: TaskFacts, batches: Iterator[Any]) -> Me
     try:
         timeout_ms = settings.delivery_timeout_ms
         reach(client, settings.connection, timeout_ms=timeout_ms, option="kafka.delivery.timeout.ms")
-        access = LedgerAccess(client, prefix, task.query_id, task.batch_id, timeout_ms)
+        access = LedgerAccess(client, prefix, task.query_id, task.batch_id, timeout_ms, along=_named(settings))
         run, ledger = open_run(client, settings, task, access)
         batch = Batch(
             Sink(prefix, task.query_id),
@@ -101,10 +101,8 @@ def _produce(
     began_ms = client.clock.now_ms()
     try:
         for rows in batches:
-            for batch in encoder.add(rows):
-                transaction.put(batch)
-        for batch in encoder.finish():
-            transaction.put(batch)
+            transaction.put(encoder.add(rows))
+        transaction.put(encoder.finish())
         transaction.flush()
     except BaseException as error:
         _give_up(client, settings, transaction)
@@ -145,7 +143,12 @@ def _encoder(client: Client, settings: SinkSettings, task: TaskFacts) -> Encoder
         fixed_headers=() if header is None else ((header, str(task.batch_id).encode()),),
         first_partition=task.partition,
     )
-    return encoder_class()(layout, Topics(client, settings).partitions_of, client.clock.now_ms)
+    return encoder_class()(layout, Topics(client, settings, _named(settings)).partitions_of, client.clock.now_ms)
+
+
+def _named(settings: SinkSettings) -> list[str]:
+    """The topic that the sink names, asked for together with the ledger, while Spark makes the rows."""
+    return [] if settings.topic is None else [settings.topic]
 
 
 def encoder_class() -> type[Encoder] | type[PlainEncoder]:

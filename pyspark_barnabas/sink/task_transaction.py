@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
 
 from barnabas.client.client import Client
 from barnabas.client.metadata import TopicPartition
@@ -49,12 +50,17 @@ class TaskTransaction:
         """Where the producer goes on, in each partition that was written."""
         return {} if self._sender is None else self._sender.next_sequences
 
-    def put(self, batch: NewBatch) -> None:
-        """Take a batch; waits while too much is under way. KafkaError, SinkFailed when it cannot be written."""
+    def put(self, batches: Iterable[NewBatch]) -> None:
+        """Take batches, which go together where they can; waits while too much is under way.
+
+        KafkaError, SinkFailed when they cannot be written.
+        """
+        first = next(iterator := iter(batches), None)
+        if first is None:
+            return
         if self._sender is None:
             self._sender = self._begin()
-        self._sender.put(batch)
-        self.sent_bytes += len(batch.records)
+        self._sender.put_all(self._counted(chain([first], iterator)))
 
     def flush(self) -> None:
         """Wait until everything is acknowledged."""
@@ -65,6 +71,11 @@ class TaskTransaction:
         """Give up what is under way."""
         if self._sender is not None:
             self._sender.close()
+
+    def _counted(self, batches: Iterable[NewBatch]) -> Iterator[NewBatch]:
+        for each in batches:
+            self.sent_bytes += len(each.records)
+            yield each
 
     def _begin(self) -> BatchSender:
         settings, client = self._settings, self._client

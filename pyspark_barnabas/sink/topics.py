@@ -6,6 +6,9 @@ name does not become a topic unnoticed.
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from contextlib import suppress
+
 from barnabas.client.admin.topics import create_topic
 from barnabas.client.client import Client
 from barnabas.client.metadata import TopicInfo
@@ -22,18 +25,29 @@ _UNKNOWN = (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,)
 
 
 class Topics:
-    """The topics of one task, or of where Spark plans. KafkaError or SinkFailed for one that is not there."""
+    """The topics of one task, or of where Spark plans. KafkaError or SinkFailed for one that is not there.
 
-    def __init__(self, client: Client, settings: SinkSettings) -> None:
+    just_asked: topics that the client asked for at the task's beginning, with something else.
+    """
+
+    def __init__(self, client: Client, settings: SinkSettings, just_asked: Collection[str] = ()) -> None:
         self._client = client
         self._settings = settings
+        self._just_asked = just_asked
         self._counts: dict[str, int] = {}
 
     def partitions_of(self, topic: str) -> int:
         """How many partitions it has; asked for once, and the same all through a task."""
         if topic not in self._counts:
-            self._counts[topic] = len(self.find(topic).partitions)
+            found = self._asked_before(topic) or self.find(topic)
+            self._counts[topic] = len(found.partitions)
         return self._counts[topic]
+
+    def _asked_before(self, topic: str) -> TopicInfo | None:
+        if topic in self._just_asked:
+            with suppress(KafkaError):
+                return self._client.cluster.topic(topic)
+        return None
 
     def find(self, topic: str) -> TopicInfo:
         """The topic, which is made where it is missing and may be."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import gc
+import sys
 from collections.abc import Iterator
+from types import ModuleType
 
 import pytest
 
@@ -12,7 +14,7 @@ from pyspark_barnabas import workers
 
 @pytest.fixture(autouse=True)
 def _thawed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(workers, "_kept", False)
+    monkeypatch.setattr(workers, "_modules", 0)
     yield
     gc.unfreeze()
 
@@ -32,3 +34,13 @@ def test_garbage_made_afterwards_is_collected_and_nothing_is_kept_a_second_time(
     assert gc.get_freeze_count() <= kept  # some of what was kept may be over by now
     del cycle
     assert gc.collect() >= 1
+
+
+def test_what_a_task_has_imported_is_kept_when_the_next_one_begins(monkeypatch: pytest.MonkeyPatch) -> None:
+    workers.keep_what_is_loaded()
+    module = ModuleType("imported_by_a_task")
+    module.__dict__["content"] = content = [[] for _ in range(1000)]
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    assert any(each is content for each in gc.get_objects())
+    workers.keep_what_is_loaded()
+    assert not any(each is content for each in gc.get_objects())

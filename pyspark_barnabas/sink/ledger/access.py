@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Collection
 
 from barnabas.client.client import Client
 from pyspark_barnabas.commit.ledger import Ledger
@@ -14,15 +15,27 @@ _kept = threading.local()
 
 
 class LedgerAccess:
-    """The ledger under a prefix, for one batch of one query. timeout_ms: how long one reading may take."""
+    """The ledger under a prefix, for one batch of one query.
 
-    def __init__(self, client: Client, prefix: str, query_id: str, batch_id: int, timeout_ms: int) -> None:
+    timeout_ms: how long one reading may take. along: as in `find_ledger`.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        prefix: str,
+        query_id: str,
+        batch_id: int,
+        timeout_ms: int,
+        *,
+        along: Collection[str] = (),
+    ) -> None:
         self.topic = ledger_topic(prefix)
         self._client = client
         self._query_id, self._batch_id = query_id, batch_id
         self._timeout_ms = timeout_ms
         self.topic_id = find_ledger(
-            client, self.topic, _kept.__dict__.setdefault("checked", set()), client.deadline(timeout_ms)
+            client, self.topic, _kept.__dict__.setdefault("checked", set()), client.deadline(timeout_ms), along=along
         )
         readers: dict[tuple[int, str, bytes], LedgerReader] = _kept.__dict__.setdefault("readers", {})
         key = os.getpid(), self.topic, self.topic_id

@@ -7,6 +7,7 @@ that is written twice.
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 
 from barnabas.client.admin.configs import ResourceType, describe_configs
 from barnabas.client.admin.topics import create_topic
@@ -30,22 +31,25 @@ def ledger_topic(prefix: str) -> str:
     return name
 
 
-def find_ledger(client: Client, name: str, checked: set[bytes], deadline: Deadline) -> bytes:
+def find_ledger(
+    client: Client, name: str, checked: set[bytes], deadline: Deadline, *, along: Collection[str] = ()
+) -> bytes:
     """The topic's id; it is made if it is missing. SinkFailed if it is none that keeps everything.
 
-    checked: the ids of those that were looked at before; the new one is added.
+    checked: the ids of those that were looked at before; the new one is added. along: topics that are asked for in the
+    same request, for the client to know; they may be missing.
     """
-    topic_id = client.with_retries(lambda: _locate(client, name, deadline), deadline)
+    topic_id = client.with_retries(lambda: _locate(client, name, along, deadline), deadline)
     if topic_id not in checked:
         _check(client, name)
         checked.add(topic_id)
     return topic_id
 
 
-def _locate(client: Client, name: str, deadline: Deadline) -> bytes:
+def _locate(client: Client, name: str, along: Collection[str], deadline: Deadline) -> bytes:
     """Ask now: the topic may have been deleted and made anew since this process last wrote. One attempt."""
     try:
-        topic_id = client.refresh([name], deadline).topic(name).topic_id
+        topic_id = client.refresh([name, *along], deadline).topic(name).topic_id
     except KafkaError as error:
         if error.code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
             _create(client, name)

@@ -194,6 +194,36 @@ def test_partitions_are_told_before_they_are_first_written(
     assert told == [([("t", 1)], 0)]
 
 
+def test_batches_that_come_together_are_told_of_at_once_and_share_a_request(
+    leader: Leader, sender_for: Callable[..., BatchSender]
+) -> None:
+    told: list[Any] = []
+    sender = sender_for(before_first=lambda places: told.append(sorted(places)))
+    sender.put_all([batch(0, b"a"), batch(1, b"b"), batch(0, b"c")])
+    sender.flush()
+    assert told == [[("t", 0), ("t", 1)]]
+    shared = [[data.index for data in each.topic_data[0].partition_data] for each in leader.of(ProduceRequest)]
+    assert shared == [[0, 1], [0]]
+    assert leader.taken == {0: [b"a", b"c"], 1: [b"b"]}
+
+
+def test_of_batches_that_come_together_no_more_wait_than_fit_in_a_request(
+    leader: Leader, sender_for: Callable[..., BatchSender]
+) -> None:
+    seen: list[int] = []
+
+    def come() -> Iterator[NewBatch]:
+        for each in numbered(0, 6):
+            seen.append(len(leader.of(ProduceRequest)))
+            yield each
+
+    sender = sender_for(request_bytes=1, buffer_bytes=1)
+    sender.put_all(come())
+    sender.flush()
+    assert seen == [0, 1, 2, 3, 4, 5]
+    assert leader.taken == {0: values(6)}
+
+
 def test_who_asks_is_told_what_became_of_each_part_and_the_others_go_on(
     leader: Leader, sender_for: Callable[..., BatchSender]
 ) -> None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import statistics
 import time
+from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -15,9 +17,12 @@ import pytest
 from barnabas.client.admin.topics import create_topic
 from barnabas.client.admin.transactions import list_transactions
 from barnabas.client.client import Client
+from barnabas.client.connection import Connection
 from barnabas.client.errors import UnsupportedByBroker
 from barnabas.client.offsets import committed_offsets
 from barnabas.client.transactions.producer import TransactionalProducer
+from barnabas.protocol.registry import ApiKey
+from barnabas.protocol.schema import Request
 from pyspark_barnabas.clients import close_clients
 from pyspark_barnabas.commit import opening
 from pyspark_barnabas.commit.ledger import Decided, Settled, SourceOffset, decode_value
@@ -269,6 +274,27 @@ def test_memory_does_not_grow_with_the_rows(client: Client, settings: SinkSettin
 
     query.play(0, [many()])
     assert peak < 100_000_000
+
+
+def test_a_small_task_asks_no_more_the_more_partitions_it_writes_to(
+    client: Client, settings: SinkSettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: Counter[ApiKey] = Counter()
+    send = Connection.send
+
+    def counted(connection: Connection, request: Request, *arguments: Any, **named: Any) -> None:
+        asked[ApiKey(request.__schema__.key or 0)] += 1
+        send(connection, request, *arguments, **named)
+
+    create_topic(client, settings.topic or "", partitions=8)
+    query = Query(settings)
+    for batch_id in range(2):
+        query.play(batch_id, [rows([str(number) for number in range(8)], partition=list(range(8)))])
+    monkeypatch.setattr(Connection, "send", counted)
+    query.write(2, [rows([str(number) for number in range(8)], partition=list(range(8)))])
+    once = (ApiKey.METADATA, ApiKey.LIST_OFFSETS, ApiKey.ADD_PARTITIONS_TO_TXN, ApiKey.PRODUCE)
+    assert all(asked[each] == 1 for each in once), asked
+    assert asked.total() <= len(once) + 3, asked  # and at most a Fetch, a FindCoordinator, an InitProducerId
 
 
 def test_commit_takes_less_than_50_ms_at_eight_tasks(client: Client, settings: SinkSettings) -> None:
