@@ -22,6 +22,7 @@ from pyspark_barnabas.segments.settings import Settings, read_settings
 from pyspark_barnabas.segments.splits import OffsetRange, Piece, plan, whole_segments
 from pyspark_barnabas.segments.stretches import Stretch, narrowed, read_stretches
 from pyspark_barnabas.user_errors import sentence_alone, sentence_alone_in_rows
+from pyspark_barnabas.workers import keep_what_is_loaded
 
 EVERYTHING = Wanted(lambda topic, partition: True, OffsetRange())
 
@@ -69,6 +70,7 @@ class SegmentReader(DataSourceReader):  # type: ignore[misc]  # because the chec
 
     def read(self, partition: Part) -> Iterator[Any]:
         """The rows of a part, as Arrow batches."""
+        keep_what_is_loaded()
         return sentence_alone_in_rows(self._rows(partition))
 
     def _rows(self, partition: Part) -> Iterator[Any]:

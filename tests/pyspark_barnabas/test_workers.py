@@ -39,7 +39,8 @@ def test_garbage_made_afterwards_is_collected_and_nothing_is_kept_a_second_time(
 def test_what_a_task_has_imported_is_kept_when_the_next_one_begins(monkeypatch: pytest.MonkeyPatch) -> None:
     workers.keep_what_is_loaded()
     module = ModuleType("imported_by_a_task")
-    module.__dict__["content"] = content = [[] for _ in range(1000)]
+    content: list[list[object]] = [[] for _ in range(1000)]
+    module.__dict__["content"] = content
     monkeypatch.setitem(sys.modules, module.__name__, module)
     assert any(each is content for each in gc.get_objects())
     workers.keep_what_is_loaded()
