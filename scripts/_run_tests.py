@@ -61,7 +61,6 @@ class Group:
     python: str = ""  # the Python version that the environment is made with; "" is any that is supported
     workers: int = 0  # pytest-xdist's; 0 runs the tests one after the other
     by_file: bool = False  # whether a worker takes whole files, because the tests of a file share a broker or a JVM
-    in_order: bool = False  # whether they take files by name, and not those of many tests first
     is_measured: bool = False  # whether coverage is measured when all of its tests run
     form: str = COMPILED  # of the hot modules, in the tests and in the brokers that they start
     in_both_forms: bool = False  # where a difference between the forms would be worst
@@ -125,19 +124,7 @@ GROUPS: dict[str, tuple[Group, ...]] = {
     "transactions": (_with_clients("transactions", 240, "tests/transactions"),),
     "console": (Group("console", 120, ("tests/console",), programs=("chromium",)),),
     "stack": (Group("stack", 140, ("tests/stack",), programs=JAVA, beside=("spark",)),),
-    "spark": (
-        Group(
-            "spark",
-            480,
-            ("tests/spark",),
-            programs=JAVA,
-            venv=".venv-spark",
-            lock="spark",
-            workers=2,
-            by_file=True,
-            in_order=True,  # the demo is one test that takes as long as many
-        ),
-    ),
+    "spark": (Group("spark", 480, ("tests/spark",), programs=JAVA, venv=".venv-spark", lock="spark"),),
     "chaos-pipeline": (
         Group("chaos-pipeline", 300, ("tests/chaos_pipeline",), programs=JAVA, venv=".venv-spark", lock="spark"),
     ),
@@ -244,7 +231,7 @@ def _pytest(group: Group, report: Path, arguments: list[str], *, is_measured: bo
         program = [python, "-m", "coverage", "run", "-m", "pytest"]
     workers = ["-n", str(group.workers)] if group.workers else []
     if group.by_file:
-        workers += ["--dist", "loadfile", *(["--no-loadscope-reorder"] if group.in_order else [])]
+        workers += ["--dist", "loadfile"]
     return [*program, "-q", f"--junitxml={report}", *workers, *arguments, *group.paths]
 
 

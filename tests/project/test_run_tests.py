@@ -53,8 +53,6 @@ def test_the_oldest_and_the_newest_python_run_every_fast_test_and_the_one_betwee
 def test_groups_of_several_workers_that_share_by_file_say_so_to_pytest(tmp_path: Path) -> None:
     group = Group("tried", 60, ("tests",), workers=2, by_file=True)
     assert runner._pytest(group, tmp_path, [], is_measured=False)[-5:] == ["-n", "2", "--dist", "loadfile", "tests"]
-    in_order = runner._pytest(replace(group, in_order=True), tmp_path, [], is_measured=False)
-    assert in_order[-3:] == ["loadfile", "--no-loadscope-reorder", "tests"]
 
 
 def test_a_group_over_twice_its_budget_has_failed() -> None:
