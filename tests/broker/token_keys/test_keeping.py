@@ -51,8 +51,8 @@ class Server:
 
     async def settle(self) -> None:
         """Until nothing is loaded any more, or it waits for the clock."""
-        while (task := self.keys._task) is not None and not task.done() and not self.clock.pending_timers() > 1:
-            await asyncio.wait([task], timeout=0.005)
+        while (task := self.keys._task) is not None and not self.clock.pending_timers() > 1:
+            await asyncio.wait([task], timeout=0.005)  # also of one that is done and not forgotten yet
 
 
 @pytest.fixture
