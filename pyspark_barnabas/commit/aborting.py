@@ -16,14 +16,14 @@ from pyspark_barnabas.commit.standing import View
 from pyspark_barnabas.commit.states import Act, Call, Do, State, on
 from pyspark_barnabas.commit.steps import AbortOurs, AbortStep, Done
 
-_OPEN = ("Ongoing", "PrepareCommit", "PrepareAbort", "PrepareEpochFence")
+_UNDECIDED = ("Ongoing", "PrepareCommit", "PrepareEpochFence")  # what PrepareAbort is in comes to nothing
 
 
 def decide_abort(batch: Batch, driver: View | None, ledger: Ledger, messages: Iterable[Message | None]) -> AbortStep:
     """What abort() does. `messages` has None for a task that sent none."""
     is_fenced = driver is None or (driver.producer_id, driver.producer_epoch) != batch.run
     state, _ = first_look(batch, ledger, is_fenced=is_fenced)
-    if state is State.NEW and driver is not None and driver.state in _OPEN and not batch.is_atomic:
+    if state is State.NEW and driver is not None and driver.state in _UNDECIDED and not batch.is_atomic:
         state = State.PENDING
     answer = on(state, Call.ABORT)
     ours = _ours(batch, messages)

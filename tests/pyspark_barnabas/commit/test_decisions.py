@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from barnabas.client.admin.transactions import STATES
-from barnabas.protocol.transaction_states import OPEN_STATES, PREPARE_EPOCH_FENCE
+from barnabas.protocol.transaction_states import OPEN_STATES, PREPARE_ABORT, PREPARE_EPOCH_FENCE
 from pyspark_barnabas.commit.aborting import decide_abort
 from pyspark_barnabas.commit.atomic import describe_overlap
 from pyspark_barnabas.commit.batch import Batch
@@ -266,7 +266,7 @@ def test_abort_after_the_decision_does_nothing() -> None:
 
 @pytest.mark.parametrize("state", STATES)
 def test_abort_does_nothing_while_the_decision_may_be_on_its_way(state: str) -> None:
-    is_on_its_way = state in OPEN_STATES or state == PREPARE_EPOCH_FENCE
+    is_on_its_way = (state in OPEN_STATES or state == PREPARE_EPOCH_FENCE) and state != PREPARE_ABORT
     expected = Done() if is_on_its_way else AbortOurs((FIRST, SECOND))
     assert decide_abort(BATCH, View(state, 1, 0), BEFORE, MESSAGES) == expected
 

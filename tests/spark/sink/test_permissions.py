@@ -23,7 +23,7 @@ from tests.support.kafka.process import KafkaProcess
 from tests.support.spark.sink_query import Query, committed_values, rows
 
 TOPIC, GROUP, TRANSACTIONAL_ID = 2, 3, 5
-_LITERAL, _PREFIXED, _ALL, _ALLOW = 3, 4, 2, 3
+_LITERAL, _PREFIXED, _ALL, _DESCRIBE, _ALLOW = 3, 4, 2, 8, 3
 
 
 @pytest.fixture(scope="module")
@@ -44,13 +44,17 @@ def client(kafka: KafkaProcess) -> Iterator[Client]:
 
 def keep_for_alice(client: Client, resource: int, name: str, pattern: int = _LITERAL) -> None:
     """Only Alice may do anything with it from now on."""
+    _allow(client, resource, name, pattern, "User:alice", _ALL)
+
+
+def _allow(client: Client, resource: int, name: str, pattern: int, principal: str, operation: int) -> None:
     rule = AclCreation(
         resource_type=resource,
         resource_name=name,
         resource_pattern_type=pattern,
-        principal="User:alice",
+        principal=principal,
         host="*",
-        operation=_ALL,
+        operation=operation,
         permission_type=_ALLOW,
     )
     answer = client.controller(client.deadline()).ask(CreateAclsRequest(creations=[rule]), client.deadline())
@@ -93,3 +97,16 @@ def test_a_group_that_is_not_ours_is_told_and_the_batch_is_aborted(kafka: KafkaP
     sink.start()
     sink.play(0, [rows(["b"])], checkpoint)
     assert committed_values(client, "her-group") == ["b"]
+
+
+def test_a_source_that_is_not_ours_to_read_is_told_and_the_batch_is_aborted(
+    kafka: KafkaProcess, client: Client
+) -> None:
+    create_topic(client, "her-source")
+    create_topic(client, "from-hers")
+    keep_for_alice(client, TOPIC, "her-source")
+    _allow(client, TOPIC, "her-source", _LITERAL, "User:*", _DESCRIBE)
+    checkpoint = CheckpointOffsets("0", (SourceOffset("her-source", 0, 1),))
+    with pytest.raises(SinkFailed, match="READ is needed on the topics that the query reads"):
+        query(kafka, "from-hers").play(0, [rows(["a"])], checkpoint)
+    assert committed_values(client, "from-hers") == []
