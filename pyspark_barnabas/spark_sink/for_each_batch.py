@@ -59,6 +59,7 @@ class ExactlyOnce:
             )
         self._checkpoint = location
         self._drawn_run_id: str | None = None
+        self._ended_run_id: str | None = None
 
     @sentence_alone
     def __call__(self, frame: Any, batch_id: int) -> None:
@@ -66,14 +67,28 @@ class ExactlyOnce:
         chosen = accepted_columns.choose(accepted_columns.types_of(frame.schema), self._settings.topic)
         checkpoint = read_checkpoint(self._checkpoint, batch_id)
         run = self._run(_local_properties(frame), batch_id)
+        if run.run_id == self._ended_run_id:
+            raise SinkFailed(
+                "a batch of this run has failed, and in atomic mode (atomic=true) a run cannot repeat one: let the"
+                " error end the query, and start it again. Nothing was written"
+            )
         look_before_writing(self._settings, chosen)
+        try:
+            self._write(frame, run, chosen, checkpoint)
+        except Exception:
+            # The rows are in the run's own transaction. Aborted and sent again under the same numbers, they would be
+            # taken for what was there already.
+            self._ended_run_id = run.run_id if self._settings.is_atomic else None
+            raise
+
+    def _write(self, frame: Any, run: task_context.Run, chosen: tuple[str, ...], checkpoint: CheckpointOffsets) -> None:
         prepare = _Prepare(self._settings, run, chosen)
         rows = frame.mapInArrow(prepare, _SCHEMA).collect()
         if not rows:  # a frame that is known to be empty has no tasks, and without one nothing is known of the run
             rows = frame.sparkSession.range(0, 1, 1, 1).mapInArrow(prepare.nothing, _SCHEMA).collect()
         messages: list[Message] = [pickle.loads(row.message) for row in rows]  # nosec B301 - of our own tasks
         try:
-            driver.commit(self._settings, batch_id, messages, query_id=run.query_id, checkpoint=checkpoint)
+            driver.commit(self._settings, run.batch_id, messages, query_id=run.query_id, checkpoint=checkpoint)
         except Exception as error:
             self._abort(run, messages, checkpoint, error)
             raise

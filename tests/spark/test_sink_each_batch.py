@@ -101,6 +101,21 @@ def test_a_failing_task_is_tried_again(counts: Counts) -> None:
     assert counts.written == [f"{n}=1" for n in range(10)]
 
 
+def test_in_atomic_mode_a_run_goes_no_further_after_a_failure(counts: Counts) -> None:
+    counts.send(range(10))
+    sink, rows = counts.sink(atomic=True), counts.rows().coalesce(1)
+
+    def insistent(frame: DataFrame, batch_id: int) -> None:
+        failing = ValueError("before the decision")
+        with patch.object(driver, "commit", side_effect=failing), pytest.raises(ValueError, match="before the"):
+            sink(frame, batch_id)
+        sink(frame, batch_id)
+
+    assert "a run cannot repeat one" in counts.refusal(insistent, rows)
+    assert counts.writer(counts.sink(atomic=True), rows).start().awaitTermination(60)
+    assert counts.written == [f"{n}=1" for n in range(10)]
+
+
 def test_a_batch_that_is_known_to_be_empty_is_a_batch(counts: Counts) -> None:
     counts.send(range(10))
     assert counts.writer(counts.sink(), counts.rows().where("false")).start().awaitTermination(60)
