@@ -12,18 +12,20 @@ from pyspark_barnabas.user_errors import UserError
 _kept = threading.local()
 
 
-def client_for(connection: ConnectionSettings) -> Client:
-    """The client that this thread has for these settings. A process that was forked makes its own.
+def new_client(connection: ConnectionSettings) -> Client:
+    """A client of one's own. UserError where there can be none: a store is not there, or the password does not fit."""
+    try:
+        return connection.client()
+    except ValueError as error:
+        raise UserError(f"of the options that begin with kafka.: {error}") from error
 
-    UserError where none can be made: a store that this machine does not have, or that the password does not open.
-    """
+
+def client_for(connection: ConnectionSettings) -> Client:
+    """The client that this thread has for these settings; a process that was forked makes its own. UserError."""
     clients: dict[tuple[int, ConnectionSettings], Client] = _kept.__dict__.setdefault("clients", {})
     found = clients.get((os.getpid(), connection))
     if found is None:
-        try:
-            found = clients[os.getpid(), connection] = connection.client()
-        except ValueError as error:
-            raise UserError(f"of the options that begin with kafka.: {error}") from error
+        found = clients[os.getpid(), connection] = new_client(connection)
     return found
 
 

@@ -130,7 +130,7 @@ class BatchSender:
         for batch in batches:
             self.enqueue(batch)
             taken += len(batch.records)
-            if taken >= self._request_bytes:
+            if taken >= min(self._request_bytes, self._buffer_bytes):
                 self._push()
                 taken = 0
         self._push()

@@ -21,7 +21,7 @@ from pyspark_barnabas.commit.aborting import decide_abort
 from pyspark_barnabas.commit.batch import Batch
 from pyspark_barnabas.commit.committing import CommitView, next_step
 from pyspark_barnabas.commit.identity import Sink
-from pyspark_barnabas.commit.ledger import Decided, LedgerDamaged
+from pyspark_barnabas.commit.ledger import Decided, LedgerDamaged, LedgerRecord
 from pyspark_barnabas.commit.messages import Author, Message, Prepared, PreparedTransaction, author
 from pyspark_barnabas.commit.standing import View
 from pyspark_barnabas.commit.steps import AbortOurs, Decide, Describe, Done, Fail, ListTasks, RollForward, Sweep
@@ -108,6 +108,7 @@ class _Committing:
         self._batch = batch
         self._access = access
         self._refusals = 0
+        self._written: list[LedgerRecord] = []
         self._timeouts_ms: dict[str, int] = {}
 
     def go_on(self, view: CommitView) -> None:
@@ -141,6 +142,12 @@ class _Committing:
         return {name: view_of(each) for name, each in found.items()}
 
     def _decide(self, step: Decide, view: CommitView) -> CommitView:
+        if step.record in self._written:
+            raise SinkFailed(
+                f"the ledger {self._access.topic} took a record of batch {self._batch.batch_id}, and does not have it:"
+                " an earlier attempt of this run used its sequence number. Restart the query, which begins a new run"
+            )
+        self._written.append(step.record)
         if isinstance(step.record, Decided) and batch_log.is_first(self._batch, view.ledger, step.record):
             own_log().info(
                 "%s", batch_log.describe_query(self._batch, self._access.topic, self._timeouts_of(step.record))

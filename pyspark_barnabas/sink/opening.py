@@ -53,7 +53,8 @@ def _take_token(client: Client, settings: SinkSettings, transactional_id: str) -
     at_most_ms = None
     if not settings.is_atomic:
         # It is open for as long as the decision takes; what is left open keeps lag tools waiting.
-        at_most_ms = max(_DECISION_TIMEOUT_MS, 2 * settings.delivery_timeout_ms)
+        # Offsets, record and end are each tried for that long.
+        at_most_ms = max(_DECISION_TIMEOUT_MS, 3 * settings.delivery_timeout_ms)
 
     def begin(timeout_ms: int) -> Initialised:
         return init_producer(client, transactional_id, timeout_ms=timeout_ms, deadline=deadline)

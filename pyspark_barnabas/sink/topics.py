@@ -21,19 +21,23 @@ from pyspark_barnabas.sink.settings import SinkSettings
 _CREATION_MS = 10_000  # how long a topic that was just made may take to be there
 _SETTLING_MS = 2_000  # how long a topic is waited for that nobody is asked to make: it may have been made just now
 
+_FRESH_MS = 2_000  # how long what was learnt with something else is taken
+
 _UNKNOWN = (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,)
 
 
 class Topics:
     """The topics of one task, or of where Spark plans. KafkaError or SinkFailed for one that is not there.
 
-    just_asked: topics that the client asked for at the task's beginning, with something else.
+    just_asked: topics that the client has asked for a moment ago, with something else. What it learnt then is taken for
+    some seconds only: a topic may be deleted before the first row comes.
     """
 
     def __init__(self, client: Client, settings: SinkSettings, just_asked: Collection[str] = ()) -> None:
         self._client = client
         self._settings = settings
         self._just_asked = just_asked
+        self._made_ms = client.clock.now_ms()
         self._counts: dict[str, int] = {}
 
     def partitions_of(self, topic: str) -> int:
@@ -44,7 +48,7 @@ class Topics:
         return self._counts[topic]
 
     def _asked_before(self, topic: str) -> TopicInfo | None:
-        if topic in self._just_asked:
+        if topic in self._just_asked and self._client.clock.now_ms() - self._made_ms < _FRESH_MS:
             with suppress(KafkaError):
                 return self._client.cluster.topic(topic)
         return None

@@ -7,6 +7,7 @@ from typing import Any
 
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 
+from pyspark_barnabas.clients import new_client
 from pyspark_barnabas.reaching import reach
 from pyspark_barnabas.source.errors import explaining
 from pyspark_barnabas.source.options import batch_settings
@@ -28,7 +29,7 @@ class BatchReader(DataSourceReader):  # type: ignore[misc]  # because pyspark is
     def partitions(self) -> list[InputPartition]:
         """One for each task. Spark makes one of its own where there are none."""
         connection = self._settings.connection
-        with connection.client() as client, explaining("planning what to read", connection):
+        with new_client(connection) as client, explaining("planning what to read", connection):
             reach(client, connection, timeout_ms=connection.request_timeout_ms, option="kafka.request.timeout.ms")
             return [RangePartition(each) for each in plan_batch(client, self._settings)]
 
