@@ -61,7 +61,7 @@ def install() -> None:
     _around(driver, "write_record", "before-decision", "after-decision", within="decision")
     _around(driver, "end_all", "", "after-ends", instead=_end_one_first)
     _around(driver_transaction, "end", "", "", instead=_before_the_end)
-    _around(task_transaction.TaskTransaction, "put", "", "amid-rows")
+    _around(task_transaction.TaskTransaction, "put", "", "", instead=_stop_amid_rows)
     _around(task_transaction.TaskTransaction, "flush", "", "prepared")
 
 
@@ -93,6 +93,13 @@ def _around(
 def _before_the_end(plain: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
     hit(f"amid-{_now.within}")
     return plain(*arguments, **named)
+
+
+def _stop_amid_rows(plain: Callable[..., Any], transaction: Any, batches: Any) -> None:
+    """Once rows are on their way: before that there is no transaction yet."""
+    plain(transaction, batches)
+    if transaction.sent_bytes:
+        hit("amid-rows")
 
 
 def _end_one_first(plain: Callable[..., Any], client: Any, identities: Any, **named: Any) -> Any:
