@@ -152,6 +152,7 @@ def test_a_batch_writes_the_sums_that_it_changed_once(recipe: Recipe, old: Serve
         return sorted((each["merchant"], each["revenue"]) for each in values)
 
     send(("a", 1), ("b", 2), ("a", 3))
+    topics.send(old.address, "orders", [b'{"amount": 7}', b"no JSON"])
     recipe.do(1)
     assert revenue() == [("a", 4), ("b", 2)]
     send(("a", 5), ("c", 6))
@@ -164,7 +165,8 @@ def test_a_batch_writes_the_sums_that_it_changed_once(recipe: Recipe, old: Serve
 @recipe_of("Many topics from one query")
 def test_rows_go_to_the_topics_that_they_name_or_to_none(recipe: Recipe, old: Server) -> None:
     values = [json.dumps({"amount": n % 3}).encode() for n in range(30)]
-    topics.send(old.address, "orders", values)
+    wrong = [b'{"amount": "abc"}', b'{"amount": 1.5}', b"{}", b"no JSON"]
+    topics.send(old.address, "orders", [*values, *wrong])
     topics.create(old.address, "orders.valid", 2)
     with pytest.raises(PySparkException, match=r"topic 'orders.rejected' is not there"):
         recipe.do(1)
@@ -174,8 +176,8 @@ def test_rows_go_to_the_topics_that_they_name_or_to_none(recipe: Recipe, old: Se
         recipe.do(1)
         valid, rejected = (topics.committed(old.address, f"orders.{name}") for name in ("valid", "rejected"))
         assert sorted(each.value for each in valid) == sorted(each for each in values if b" 0}" not in each)
-        assert {each.value for each in rejected} == {b'{"amount": 0}'}
-        assert len(rejected) == 10
+        assert {each.value for each in rejected} == {b'{"amount": 0}', *wrong}
+        assert len(rejected) == 10 + len(wrong)
         _forget_the_last_commit(recipe.checkpoints / "orders.split")
 
 
