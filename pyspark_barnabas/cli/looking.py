@@ -187,11 +187,8 @@ def _partitions(
     written = frozenset(
         Written(each.place, each.producer_id, each.last_sequence) for each in producers if each.producer_id in own
     )
-    # Topics that one may not describe are left out of what is told of a transaction. The driver's may have none yet.
-    is_hidden = any(
-        each.state == ONGOING and not each.partitions and parse_task_id(each.transactional_id) is not None
-        for each in transactions
-    )
+    # Topics that one may not describe are left out of what is told of a transaction.
+    is_hidden = any(each.state == ONGOING and not each.partitions for each in transactions)
     return None if is_hidden else holds, written
 
 

@@ -53,6 +53,7 @@ def write(settings: SinkSettings, task: TaskFacts, batches: Iterator[Any]) -> Me
     try:
         timeout_ms = settings.delivery_timeout_ms
         reach(client, settings.connection, timeout_ms=timeout_ms, option="kafka.delivery.timeout.ms")
+        topics = Topics(client, settings, _named(settings))
         access = LedgerAccess(client, prefix, task.query_id, task.batch_id, timeout_ms, along=_named(settings))
         run, ledger = open_run(client, settings, task, access)
         batch = Batch(
@@ -81,7 +82,9 @@ def write(settings: SinkSettings, task: TaskFacts, batches: Iterator[Any]) -> Me
                 return Skipped(task.query_id, task.run_id, run, task.batch_id, task.partition)
             case Produce():
                 transaction = TaskTransaction(client, settings, step, lambda name: own_ids.use(name, task.batch_id))
-                return _produce(client, settings, task, run, transaction, batches)
+                return _produce(
+                    client, settings, task, run, transaction, _encoder(client, settings, task, topics), batches
+                )
     except LedgerDamaged as error:
         raise SinkFailed(str(error)) from error
     except KafkaError as error:
@@ -95,9 +98,9 @@ def _produce(
     task: TaskFacts,
     run: RunToken,
     transaction: TaskTransaction,
+    encoder: Encoder | PlainEncoder,
     batches: Iterator[Any],
 ) -> Prepared:
-    encoder = _encoder(client, settings, task)
     began_ms = client.clock.now_ms()
     try:
         for rows in batches:
@@ -127,7 +130,7 @@ def _produce(
     )
 
 
-def _encoder(client: Client, settings: SinkSettings, task: TaskFacts) -> Encoder | PlainEncoder:
+def _encoder(client: Client, settings: SinkSettings, task: TaskFacts, topics: Topics) -> Encoder | PlainEncoder:
     compression = COMPRESSION_IDS[settings.compression]
     if not is_available(compression):
         raise SinkFailed(
@@ -143,7 +146,7 @@ def _encoder(client: Client, settings: SinkSettings, task: TaskFacts) -> Encoder
         fixed_headers=() if header is None else ((header, str(task.batch_id).encode()),),
         first_partition=task.partition,
     )
-    return encoder_class()(layout, Topics(client, settings, _named(settings)).partitions_of, client.clock.now_ms)
+    return encoder_class()(layout, topics.partitions_of, client.clock.now_ms)
 
 
 def _named(settings: SinkSettings) -> list[str]:

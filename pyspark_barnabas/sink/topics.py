@@ -29,7 +29,7 @@ _UNKNOWN = (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,)
 class Topics:
     """The topics of one task, or of where Spark plans. KafkaError or SinkFailed for one that is not there.
 
-    just_asked: topics that the client has asked for a moment ago, with something else. What it learnt then is taken for
+    just_asked: topics that the client asks for in this moment, with something else. What it learns then is taken for
     some seconds only: a topic may be deleted before the first row comes.
     """
 
@@ -37,7 +37,7 @@ class Topics:
         self._client = client
         self._settings = settings
         self._just_asked = just_asked
-        self._made_ms = client.clock.now_ms()
+        self._is_fresh_until = client.deadline(_FRESH_MS)
         self._counts: dict[str, int] = {}
 
     def partitions_of(self, topic: str) -> int:
@@ -48,7 +48,7 @@ class Topics:
         return self._counts[topic]
 
     def _asked_before(self, topic: str) -> TopicInfo | None:
-        if topic in self._just_asked and self._client.clock.now_ms() - self._made_ms < _FRESH_MS:
+        if topic in self._just_asked and not self._is_fresh_until.is_over:
             with suppress(KafkaError):
                 return self._client.cluster.topic(topic)
         return None

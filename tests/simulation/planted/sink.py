@@ -64,7 +64,7 @@ BUGS = (
         "a decision on its way aborted",
         "abort() does not see that the driver's transaction is open, and may be committed yet.",
         "pyspark_barnabas/commit/aborting.py",
-        "    if state is State.NEW and driver is not None and driver.state in _OPEN and not batch.is_atomic:\n",
+        "    if state is State.NEW and driver is not None and driver.state in _UNDECIDED and not batch.is_atomic:\n",
         "    if state is State.NEW and driver is None:\n",
         is_missed=True,
     ),
