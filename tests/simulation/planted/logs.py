@@ -77,7 +77,7 @@ BUGS = (
         "            gone = self._mark_deleted(group)\n"
         "            yield self._synced_names()\n",
         "            gone = self._mark_deleted(group)\n",
-        seeds=300,
+        is_missed=True,
     ),
     bug(
         "compacted segments that are not synced",

@@ -30,6 +30,7 @@ BUGS = (
         "        if self._expires_ms is not None and self._door.clock.now_ms() > self._expires_ms:\n",
         "        if self._expires_ms is not None and self._door.clock.now_ms() < 0:\n",
         needs=_NEEDS,
+        seeds=400,
     ),
     bug(
         "decisions that are kept",

@@ -113,6 +113,7 @@ BUGS = (
         "pyspark_barnabas/commit/writing.py",
         "    if own.batch_id > batch.batch_id - 2:\n",
         "    if own.batch_id > batch.batch_id - 1:\n",
+        seeds=400,
     ),
     Bug(
         "a decided batch written again",
