@@ -22,6 +22,7 @@ from pyspark_barnabas.segments.settings import Settings, read_settings
 from pyspark_barnabas.segments.splits import OffsetRange, Piece, plan, whole_segments
 from pyspark_barnabas.segments.stretches import Stretch, narrowed, read_stretches
 from pyspark_barnabas.user_errors import sentence_alone, sentence_alone_in_rows
+from pyspark_barnabas.worker_connections import SentToWorkers
 from pyspark_barnabas.workers import keep_what_is_loaded
 
 EVERYTHING = Wanted(lambda topic, partition: True, OffsetRange())
@@ -35,7 +36,7 @@ class Part(InputPartition):  # type: ignore[misc]  # because the checks run with
         self.pieces = pieces
 
 
-class SegmentReader(DataSourceReader):  # type: ignore[misc]  # because the checks run without pyspark
+class SegmentReader(SentToWorkers, DataSourceReader):  # type: ignore[misc]  # because the checks run without pyspark
     """Reads what the options ask for.
 
     Spark refuses a reader that takes filters unless spark.sql.python.filterPushdown.enabled is set, so the method that

@@ -15,10 +15,11 @@ from pyspark_barnabas.source.partition import RangePartition
 from pyspark_barnabas.source.planning.batch_plan import plan_batch
 from pyspark_barnabas.source.row_schema import check_schema
 from pyspark_barnabas.user_errors import sentence_alone, sentence_alone_in_rows
+from pyspark_barnabas.worker_connections import SentToWorkers
 from pyspark_barnabas.workers import keep_what_is_loaded
 
 
-class BatchReader(DataSourceReader):  # type: ignore[misc]  # because pyspark is not in the environment of the checks
+class BatchReader(SentToWorkers, DataSourceReader):  # type: ignore[misc]  # because pyspark is not in the environment of the checks
     """Spark's view of one read. It is pickled to the tasks."""
 
     def __init__(self, options: Mapping[str, str], schema: Any) -> None:

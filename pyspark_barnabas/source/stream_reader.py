@@ -22,10 +22,11 @@ from pyspark_barnabas.source.partition import RangePartition
 from pyspark_barnabas.source.planning.stream_plan import StreamPlan
 from pyspark_barnabas.source.row_schema import check_schema
 from pyspark_barnabas.user_errors import sentence_alone, sentence_alone_in_rows
+from pyspark_barnabas.worker_connections import SentToWorkers
 from pyspark_barnabas.workers import keep_what_is_loaded
 
 
-class StreamReader(DataSourceStreamReader):  # type: ignore[misc]  # because pyspark is not in the environment of the checks
+class StreamReader(SentToWorkers, DataSourceStreamReader):  # type: ignore[misc]  # because pyspark is not in the environment of the checks
     """Lives in a process of Spark's driver for the whole run of a query; another one is pickled to the tasks."""
 
     takes_limits = False

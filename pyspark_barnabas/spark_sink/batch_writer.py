@@ -26,6 +26,7 @@ from pyspark_barnabas.sink.settings import SinkSettings
 from pyspark_barnabas.spark_sink import accepted_columns, task_context
 from pyspark_barnabas.spark_sink.messages import TaskMessage, unwrap
 from pyspark_barnabas.user_errors import sentence_alone
+from pyspark_barnabas.worker_connections import SentToWorkers
 
 _BATCH = 0
 
@@ -48,7 +49,7 @@ def new_batch_writer(options: dict[str, str], schema: Any, overwrite: bool) -> B
     return BatchWriter(settings, run, chosen, may_be_repeated=bool(key))
 
 
-class BatchWriter(DataSourceArrowWriter):  # type: ignore[misc]  # because pyspark is not in the environment of the checks
+class BatchWriter(SentToWorkers, DataSourceArrowWriter):  # type: ignore[misc]  # because pyspark is not in the environment of the checks
     """One `save()`. may_be_repeated: it has a key, so that saving again is known for what it is."""
 
     def __init__(

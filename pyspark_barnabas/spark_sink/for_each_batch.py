@@ -29,6 +29,7 @@ from pyspark_barnabas.sink.failure import SinkFailed
 from pyspark_barnabas.sink.settings import SinkSettings
 from pyspark_barnabas.spark_sink import accepted_columns, task_context
 from pyspark_barnabas.user_errors import sentence_alone, sentence_alone_in_rows
+from pyspark_barnabas.worker_connections import SentToWorkers
 
 _SEEN = ("sql.streaming.queryId", "spark.jobGroup.id", "__is_continuous_processing")
 _SCHEMA = "message binary"
@@ -117,7 +118,7 @@ class ExactlyOnce:
         return task_context.Run(query_id, run_id, batch_id, is_stream=True)
 
 
-class _Prepare:
+class _Prepare(SentToWorkers):
     """What mapInArrow runs in each task: it writes the rows, and its only row is the task's message."""
 
     def __init__(self, settings: SinkSettings, run: task_context.Run, chosen: tuple[str, ...]) -> None:

@@ -19,6 +19,7 @@ from pyspark_barnabas.sink.failure import SinkFailed
 from pyspark_barnabas.spark_sink import accepted_columns, task_context
 from pyspark_barnabas.spark_sink.messages import TaskMessage, unwrap
 from pyspark_barnabas.user_errors import sentence_alone
+from pyspark_barnabas.worker_connections import SentToWorkers
 
 if TYPE_CHECKING:
     from pyspark.sql.datasource import DataSourceStreamArrowWriter
@@ -32,7 +33,7 @@ else:
             """What Spark 4.1 has under this name. 4.0 gives Arrow batches to a stream's writer that is both."""
 
 
-class StreamWriter(DataSourceStreamArrowWriter):  # type: ignore[misc]  # because pyspark is not there for the checks
+class StreamWriter(SentToWorkers, DataSourceStreamArrowWriter):  # type: ignore[misc]  # because pyspark is not there for the checks
     """One query's sink. Options, columns and the cluster are looked at here, before any task runs."""
 
     def __init__(self, options: dict[str, str], schema: Any) -> None:

@@ -1,0 +1,47 @@
+"""The connections of one of Spark's Python workers to the JVM, on which small pieces have to come without a pause.
+
+Spark writes a task's input in several small pieces to a TCP connection, and its kernel sends the second only when the
+first was acknowledged (Nagle's algorithm). A kernel on the other side that has nothing to send acknowledges after
+40 ms (delayed acknowledgement, RFC 1122 4.2.3.2), and for those each task waits, beside what it does. A worker can ask
+its own kernel to acknowledge as soon as it has read. That holds until it sends something itself, so that it is asked
+again for each task; what comes first in a task, and before its rows, is the pickled object that the task calls.
+
+Knows nothing of what is sent. On a system without such a setting, and on Spark's Unix domain sockets
+(`spark.python.unix.domain.socket.enabled`), which have no acknowledgements, nothing is done.
+"""
+
+from __future__ import annotations
+
+import socket
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+_OPEN_FILES = Path("/proc/self/fd")  # of Linux, as is the setting
+
+
+class SentToWorkers:
+    """Base class of what Spark pickles and calls in a task."""
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        acknowledge_at_once()
+
+
+def acknowledge_at_once() -> None:
+    """Have all TCP connections of this process acknowledge what they are sent without waiting for more."""
+    setting = getattr(socket, "TCP_QUICKACK", None)
+    if setting is None or not _OPEN_FILES.is_dir():
+        return
+    for entry in _OPEN_FILES.iterdir():
+        with suppress(OSError):  # no connection, or closed by now
+            _set(int(entry.name), setting)
+
+
+def _set(descriptor: int, setting: int) -> None:
+    connection = socket.socket(fileno=descriptor)
+    try:
+        if connection.family in (socket.AF_INET, socket.AF_INET6) and connection.type == socket.SOCK_STREAM:
+            connection.setsockopt(socket.IPPROTO_TCP, setting, 1)
+    finally:
+        connection.detach()  # it is another's, and stays open
