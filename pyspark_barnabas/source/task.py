@@ -24,6 +24,7 @@ from pyspark_barnabas.source.errors import SourceError, explaining, lose
 from pyspark_barnabas.source.fetching import GONE, Answer, Batch, Fetcher, Unfinished
 from pyspark_barnabas.source.options import SourceSettings
 from pyspark_barnabas.source.ranges import OffsetRange
+from pyspark_barnabas.workers import keep_what_is_freed
 
 _FIELDS = [
     pa.field("key", pa.binary()),
@@ -40,6 +41,7 @@ _SCHEMA_WITH_HEADERS = pa.schema([*_FIELDS, pa.field("headers", HEADERS)])
 
 def read(settings: SourceSettings, wanted: OffsetRange) -> Iterator[pa.RecordBatch]:
     """The rows of the range."""
+    keep_what_is_freed()
     rows, connection = _Rows(settings, wanted), settings.connection
     client = client_for(connection)
     with explaining(f"reading {wanted}", connection):

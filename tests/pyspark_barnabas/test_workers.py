@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
+import platform
+import subprocess
 import sys
 from collections.abc import Iterator
 from types import ModuleType
@@ -10,6 +13,23 @@ from types import ModuleType
 import pytest
 
 from pyspark_barnabas import workers
+
+_ALLOCATES = """
+import resource
+from pyspark_barnabas.workers import keep_what_is_freed
+
+def new_pages():
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    blocks = [b"x" * (18 << 20) for _ in range(3)]
+    del blocks
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+
+new_pages(), new_pages()
+print(new_pages())
+assert keep_what_is_freed()
+new_pages()
+print(new_pages())
+"""
 
 
 @pytest.fixture(autouse=True)
@@ -45,3 +65,15 @@ def test_what_a_task_has_imported_is_kept_when_the_next_one_begins(monkeypatch: 
     assert any(each is content for each in gc.get_objects())
     workers.keep_what_is_loaded()
     assert not any(each is content for each in gc.get_objects())
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc has the setting")
+def test_what_a_reading_task_frees_stays_for_the_next_one() -> None:
+    by_default, kept = map(int, subprocess.check_output([sys.executable, "-c", _ALLOCATES], text=True).split())
+    assert by_default > 1_000
+    assert kept < 100
+
+
+def test_a_library_of_c_without_the_setting_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ctypes, "CDLL", lambda name: object())
+    assert not workers.keep_what_is_freed.__wrapped__()
