@@ -34,6 +34,7 @@ SEAMS = {
             "broker/secure/directory.py",  # made before there is a broker
             "broker/token_keys/files.py",  # keys of tokens, which no simulated broker has
             "broker/workers/",  # processes beside the loop, which a broker may be told to do without
+            "client/security/client_properties.py",  # the file of --command-config, which commands read
             "storage/disk/",
         ),
     ),

@@ -6,18 +6,15 @@ properties that have no effect here the names are told on stderr, never a value.
 
 from __future__ import annotations
 
-import os
 import sys
 from typing import TYPE_CHECKING, NamedTuple
 
 from barnabas.broker.cli.terminal.failures import UsageError
-from barnabas.protocol.errors import DecodeError
 
 if TYPE_CHECKING:
     from barnabas.client.security.settings import SecuritySettings
 
 OPTION = "--command-config"
-_FILE_BYTES_MAX = 1 << 20
 _PROVIDERS = "config.providers"
 _BOOTSTRAP = "bootstrap.servers"
 _SAID_OTHERWISE = (_BOOTSTRAP, "client.id", "group.id", "request.timeout.ms")
@@ -40,39 +37,22 @@ def security_in(path: str) -> SecuritySettings:
 def settings_in(path: str) -> ClientSettings:
     """What a file says. UsageError in one sentence, without a value that is secret."""
     from barnabas.client.client import Client
+    from barnabas.client.security.client_properties import read_properties
     from barnabas.client.security.properties import KEYS, security_of
     from barnabas.client.security.settings import SettingsError
-    from barnabas.protocol.files import properties
 
     try:
-        with open(path, "rb") as file:
-            found = _resolved(path, properties.decode(file.read(_FILE_BYTES_MAX)))
+        found = read_properties(path)
+    except ValueError as error:
+        raise UsageError(f"{OPTION}: {error}") from error
+    try:
         security = security_of(found)
         Client([], security=security)  # reads the stores, and finds a token provider
     except OSError as error:
         raise UsageError(f"{OPTION}: {path}: {(error.strerror or str(error)).lower()}") from error
-    except DecodeError:
-        raise UsageError(f"{OPTION}: {path} is not a properties file in UTF-8") from None
     except SettingsError as error:
         raise UsageError(f"{OPTION}: {path}: {error}") from None
     without_effect = sorted(found.keys() - {*KEYS, *_SAID_OTHERWISE, _PROVIDERS})
     if without_effect:
         print(f"barnabas: {OPTION}: {path}: without effect here: {', '.join(without_effect)}", file=sys.stderr)
     return ClientSettings(security, found.get(_BOOTSTRAP, "").strip() or None)
-
-
-def _resolved(path: str, found: dict[str, str]) -> dict[str, str]:
-    """With what the variables in values stand for, as Java's clients have them. UsageError."""
-    if _PROVIDERS not in found:
-        return found
-    from barnabas.protocol.files.config_providers import UnresolvedError, resolved
-
-    try:
-        return resolved(found, _content, os.environ)
-    except UnresolvedError as wrong:
-        raise UsageError(f"{OPTION}: {path}: {wrong}") from None
-
-
-def _content(path: str) -> bytes:
-    with open(path, "rb") as file:
-        return file.read(_FILE_BYTES_MAX)
