@@ -12,8 +12,8 @@ Knows nothing of what is sent. On a system without such a setting, and on Spark'
 
 from __future__ import annotations
 
+import ctypes
 import socket
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -33,15 +33,7 @@ def acknowledge_at_once() -> None:
     setting = getattr(socket, "TCP_QUICKACK", None)
     if setting is None or not _OPEN_FILES.is_dir():
         return
-    for entry in _OPEN_FILES.iterdir():
-        with suppress(OSError):  # no connection, or closed by now
-            _set(int(entry.name), setting)
-
-
-def _set(descriptor: int, setting: int) -> None:
-    connection = socket.socket(fileno=descriptor)
-    try:
-        if connection.family in (socket.AF_INET, socket.AF_INET6) and connection.type == socket.SOCK_STREAM:
-            connection.setsockopt(socket.IPPROTO_TCP, setting, 1)
-    finally:
-        connection.detach()  # it is another's, and stays open
+    # Not by a socket object over the descriptor, which would give it the process's default timeout.
+    setsockopt, yes = ctypes.CDLL(None).setsockopt, ctypes.c_int(1)
+    for entry in _OPEN_FILES.iterdir():  # refused, without effect, by what is no TCP connection or closed by now
+        setsockopt(int(entry.name), socket.IPPROTO_TCP, setting, ctypes.byref(yes), ctypes.sizeof(yes))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 import socket
 import sys
@@ -64,6 +65,17 @@ def test_connections_stay_open_and_other_files_are_left_alone(connected: Pair, t
         _exchange(first, second)
         assert file.write(b"!") == 1
         assert datagrams.fileno() >= 0
+
+
+@linux
+def test_a_default_timeout_of_the_process_is_not_given_to_connections(connected: Pair) -> None:
+    socket.setdefaulttimeout(5)
+    try:
+        acknowledge_at_once()
+    finally:
+        socket.setdefaulttimeout(None)
+    assert all(os.get_blocking(each.fileno()) for each in connected)
+    assert not any(map(_delays, connected))
 
 
 def test_a_system_without_the_setting_is_left_alone(monkeypatch: pytest.MonkeyPatch, connected: Pair) -> None:
