@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import ctypes
 import socket
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -25,11 +26,15 @@ class SentToWorkers:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        acknowledge_at_once()
+        with suppress(OSError, AttributeError):  # /proc is closed, or there is no such function: a task only waits then
+            acknowledge_at_once()
 
 
 def acknowledge_at_once() -> None:
-    """Have all TCP connections of this process acknowledge what they are sent without waiting for more."""
+    """Have all TCP connections of this process acknowledge what they are sent without waiting for more.
+
+    OSError, AttributeError where the system does not let it.
+    """
     setting = getattr(socket, "TCP_QUICKACK", None)
     if setting is None or not _OPEN_FILES.is_dir():
         return

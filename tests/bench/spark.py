@@ -217,7 +217,13 @@ def _tell(options: Any, rounds: int, batches: int, results: Results) -> None:
     print(f"{rounds} rounds over {options.against}, {batches} batches a query; {platform.platform()}\n")
     print(table(results))
     options.json.parent.mkdir(parents=True, exist_ok=True)
-    found = {"form": form.running(), "against": options.against, "results": results}
+    found = {
+        "form": form.running(),
+        "against": options.against,
+        "rounds": rounds,
+        "batches": batches,
+        "results": results,
+    }
     options.json.write_text(json.dumps(found, indent=1))
     say(f"wrote {options.json}")
 

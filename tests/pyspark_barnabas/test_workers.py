@@ -15,8 +15,12 @@ import pytest
 from pyspark_barnabas import workers
 
 _ALLOCATES = """
+import ctypes
 import resource
 from pyspark_barnabas.workers import keep_what_is_freed
+
+PR_SET_THP_DISABLE = 41  # huge pages are few, and would hide whether there are new ones
+assert ctypes.CDLL(None).prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0) == 0
 
 def new_pages():
     before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt

@@ -6,6 +6,7 @@ import pytest
 
 from pyspark_barnabas.segments.reader import SegmentReader
 from pyspark_barnabas.source.batch_reader import BatchReader
+from pyspark_barnabas.source.limited_stream_reader import LimitedStreamReader
 from pyspark_barnabas.source.stream_reader import StreamReader
 from pyspark_barnabas.spark_sink.batch_writer import BatchWriter
 from pyspark_barnabas.spark_sink.for_each_batch import _Prepare
@@ -13,7 +14,9 @@ from pyspark_barnabas.spark_sink.stream_writer import StreamWriter
 from pyspark_barnabas.worker_connections import SentToWorkers
 
 
-@pytest.mark.parametrize("kind", [BatchReader, StreamReader, SegmentReader, BatchWriter, StreamWriter, _Prepare])
+@pytest.mark.parametrize(
+    "kind", [BatchReader, StreamReader, LimitedStreamReader, SegmentReader, BatchWriter, StreamWriter, _Prepare]
+)
 def test_what_a_task_calls_is_heard_without_delay(kind: type) -> None:
     assert issubclass(kind, SentToWorkers)
     assert kind.__setstate__ is SentToWorkers.__setstate__
