@@ -28,6 +28,8 @@ FORBIDDEN = (
     "Corrupt",
     "ERROR",
 )
+OF_ITS_OWN = ("__cluster_metadata", "CONTROLLER_REGISTRATION")
+"""What Kafka logs of its controller, which recovers its own log, and registers again where it did so too early."""
 
 
 def ours(directories: list[Path]) -> BrokerProcess:
@@ -86,7 +88,7 @@ def test_two_directories_change_hands(tmp_path: Path, first: str) -> None:
             server.stop()
             check_handover(directories)
             if isinstance(server, KafkaProcess):
-                lines = [line for line in server.log.splitlines() if "__cluster_metadata" not in line]
+                lines = [line for line in server.log.splitlines() if not any(word in line for word in OF_ITS_OWN)]
                 assert turn == 0 or [line for line in lines if any(word in line for word in FORBIDDEN)] == []
         if turn == 0:
             before = places(directories)
