@@ -97,13 +97,13 @@ def write_record(
     finally:
         sender.close()
         if is_abortable:
-            _abort(client, name, identity)
+            _abort(client, name, identity, timeout_ms=min(_ABORT_TIMEOUT_MS, timeout_ms))
 
 
-def _abort(client: Client, name: str, identity: ProducerIdentity) -> None:
+def _abort(client: Client, name: str, identity: ProducerIdentity, *, timeout_ms: int) -> None:
     """As well as it can be done: the failure that led here is the one to be told."""
     try:
-        end(client, name, identity, commit=False, protocol=EXPLICIT, deadline=client.deadline(_ABORT_TIMEOUT_MS))
+        end(client, name, identity, commit=False, protocol=EXPLICIT, deadline=client.deadline(timeout_ms))
     except KafkaError as error:
         if error.code not in FENCED | {ErrorCode.INVALID_TXN_STATE}:  # there it is not open any more
             own_log().warning("the transaction of %r could not be aborted, its timeout will end it: %s", name, error)
