@@ -64,7 +64,7 @@ def _fill(data_dir: Path, *, with_snapshots: bool = False) -> Catalogue:
 def _read(client: Client, topic: str, partition: int, count: int) -> list[bytes | None]:
     consumer = Consumer(client)
     consumer.assign({(topic, partition): 0})
-    deadline = client.deadline(20_000)
+    deadline = client.deadline(60_000)
     found: list[bytes | None] = []
     while len(found) < count and not deadline.is_over:
         found += [consumed.record.value for consumed in consumer.poll()]
@@ -73,7 +73,7 @@ def _read(client: Client, topic: str, partition: int, count: int) -> list[bytes 
 
 def _new_producer_id(client: Client) -> int:
     """Kafka fetches its first block of ids when first asked; till then it answers COORDINATOR_LOAD_IN_PROGRESS."""
-    deadline = client.deadline(20_000)
+    deadline = client.deadline(60_000)
     while not deadline.is_over:
         answer: InitProducerIdResponse = client.ask_any(
             InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=1000)

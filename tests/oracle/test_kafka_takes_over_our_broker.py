@@ -53,7 +53,7 @@ def _consume(address: str, group: str, expected: int) -> list[int]:
     consumer.subscribe(["words"])
     found: list[int] = []
     while len(found) < expected:
-        message = consumer.poll(20)
+        message = consumer.poll(60)
         assert message is not None, f"only {len(found)} of {expected} records came"
         assert message.error() is None, message.error()
         value = message.value()
@@ -68,10 +68,10 @@ def _committed(address: str, group: str) -> list[int]:
     """A Kafka that has just started may still be loading the group."""
     consumer = Consumer({"bootstrap.servers": address, "group.id": group})
     asked = [TopicPartition("words", number) for number in range(PARTITIONS)]
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     while True:
         try:
-            positions = consumer.committed(asked, timeout=20)
+            positions = consumer.committed(asked, timeout=60)
             break
         except KafkaException as error:
             if error.args[0].code() not in LOADING or time.monotonic() > deadline:

@@ -52,7 +52,7 @@ def consumed(server: Server, expected: int) -> set[int]:
     consumer.assign([TopicPartition("words", number, 0) for number in range(PARTITIONS)])
     found: list[int] = []
     while len(found) < expected:
-        message = consumer.poll(20)
+        message = consumer.poll(60)
         assert message is not None, f"only {len(found)} of {expected} records came"
         assert message.error() is None, message.error()
         found.append(int(message.value() or b""))

@@ -32,7 +32,7 @@ import org.apache.kafka.common.resource.ResourceType;
 
 /** Who may do what, and how much of it: ACLs, credentials, tokens and quotas. */
 final class Security {
-    static void sweep(Sweep sweep) {
+    static void sweep(Sweep sweep) throws Exception {
         acls(sweep);
         tokens(sweep);
         quotas(sweep);
@@ -63,23 +63,25 @@ final class Security {
         sweep.ask("with options", admin -> admin.describeDelegationToken(new DescribeDelegationTokenOptions()));
     }
 
-    private static void quotas(Sweep sweep) {
+    private static void quotas(Sweep sweep) throws Exception {
         ClientQuotaAlteration alteration = new ClientQuotaAlteration(new ClientQuotaEntity(Map.of("user", "k")),
             List.of(new ClientQuotaAlteration.Op("producer_byte_rate", 1e6)));
         sweep.ask("short", admin -> admin.alterClientQuotas(List.of(alteration)));
         sweep.ask("with options", admin -> admin.alterClientQuotas(List.of(alteration),
             new AlterClientQuotasOptions().validateOnly(true)));
-        sweep.ask("short", admin -> admin.describeClientQuotas(ClientQuotaFilter.containsOnly(List.of())));
-        sweep.ask("with options", admin -> admin.describeClientQuotas(ClientQuotaFilter.containsOnly(List.of()),
+        sweep.until(admin -> !admin.describeClientQuotas(ClientQuotaFilter.all()).entities().get().isEmpty());
+        sweep.ask("short", admin -> admin.describeClientQuotas(ClientQuotaFilter.all()));
+        sweep.ask("with options", admin -> admin.describeClientQuotas(ClientQuotaFilter.all(),
             new DescribeClientQuotasOptions()));
     }
 
-    private static void credentials(Sweep sweep) {
+    private static void credentials(Sweep sweep) throws Exception {
         ScramCredentialInfo info = new ScramCredentialInfo(ScramMechanism.SCRAM_SHA_256, 4096);
         List<UserScramCredentialAlteration> add = List.of(new UserScramCredentialUpsertion("k", info, "castle"));
         List<UserScramCredentialAlteration> drop =
             List.of(new UserScramCredentialDeletion("nobody", ScramMechanism.SCRAM_SHA_256));
         sweep.ask("short", admin -> admin.alterUserScramCredentials(add));
+        sweep.until(admin -> admin.describeUserScramCredentials().users().get().contains("k"));
         sweep.ask("with options", admin -> admin.alterUserScramCredentials(drop, new AlterUserScramCredentialsOptions()));
         sweep.ask("all", admin -> admin.describeUserScramCredentials().users());
         sweep.ask("some", admin -> admin.describeUserScramCredentials(List.of("nobody")).users());

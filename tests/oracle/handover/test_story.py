@@ -24,6 +24,7 @@ from tests.support.waiting import until
 from tests.support.worlds import kafkas_own
 from tests.support.worlds.handover import ENDINGS, SETTINGS, STATE, WORDS, HandoverWorld
 
+PATIENCE_S = 90
 SHARERS = "sharers"
 COORDINATORS_TOPICS = ("__consumer_offsets", "__transaction_state")
 ROLLED_AT_ONCE = [
@@ -74,10 +75,11 @@ class Story:
                 self._kafkas_turns += 1
                 self._share(client)
                 kafkas_own.make(client, self._kafkas_turns)
-                until(lambda: len(kafkas_own.told(client)["rules"]) == self._kafkas_turns)  # told once it is in force
+                rules = self._kafkas_turns  # each is told once it is in force
+                until(lambda: len(kafkas_own.told(client)["rules"]) == rules, PATIENCE_S)
                 self._told = kafkas_own.told(client)
             self._wait_for_the_cleaner()
-            until(lambda: metadata_checkpoints(self.data_dir))
+            until(lambda: metadata_checkpoints(self.data_dir), PATIENCE_S)
             self._end(kafka)
             forbidden = FORBIDDEN if self.end == "stop" else FORBIDDEN[1:]
             assert [phrase for phrase in forbidden if phrase in kafka.log] == []
@@ -107,9 +109,9 @@ class Story:
     def _is_told_again(self, client: Client) -> None:
         """What only Kafka understands is as it was made."""
         if self._told is not None:
-            until(lambda: kafkas_own.told(client) == self._told)
+            until(lambda: kafkas_own.told(client) == self._told, PATIENCE_S)
         if self._shares:
-            until(lambda: SHARERS in [group.group_id for group in list_groups(client, types=["share"])])
+            until(lambda: SHARERS in [group.group_id for group in list_groups(client, types=["share"])], PATIENCE_S)
 
     def _share(self, client: Client) -> None:
         """A share group, where the directory is one of Kafka's: its records are among the committed offsets."""
@@ -119,10 +121,10 @@ class Story:
 
     def _wait_for_the_cleaner(self) -> None:
         """Until it has cleaned all it can: it stops before the active segment, and before an open transaction."""
-        until(lambda: cleaned_to(self.data_dir, STATE, 0) == active_segment(self.data_dir, STATE, 0))
-        until(lambda: cleaned_to(self.data_dir, ENDINGS, 0) > 0)
+        until(lambda: cleaned_to(self.data_dir, STATE, 0) == active_segment(self.data_dir, STATE, 0), PATIENCE_S)
+        until(lambda: cleaned_to(self.data_dir, ENDINGS, 0) > 0, PATIENCE_S)
         for topic in COORDINATORS_TOPICS if self._kafkas_turns > 1 or self.world.turns > 1 else ():
-            until(partial(self._is_cleaned, topic))
+            until(partial(self._is_cleaned, topic), PATIENCE_S)
 
     def _is_cleaned(self, topic: str) -> bool:
         return any(cleaned_to(self.data_dir, topic, number) for number in (0, 1))

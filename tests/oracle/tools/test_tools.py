@@ -69,8 +69,9 @@ def test_tools_say_of_barnabas_what_they_say_of_kafka(tools: Tools, tmp_path: Pa
             name = f"{number} {tool.rpartition('.')[2]} {words}"
             kafka[name] = run(tools, of_kafka, tool, words, tmp_path)
             barnabas[name] = run(tools, of_barnabas, tool, words, tmp_path)
+            is_of_the_brokers_view = "--describe" in words or "--delete-config" in words  # which may be older
             may_catch_up_until = time.monotonic() + (
-                CATCHES_UP_S if "--describe" in words and not _is_known(name) else 0
+                CATCHES_UP_S if is_of_the_brokers_view and not _is_known(name) else 0
             )
             while kafka[name] != barnabas[name] and time.monotonic() < may_catch_up_until:
                 kafka[name] = run(tools, of_kafka, tool, words, tmp_path)
