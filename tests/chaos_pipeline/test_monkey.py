@@ -65,7 +65,7 @@ def test_ours_loses_and_repeats_nothing_on_apache_kafka(
 def test_sparks_own_sink_repeats_rows_on_the_same_seed(
     new_broker: Callable[..., Server], tmp_path: Path, seed: int, tell: Callable[[str], None]
 ) -> None:
-    for each in range(seed, seed + 3):  # a kill may fall between two batches, where even this sink is right
+    for each in range(seed, seed + 6):  # a kill may fall between two batches, where even this sink is right
         work = tmp_path / str(each)
         with new_broker(work / "broker") as server:
             pipeline, rage = _rage(server, work, "kafka", each, drivers=1, workers=2, brokers=3)

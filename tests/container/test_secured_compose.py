@@ -11,7 +11,7 @@ from tests.support.processes.container import Container
 from tests.support.processes.server import ROOT
 
 PAGE = ROOT / "docs" / "security" / "cluster.md"
-START_TIMEOUT_S = 30
+START_TIMEOUT_S = 120
 PASSWORD = "cluster-secret"
 PRODUCE = """
 import sys

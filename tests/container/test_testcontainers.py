@@ -14,7 +14,7 @@ import pytest
 
 from tests.support.processes.container import Container
 
-START_TIMEOUT_S = 30
+START_TIMEOUT_S = 120
 RUNNING = r".*Transitioning from RECOVERY to RUNNING.*"
 
 COMMON = {

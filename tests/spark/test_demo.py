@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tests.support.processes.server import ROOT
 
-TIMEOUT_S = 300
+TIMEOUT_S = 900
 
 
 def test_everything_is_killed_once_and_nothing_is_wrong(seed: int, tmp_path: Path) -> None:

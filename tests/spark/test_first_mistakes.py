@@ -20,7 +20,7 @@ def test_where_no_broker_is_a_stream_fails_before_any_task_runs_and_the_sentence
     rate = spark.readStream.format("rate").load().selectExpr("CAST(value AS STRING) AS value")
     query = rate.writeStream.format("barnabas").options(checkpointLocation=str(tmp_path), **NOWHERE).start()
     with pytest.raises(PySparkException) as failed:
-        query.awaitTermination(60)
+        query.awaitTermination(180)
     told = str(failed.value)
     assert "cluster failed: cannot connect to 127.0.0.1:1: connection refused" in told
     assert "kafka.delivery.timeout.ms (300)" in told

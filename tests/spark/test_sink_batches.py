@@ -155,7 +155,7 @@ def test_an_atomic_write_shows_in_one_step(spark: SparkSession, server: Server, 
 def test_what_cannot_be_is_refused_with_a_sentence(
     spark: SparkSession, strict_server: Server, options: dict[str, str], sentence: str
 ) -> None:
-    hurried = {"kafka__delivery__timeout__ms": "1500", "kafka__request__timeout__ms": "1500"}
+    hurried = {"kafka__delivery__timeout__ms": "3000", "kafka__request__timeout__ms": "3000"}
     given = {"topic": "there"} | hurried | options
     assert sentence in _refusal(_writer(_numbers(spark, 1), strict_server, None, **given))
 

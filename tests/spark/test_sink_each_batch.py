@@ -49,11 +49,11 @@ class Counts:
         return writer.option("checkpointLocation", self.checkpoint).trigger(availableNow=True)
 
     def run(self, **options: Any) -> None:
-        assert self.writer(self.sink(**options)).start().awaitTermination(60)
+        assert self.writer(self.sink(**options)).start().awaitTermination(180)
 
     def refusal(self, function: Any, rows: DataFrame | None = None) -> str:
         with pytest.raises(PySparkException) as failed:
-            self.writer(function, rows).start().awaitTermination(60)
+            self.writer(function, rows).start().awaitTermination(180)
         return str(failed.value)
 
     @property
@@ -97,7 +97,7 @@ def test_a_failing_task_is_tried_again(counts: Counts) -> None:
             raise ValueError("the first attempt fails behind its rows")
 
     rows = counts.rows().selectExpr("CAST(value AS BINARY) AS value").mapInArrow(fail_once, "value binary")
-    assert counts.writer(counts.sink(), rows).start().awaitTermination(60)
+    assert counts.writer(counts.sink(), rows).start().awaitTermination(180)
     assert counts.written == [f"{n}=1" for n in range(10)]
 
 
@@ -112,13 +112,13 @@ def test_in_atomic_mode_a_run_goes_no_further_after_a_failure(counts: Counts) ->
         sink(frame, batch_id)
 
     assert "a run cannot repeat one" in counts.refusal(insistent, rows)
-    assert counts.writer(counts.sink(atomic=True), rows).start().awaitTermination(60)
+    assert counts.writer(counts.sink(atomic=True), rows).start().awaitTermination(180)
     assert counts.written == [f"{n}=1" for n in range(10)]
 
 
 def test_a_batch_that_is_known_to_be_empty_is_a_batch(counts: Counts) -> None:
     counts.send(range(10))
-    assert counts.writer(counts.sink(), counts.rows().where("false")).start().awaitTermination(60)
+    assert counts.writer(counts.sink(), counts.rows().where("false")).start().awaitTermination(180)
     counts.send(range(10))
     counts.run()
     assert counts.written == [f"{n}=2" for n in range(10)]

@@ -134,7 +134,7 @@ def test_a_stream_has_the_batches_of_the_stock_source(
             .trigger(availableNow=True)
             .start()
         )
-        assert query.awaitTermination(60)
+        assert query.awaitTermination(180)
         ends[source] = [
             json.loads(file.read_text().splitlines()[2])
             for file in sorted((tmp_path / source / "offsets").glob("[0-9]*"), key=lambda file: int(file.name))

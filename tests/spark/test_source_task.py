@@ -112,6 +112,7 @@ def test_records_that_were_deleted_are_a_loss_or_passed_over(client: Client, set
 
 def test_an_end_that_does_not_come_is_a_loss_or_the_end(client: Client, settings: SourceSettings) -> None:
     whole = fill(client, "short", 10)._replace(end=20)
+    assert numbers(read(settings, whole._replace(end=10))) == list(range(10))  # and is connected from then on
     impatient = replace(settings, poll_timeout_ms=1)
     with pytest.raises(DataLoss, match="short-0 was to be read up to 20, and ends at 10"):
         list(read(impatient, whole))

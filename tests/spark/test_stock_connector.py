@@ -126,7 +126,7 @@ def test_a_stream_counts_words_into_another_topic(spark: SparkSession, server: S
 def test_a_stream_goes_on_after_the_broker_was_killed(spark: SparkSession, server: Server, tmp_path: Path) -> None:
     _write(server, "going-on", range(60))
     with _copying(spark, server, "going-on", "copied", tmp_path / "checkpoint") as query:
-        until(lambda: _count(spark, server, "copied") == 60, timeout_s=60)
+        until(lambda: _count(spark, server, "copied") == 60, timeout_s=180)
         server.kill()
         server.start()
         _write(server, "going-on", range(60, 120))

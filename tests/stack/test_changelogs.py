@@ -15,7 +15,7 @@ from tests.support.processes.server import Server
 from tests.support.stack.balances import APPLICATION, CHANGELOG, Accounts, Tables
 from tests.support.waiting import until
 
-PATIENCE_S = 60
+PATIENCE_S = 180
 
 
 @contextmanager

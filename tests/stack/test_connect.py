@@ -68,7 +68,7 @@ class _Pipeline:
         worker.set_connector("source", "Source", **settings)
         worker.set_connector("sink", "Sink", file=str(self._sink), topics=TOPIC)
         until(lambda: worker.states().get("stopped") == worker.states().get("deleted") == RUNNING, PATIENCE_S)
-        until(lambda: worker.position("deleted") > 0, PATIENCE_S)
+        until(lambda: min(worker.position("deleted"), worker.position("stopped")) > 0, PATIENCE_S)
         for name in ("stopped", "deleted"):
             worker.stop_connector(name)
         until(lambda: worker.states()["deleted"] == worker.states()["stopped"] == ["STOPPED"], PATIENCE_S)

@@ -25,7 +25,7 @@ def main() -> int:
 
     writer = read().select("key", "value").writeStream.format("barnabas").options(topic=target, **brokers)
     query = writer.option("checkpointLocation", f"{directory}/stream").trigger(availableNow=True).start()
-    assert query.awaitTermination(60)
+    assert query.awaitTermination(180)
 
     more = spark.range(1000, 1100, numPartitions=2).selectExpr("CAST(id AS STRING) AS value")
     more.write.format("barnabas").options(topic=target, **brokers).mode("append").save()
@@ -37,7 +37,7 @@ def main() -> int:
     for _ in range(2):  # the second one finds nothing new
         update = table.writeStream.outputMode("update").foreachBatch(count)
         query = update.option("checkpointLocation", checkpoint).trigger(availableNow=True).start()
-        assert query.awaitTermination(60), query.exception()
+        assert query.awaitTermination(180), query.exception()
     spark.stop()
     return 0
 

@@ -14,7 +14,7 @@ from tests.support.scripted.broker import ScriptedBroker
 
 
 def _failed_commit(**options: str) -> str:
-    timeouts = {"kafka.request.timeout.ms": "200", "kafka.delivery.timeout.ms": "300"}
+    timeouts = {"kafka.delivery.timeout.ms": "300"}  # of commit(): the planning has a broker to ask
     schema = StructType().add("value", BinaryType()).add("topic", StringType())
     with ScriptedBroker() as broker:  # which is there when the write is planned, and gone at its end
         given = {"kafka.bootstrap.servers": broker.address, **timeouts, **options}

@@ -202,8 +202,8 @@ def test_a_setting_of_the_ledger_that_is_changed_later_is_noticed_by_the_next_pr
 def test_a_topic_that_nobody_makes_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(topics, "_CREATION_MS", 300)
-    monkeypatch.setattr(topics, "_SETTLING_MS", 100)
+    monkeypatch.setattr(topics, "_CREATION_MS", 2_000)
+    monkeypatch.setattr(topics, "_SETTLING_MS", 1_000)
     with BrokerProcess(tmp_path / "data", {"auto.create.topics.enable": "false"}) as server:
         query = Query(SinkSettings(ConnectionSettings(server.address), topic="typo", prefix="p"))
         with pytest.raises(SinkFailed, match=r"UNKNOWN_TOPIC_OR_PARTITION: topic 'typo'.*See that the topic's name"):

@@ -104,7 +104,9 @@ class SparkProgram:
 
     def kill_jvm(self) -> None:
         """SIGKILL to the driver's JVM alone, as a crash would; the others find out by themselves. Waits for the end."""
-        [jvm] = [pid for pid in self.processes() if "org.apache.spark.deploy.SparkSubmit" in command_of(pid)]
+        # What the JVM is just starting has its command line, too, until it is another program.
+        children = [pid for pid in self.processes() if parents_of(pid)[:1] == [self._process.pid]]
+        [jvm] = [pid for pid in children if "org.apache.spark.deploy.SparkSubmit" in command_of(pid)]
         os.kill(jvm, signal.SIGKILL)
         self._process.wait(WAIT_S)
         self.kill()

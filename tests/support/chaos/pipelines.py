@@ -63,6 +63,7 @@ def new_pipeline(
         "transactionalIdPrefix": stream.prefix,
         "chaosGate": gate.address,
         "chaosStream": name,
+        "kafka.delivery.timeout.ms": "240000",  # which passes while a point is held, too
         **({"atomic": "true"} if is_atomic else {}),
     }
     stream.way_in = way_in(server, stream)

@@ -17,7 +17,7 @@ from pathlib import Path
 from tests.support.kafka.jars import CACHE, client_libs, kafka_libs, tools_libs
 from tests.support.processes.server import ROOT
 
-TIMEOUT_S = 120
+TIMEOUT_S = 300
 _LOG4J = """\
 <Configuration status="OFF">
   <Appenders><Console name="out" target="{target}"><PatternLayout pattern="%d %p %m (%c)%n"/></Console></Appenders>

@@ -35,6 +35,8 @@ class KafkaProcess(Server):
     The JVM's options are those that start fast, unless others are given: then the broker also runs fast.
     """
 
+    start_timeout_s = 180.0
+
     def __init__(
         self,
         data_dir: Path,

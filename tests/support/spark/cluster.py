@@ -17,7 +17,7 @@ from tests.support.processes.server import Lines
 
 SPARK_HOME = Path(pyspark.__file__).parent
 _PACKAGES = SPARK_HOME.parent
-_START_TIMEOUT_S = 60.0
+_START_TIMEOUT_S = 180.0
 QUICK_JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 """JDK_JAVA_OPTIONS of a JVM that starts fast and leaves the machine's few cores to the others."""
 _LOCAL = {"SPARK_LOCAL_IP": "127.0.0.1", "JDK_JAVA_OPTIONS": QUICK_JVM}
