@@ -14,13 +14,14 @@ from barnabas.protocol.errors import ErrorCode, KafkaError
 from tests.barnabas.conftest import Writer
 
 PARTITIONS = 8
-TIMEOUT_MS = 1_000
+TIMEOUT_MS = 60_000
+REFUSED_MS = 3_000
 SYNCED = {"log.flush.interval.messages": 1}
 
 
-def write_to_all(broker: Barnabas) -> None:
+def write_to_all(broker: Barnabas, timeout_ms: int = TIMEOUT_MS) -> None:
     """A record to each partition, in one request: one round syncs them. What is refused is tried again, for a time."""
-    with Client(broker.bootstrap_servers) as client, Producer(client, delivery_timeout_ms=TIMEOUT_MS) as producer:
+    with Client(broker.bootstrap_servers) as client, Producer(client, delivery_timeout_ms=timeout_ms) as producer:
         for partition in range(PARTITIONS):
             producer.send("orders", b"x", partition=partition)
 
@@ -30,12 +31,12 @@ def test_a_sync_that_fails_takes_the_directory_offline_until_the_next_start(tmp_
         write_to_all(broker)
         broker.faults.arm(name="io", disk="sync", topic="orders", partition=5, error="EIO")
         with pytest.raises(KafkaError) as refused:
-            write_to_all(broker)
+            write_to_all(broker, REFUSED_MS)
         assert refused.value.code is ErrorCode.KAFKA_STORAGE_ERROR
         broker.faults.assert_all_fired()
         broker.faults.reset()
         with pytest.raises(KafkaError):
-            write_to_all(broker)
+            write_to_all(broker, REFUSED_MS)
         assert "is not used until the next start" in str(broker.why.hanging()["disk"])
         broker.kill()
         broker.start()

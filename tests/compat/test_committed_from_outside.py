@@ -21,7 +21,7 @@ PARTITIONS = 6
 RECORDS = 20
 COMMITTED = 5
 COMMITTED_FOR = {"all": range(PARTITIONS), "some": range(0, PARTITIONS, 2)}
-WITHIN_S = 15
+WITHIN_S = 60
 
 
 class Member:

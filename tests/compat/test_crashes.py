@@ -25,7 +25,7 @@ from tests.compat.model import (
 from tests.support.processes.server import Server
 from tests.support.waiting import until
 
-COUNT = 5000
+COUNT = 8000
 KILL_AT = 2000  # acknowledgements
 NUMBERS_NO_BATCHES = "kafka-go"
 

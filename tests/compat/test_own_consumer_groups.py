@@ -169,7 +169,7 @@ def _is_shared(members: list[Member], topic: str, at_most: int) -> bool:
 def test_the_end_is_behind_what_a_member_had_that_is_gone_without_a_word(
     server: Server, client: Client, name: str
 ) -> None:
-    _let_sessions_end_after(client, name, timeout_ms=1000)
+    _let_sessions_end_after(client, name, timeout_ms=5000)
     found = []
     with Client(server.address) as killed:
         gone = GroupConsumer(killed, name, [name], protocol=ConsumerProtocol(), auto_offset_reset="earliest")

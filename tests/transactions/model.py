@@ -26,7 +26,7 @@ import subprocess
 from collections.abc import Callable
 
 SESSION_MS = 6000
-PATIENCE_S = 45  # for one step
+PATIENCE_S = 120  # for one step
 
 
 class Fenced(Exception):

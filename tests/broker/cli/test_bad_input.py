@@ -114,9 +114,9 @@ def test_a_closed_stream_is_named(broker: OwnBroker, redirected: str, words: str
 @pytest.mark.parametrize("membership", [[], ["--group", "g"], ["--group", "h", "--group-protocol", "consumer"]])
 def test_a_broker_that_dies_ends_a_reader_with_one_line(tmp_path: Path, membership: list[str]) -> None:
     with OwnBroker(tmp_path / "data", flags=["--topic", "t"]) as mortal:
-        where = ["--bootstrap-server", mortal.address, "--request-timeout-ms", "1000"]
+        where = ["--bootstrap-server", mortal.address]
         subprocess.run([*COMMAND, "produce", "t", *where], cwd=ROOT, input=b"a\n", timeout=TIMEOUT_S, check=True)
-        command = [*COMMAND, "consume", "t", "--from-beginning", *membership, *where]
+        command = [*COMMAND, "consume", "t", "--from-beginning", *membership, *where, "--request-timeout-ms", "2500"]
         with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as reader:
             assert reader.stdout is not None
             assert reader.stdout.readline() == "a\n"

@@ -16,7 +16,7 @@ from tests.support.worlds.broker import BrokerWorld, until
 
 FIRST, OTHER = ("first", 0), ("other", 0)
 COMPACT = {"cleanup.policy": "compact", "segment.ms": "10", "min.cleanable.dirty.ratio": "0.01"}
-SLOW = {"log.cleaner.io.max.bytes.per.second": "8000"}  # so that a cleaning says how far it is before it is done
+SLOW = {"log.cleaner.io.max.bytes.per.second": "3000"}  # so that a cleaning says how far it is before it is done
 COUNT = 24
 
 

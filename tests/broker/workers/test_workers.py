@@ -160,7 +160,7 @@ async def test_a_job_whose_process_dies_twice_fails(tmp_path: Path) -> None:
 async def test_a_process_that_says_nothing_any_more_is_killed_and_its_job_begun_again(
     times: int, tmp_path: Path
 ) -> None:
-    with open_workers(1, quiet_s=1) as workers:
+    with open_workers(1, quiet_s=3) as workers:
         job = workers.run(Die(str(tmp_path), times, signal.SIGSTOP))
         if times == 1:
             assert await asyncio.wait_for(job, TIMEOUT_S) == 1

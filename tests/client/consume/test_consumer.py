@@ -34,7 +34,7 @@ E = ErrorCode
 A, B, GONE = ("a", 0), ("b", 0), ("gone", 0)
 TIMEOUT_MS = 5000
 ANSWERS_IN_S = 0.05
-SHORT_MS = 500
+SHORT_MS = 1_000
 
 
 class Leaders(ScriptedCluster):

@@ -163,7 +163,7 @@ def test_no_more_requests_are_under_way_than_brokers_remember(
     leader: Leader, sender_for: Callable[..., BatchSender]
 ) -> None:
     leader.failures = [None] * 100
-    sender = sender_for(delivery_timeout_ms=300, request_bytes=1)
+    sender = sender_for(delivery_timeout_ms=2_000, request_bytes=1)
     with pytest.raises(ConnectionFailed, match="did not answer in time"):
         send(sender, numbered(0, 9))
     assert (

@@ -137,7 +137,7 @@ def test_what_does_not_pass_is_given_up_at_the_deadline() -> None:
         Broker(lambda request: accepted(request, ErrorCode.NOT_ENOUGH_REPLICAS)) as broker,
         client_of(broker) as client,
     ):
-        producer = Producer(client, delivery_timeout_ms=500)
+        producer = Producer(client, delivery_timeout_ms=5_000)
         delivery = producer.send("t", b"v")
         with pytest.raises(KafkaError, match="NOT_ENOUGH_REPLICAS"):
             producer.flush()
@@ -365,7 +365,7 @@ def test_an_unknown_topic_is_asked_for_until_it_is_there() -> None:
 
 
 def test_an_unknown_topic_is_an_error_in_the_end() -> None:
-    with Broker(accepted) as broker, client_of(broker, timeout_ms=300) as client:
+    with Broker(accepted) as broker, client_of(broker, timeout_ms=5_000) as client:
         producer = Producer(client)
         with pytest.raises(KafkaError, match="UNKNOWN_TOPIC_OR_PARTITION: topic 'gone'"):
             producer.send("gone", b"v")

@@ -119,7 +119,7 @@ def test_a_refused_token_is_told_with_what_the_server_says() -> None:
 def test_who_logs_in_nowhere_is_told_that_a_broker_may_ask_for_it() -> None:
     with (
         ScriptedBroker({ApiKey.HEARTBEAT: lambda request: HANG_UP}) as broker,
-        Client(broker.address, timeout_ms=100) as client,
+        Client(broker.address, clock=StandingClock(), timeout_ms=5000) as client,
         pytest.raises(ConnectionFailed, match=r"closed the connection \(Heartbeat\): if it asks for SASL, set"),
     ):
         client.ask_any(HEARTBEAT)

@@ -146,7 +146,7 @@ def test_another_authority_is_refused(begin: Begin) -> None:
 def test_a_broker_without_tls_is_told_as_one() -> None:
     with (
         ScriptedBroker(ALIVE) as broker,
-        Client(broker.address, security=security_of({"security.protocol": "SSL"}), timeout_ms=500) as client,
+        Client(broker.address, security=security_of({"security.protocol": "SSL"}), timeout_ms=2000) as client,
         pytest.raises(
             ConnectionFailed, match="closed the connection during the TLS handshake: that port may not speak TLS"
         ),

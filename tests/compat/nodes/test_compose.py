@@ -29,7 +29,7 @@ class Ways(NamedTuple):
 
     outside: list[int]
     inside: list[int]
-    log: str
+    broker: ComposedBroker
 
 
 class ThreeBrokers(ComposedBroker):
@@ -61,7 +61,7 @@ def ways(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ways]:
     broker = ThreeBrokers(tmp_path_factory.mktemp("three-brokers") / "data")
     broker.environment = {name: _here(value, ports) for name, value in variables.items()}
     with broker:
-        yield Ways(outside, inside, broker.log)
+        yield Ways(outside, inside, broker)
 
 
 def _here(value: str, ports: Mapping[str, str]) -> str:
@@ -71,7 +71,7 @@ def _here(value: str, ports: Mapping[str, str]) -> str:
 
 
 def test_every_variable_of_the_file_counts(ways: Ways) -> None:
-    assert "WARNING" not in ways.log
+    assert "WARNING" not in ways.broker.log
 
 
 @pytest.mark.parametrize("way", ["outside", "inside"])

@@ -41,7 +41,7 @@ class Scene:
             "bootstrap.servers": self.address,
             "transactional.id": transactional_id,
             "client.id": client_id,
-            "transaction.timeout.ms": 90_000,
+            "transaction.timeout.ms": 900_000,
         }
         producer = Producer(settings)
         producer.init_transactions(_TIMEOUT_S)

@@ -73,6 +73,7 @@ class _Talk:
         self._delay_s = delay_s
         self._wires: dict[str, Wire] = {}
         self._due: dict[str, list[_Due]] = {}
+        self._sent_s: dict[str, float] = {}  # since when an answer may come
         self._held: dict[str, bytes] = {}  # what goes out in one piece with the next request
         self._timeout_s = PATIENCE_S
 
@@ -88,10 +89,10 @@ class _Talk:
             return
         if step.kind == "send":
             key = API_KEYS[step.api] if step.api else None
-            self._wire(step.connection).send(step.data)
+            self._put(step.connection, step.data)
             self._due.setdefault(step.connection, []).append(_Due(key, step.versions.start, None))
         elif step.kind == "token":
-            self._wire(step.connection).send(framed(token_of(step.request, self._names)))
+            self._put(step.connection, framed(token_of(step.request, self._names)))
             self._due.setdefault(step.connection, []).append(_Due(None, 0, None, is_token=True))
         elif step.kind == "listen":
             if step.connection not in self._wires:
@@ -122,7 +123,7 @@ class _Talk:
             data, is_answered = self._frame(key, step, version)
             if connection not in self._wires:
                 self._wires[connection] = self._opened.enter_context(self._enter(asker))
-            self._wire(connection).send(data)
+            self._put(connection, data)
             assert is_answered, "nobody learns whether it was allowed"
             self._due.setdefault(connection, []).append(_Due(key, version, asker))
             yield from self._answers(connection)
@@ -156,7 +157,7 @@ class _Talk:
         data, is_answered = self._frame(key, step, version)
         data = self._held.pop(step.connection, b"") + data
         if step.is_awaited:
-            self._wire(step.connection).send(data)
+            self._put(step.connection, data)
         else:
             self._held[step.connection] = data
         if is_answered:
@@ -172,10 +173,10 @@ class _Talk:
     def _answers(self, connection: str) -> Iterator[Answer]:
         """What is due on a connection. One that is closed, or owes an answer, is not used again."""
         if connection in self._held:
-            self._wire(connection).send(self._held.pop(connection))
+            self._put(connection, self._held.pop(connection))
         due, self._due[connection] = self._due.get(connection, []), []
         for each in due:
-            begin = time.monotonic()
+            begin = self._sent_s.pop(connection, None) or time.monotonic()
             payload = self._wire(connection).receive(self._timeout_s)
             is_late = 0 < self._delay_s <= time.monotonic() - begin
             if isinstance(payload, str):
@@ -191,6 +192,11 @@ class _Talk:
                 response = decoded(each.key, each.version, payload)
                 node = node_of(response, each.version, self._names)
                 yield Answer(each.label, Node({"late": "true"} | node.fields, node.rows) if is_late else node)
+
+    def _put(self, connection: str, data: bytes) -> None:
+        wire = self._wire(connection)
+        self._sent_s[connection] = time.monotonic()  # before it is sent, as the broker may begin before we go on
+        wire.send(data)
 
     def _wire(self, connection: str) -> Wire:
         if connection not in self._wires:

@@ -56,11 +56,11 @@ def run(settings: Settings) -> list[str]:
 
 def _begin(producer: Producer, failed: list[KafkaError]) -> None:
     """Wait until the producer is known; only its callback says at once that the password is wrong."""
-    for _ in range(10):
+    for turn in range(10):
         with suppress(KafkaException):
             return producer.init_transactions(1)
         producer.poll(0)
-        if failed:
+        if failed and turn:  # so that there was time for a second attempt
             raise KafkaException(failed[0])
     raise TimeoutError("the transactions were not initialised")
 
