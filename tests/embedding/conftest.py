@@ -12,7 +12,7 @@ import pytest
 from barnabas import form
 
 OWN_PACKAGES = ("broker", "client", "logfiles", "protocol", "storage")
-TIMEOUT_S = 60
+TIMEOUT_S = 180
 
 
 class Project:

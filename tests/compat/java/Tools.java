@@ -11,6 +11,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Base64;
+import java.util.Collections;
 import java.util.List;
 import java.util.Set;
 import org.apache.kafka.common.utils.Exit;
@@ -26,6 +27,8 @@ import org.apache.kafka.common.utils.Exit;
 public final class Tools {
     private static final int TIMEOUT_MS = 60_000;
     private static final int HANGS = -1;
+    private static final int HOOK_TIMEOUT_MS = 10_000;
+    private static final List<Runnable> HOOKS = Collections.synchronizedList(new ArrayList<>());
 
     public static void main(String[] arguments) throws Exception {
         PrintStream answers = System.out;
@@ -36,13 +39,16 @@ public final class Tools {
         System.setErr(new PrintStream(err, true, StandardCharsets.UTF_8));
         Exit.setExitProcedure((status, message) -> { throw new Exited(status); });
         Exit.setHaltProcedure((status, message) -> { throw new Exited(status); });
-        Exit.setShutdownHookAdder((name, hook) -> { });
+        Exit.setShutdownHookAdder((name, hook) -> HOOKS.add(hook));
         for (String line = in.readLine(); line != null; line = in.readLine()) {
             String[] words = line.split("\t", -1);
             List<String> toolArguments = new ArrayList<>();
             for (int i = 2; i < words.length; i++) {
                 toolArguments.add(new String(Base64.getDecoder().decode(words[i]), StandardCharsets.UTF_8));
             }
+            runHooks();
+            out.take();
+            err.take();
             InputStream stdin = new ByteArrayInputStream(Base64.getDecoder().decode(words[1]));
             int status = run(words[0], stdin, toolArguments.toArray(new String[0]));
             answers.println(status + "\t" + out.take() + "\t" + err.take());
@@ -67,6 +73,20 @@ public final class Tools {
             }
         }
         return run.status;
+    }
+
+    /**
+     * Closes what the tool before left open, as the end of its process would: a producer would stay, and some minutes
+     * later print that its broker is gone. Until here it may send its metrics, for which a short run has no time.
+     */
+    private static void runHooks() throws InterruptedException {
+        for (Runnable hook : List.copyOf(HOOKS)) {
+            Thread thread = new Thread(hook, "hook");
+            thread.setDaemon(true);
+            thread.start();
+            thread.join(HOOK_TIMEOUT_MS);
+        }
+        HOOKS.clear();
     }
 
     /** The first exit counts: a tool that catches everything meets its own exit there, and exits again. */
