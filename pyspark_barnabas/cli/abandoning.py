@@ -158,7 +158,6 @@ class Takeover:
                 ledger_topic(self._prefix),
                 record,
                 prefix=self._prefix,
-                timeout_ms=self._settings.delivery_timeout_ms,
                 rows=rows,
                 is_last=True,
             )

@@ -38,7 +38,6 @@ from pyspark_barnabas.sink.settings import SinkSettings
 _REFUSALS_MAX = 5
 """How often the coordinators may refuse to end what they say is open, before it is reported."""
 _SWEEP_TIMEOUT_MS = 5_000
-_ABORT_TIMEOUT_MS = 10_000
 
 
 def commit(
@@ -84,7 +83,7 @@ def abort(
         return  # no task got as far as an open transaction that anybody knows of
     prefix, client = settings.prefix_of(query_id), client_for(settings.connection)
     batch = _batch(settings, batch_id, known, checkpoint, is_stream=is_stream)
-    timeout_ms = min(_ABORT_TIMEOUT_MS, settings.delivery_timeout_ms)
+    timeout_ms = settings.abort_timeout_ms
     deadline = client.deadline(timeout_ms)
     try:
         # Before the ledger is read: while the driver's transaction is open, the decision may be on its way.
@@ -160,7 +159,6 @@ class _Committing:
                 step.record,
                 step.offsets,
                 prefix=self._batch.sink.prefix,
-                timeout_ms=self._settings.delivery_timeout_ms,
             )
         except Fenced:
             return replace(view, is_fenced=True)

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from barnabas.client.client import Client
+from barnabas.client.clock import Deadline
 from barnabas.client.metadata import TopicPartition
 from barnabas.client.produce.batch_sender import BatchSender
 from barnabas.client.produce.new_batch import NewBatch, encode
@@ -34,8 +35,6 @@ from pyspark_barnabas.sink.failure import SinkFailed
 from pyspark_barnabas.sink.sentences import FENCED, explain
 from pyspark_barnabas.sink.settings import SinkSettings
 
-_ABORT_TIMEOUT_MS = 10_000
-
 
 class Fenced(Exception):
     """The run token is worth nothing any more: another run has taken it."""
@@ -49,7 +48,6 @@ def write_record(
     offsets: Iterable[SourceOffset] = (),
     *,
     prefix: str,
-    timeout_ms: int,
     rows: Iterable[NewBatch] = (),
     is_last: bool = False,
 ) -> None:
@@ -67,6 +65,7 @@ def write_record(
     where: TopicPartition = (topic, 0)
     group = prefix if settings.group_id is None else settings.group_id
     moved = _of_this_cluster(client, {(each.topic, each.partition): each.offset for each in offsets}) if group else {}
+    timeout_ms = settings.delivery_timeout_ms
     deadline = client.deadline(timeout_ms)
     doing, is_abortable = "writing the decision", is_last
     sender = BatchSender(
@@ -97,13 +96,13 @@ def write_record(
     finally:
         sender.close()
         if is_abortable:
-            _abort(client, name, identity, timeout_ms=min(_ABORT_TIMEOUT_MS, timeout_ms))
+            _abort(client, name, identity, client.deadline(settings.abort_timeout_ms))
 
 
-def _abort(client: Client, name: str, identity: ProducerIdentity, *, timeout_ms: int) -> None:
+def _abort(client: Client, name: str, identity: ProducerIdentity, deadline: Deadline) -> None:
     """As well as it can be done: the failure that led here is the one to be told."""
     try:
-        end(client, name, identity, commit=False, protocol=EXPLICIT, deadline=client.deadline(timeout_ms))
+        end(client, name, identity, commit=False, protocol=EXPLICIT, deadline=deadline)
     except KafkaError as error:
         if error.code not in FENCED | {ErrorCode.INVALID_TXN_STATE}:  # there it is not open any more
             own_log().warning("the transaction of %r could not be aborted, its timeout will end it: %s", name, error)

@@ -37,9 +37,7 @@ def open_run(client: Client, settings: SinkSettings, task: TaskFacts, access: Le
                 view = replace(view, ledger=None, taken=_take_token(client, settings, transactional_id))
             case Register(record):
                 try:
-                    timeout_ms = settings.delivery_timeout_ms
-                    prefix = opening.sink.prefix
-                    write_record(client, settings, access.topic, record, prefix=prefix, timeout_ms=timeout_ms)
+                    write_record(client, settings, access.topic, record, prefix=opening.sink.prefix)
                     view = replace(view, ledger=None, is_registered=True)
                 except Fenced:
                     view = replace(view, ledger=None, is_fenced=True)

@@ -11,6 +11,7 @@ TRANSACTION_TIMEOUT_MS = 900_000  # what brokers allow by default (transaction.m
 BATCH_BYTES = 512 * 1024
 REQUEST_BYTES = 1024 * 1024
 DELIVERY_TIMEOUT_MS = 120_000
+_ABORT_TIMEOUT_MS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +50,11 @@ class SinkSettings:
     max_in_flight: int = 5
     creates_topics: bool = True
     new_topic_partitions: int | None = None
+
+    @property
+    def abort_timeout_ms(self) -> int:
+        """How long the driver tries to abort: whatever is left open is found by the next run."""
+        return min(_ABORT_TIMEOUT_MS, self.delivery_timeout_ms)
 
     def prefix_of(self, query_id: str) -> str:
         """The prefix that this query's ids and ledger have."""
