@@ -38,7 +38,7 @@ from tests.support.waiting import until
 QUOTA = 20_000
 BURST = 10 * QUOTA
 SLACK_MS = 500
-"""How far a broker's own clock may be behind or before what is seen from here."""
+"""What a throttle may be shorter than expected, beside the time that is seen to go by here."""
 
 
 @pytest.fixture
@@ -134,11 +134,12 @@ def test_a_consumer_is_answered_nothing_and_gets_it_later(server: Server, client
     answer = connection.ask(fetch(topic), deadline())
     assert len(answer.responses[0].partitions[0].records) > BURST // 2
     assert answer.throttle_time_ms == 0
+    began_s = time.monotonic()
     answer = connection.ask(fetch(topic), deadline())
     assert (answer.error_code, answer.responses) == (ErrorCode.NONE, [])
     assert is_about(answer.throttle_time_ms, 20_000 / QUOTA * 1000, first_s)
-    answer = connection.ask(fetch(topic), deadline())
-    assert (time.monotonic() - first_s) * 1000 >= 20_000 / QUOTA * 1000 - SLACK_MS
+    connection.ask(fetch(topic), deadline())
+    assert (time.monotonic() - began_s) * 1000 >= answer.throttle_time_ms - 50
     connection.close()
 
 

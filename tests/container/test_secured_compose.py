@@ -7,11 +7,10 @@ from pathlib import Path
 from tests.support.certificates import authority
 from tests.support.pages.blocks import blocks_of
 from tests.support.pages.compose import variables_of
-from tests.support.processes.container import Container
+from tests.support.processes.container import START_TIMEOUT_S, Container
 from tests.support.processes.server import ROOT
 
 PAGE = ROOT / "docs" / "security" / "cluster.md"
-START_TIMEOUT_S = 120
 PASSWORD = "cluster-secret"
 PRODUCE = """
 import sys

@@ -12,9 +12,8 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.support.processes.container import Container
+from tests.support.processes.container import START_TIMEOUT_S, Container
 
-START_TIMEOUT_S = 120
 RUNNING = r".*Transitioning from RECOVERY to RUNNING.*"
 
 COMMON = {

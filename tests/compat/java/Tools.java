@@ -41,14 +41,14 @@ public final class Tools {
         Exit.setHaltProcedure((status, message) -> { throw new Exited(status); });
         Exit.setShutdownHookAdder((name, hook) -> HOOKS.add(hook));
         for (String line = in.readLine(); line != null; line = in.readLine()) {
+            runHooks();
+            out.take();
+            err.take();
             String[] words = line.split("\t", -1);
             List<String> toolArguments = new ArrayList<>();
             for (int i = 2; i < words.length; i++) {
                 toolArguments.add(new String(Base64.getDecoder().decode(words[i]), StandardCharsets.UTF_8));
             }
-            runHooks();
-            out.take();
-            err.take();
             InputStream stdin = new ByteArrayInputStream(Base64.getDecoder().decode(words[1]));
             int status = run(words[0], stdin, toolArguments.toArray(new String[0]));
             answers.println(status + "\t" + out.take() + "\t" + err.take());

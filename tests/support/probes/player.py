@@ -175,8 +175,8 @@ class _Talk:
         if connection in self._held:
             self._put(connection, self._held.pop(connection))
         due, self._due[connection] = self._due.get(connection, []), []
+        begin = self._sent_s.pop(connection, time.monotonic())
         for each in due:
-            begin = self._sent_s.pop(connection, None) or time.monotonic()
             payload = self._wire(connection).receive(self._timeout_s)
             is_late = 0 < self._delay_s <= time.monotonic() - begin
             if isinstance(payload, str):
@@ -192,6 +192,7 @@ class _Talk:
                 response = decoded(each.key, each.version, payload)
                 node = node_of(response, each.version, self._names)
                 yield Answer(each.label, Node({"late": "true"} | node.fields, node.rows) if is_late else node)
+            begin = time.monotonic()
 
     def _put(self, connection: str, data: bytes) -> None:
         wire = self._wire(connection)

@@ -27,6 +27,7 @@ SUITE = "trixie"  # the Debian whose Python is 3.13
 CERTIFICATES = Path("/etc/ssl/certs")
 BUILD_TIMEOUT_S = 600  # two processors that are busy with other things compile for minutes
 RUN_TIMEOUT_S = 60
+START_TIMEOUT_S = 120
 
 _LOOPBACK_UP = """
 import fcntl, socket, struct, sys
