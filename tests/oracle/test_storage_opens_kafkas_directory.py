@@ -22,8 +22,8 @@ from barnabas.storage.config import LogConfig
 from barnabas.storage.disk.files import RealFiles
 from barnabas.storage.log.log import PartitionLog
 from barnabas.storage.log_directory import LogDirectory
+from tests.support.clients import topics
 from tests.support.kafka.process import KafkaProcess
-from tests.support.waiting import until
 
 ROUNDS = 30
 SEGMENT_BYTES = 1 << 20  # the smallest Kafka 4 takes
@@ -47,19 +47,11 @@ def fill(address: str) -> list[str]:
             ender.abort_transaction(30)
         else:
             ender.commit_transaction(30)
-    _wait_for_the_last_marker(address)
+    topics.wait_for_markers(address, "t")  # the last could stand behind what comes now
     opener.begin_transaction()
     opener.produce("t", b"open", partition=0)
     opener.flush(30)
     return committed(address)
-
-
-def _wait_for_the_last_marker(address: str) -> None:
-    """Kafka writes it after it has answered, and without waiting it may stand behind what comes next."""
-    end = ROUNDS * (5 + 1)
-    consumer = Consumer({"bootstrap.servers": address, "group.id": "watching"})
-    until(lambda: consumer.get_watermark_offsets(TopicPartition("t", 0), 30)[1] == end)
-    consumer.close()
 
 
 def committed(address: str) -> list[str]:

@@ -11,6 +11,8 @@ import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+from tests.support.waiting import PATIENCE_S
+
 NOWHERE = {"kafka.bootstrap.servers": "127.0.0.1:1", "kafka.delivery.timeout.ms": "300", "topic": "t"}
 
 
@@ -20,7 +22,7 @@ def test_where_no_broker_is_a_stream_fails_before_any_task_runs_and_the_sentence
     rate = spark.readStream.format("rate").load().selectExpr("CAST(value AS STRING) AS value")
     query = rate.writeStream.format("barnabas").options(checkpointLocation=str(tmp_path), **NOWHERE).start()
     with pytest.raises(PySparkException) as failed:
-        query.awaitTermination(180)
+        query.awaitTermination(PATIENCE_S)
     told = str(failed.value)
     assert "cluster failed: cannot connect to 127.0.0.1:1: connection refused" in told
     assert "kafka.delivery.timeout.ms (300)" in told

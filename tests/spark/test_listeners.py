@@ -16,6 +16,7 @@ from pyspark_barnabas import offsets_behind
 from pyspark_barnabas.lag import OffsetsBehind
 from tests.support.clients import topics
 from tests.support.processes.server import ROOT, Server
+from tests.support.waiting import PATIENCE_S
 
 ROWS, BATCH = 9, 6
 _BLOCK = re.compile(r"```python\n(from pyspark.sql.streaming import StreamingQueryListener\n.*?)```", re.DOTALL)
@@ -55,7 +56,7 @@ def test_a_listener_sees_rows_and_how_far_behind_the_query_is(
         writer = source.load().select("key", "value").writeStream.format("barnabas").options(**brokers)
         writer = writer.option("topic", "heard-copy").option("checkpointLocation", str(tmp_path)).queryName("heard")
         query = writer.trigger(availableNow=True).start()
-        assert query.awaitTermination(180)
+        assert query.awaitTermination(PATIENCE_S)
         first, second = (seen.get(timeout=60) for _ in range(2))
     finally:
         spark.streams.removeListener(listener)

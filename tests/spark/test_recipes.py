@@ -20,7 +20,6 @@ from tests.support.clients import topics
 from tests.support.pages.recipes import Recipe, sections
 from tests.support.processes.server import Server
 from tests.support.spark.small_registry import SmallRegistry
-from tests.support.waiting import until
 
 NewServer = Callable[[Path, Mapping[str, object]], Server]
 SETTINGS = {"num.partitions": 3, "log.retention.ms": -1}  # records of times long past are kept
@@ -61,10 +60,6 @@ def _send(server: Server, numbers: Iterable[int], topic: str = "orders") -> None
     with KafkaProducer(bootstrap_servers=server.address) as producer:
         for future in [producer.send(topic, key=b"k%d" % (n % 7), value=b"%d" % n) for n in numbers]:
             future.get(timeout=30)
-
-
-def _wait_for(server: Server, topic: str, count: int) -> None:
-    until(lambda: len(topics.committed(server.address, topic)) >= count, timeout_s=180)
 
 
 def _by_key(server: Server, topic: str) -> dict[bytes, list[int]]:
@@ -186,12 +181,12 @@ def test_a_history_is_read_in_parts_and_what_comes_after_it_follows(recipe: Reci
     topics.create(old.address, "orders.copy", 3)
     _send(old, range(250))
     with recipe.doing(1):
-        _wait_for(old, "orders.copy", 250)
+        topics.wait_for(old.address, "orders.copy", 250)
         _send(old, range(250, 280))
-        _wait_for(old, "orders.copy", 280)
+        topics.wait_for(old.address, "orders.copy", 280)
     _send(old, range(280, 300))
     with recipe.doing(1):
-        _wait_for(old, "orders.copy", 300)
+        topics.wait_for(old.address, "orders.copy", 300)
     assert _by_key(old, "orders.copy") == _in_order(range(300))
     # The last may be stopped after the sink's commit(), which readers see, and before Spark notes it in "commits".
     assert len(_batches(recipe.checkpoints / "orders.copy", "offsets")) >= 5
@@ -211,7 +206,7 @@ def test_a_key_keeps_its_order_where_all_is_read_before_its_partition_changes(re
         recipe.do(2, {"--partitions 6 orders": "--partitions 6 orders.copy"})
         recipe.do(2, {"--partitions 6 orders": "--partitions 8 orders"})
         _send(old, range(120, 180))
-        _wait_for(old, "orders.copy", 180)
+        topics.wait_for(old.address, "orders.copy", 180)
     assert topics.numbers(old.address, "orders.copy") == list(range(180))
     assert len({record.partition for record in topics.committed(old.address, "orders.copy")}) > 3
 

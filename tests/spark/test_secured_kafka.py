@@ -30,7 +30,7 @@ from tests.support.security.secured import (
     Ways,
     password_of,
 )
-from tests.support.waiting import until
+from tests.support.waiting import PATIENCE_S
 
 BY_SPARK = (PySparkException, Py4JJavaError)
 ALICE = "alice"
@@ -121,14 +121,18 @@ def test_a_stream_is_exact_over_a_secured_connection(
         writer = read.load().select("value", "partition").writeStream.format("barnabas")
         writer = writer.options(topic=target, checkpointLocation=str(tmp_path), **secured)
         query = writer.trigger(availableNow=True).start()
-        assert query.awaitTermination(180)
+        assert query.awaitTermination(PATIENCE_S)
         shown += f"{query.recentProgress}{query._jsq.explainInternal(True)}"
-    until(lambda: topics.numbers(plain, target) == list(range(200)))  # Kafka writes markers when it has answered
+    if server == "kafka":
+        topics.wait_for_markers(plain, target)
+    assert topics.numbers(plain, target) == list(range(200))
 
     rows = spark.range(200, 300, numPartitions=2).selectExpr("CAST(id AS STRING) AS value")
     for _ in range(2):
         rows.write.format("barnabas").options(topic=target, idempotencyKey="more", **secured).mode("append").save()
-    until(lambda: topics.numbers(plain, target) == list(range(300)))
+    if server == "kafka":
+        topics.wait_for_markers(plain, target)
+    assert topics.numbers(plain, target) == list(range(300))
     frame = spark.read.format("barnabas").options(subscribe=target, **secured).load()
     assert frame.count() == 300
 

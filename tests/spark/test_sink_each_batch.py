@@ -17,6 +17,7 @@ from pyspark_barnabas.options import OptionError
 from pyspark_barnabas.sink import driver
 from tests.support.clients import topics
 from tests.support.processes.server import Server
+from tests.support.waiting import PATIENCE_S
 
 PARTITIONS = 2
 
@@ -49,11 +50,11 @@ class Counts:
         return writer.option("checkpointLocation", self.checkpoint).trigger(availableNow=True)
 
     def run(self, **options: Any) -> None:
-        assert self.writer(self.sink(**options)).start().awaitTermination(180)
+        assert self.writer(self.sink(**options)).start().awaitTermination(PATIENCE_S)
 
     def refusal(self, function: Any, rows: DataFrame | None = None) -> str:
         with pytest.raises(PySparkException) as failed:
-            self.writer(function, rows).start().awaitTermination(180)
+            self.writer(function, rows).start().awaitTermination(PATIENCE_S)
         return str(failed.value)
 
     @property
@@ -97,7 +98,7 @@ def test_a_failing_task_is_tried_again(counts: Counts) -> None:
             raise ValueError("the first attempt fails behind its rows")
 
     rows = counts.rows().selectExpr("CAST(value AS BINARY) AS value").mapInArrow(fail_once, "value binary")
-    assert counts.writer(counts.sink(), rows).start().awaitTermination(180)
+    assert counts.writer(counts.sink(), rows).start().awaitTermination(PATIENCE_S)
     assert counts.written == [f"{n}=1" for n in range(10)]
 
 
@@ -112,13 +113,13 @@ def test_in_atomic_mode_a_run_goes_no_further_after_a_failure(counts: Counts) ->
         sink(frame, batch_id)
 
     assert "a run cannot repeat one" in counts.refusal(insistent, rows)
-    assert counts.writer(counts.sink(atomic=True), rows).start().awaitTermination(180)
+    assert counts.writer(counts.sink(atomic=True), rows).start().awaitTermination(PATIENCE_S)
     assert counts.written == [f"{n}=1" for n in range(10)]
 
 
 def test_a_batch_that_is_known_to_be_empty_is_a_batch(counts: Counts) -> None:
     counts.send(range(10))
-    assert counts.writer(counts.sink(), counts.rows().where("false")).start().awaitTermination(180)
+    assert counts.writer(counts.sink(), counts.rows().where("false")).start().awaitTermination(PATIENCE_S)
     counts.send(range(10))
     counts.run()
     assert counts.written == [f"{n}=2" for n in range(10)]

@@ -15,7 +15,7 @@ from tests.support.clients import topics
 from tests.support.kafka.jars import KAFKA_VERSION, OLDER_VERSIONS
 from tests.support.kafka.process import KafkaProcess
 from tests.support.processes.server import Server
-from tests.support.waiting import until
+from tests.support.waiting import PATIENCE_S
 
 VERSIONS = [KAFKA_VERSION, *(pytest.param(version, marks=pytest.mark.long) for version in OLDER_VERSIONS)]
 
@@ -40,12 +40,13 @@ def test_a_stream_and_a_write_are_exact_on_kafka(
         topics.send(kafka.address, source, (b"%d" % n for n in range(100 * batch, 100 * batch + 100)))
         writer = read.load().select("value", "partition").writeStream.format("barnabas")
         writer = writer.options(topic=target, atomic=atomic, checkpointLocation=str(tmp_path), **brokers)
-        assert writer.trigger(availableNow=True).start().awaitTermination(180)
-    # Kafka writes markers when it has answered.
-    until(lambda: topics.numbers(kafka.address, target) == list(range(200)))
+        assert writer.trigger(availableNow=True).start().awaitTermination(PATIENCE_S)
+    topics.wait_for_markers(kafka.address, target)
+    assert topics.numbers(kafka.address, target) == list(range(200))
 
     rows = spark.range(200, 300, numPartitions=2).selectExpr("CAST(id AS STRING) AS value")
     more = rows.selectExpr("value", "CAST(spark_partition_id() AS INT) AS partition").write.format("barnabas")
     for _ in range(2):
         more.options(topic=target, atomic=atomic, idempotencyKey="more", **brokers).mode("append").save()
-    until(lambda: topics.numbers(kafka.address, target) == list(range(300)))
+    topics.wait_for_markers(kafka.address, target)
+    assert topics.numbers(kafka.address, target) == list(range(300))

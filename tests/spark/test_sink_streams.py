@@ -29,7 +29,7 @@ from pyspark_barnabas.spark_sink.stream_writer import StreamWriter
 from tests.support.clients import topics
 from tests.support.processes.server import ROOT, Server
 from tests.support.spark.failing_sink import Failing
-from tests.support.waiting import until
+from tests.support.waiting import PATIENCE_S, until
 
 PARTITIONS = 3
 
@@ -63,14 +63,14 @@ class Copy:
     def run(self, frame: DataFrame | None = None, format_name: str = "barnabas", **options: str) -> StreamingQuery:
         """All there is, until it is copied."""
         query = self.writer(frame, format_name, **options).trigger(availableNow=True).start()
-        assert query.awaitTermination(180)
+        assert query.awaitTermination(PATIENCE_S)
         return query
 
     def refusal(self, frame: DataFrame | None = None, format_name: str = "barnabas", **options: str) -> str:
         """What the query fails with."""
         query = self.writer(frame, format_name, **options).trigger(availableNow=True).start()
         with pytest.raises(PySparkException) as failed:
-            query.awaitTermination(180)
+            query.awaitTermination(PATIENCE_S)
         return str(failed.value)
 
     @contextmanager
@@ -118,11 +118,11 @@ def test_brokers_a_topic_and_a_checkpoint_are_enough(copy: Copy) -> None:
 def test_a_stream_that_was_stopped_in_the_middle_goes_on_behind_what_it_wrote(copy: Copy) -> None:
     copy.send(90)
     with copy.running():
-        until(lambda: len(copy.copied) >= 90, timeout_s=180)
+        until(lambda: len(copy.copied) >= 90, timeout_s=PATIENCE_S)
         copy.send(30)
     copy.send(30)
     with copy.running(transactionalIdPrefix=""):
-        until(lambda: len(copy.copied) >= 150, timeout_s=180)
+        until(lambda: len(copy.copied) >= 150, timeout_s=PATIENCE_S)
     assert copy.is_whole
 
 
@@ -169,7 +169,7 @@ def test_complete_mode_writes_the_whole_table_with_each_batch(copy: Copy) -> Non
     table = counts.selectExpr("key", "CAST(count AS STRING) AS value")
     for _ in range(2):
         query = copy.writer(table).outputMode("complete").trigger(availableNow=True).start()
-        assert query.awaitTermination(180)
+        assert query.awaitTermination(PATIENCE_S)
         copy.send(30)
     assert copy.copied == [10, 10, 10, 20, 20, 20]
 
@@ -236,7 +236,7 @@ def test_a_checkpoint_that_was_rolled_back_is_refused(copy: Copy) -> None:
 def test_a_checkpoint_that_another_sink_had_is_refused_unless_it_is_said(copy: Copy) -> None:
     copy.send(30)
     stock = copy.writer(format_name="kafka").trigger(availableNow=True).start()
-    assert stock.awaitTermination(180)
+    assert stock.awaitTermination(PATIENCE_S)
     copy.send(30)
     assert "the option firstBatch=1" in copy.refusal()
     copy.run(firstBatch="1")
@@ -254,12 +254,12 @@ def test_a_ledger_that_somebody_else_wrote_to_is_refused(copy: Copy) -> None:
 def test_of_two_queries_under_one_prefix_the_later_one_takes_over(copy: Copy, tmp_path: Path) -> None:
     copy.send(30)
     with copy.running(transactionalIdPrefix="shared") as first:
-        until(lambda: len(copy.copied) == 30, timeout_s=180)
+        until(lambda: len(copy.copied) == 30, timeout_s=PATIENCE_S)
         other = copy.writer(transactionalIdPrefix="shared").option("checkpointLocation", str(tmp_path / "other"))
-        assert other.trigger(availableNow=True).start().awaitTermination(180)
+        assert other.trigger(availableNow=True).start().awaitTermination(PATIENCE_S)
         copy.send(30)
         with pytest.raises(PySparkException, match="another run took over"):
-            first.awaitTermination(180)
+            first.awaitTermination(PATIENCE_S)
 
 
 def test_an_audit_counts_the_target_against_the_source(copy: Copy) -> None:

@@ -19,6 +19,7 @@ from tests.support.clients import topics
 from tests.support.kafka.process import KafkaProcess
 from tests.support.processes.server import Server
 from tests.support.spark.mixed_topic import MixedTopic, compact
+from tests.support.waiting import PATIENCE_S
 
 BOTH = ("kafka", "barnabas")
 PARTITIONS = 3
@@ -134,7 +135,7 @@ def test_a_stream_has_the_batches_of_the_stock_source(
             .trigger(availableNow=True)
             .start()
         )
-        assert query.awaitTermination(180)
+        assert query.awaitTermination(PATIENCE_S)
         ends[source] = [
             json.loads(file.read_text().splitlines()[2])
             for file in sorted((tmp_path / source / "offsets").glob("[0-9]*"), key=lambda file: int(file.name))

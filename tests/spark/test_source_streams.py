@@ -19,7 +19,7 @@ from barnabas.client.transactions.producer import TransactionalProducer
 from pyspark_barnabas.data_source import BarnabasDataSource
 from tests.support.clients import topics
 from tests.support.processes.server import Server
-from tests.support.waiting import until
+from tests.support.waiting import PATIENCE_S, until
 
 
 class Reading:
@@ -51,7 +51,7 @@ class Reading:
 
     def run(self, source: str = "barnabas", **options: str) -> None:
         """All there is."""
-        assert self.start(source, once=True, **options).awaitTermination(180)
+        assert self.start(source, once=True, **options).awaitTermination(PATIENCE_S)
 
     @contextmanager
     def running(self, **options: str) -> Iterator[StreamingQuery]:
@@ -65,7 +65,7 @@ class Reading:
         """What the query fails with."""
         query = self.start(once=True, **options)
         with pytest.raises(PySparkException):
-            query.awaitTermination(180)
+            query.awaitTermination(PATIENCE_S)
         return str(query.exception())
 
     def found(self) -> list[int]:
@@ -74,7 +74,7 @@ class Reading:
         return sorted(int(row.value) for row in self.spark.read.text(str(self.directory / "found")).collect())
 
     def wait_for(self, count: int, query: StreamingQuery) -> None:
-        until(lambda: query.exception() is not None or self.lines() >= count, timeout_s=180)
+        until(lambda: query.exception() is not None or self.lines() >= count, timeout_s=PATIENCE_S)
         assert query.exception() is None
 
     def lines(self) -> int:
@@ -92,7 +92,7 @@ def reading(spark: SparkSession, server: Server, request: pytest.FixtureRequest,
 def test_a_stream_goes_on_with_new_topics_and_partitions_and_a_broker_that_was_killed(reading: Reading) -> None:
     pattern = {"subscribePattern": f"{reading.topic}.*", "startingOffsets": "latest"}
     with reading.running(**pattern) as query:
-        until(lambda: query.exception() or query.recentProgress, timeout_s=180)  # it has seen that there is nothing
+        until(lambda: query.exception() or query.recentProgress, PATIENCE_S)  # it has seen that there is nothing
         reading.create(1)
         reading.send(50)
         reading.wait_for(50, query)

@@ -14,7 +14,7 @@ from pyspark.sql.functions import col, explode, split
 from pyspark.sql.streaming import StreamingQuery
 
 from tests.support.processes.server import Server
-from tests.support.waiting import until
+from tests.support.waiting import PATIENCE_S, until
 
 START_MS = 1_700_000_000_000
 PARTITIONS = 3
@@ -126,7 +126,7 @@ def test_a_stream_counts_words_into_another_topic(spark: SparkSession, server: S
 def test_a_stream_goes_on_after_the_broker_was_killed(spark: SparkSession, server: Server, tmp_path: Path) -> None:
     _write(server, "going-on", range(60))
     with _copying(spark, server, "going-on", "copied", tmp_path / "checkpoint") as query:
-        until(lambda: _count(spark, server, "copied") == 60, timeout_s=180)
+        until(lambda: _count(spark, server, "copied") == 60, timeout_s=PATIENCE_S)
         server.kill()
         server.start()
         _write(server, "going-on", range(60, 120))

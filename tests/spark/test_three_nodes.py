@@ -17,7 +17,6 @@ from pyspark_barnabas.data_source import BarnabasDataSource
 from tests.support.clients import topics
 from tests.support.processes.moves import Moves
 from tests.support.processes.three_nodes import ThreeNodes
-from tests.support.waiting import until
 
 PARTITIONS = 3
 STEPS = 6
@@ -46,11 +45,6 @@ def _copying(
         query.stop()
 
 
-def _wait_for(address: str, topic: str, count: int) -> None:
-    """processAllAvailable() is not enough: offsets that Spark asked for before it may be told to it afterwards."""
-    until(lambda: len(topics.numbers(address, topic)) >= count, timeout_s=180)
-
-
 @pytest.mark.parametrize("steps", [STEPS, pytest.param(LONG_STEPS, marks=pytest.mark.long)])
 @pytest.mark.parametrize("source_format", ["barnabas", "kafka"])
 def test_a_stream_is_copied_exactly_once_while_leaders_and_coordinators_move(
@@ -69,5 +63,5 @@ def test_a_stream_is_copied_exactly_once_while_leaders_and_coordinators_move(
             sent += AT_ONCE
             nodes.make()
             query.processAllAvailable()
-            _wait_for(address, target, sent)
+            topics.wait_for(address, target, sent)  # Spark may be told later of offsets that it asked for before
             assert topics.numbers(address, target) == list(range(sent)), nodes.told

@@ -16,7 +16,7 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 from pyspark_barnabas.spark_sink.task_context import COMMITTER
 from tests.support.processes.server import Server
 from tests.support.spark.recorder import Recorder
-from tests.support.waiting import until
+from tests.support.waiting import PATIENCE_S, until
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +46,7 @@ def _writer(frame: DataFrame, log: Path, **options: str) -> DataStreamWriter:
 
 def _run(writer: DataStreamWriter) -> StreamingQuery:
     query = writer.trigger(availableNow=True).start()
-    assert query.awaitTermination(180)
+    assert query.awaitTermination(PATIENCE_S)
     return query
 
 
@@ -110,7 +110,7 @@ def test_a_commit_that_failed_is_followed_by_an_abort_of_the_same_batch(
 ) -> None:
     query = _writer(_stream(spark, lines), log, fail="commit").trigger(availableNow=True).start()
     with pytest.raises(PySparkException, match="the commit fails"):
-        query.awaitTermination(180)
+        query.awaitTermination(PATIENCE_S)
     (commit,), (abort,) = _told(log, "commit"), _told(log, "abort")
     assert abort["batch"] == 0
     assert abort["task_attempts"] == commit["task_attempts"]
@@ -139,7 +139,7 @@ def test_the_continuous_trigger_commits_without_messages(spark: SparkSession, li
     rate = spark.readStream.format("rate").load()
     query = _writer(rate, log).trigger(continuous="1 second").start()
     try:
-        until(lambda: log.exists() and _told(log, "commit"), timeout_s=180)
+        until(lambda: log.exists() and _told(log, "commit"), timeout_s=PATIENCE_S)
     finally:
         query.stop()
     assert set(_told(log, "commit")[0]["task_attempts"]) == {None}
@@ -151,7 +151,7 @@ def test_the_continuous_trigger_commits_without_messages(spark: SparkSession, li
 def _refusal(writer: DataStreamWriter) -> str:
     try:
         query = writer.start()
-        query.awaitTermination(180)
+        query.awaitTermination(PATIENCE_S)
     except PySparkException as refused:
         return str(refused)
     raise AssertionError("Spark did not refuse it")

@@ -13,9 +13,7 @@ from confluent_kafka.admin import AdminClient
 from tests.support.clients.word_count import ENDED_BY_SIGTERM
 from tests.support.processes.server import Server
 from tests.support.stack.balances import APPLICATION, CHANGELOG, Accounts, Tables
-from tests.support.waiting import until
-
-PATIENCE_S = 180
+from tests.support.waiting import PATIENCE_S, until
 
 
 @contextmanager

@@ -4,6 +4,8 @@ import threading
 import time
 from collections.abc import Callable
 
+PATIENCE_S = 180
+"""For what Spark and other JVMs do in seconds on an idle machine. It passes only where something fails."""
 _ASK_AGAIN_S = 0.02
 
 

@@ -10,6 +10,8 @@ from typing import Any
 from kafka import KafkaConsumer, KafkaProducer, TopicPartition
 from kafka.admin import KafkaAdminClient, NewTopic
 
+from tests.support.waiting import PATIENCE_S, until
+
 
 def create(address: str, topic: str, partitions: int, **configs: str) -> None:
     """Create a topic, of the broker's replication factor; its settings with underscores for dots."""
@@ -44,6 +46,24 @@ def committed(address: str, topic: str, *, isolation: str = "read_committed", ti
             for records in consumer.poll(timeout_ms=200).values():
                 found += records
     return sorted(found, key=lambda record: (record.partition, record.offset))
+
+
+def wait_for(address: str, topic: str, count: int) -> None:
+    """Until so many records are committed."""
+    until(lambda: len(committed(address, topic)) >= count, PATIENCE_S)
+
+
+def wait_for_markers(address: str, topic: str) -> None:
+    """Until no transaction is open in the topic: Apache Kafka writes the markers after it has answered."""
+    until(lambda: _ends(address, topic, "read_committed") == _ends(address, topic, "read_uncommitted"), PATIENCE_S)
+
+
+def _ends(address: str, topic: str, isolation: str) -> dict[TopicPartition, int]:
+    with closing(KafkaConsumer(bootstrap_servers=address, isolation_level=isolation)) as consumer:
+        ends: dict[TopicPartition, int] = consumer.end_offsets(
+            [TopicPartition(topic, each) for each in consumer.partitions_for_topic(topic)]
+        )
+        return ends
 
 
 def numbers(address: str, topic: str) -> list[int]:

@@ -12,6 +12,7 @@ from tests.support.clients.java import FAST_START, logging_options, run_tool
 from tests.support.kafka.jars import KAFKA_VERSION, kafka_libs
 from tests.support.ports import unused_port
 from tests.support.processes.server import Server
+from tests.support.waiting import PATIENCE_S
 
 # One node that needs no second one, and does not wait for members that a test does not start.
 ONE_NODE = {
@@ -35,7 +36,7 @@ class KafkaProcess(Server):
     The JVM's options are those that start fast, unless others are given: then the broker also runs fast.
     """
 
-    start_timeout_s = 180.0
+    start_timeout_s = PATIENCE_S
 
     def __init__(
         self,

@@ -14,10 +14,10 @@ import pyspark
 
 from barnabas import form
 from tests.support.processes.server import Lines
+from tests.support.waiting import PATIENCE_S
 
 SPARK_HOME = Path(pyspark.__file__).parent
 _PACKAGES = SPARK_HOME.parent
-_START_TIMEOUT_S = 180.0
 QUICK_JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 """JDK_JAVA_OPTIONS of a JVM that starts fast and leaves the machine's few cores to the others."""
 _LOCAL = {"SPARK_LOCAL_IP": "127.0.0.1", "JDK_JAVA_OPTIONS": QUICK_JVM}
@@ -105,7 +105,7 @@ class _Daemon:
 
     def said(self, words: str) -> str:
         """The first line with these words, once it is there."""
-        line = self._lines.first(lambda each: words in each, _START_TIMEOUT_S)
+        line = self._lines.first(lambda each: words in each, PATIENCE_S)
         assert line is not None, f"{self._command} did not say {words!r}:\n{self._lines.text()[-4000:]}"
         return line.strip()
 
