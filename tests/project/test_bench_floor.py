@@ -11,8 +11,8 @@ import pytest
 from barnabas.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from barnabas.protocol.records.builder import NewRecord, build_batch
-from tests.bench.floor_process import FloorProcess
-from tests.bench.measure import blast
+from bench.floor_process import FloorProcess
+from bench.measure import blast
 from tests.support.probes.wire import Wire
 
 pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="the floor is C")

@@ -7,7 +7,7 @@ import argparse
 import pytest
 
 from barnabas import form
-from tests.bench import measured_form
+from bench import measured_form
 
 OTHER = {form.PURE: form.COMPILED, form.COMPILED: form.PURE}[form.running()]
 

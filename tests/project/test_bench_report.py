@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from tests.bench import report
-from tests.bench.loads import Load, no_topic
-from tests.bench.peers import Figures, Peer
-from tests.bench.rounds import FULL, QUICK, Measured
-from tests.bench.warming import SPREAD, Warming
+from bench import report
+from bench.loads import Load, no_topic
+from bench.peers import Figures, Peer
+from bench.rounds import FULL, QUICK, Measured
+from bench.warming import SPREAD, Warming
 
 PEERS = ["barnabas", "kafka"]
 

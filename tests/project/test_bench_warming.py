@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from tests.bench.warming import RISE, SPREAD, WINDOW, is_flat, warm_until_flat
+from bench.warming import RISE, SPREAD, WINDOW, is_flat, warm_until_flat
 
 STEADY = [100.0, 101.0, 99.0, 100.0, 100.5, 99.5]
 

@@ -1,4 +1,4 @@
-"""`python -m tests.bench.assignors [MEMBERS TOPICS PARTITIONS]`: how long assignments of a consumer group take.
+"""`python -m bench.assignors [MEMBERS TOPICS PARTITIONS]`: how long assignments of a consumer group take.
 
 Prints the processor time of each, the least of five, of the form that runs: all of it, and the longest of its steps.
 PARTITIONS are those of each topic; by default 500 members, and ten topics of a hundred.

@@ -24,7 +24,7 @@ from barnabas.broker.coordinator.transaction.states import TransactionState
 from barnabas.protocol.messages.end_txn import EndTxnRequest
 from barnabas.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from barnabas.protocol.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
-from tests.bench.micro import MEMORY_FILES, Bench, batch, produce
+from bench.micro import MEMORY_FILES, Bench, batch, produce
 from tests.support.worlds.broker import request_frame
 
 FETCH_VERSION, LIST_OFFSETS_VERSION, END_VERSION, PRODUCE_VERSION = 12, 7, 5, 12

@@ -24,7 +24,7 @@ from barnabas.protocol.messages.api_versions import ApiVersionsRequest
 from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from barnabas.protocol.records.builder import NewRecord, build_batch
 from barnabas.protocol.registry import ApiKey, request_codec
-from tests.bench.measure import cpu_seconds, rss_mb
+from bench.measure import cpu_seconds, rss_mb
 from tests.support.ports import unused_port
 from tests.support.probes.wire import Wire, decoded, frame
 from tests.support.processes.broker import BrokerProcess

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).parent
-ROOT = HERE.parent.parent
+ROOT = HERE.parent
 CLOCK_TICKS = os.sysconf("SC_CLK_TCK")
 
 
@@ -97,6 +97,4 @@ def blast(program: str, port: int, topic: str, **options: float | str) -> dict[s
 def rdkafka(program: str, port: int, topic: str, **options: float | str) -> dict[str, Any]:
     """Run a librdkafka load in its own process."""
     arguments = [part for name, value in options.items() for part in (f"--{name.replace('_', '-')}", str(value))]
-    return run_json(
-        [sys.executable, "-m", "tests.bench.rdkafka", program, "--port", str(port), "--topic", topic, *arguments]
-    )
+    return run_json([sys.executable, "-m", "bench.rdkafka", program, "--port", str(port), "--topic", topic, *arguments])

@@ -23,10 +23,10 @@ from typing import NamedTuple
 from barnabas import form
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
-from tests.bench.measure import blast, cpu_seconds, rss_mb
-from tests.bench.peers import KAFKAS_OWN_JVM_OPTIONS, Peer
-from tests.bench.report import number
-from tests.bench.topics import fresh_topic
+from bench.measure import blast, cpu_seconds, rss_mb
+from bench.peers import KAFKAS_OWN_JVM_OPTIONS, Peer
+from bench.report import number
+from bench.topics import fresh_topic
 from tests.support.kafka.process import KafkaProcess
 from tests.support.probes.wire import Wire
 from tests.support.processes.broker import BrokerProcess

@@ -22,9 +22,9 @@ from barnabas.protocol.messages.offset_commit import (
     OffsetCommitResponseTopic,
 )
 from barnabas.protocol.registry import ApiKey, request_codec, response_codec
-from tests.bench.measure import blast, run_json
-from tests.bench.peers import KAFKAS_OWN_JVM_OPTIONS, Figures, Peer
-from tests.bench.topics import fresh_topic
+from bench.measure import blast, run_json
+from bench.peers import KAFKAS_OWN_JVM_OPTIONS, Figures, Peer
+from bench.topics import fresh_topic
 from tests.support.kafka.process import KafkaProcess
 from tests.support.processes.broker import BrokerProcess
 from tests.support.processes.server import Server
@@ -39,7 +39,7 @@ _KAFKA_LOADED = re.compile(r"Finished loading of metadata from __consumer_offset
 
 def load(program: str, peer: Peer, **options: float | str) -> Figures:
     """Run a program of `group_load` against a broker."""
-    return _run(["tests.bench.group_load", program], peer, options)
+    return _run(["bench.group_load", program], peer, options)
 
 
 def _run(program: list[str], peer: Peer, options: Mapping[str, float | str]) -> Figures:
@@ -144,7 +144,7 @@ def consumed_topic(peer: Peer) -> str:
 def consumers(peer: Peer, topic: str, seconds: float) -> Figures:
     """G5: 500 members of a group of the consumer protocol (KIP-848) over 1,000 partitions."""
     size: dict[str, float | str] = {"topic": topic, "partitions": CONSUMED_PARTITIONS, "members": CONSUMERS}
-    return _run(["tests.bench.consumer_group_load"], peer, size | {"seconds": seconds})
+    return _run(["bench.consumer_group_load"], peer, size | {"seconds": seconds})
 
 
 def consumers_memory(peer: Peer, topic: str, seconds: float) -> Figures:
@@ -153,6 +153,6 @@ def consumers_memory(peer: Peer, topic: str, seconds: float) -> Figures:
         own = Peer(peer.name, _another(peer.server, Path(scratch) / "data"))
         own.start()
         try:
-            return _run(["tests.bench.consumer_group_memory"], own, {"topic": fresh_topic(own, CONSUMED_PARTITIONS)})
+            return _run(["bench.consumer_group_memory"], own, {"topic": fresh_topic(own, CONSUMED_PARTITIONS)})
         finally:
             own.server.kill()

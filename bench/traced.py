@@ -19,7 +19,7 @@ import uvloop
 
 from barnabas import form
 from barnabas.broker.history.history import History
-from tests.bench.micro import (
+from bench.micro import (
     MEMORY_FILES,
     Bench,
     Case,

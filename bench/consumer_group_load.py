@@ -28,8 +28,8 @@ from barnabas.protocol.messages.consumer_group_heartbeat import (
 )
 from barnabas.protocol.messages.offset_fetch import OffsetFetchRequest
 from barnabas.protocol.registry import ApiKey, request_codec, response_codec
-from tests.bench.group_load import Connection, connect, find, pause
-from tests.bench.measure import blast, cpu_seconds
+from bench.group_load import Connection, connect, find, pause
+from bench.measure import blast, cpu_seconds
 
 VERSION = 1
 OFFSETS_VERSION = 7

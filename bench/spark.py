@@ -23,12 +23,12 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from barnabas import form
-from tests.bench import measured_form
-from tests.bench.measure import ROOT
-from tests.bench.spark_commits import commit_ms
-from tests.bench.spark_decode import decode_rates
-from tests.bench.spark_queries import NOWHERE, OURS, STOCK, Figures, Lane, batch_latency, copy, idle_latency, session
-from tests.bench.spark_topics import drop_topic, fill, make_topic
+from bench import measured_form
+from bench.measure import ROOT
+from bench.spark_commits import commit_ms
+from bench.spark_decode import decode_rates
+from bench.spark_queries import NOWHERE, OURS, STOCK, Figures, Lane, batch_latency, copy, idle_latency, session
+from bench.spark_topics import drop_topic, fill, make_topic
 from tests.support.kafka.process import KafkaProcess
 from tests.support.processes.broker import BrokerProcess
 from tests.support.processes.server import Server

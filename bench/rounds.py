@@ -9,10 +9,10 @@ import time
 from collections.abc import Callable
 from typing import NamedTuple
 
-from tests.bench.loads import Load
-from tests.bench.peers import Figures, Peer
-from tests.bench.topics import drop_topic, settle
-from tests.bench.warming import Warming, warm_until_flat
+from bench.loads import Load
+from bench.peers import Figures, Peer
+from bench.topics import drop_topic, settle
+from bench.warming import Warming, warm_until_flat
 
 
 class Plan(NamedTuple):

@@ -44,7 +44,7 @@ from barnabas.protocol.messages.offset_commit import (
 from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from barnabas.protocol.records.builder import NewRecord, build_batch
 from barnabas.protocol.registry import ApiKey, response_codec
-from tests.bench import group_micro
+from bench import group_micro
 from tests.support.worlds.broker import request_frame
 
 PRODUCE_VERSION, FETCH_VERSION, METADATA_VERSION, COMMIT_VERSION = 9, 12, 12, 9

@@ -9,8 +9,8 @@ import time
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from tests.bench.floor_process import FloorProcess
-from tests.bench.peers import Peer
+from bench.floor_process import FloorProcess
+from bench.peers import Peer
 
 _numbers = itertools.count(1)
 _READY_S, _GONE_S = 120.0, 30.0

@@ -24,12 +24,12 @@ from barnabas.client.transaction_requests import init_producer
 from barnabas.protocol.headers import encode_request_header
 from barnabas.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from barnabas.protocol.registry import ApiKey, request_codec
-from tests.bench import report
-from tests.bench.loads import Load
-from tests.bench.measure import blast, c_program, rdkafka, run_json
-from tests.bench.peers import KAFKAS_OWN_JVM_OPTIONS, SETTINGS, Figures, Peer, barnabas, kafka, kfake
-from tests.bench.rounds import Bench, Measured, Plan
-from tests.bench.topics import fresh_topic
+from bench import report
+from bench.loads import Load
+from bench.measure import blast, c_program, rdkafka, run_json
+from bench.peers import KAFKAS_OWN_JVM_OPTIONS, SETTINGS, Figures, Peer, barnabas, kafka, kfake
+from bench.rounds import Bench, Measured, Plan
+from bench.topics import fresh_topic
 from tests.support.kafka.process import KafkaProcess
 from tests.support.processes.broker import BrokerProcess
 

@@ -21,7 +21,7 @@ from typing import Any
 from confluent_kafka import KafkaException
 
 from barnabas import form
-from tests.bench import (
+from bench import (
     cleaning,
     console_pages,
     growth,
@@ -37,12 +37,12 @@ from tests.bench import (
     traced,
     transactions,
 )
-from tests.bench.entrances import ENTRANCES, Entrance
-from tests.bench.measure import ROOT
-from tests.bench.peers import Peer, barnabas, floor, kafka, kfake
-from tests.bench.rounds import FULL, QUICK, Bench, Plan
-from tests.bench.workloads import QUICK as QUICK_NAMES
-from tests.bench.workloads import SECURED, WORKLOADS
+from bench.entrances import ENTRANCES, Entrance
+from bench.measure import ROOT
+from bench.peers import Peer, barnabas, floor, kafka, kfake
+from bench.rounds import FULL, QUICK, Bench, Plan
+from bench.workloads import QUICK as QUICK_NAMES
+from bench.workloads import SECURED, WORKLOADS
 
 ALONE = {"clean", "clock", "console", "guarded", "restart", "start", "trace", "txn"}
 MakePeer = Callable[[Path], Peer]

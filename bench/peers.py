@@ -8,10 +8,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from tests.bench.entrances import ENTRANCES, Entrance, rdkafka_option, write_certificate
-from tests.bench.floor_process import FloorProcess
-from tests.bench.kfake_process import KfakeProcess
-from tests.bench.measure import blast, busy_seconds, cpu_seconds, held_mb, own_seconds, rdkafka, rss_mb
+from bench.entrances import ENTRANCES, Entrance, rdkafka_option, write_certificate
+from bench.floor_process import FloorProcess
+from bench.kfake_process import KfakeProcess
+from bench.measure import blast, busy_seconds, cpu_seconds, held_mb, own_seconds, rdkafka, rss_mb
 from tests.support.kafka.process import KafkaProcess
 from tests.support.ports import unused_port
 from tests.support.processes.broker import BrokerProcess

@@ -14,9 +14,9 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from tests.bench.measure import blast, rdkafka
-from tests.bench.peers import Peer
-from tests.bench.topics import fresh_topic
+from bench.measure import blast, rdkafka
+from bench.peers import Peer
+from bench.topics import fresh_topic
 
 
 def fetch_frame(topic: str, max_bytes: int) -> bytes:

@@ -13,9 +13,9 @@ import time
 import uvloop
 
 from barnabas.protocol.messages.offset_fetch import OffsetFetchRequest
-from tests.bench.consumer_group_load import OFFSETS_VERSION, Member
-from tests.bench.group_load import connect, find, pause
-from tests.bench.measure import held_mb
+from bench.consumer_group_load import OFFSETS_VERSION, Member
+from bench.group_load import connect, find, pause
+from bench.measure import held_mb
 
 COUNTED_GROUPS, MEMBERS = 5, 1_000
 UNTIL_ASSIGNED_S = 1.1

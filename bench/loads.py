@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from tests.bench.peers import Figures, Peer
-from tests.bench.topics import fresh_topic
+from bench.peers import Figures, Peer
+from bench.topics import fresh_topic
 
 
 def one_partition(peer: Peer) -> str:

@@ -1,4 +1,4 @@
-"""kfake, franz-go's broker in memory (tests/bench/kfake), with the handles of the other servers. It keeps nothing."""
+"""kfake, franz-go's broker in memory (bench/kfake), with the handles of the other servers. It keeps nothing."""
 
 from __future__ import annotations
 

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming import StreamingQuery
 
+from bench.measure import CLOCK_TICKS
 from pyspark_barnabas.data_source import BarnabasDataSource
-from tests.bench.measure import CLOCK_TICKS
 from tests.support.kafka.jars import spark_connector_libs
 from tests.support.processes.server import Server
 from tests.support.waiting import until

@@ -17,7 +17,7 @@ import uvloop
 from barnabas.broker.coordinator.transaction.model import InitReply, InitRequest
 from barnabas.broker.coordinator.transaction.states import TransactionState
 from barnabas.protocol.messages.end_txn import EndTxnRequest
-from tests.bench.micro import MEMORY_FILES, Bench, batch, produce
+from bench.micro import MEMORY_FILES, Bench, batch, produce
 from tests.support.worlds.broker import request_frame
 
 PARTITIONS, OPEN_PARTITIONS, PRODUCERS, TRANSACTIONS = 10_000, 2_000, 20_000, 5_000

@@ -1,4 +1,4 @@
-"""The floor (tests/bench/floor.c) with the handles of the brokers: the system calls of a broker without a broker.
+"""The floor (bench/floor.c) with the handles of the brokers: the system calls of a broker without a broker.
 
 It answers the raw client alone. Topics need not be created: there is one log, and a topic that is not the last one
 begins it anew.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from tests.bench.measure import c_program
+from bench.measure import c_program
 from tests.support.processes.server import Server
 
 _READY = "floor ready "

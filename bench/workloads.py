@@ -6,10 +6,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
-from tests.bench import groups, perf_tools
-from tests.bench.loads import Load, no_topic
-from tests.bench.peers import Figures, Peer
-from tests.bench.topics import fresh_topic
+from bench import groups, perf_tools
+from bench.loads import Load, no_topic
+from bench.peers import Figures, Peer
+from bench.topics import fresh_topic
 
 BACKLOG = 256_000
 """Messages of 1,000 bytes that the reading loads find."""

@@ -29,10 +29,10 @@ from confluent_kafka.admin import (
 )
 
 from barnabas import form
-from tests.bench.measure import blast, busy_seconds, own_seconds, rss_mb
-from tests.bench.peers import KAFKAS_OWN_JVM_OPTIONS, Peer
-from tests.bench.report import number
-from tests.bench.topics import fresh_topic
+from bench.measure import blast, busy_seconds, own_seconds, rss_mb
+from bench.peers import KAFKAS_OWN_JVM_OPTIONS, Peer
+from bench.report import number
+from bench.topics import fresh_topic
 from tests.support.kafka.process import KafkaProcess
 from tests.support.processes.broker import BrokerProcess
 

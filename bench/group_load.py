@@ -29,8 +29,8 @@ from barnabas.protocol.messages.offset_commit import (
 from barnabas.protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestTopic
 from barnabas.protocol.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
 from barnabas.protocol.schema import Request
-from tests.bench.measure import cpu_seconds, held_mb
-from tests.bench.rdkafka import percentile
+from bench.measure import cpu_seconds, held_mb
+from bench.rdkafka import percentile
 
 FIND, JOIN, SYNC, HEARTBEAT, COMMIT, FETCH = 2, 5, 3, 3, 7, 7
 SESSION_MS = 60_000

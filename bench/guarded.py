@@ -20,8 +20,8 @@ from barnabas.broker.authorization.acl import Acl, PatternType, Permission
 from barnabas.broker.catalogue.client_quotas import QuotaAlteration
 from barnabas.broker.config.authorizer import STANDARD_AUTHORIZER
 from barnabas.broker.session.operations import Operation, Resource
-from tests.bench.micro import MEMORY_FILES, Bench, Case, Prepare
-from tests.bench.traced import CASES, process_us
+from bench.micro import MEMORY_FILES, Bench, Case, Prepare
+from bench.traced import CASES, process_us
 
 ROUNDS, QUICK_ROUNDS = 41, 11
 _OTHER_USERS = 100

@@ -26,9 +26,9 @@ from barnabas.client.client import Client
 from barnabas.client.produce.producer import Producer
 from barnabas.embedded import pool
 from barnabas.protocol.messages.api_versions import ApiVersionsRequest
-from tests.bench.measure import ROOT, held_mb, rss_mb
-from tests.bench.peers import KAFKAS_OWN_JVM_OPTIONS
-from tests.bench.report import number
+from bench.measure import ROOT, held_mb, rss_mb
+from bench.peers import KAFKAS_OWN_JVM_OPTIONS
+from bench.report import number
 from tests.support.kafka.process import KafkaProcess
 from tests.support.probes.wire import Wire
 from tests.support.processes.broker import BrokerProcess

@@ -10,9 +10,9 @@ import statistics
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from tests.bench.loads import Load
-from tests.bench.rounds import Measured
-from tests.bench.warming import SPREAD
+from bench.loads import Load
+from bench.rounds import Measured
+from bench.warming import SPREAD
 
 OURS = "barnabas"
 TITLES = {"barnabas": "Barnabas", "kafka": "Apache Kafka", "kfake": "kfake", "floor": "floor"}
