@@ -1,7 +1,9 @@
-"""The table at the end of scripts/test hides nothing: what failed, hung, took too long or could not run has failed."""
+"""scripts/test: its table hides nothing (what failed, hung, took too long or could not run has failed), and two groups
+run beside each other where there is place for them."""
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 import tomllib
@@ -11,72 +13,99 @@ from pathlib import Path
 
 import pytest
 
-from scripts import _run_tests as runner
-from scripts._run_tests import CannotRun, Group, Row
+from scripts._pythons import PythonNotFound, find_python
+from scripts.testing import __main__ as program
+from scripts.testing import results, running, setting_up
+from scripts.testing.groups import GROUPS, NEWEST, OLDEST, ROOT, Group
+from scripts.testing.results import Row
+from scripts.testing.running import Depth, run_all
+from scripts.testing.setting_up import CannotRun
+from scripts.testing.stress import stress
 
 PYTHON = sys.executable
+ALL = Depth()
 
 
-def _group(program: str, budget_s: float = 60) -> Group:
-    return Group("tried", budget_s, command=(PYTHON, "-c", program), form="pure")
+def _group(text: str = "pass", name: str = "tried", budget_s: float = 60, places: int = 1) -> Group:
+    return Group(name, budget_s, command=(PYTHON, "-c", text), form="pure", places=places)
+
+
+def _run(group: Group, *arguments: str) -> Row:
+    return running.run(group, Depth(arguments=arguments), None)
 
 
 @pytest.fixture(autouse=True)
 def _nothing_to_set_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(runner, "_set_up", lambda group: None)
+    monkeypatch.setattr(running, "set_up", lambda group: None)
 
 
 def test_a_command_that_succeeds_is_one_test_passed() -> None:
-    row = runner._run(_group("pass"), [])
+    row = _run(_group())
     assert (row.outcome, row.passed, row.failed, row.is_good) == ("ran", 1, 0, True)
 
 
 def test_a_command_that_fails_is_one_test_failed() -> None:
-    row = runner._run(_group("raise SystemExit(3)"), [])
+    row = _run(_group("raise SystemExit(3)"))
     assert (row.outcome, row.passed, row.failed, row.is_good) == ("FAILED", 0, 1, False)
 
 
 def test_every_folder_of_tests_belongs_to_a_group() -> None:
-    groups = [each for several in runner.GROUPS.values() for each in several]
-    run = {Path(path).name for group in groups for path in group.paths if len(Path(path).parts) == 2}
+    run = {Path(path).name for group in GROUPS for path in group.paths if len(Path(path).parts) == 2}
     tests = Path(__file__).parents[1]
     assert {path.relative_to(tests).parts[0] for path in tests.rglob("test_*.py")} == run | {"project"}  # in check
 
 
-def test_the_oldest_and_the_newest_python_run_every_fast_test_and_the_one_between_a_part() -> None:
-    oldest, between, newest = (group for group in runner.GROUPS["fast"] if group.python)
-    assert oldest.paths == newest.paths
-    assert all((runner.ROOT / path).exists() for path in between.paths)
-    assert {Path(path).parts[1] for path in between.paths} < {Path(path).name for path in newest.paths}
+def test_every_fast_test_runs_on_the_newest_python_and_on_the_oldest_a_part_or_all_of_them() -> None:
+    newest, part, rest = (group for group in GROUPS if group.name.startswith("fast-"))
+    assert (newest.python, part.python, rest.python) == (NEWEST, OLDEST, OLDEST)
+    assert (newest.is_left_out, part.is_left_out, rest.is_left_out) == (False, False, True)
+    assert all((ROOT / path).exists() for path in (*part.paths, *rest.paths))
+    assert {Path(path).parts[1] for path in (*part.paths, *rest.paths)} == {Path(path).name for path in newest.paths}
 
 
 def test_groups_of_several_workers_that_share_by_file_say_so_to_pytest(tmp_path: Path) -> None:
-    group = Group("tried", 60, ("tests",), workers=2, by_file=True)
-    assert runner._pytest(group, tmp_path, [], is_measured=False)[-5:] == ["-n", "2", "--dist", "loadfile", "tests"]
+    command = running.pytest_command(
+        Group("tried", 60, ("tests",), workers=2, by_file=True), tmp_path, ALL, is_measured=False
+    )
+    assert command[-7:] == ["-n", "2", "--dist", "loadfile", "-m", "not long", "tests"]
 
 
-def test_a_group_over_twice_its_budget_has_failed() -> None:
-    row = runner._run(_group("pass", budget_s=0.001), [])
-    assert row.failed == 1
-    assert not row.is_good
+@pytest.mark.parametrize(
+    ("group", "by_default", "with_long"),
+    [
+        (Group("whole", 60, ("tests",)), "not long", "not (not long)"),
+        (Group("part", 60, ("tests",), marks="some"), "(some) and not long", "not ((some) and not long)"),
+        (Group("left out", 60, ("tests",), is_left_out=True), "", ""),
+    ],
+    ids=lambda value: value.name if isinstance(value, Group) else None,
+)  # fmt: skip
+def test_a_long_run_takes_just_what_a_run_leaves_out(group: Group, by_default: str, with_long: str) -> None:
+    assert (group.selection(is_long=False), group.selection(is_long=True)) == (by_default, with_long)
+
+
+def test_a_group_over_twice_its_budget_of_processor_time_has_failed() -> None:
+    row = _run(_group("sum(range(10**6))", budget_s=0.001))
+    assert (row.failed, row.is_good) == (1, False)
+
+
+def test_a_busy_machine_takes_no_group_over_its_budget(tmp_path: Path) -> None:
+    assert results.judge(Row(_group(budget_s=1), "ran", 1000, 1.9), tmp_path / "none", 0).is_good
 
 
 def test_a_group_that_hangs_is_ended() -> None:
-    row = runner._run(_group("import threading; threading.Event().wait()", budget_s=0.2), [])
+    row = running.run(_group("import threading; threading.Event().wait()"), Depth(hangs_after_s=0.2), None)
     assert not row.is_good
     assert row.seconds < 30
 
 
 def test_a_group_without_tests_has_failed() -> None:
-    row = runner._run(Group("empty", 60, ("tests/project",), form="pure"), ["-k", "no_test_has_this_name"])
+    row = _run(Group("empty", 60, ("tests/project",), form="pure"), "-k", "no_test_has_this_name")
     assert row.outcome == "FAILED: exit status 5"
     assert not row.is_good
 
 
 def test_what_pytest_reports_is_counted() -> None:
-    row = runner._run(
-        Group("one", 60, ("tests/project/test_requirements.py",), form="pure"), ["-k", "agree_on_versions"]
-    )
+    row = _run(Group("one", 60, ("tests/project/test_requirements.py",), form="pure"), "-k", "agree_on_versions")
     assert (row.outcome, row.passed, row.failed) == ("ran", 1, 0)
 
 
@@ -85,9 +114,9 @@ def test_a_program_that_debian_has_too_old_is_named_with_its_source(monkeypatch:
         raise AssertionError(packages)
 
     monkeypatch.setattr(shutil, "which", lambda program: None)
-    monkeypatch.setattr(runner, "_install", must_not_install)
+    monkeypatch.setattr(setting_up, "_install", must_not_install)
     with pytest.raises(CannotRun, match=r"Go 1\.26 or later from https://go\.dev/dl"):
-        runner._find_programs(("java", "go"))
+        setting_up.find_programs(("java", "go"))
 
 
 @pytest.mark.parametrize(("ci", "is_good"), [(False, True), (True, False)])
@@ -97,73 +126,94 @@ def test_a_group_that_could_not_run_is_a_failure_on_ci(
     def lacks_something(group: Group) -> None:
         raise CannotRun("needs a program that is not here")
 
-    monkeypatch.setattr(runner, "CI", ci)
-    monkeypatch.setattr(runner, "_set_up", lacks_something)
-    row = runner._run(_group("pass"), [])
+    monkeypatch.setattr(results, "CI", ci)
+    monkeypatch.setattr(running, "set_up", lacks_something)
+    (row,) = run_all([_group()], ALL)
     assert row.is_good is is_good
 
-    runner._print_table([row])
+    results.print_table([row], 1)
     printed = capsys.readouterr().out
     assert "not run: needs a program that is not here" in printed
     assert printed.splitlines()[-1] == ("0 passed, 1 failed" if ci else "0 passed, 0 failed")
 
 
+def test_a_set_up_that_breaks_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
+    def breaks(group: Group) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(running, "set_up", breaks)
+    with pytest.raises(ZeroDivisionError):
+        run_all([_group(), _group(name="other")], ALL)
+
+
+def test_two_groups_run_beside_each_other(tmp_path: Path) -> None:
+    """A pipe opens only when its other end does, so one after the other they would hang."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    ends = [_group(f"open({str(pipe)!r}, {mode!r}).close()", name=mode) for mode in "rw"]
+    assert [row.outcome for row in run_all(ends, Depth(hangs_after_s=60), places=2)] == ["ran", "ran"]
+
+
+def test_a_group_that_takes_the_machine_runs_alone_and_each_begins_in_its_order(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    program = f"import sys\nfor word in ('begin', 'end'): print(word, sys.argv[1], file=open({str(log)!r}, 'a'))"
+    groups = [
+        replace(_group(name=name, places=places), command=(PYTHON, "-c", program, name))
+        for name, places in (("first", 2), ("second", 1), ("third", 2))
+    ]
+    assert [row.group.name for row in run_all(groups, ALL, places=2)] == ["first", "second", "third"]
+    lines = [f"{word} {name}" for name in ("first", "second", "third") for word in ("begin", "end")]
+    assert log.read_text().splitlines() == lines
+
+
 def test_the_last_line_counts_what_passed_and_failed(capsys: pytest.CaptureFixture[str]) -> None:
-    row = Row(_group("pass"), "ran", passed=3)
-    runner._print_table([row, replace(row, outcome="FAILED", failed=2)])
-    assert capsys.readouterr().out.splitlines()[-1] == "6 passed, 2 failed"
+    row = Row(_group(), "ran", passed=3)
+    results.print_table([row, replace(row, outcome="FAILED", failed=2)], 61)
+    *_, times, empty, last = capsys.readouterr().out.splitlines()
+    assert (times, empty, last) == ("1 min 1 s by the clock, 0 min 0 s of processor time", "", "6 passed, 2 failed")
 
 
 def test_what_a_test_notes_is_in_the_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "test_notes.py").write_text(
         "def test_a(request):\n    request.node.user_properties.append(('note', 'in memory instead'))\n"
     )
-    row = runner._run(Group("noted", 60, (str(tmp_path),), workers=1, form="pure"), ["--rootdir", str(tmp_path)])
+    row = _run(Group("noted", 60, (str(tmp_path),), workers=1, form="pure"), "--rootdir", str(tmp_path))
     capsys.readouterr()
-    runner._print_table([row])
+    results.print_table([row], 1)
     assert capsys.readouterr().out.splitlines()[3].strip() == "in memory instead"
 
 
-def _parsed(*arguments: str) -> tuple[list[tuple[str, str]], list[str]]:
-    """What would be run: groups with their forms, and pytest's arguments."""
-    groups, for_pytest = runner._parse(list(arguments))
-    return [(group.name, group.form) for group in groups], for_pytest
+def _chosen(*arguments: str) -> list[tuple[str, str]]:
+    """The groups that would be run, with their forms."""
+    return [(group.name, group.form) for group in program.chosen(program.parse(list(arguments))[0])]
 
 
-def test_long_tests_are_left_out_unless_asked_for() -> None:
-    assert _parsed("probes") == ([("probes", "compiled")], ["-m", "not long"])
-    assert _parsed("probes", "--long", "--", "-k", "x") == ([("probes", "compiled")], ["-k", "x"])
+def test_what_is_left_out_runs_only_with_long() -> None:
+    left_out = {(group.name, group.form) for group in GROUPS if group.is_left_out}
+    assert left_out
+    assert set(_chosen("--long")) - set(_chosen()) == left_out
 
 
-def test_every_group_is_run_unless_some_are_named() -> None:
-    names = [group.name for several in runner.GROUPS.values() for group in several]
-    assert list(dict.fromkeys(name for name, _ in _parsed()[0])) == names
-
-
-def test_the_pure_form_is_tested_where_coverage_is_and_where_both_are() -> None:
-    pure = [name for name, form in _parsed()[0] if form == "pure"]
-    assert pure == ["check", "fast-3.11", "fast-3.12", "fast-3.13", "simulate", "crash", "fuzz"]
+def test_groups_are_named_and_pytests_arguments_follow_dashes() -> None:
+    assert _chosen("fast") == [(f"fast-{NEWEST}", "pure"), (f"fast-{OLDEST}", "pure")]
+    assert program.parse(["probes", "--", "-k", "x"])[1] == ("-k", "x")
 
 
 def test_a_form_that_is_asked_for_takes_the_place_of_a_groups_own() -> None:
-    assert _parsed("crash")[0] == [("crash", "compiled"), ("crash", "pure")]
-    assert _parsed("crash", "probes", "--form", "pure")[0] == [("crash", "pure"), ("probes", "pure")]
+    assert ("crash", "compiled") in _chosen("crash")
+    assert _chosen("crash", "probes", "--form", "pure") == [("crash", "pure"), ("probes", "pure")]
 
 
-def test_coverage_is_of_the_pure_form_alone() -> None:
-    assert any(group.is_measured for group in runner._parse(["fast"])[0])
-    assert not any(group.is_measured for group in runner._parse(["fast", "--form", "compiled"])[0])
+def test_coverage_is_of_the_pure_form_alone_and_of_one_python() -> None:
+    assert [group.name for group in GROUPS if group.is_measured] == [f"fast-{NEWEST}"]
+    compiled = program.chosen(program.parse(["fast", "--form", "compiled"])[0])
+    assert not any(group.is_measured for group in compiled)
 
 
 def test_an_unknown_group_is_a_usage_error() -> None:
     with pytest.raises(SystemExit) as stopped:
-        runner._parse(["slow"])
+        program.parse(["slow"])
     assert stopped.value.code == 2
-
-
-def test_a_python_that_is_not_there_is_named() -> None:
-    with pytest.raises(CannotRun, match=r"there is no Python 3\.99"):
-        runner._find_python("3.99")
 
 
 _COVERAGE = """
@@ -177,59 +227,69 @@ if "report" in sys.argv:
 @pytest.fixture
 def measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[int], Group]:
     """measured(status): a group in whose environment `python -m coverage report` ends with `status`."""
-    monkeypatch.setattr(runner, "ROOT", tmp_path)
-    monkeypatch.setattr(runner, "UNTESTED", tmp_path / ".cache" / "coverage" / "untested.txt")
+    for module in (running, results):
+        monkeypatch.setattr(module, "ROOT", tmp_path)
+        monkeypatch.setattr(module, "UNTESTED", tmp_path / ".cache" / "coverage" / "untested.txt")
 
     def make(status: int) -> Group:
         python = tmp_path / "environment" / "bin" / "python"
         python.parent.mkdir(parents=True)
-        program = tmp_path / "coverage_report.py"
-        program.write_text(_COVERAGE.format(status=status))
-        python.write_text(f'#!/bin/sh\nexec {PYTHON} {program} "$@"\n')
+        coverage = tmp_path / "coverage_report.py"
+        coverage.write_text(_COVERAGE.format(status=status))
+        python.write_text(f'#!/bin/sh\nexec {PYTHON} {coverage} "$@"\n')
         python.chmod(0o755)
         return Group("measured", 60, ("tests",), venv="environment", is_measured=True)
 
     return make
 
 
-@pytest.mark.parametrize("arguments", [[], list(runner.NOT_LONG)])
 def test_all_tests_of_a_measured_group_end_with_their_coverage(
-    measured: Callable[[int], Group], capsys: pytest.CaptureFixture[str], arguments: list[str]
+    measured: Callable[[int], Group], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    row = runner._run(measured(0), arguments)
+    row = _run(measured(0))
     assert (row.outcome, row.coverage, row.is_good) == ("ran", "85.7%", True)
-    assert "7->9" in runner.UNTESTED.read_text()
+    assert "7->9" in results.UNTESTED.read_text()
 
-    runner._print_table([row])
+    results.print_table([row], 1)
     printed = capsys.readouterr().out
     assert "coverage 85.7%; what no test reached, by file: .cache/coverage/untested.txt" in printed
     assert "ran, coverage 85.7%" in printed
 
 
-@pytest.mark.parametrize(("status", "why"), [(2, "coverage below its floor"), (1, "its coverage could not be told")])
+@pytest.mark.parametrize(("status", "why"), [(2, "coverage below its floor"), (1, "its coverage could not be read")])
 def test_coverage_below_the_floor_is_a_failure(measured: Callable[[int], Group], status: int, why: str) -> None:
-    row = runner._run(measured(status), [])
+    row = _run(measured(status))
     assert (row.outcome, row.failed, row.is_good) == (f"FAILED: {why}", 1, False)
 
 
 def test_coverage_of_some_tests_is_not_measured(measured: Callable[[int], Group]) -> None:
-    row = runner._run(measured(2), ["-k", "produce"])
+    row = _run(measured(2), "-k", "produce")
     assert (row.outcome, row.coverage) == ("ran", "")
 
 
 def test_coverage_of_a_run_with_failures_is_not_compared(
     measured: Callable[[int], Group], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(runner, "_run_within", lambda command, timeout_s: 1)
-    row = runner._run(measured(2), [])
+    monkeypatch.setattr(running, "_run_within", lambda command, timeout_s, output: (1, 0.0))
+    row = _run(measured(2))
     assert (row.outcome, row.coverage) == ("FAILED", "")
 
 
-def test_coverage_is_measured_on_one_python() -> None:
-    assert [group.name for group in runner.GROUPS["fast"] if group.is_measured] == ["fast-3.13"]
-
-
 def test_coverage_names_folders_not_links() -> None:
-    folders = tomllib.loads((runner.ROOT / "pyproject.toml").read_text())["tool"]["coverage"]["run"]["source_dirs"]
-    links = {path.resolve().name for path in (runner.ROOT / "barnabas").iterdir() if path.is_symlink()}
+    folders = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["coverage"]["run"]["source_dirs"]
+    links = {path.resolve().name for path in (ROOT / "barnabas").iterdir() if path.is_symlink()}
     assert set(folders) == {"barnabas", "pyspark_barnabas", *links}
+
+
+def test_a_stressed_group_that_fails_once_has_failed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    once = f"import pathlib; path = pathlib.Path({str(tmp_path / 'ran')!r}); path.exists() or exit(path.touch() or 1)"
+    assert stress([_group(once), _group(name="steady")], (), 3) == 1
+    rows = [
+        line.split()[:5] for line in capsys.readouterr().out.splitlines() if " of 3" in line and "round" not in line
+    ]
+    assert rows == [["tried", "pure", "2", "of", "3"], ["steady", "pure", "3", "of", "3"]]
+
+
+def test_a_python_that_is_not_there_is_named() -> None:
+    with pytest.raises(PythonNotFound, match=r"there is no Python 3\.99"):
+        find_python("3.99")

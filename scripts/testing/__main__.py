@@ -1,0 +1,60 @@
+"""Run the groups of tests, each with what it needs, and end with a table that hides nothing: scripts/test."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from dataclasses import replace
+
+from scripts.testing.groups import COMPILED, GROUPS, PURE, Group
+from scripts.testing.results import print_table
+from scripts.testing.running import Depth, run_all
+from scripts.testing.stress import stress
+
+NAMES = tuple(dict.fromkeys(group.name.partition("-3.")[0] for group in GROUPS))  # the two of `fast` are one name
+
+
+def main(arguments: list[str]) -> int:
+    options, for_pytest = parse(arguments)
+    groups = chosen(options)
+    if options.stress:
+        return stress(groups, for_pytest, options.stress)
+    started = time.monotonic()
+    rows = run_all(groups, Depth(is_long=options.long, arguments=for_pytest))
+    print_table(rows, time.monotonic() - started)
+    return 0 if all(row.is_good for row in rows) else 1
+
+
+def parse(arguments: list[str]) -> tuple[argparse.Namespace, tuple[str, ...]]:
+    """Return the options, and pytest's arguments."""
+    own, for_pytest = arguments, []
+    if "--" in arguments:
+        split = arguments.index("--")
+        own, for_pytest = arguments[:split], arguments[split + 1 :]
+    parser = argparse.ArgumentParser(
+        prog="scripts/test", description="Run Barnabas's tests.", epilog="What follows -- is passed on to pytest."
+    )
+    parser.add_argument("group", nargs="*", help=f"any of {', '.join(NAMES)}; all of them when none is named")
+    parser.add_argument("--long", action="store_true", help="run what a run without it leaves out, and only that")
+    parser.add_argument("--form", choices=(PURE, COMPILED), help="of the hot modules, in place of a group's own")
+    parser.add_argument("--stress", type=int, metavar="N", help="run each group N times beside four busy processes")
+    options = parser.parse_args(own)
+    for name in options.group:
+        if name not in NAMES:
+            parser.error(f"no group {name!r}: there are {', '.join(NAMES)}")
+    return options, tuple(for_pytest)
+
+
+def chosen(options: argparse.Namespace) -> list[Group]:
+    """Return the groups to run, in the form that was asked for. Coverage does not see compiled modules."""
+    named = [group for group in GROUPS if not options.group or group.name.partition("-3.")[0] in options.group]
+    groups = [group for group in named if options.long or not group.is_left_out]
+    if not options.form:
+        return groups
+    other = [replace(group, form=options.form, marks="", is_measured=False) for group in groups]
+    return list({(group.name, group.form): group for group in other}.values())
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,122 @@
+"""The groups of tests: what each runs, what it needs, and how much processor time it may take.
+
+`GROUPS` is the one truth about which tests there are. They start in its order, two at a time on two processors: what
+takes long first, and what waits (for JVMs, Spark, browsers, timers) beside what computes.
+
+A run leaves out the tests marked `long`, and the groups and parts that are said to be left out here: they deepen what
+the others show. `scripts/test --long` runs just these. Groups run the hot modules in the form that users get, compiled;
+`fast` and `simulate` run the pure one, `crash` and `fuzz` a sample in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+PURE, COMPILED = "pure", "compiled"  # BARNABAS_FORM: docs/compiled.md
+OLDEST, NEWEST = "3.11", "3.13"
+JAVA = ("java", "javac", "mvn")
+CLIENTS = (*JAVA, "kcat", "node", "npm", "go")
+IMAGE_BUILDERS = ("buildah", "mmdebstrap")
+
+
+@dataclass(frozen=True)
+class Group:
+    """One line of the closing table: pytest over `paths` in the environment `venv`, or `command`."""
+
+    name: str
+    budget_s: float  # of processor time, which a busy machine changes less than the time by the clock
+    paths: tuple[str, ...] = ()
+    command: tuple[str, ...] = ()
+    programs: tuple[str, ...] = ()  # what must be on the PATH
+    venv: str = ".venv"
+    lock: str = "dev"
+    beside: tuple[str, ...] = ()  # locks of further environments, .venv-<lock>, that its tests start programs in
+    python: str = ""  # the Python version that the environment is made with; "" is any that is supported
+    places: int = 1  # of the machine's, one a processor, that it takes while it runs
+    workers: int = 0  # pytest-xdist's; 0 runs the tests one after the other
+    by_file: bool = False  # whether a worker takes whole files, because the tests of a file share a broker or a JVM
+    is_measured: bool = False  # whether coverage is measured when all of its tests run
+    form: str = COMPILED  # of the hot modules, in the tests and in the brokers that they start
+    marks: str = ""  # the tests that a run takes, by their marks, beside those that are not long
+    is_left_out: bool = False  # whether only --long runs it
+
+    def selection(self, *, is_long: bool) -> str:
+        """Return pytest's expression of marks for the tests that a run takes, or for those that it leaves out."""
+        if self.is_left_out:
+            return ""
+        taken = f"({self.marks}) and not long" if self.marks else "not long"
+        return f"not ({taken})" if is_long else taken
+
+
+FAST = (
+    "tests/protocol",
+    "tests/logfiles",
+    "tests/storage",
+    "tests/broker",
+    "tests/client",
+    "tests/barnabas",
+    "tests/pyspark_barnabas",
+    "tests/pipeline",
+)
+
+
+def _of_the_runtime() -> tuple[str, ...]:
+    """Return the fast tests whose outcome depends on the interpreter's runtime.
+
+    Processes, threads, sockets, the event loop, the garbage collector. What a Python took away or changed otherwise
+    shows on the newest, where all fast tests run, and what it brought in the type checker, which checks for the oldest.
+    """
+    parts = ("cli", "console", "control", "events", "faults", "http", "net", "session", "telemetry", "workers")
+    files = sorted((ROOT / "tests" / "broker").glob("test_*.py"))
+    return (
+        "tests/barnabas",
+        "tests/client",
+        "tests/pipeline",
+        *(f"tests/broker/{part}" for part in parts),
+        *(str(path.relative_to(ROOT)) for path in files),
+    )
+
+
+def _fast(version: str, budget_s: float, paths: tuple[str, ...] = FAST) -> Group:
+    """Return a group of fast tests on the Python `version`; coverage is measured where all of them run by default."""
+    group = Group(f"fast-{version}", budget_s, paths, venv=f".venv-{version}", lock="test", python=version, form=PURE)
+    return replace(group, is_measured=version == NEWEST)
+
+
+def _with_clients(name: str, budget_s: float, path: str) -> Group:
+    """Return a group that mostly waits for programs: two files at a time, each with its brokers and JVMs."""
+    return Group(name, budget_s, (path,), programs=CLIENTS, beside=("quixstreams",), workers=2, by_file=True)
+
+
+def _with_spark(name: str, budget_s: float, path: str) -> Group:
+    return Group(name, budget_s, (path,), programs=JAVA, venv=".venv-spark", lock="spark")
+
+
+def _groups() -> Iterator[Group]:
+    yield Group("check", 160, command=("scripts/check",), form=PURE, places=2)
+    yield Group("simulate", 300, ("tests/simulation",), form=PURE)
+    yield _with_spark("spark", 480, "tests/spark")
+    yield _fast(NEWEST, 420)
+    yield _with_spark("chaos-pipeline", 300, "tests/chaos_pipeline")
+    yield _with_clients("clients", 330, "tests/compat")
+    yield Group("crash", 150, ("tests/crash",))
+    yield Group("oracle", 200, ("tests/oracle",), programs=JAVA, workers=2, by_file=True)
+    yield _with_clients("transactions", 240, "tests/transactions")
+    yield Group("codecs", 180, ("tests/codecs",), programs=JAVA)
+    yield Group("container", 180, ("tests/container",), programs=IMAGE_BUILDERS)
+    yield Group(
+        "compiled", 160, ("tests/protocol", "tests/storage", "tests/broker/handlers", "tests/broker/coordinator")
+    )
+    yield _fast(OLDEST, 120, _of_the_runtime())
+    yield replace(_fast(OLDEST, 420), name=f"fast-{OLDEST}-all", is_left_out=True)
+    yield Group("stack", 140, ("tests/stack",), programs=JAVA, beside=("spark",))
+    yield Group("console", 120, ("tests/console",), programs=("chromium",))
+    yield Group("fuzz", 60, ("tests/fuzz",))
+    yield Group("probes", 80, ("tests/probes",))
+    yield Group("embedding", 80, ("tests/embedding",))
+
+
+GROUPS = tuple(_groups())

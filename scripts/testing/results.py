@@ -1,0 +1,97 @@
+"""What became of a group of tests, read from pytest's report, and the closing table, which hides nothing."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from dataclasses import dataclass, replace
+from pathlib import Path
+from xml.etree import ElementTree
+
+from scripts.testing.groups import ROOT, Group
+
+CI = os.environ.get("CI") == "true"
+UNTESTED = ROOT / ".cache" / "coverage" / "untested.txt"
+NO_TESTS = 5  # pytest's exit status where nothing was selected
+
+
+@dataclass(frozen=True)
+class Row:
+    """What became of one group."""
+
+    group: Group
+    outcome: str
+    seconds: float = 0.0  # by the clock
+    processor_s: float = 0.0
+    passed: int = 0
+    failed: int = 0
+    skipped: int = 0
+    coverage: str = ""  # the total, where it was measured
+    notes: tuple[str, ...] = ()  # lines that tests add to the table
+
+    @property
+    def is_good(self) -> bool:
+        return self.outcome == "ran" or (self.outcome.startswith("not run") and not CI)
+
+
+def judge(row: Row, report: Path, status: int, *, has_budget: bool = True) -> Row:
+    """Return the row with pytest's counts, failed where a test or the command has failed, or its budget is exceeded."""
+    row = _counted(row, report, status)
+    if row.failed:
+        return replace(row, outcome="FAILED")
+    if status != 0:
+        return replace(row, outcome=f"FAILED: exit status {status}", failed=1)
+    if has_budget and row.processor_s > 2 * row.group.budget_s:
+        return replace(row, outcome="FAILED: over twice its budget of processor time", failed=1)
+    return row
+
+
+def _counted(row: Row, report: Path, status: int) -> Row:
+    """Count from pytest's report; a command that is not pytest counts as one test."""
+    if not report.exists():
+        return replace(row, passed=int(status == 0), failed=int(status != 0))
+    suite = ElementTree.parse(report).getroot().find("testsuite")  # nosec B314 - written by our own pytest
+    if suite is None:
+        return replace(row, failed=1)
+    failed = int(suite.get("failures", 0)) + int(suite.get("errors", 0))
+    skipped = int(suite.get("skipped", 0))
+    notes = tuple(each.get("value", "") for each in suite.iter("property") if each.get("name") == "note")
+    passed = int(suite.get("tests", 0)) - failed - skipped
+    return replace(row, passed=passed, failed=failed, skipped=skipped, notes=notes)
+
+
+def with_coverage(row: Row) -> Row:
+    """Return the row with its coverage; UNTESTED has the details. Below the floor of pyproject.toml it has failed."""
+    coverage = [str(ROOT / row.group.venv / "bin" / "python"), "-m", "coverage"]
+    subprocess.run([*coverage, "combine", "--quiet"], cwd=ROOT, check=False)  # one file from each process
+    reported = subprocess.run([*coverage, "report"], cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False)
+    UNTESTED.write_text(reported.stdout)
+    total = next((line.split()[-1] for line in reported.stdout.splitlines() if line.startswith("TOTAL")), "unknown")
+    print(f"coverage {total}; what no test reached, by file: {UNTESTED.relative_to(ROOT)}", flush=True)
+    if reported.returncode == 0:
+        return replace(row, coverage=total)
+    why = "coverage below its floor" if reported.returncode == 2 else "its coverage could not be read"
+    return replace(row, outcome=f"FAILED: {why}", failed=1, coverage=total)
+
+
+def print_table(rows: list[Row], seconds: float) -> None:
+    """Print a line for each group, the time of all, and last how many tests passed and failed."""
+    titles = f"{'seconds':>8} {'processor':>10} {'budget':>7} {'passed':>7} {'failed':>7} {'skipped':>8}  outcome"
+    print(f"\n{'group':<15} {'form':<8} {titles}")
+    for row in rows:
+        coverage = f", coverage {row.coverage}" if row.coverage else ""
+        print(
+            f"{row.group.name:<15} {row.group.form:<8} {row.seconds:>8.1f} {row.processor_s:>10.1f}"
+            f" {row.group.budget_s:>7.0f} {row.passed:>7} {row.failed:>7} {row.skipped:>8}  {row.outcome}{coverage}"
+        )
+        for note in row.notes:
+            print(f"{'':<16}{note}")
+    not_run = sum(not row.is_good for row in rows if row.outcome.startswith("not run"))
+    passed, failed = sum(row.passed for row in rows), sum(row.failed for row in rows) + not_run
+    processor_s = sum(row.processor_s for row in rows)
+    print(f"\n{_minutes(seconds)} by the clock, {_minutes(processor_s)} of processor time")
+    print(f"\n{passed} passed, {failed} failed", flush=True)
+
+
+def _minutes(seconds: float) -> str:
+    return f"{int(seconds) // 60} min {int(seconds) % 60} s"

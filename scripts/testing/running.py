@@ -1,0 +1,173 @@
+"""Runs groups of tests beside each other, as many as there is place for, and each as soon as it is set up.
+
+A machine has a place for each processor. One thread sets up, one group after the other, while others run already. The
+output of a group is printed when it ends, so that lines of two never mix; a group that runs alone prints as it goes.
+
+Invariant: every group given comes back as one row, in the order given, whatever happened to it.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import threading
+import time
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from scripts.testing import results
+from scripts.testing.groups import ROOT, Group
+from scripts.testing.results import UNTESTED, Row
+from scripts.testing.setting_up import CannotRun, set_up
+
+PLACES = max(2, os.cpu_count() or 2)
+HANGS_AFTER_S = 1800.0
+
+
+@dataclass(frozen=True)
+class Depth:
+    """Which tests of each group run: those of every run, or those that it leaves out; and more arguments for pytest."""
+
+    is_long: bool = False
+    arguments: tuple[str, ...] = ()
+    has_budget: bool = True
+    hangs_after_s: float = HANGS_AFTER_S
+
+
+def run_all(groups: Sequence[Group], depth: Depth, places: int = PLACES) -> list[Row]:
+    """Run `groups`; returns a row for each, in their order."""
+    board = _Board(groups, places)
+    with ThreadPoolExecutor(len(groups) + 1) as threads:
+        threads.submit(board.set_up_all)
+        rows = [threads.submit(board.run_in_turn, group, depth) for group in groups]
+        try:
+            return [row.result() for row in rows]
+        finally:
+            board.stop()  # for what still waits, where this was interrupted
+
+
+class _Board:
+    """Which groups wait, in their order, which are ready to run, and how many places are free."""
+
+    def __init__(self, groups: Sequence[Group], places: int) -> None:
+        self._waiting = list(groups)
+        self._set_up: dict[Group, Future[None]] = {group: Future() for group in groups}
+        self._places = self._free = places
+        self._is_alone = len(groups) == 1
+        self._is_stopped = False
+        self._changed = threading.Condition()
+        self._printing = threading.Lock()
+
+    def set_up_all(self) -> None:
+        for group, done in self._set_up.items():
+            try:
+                set_up(group)
+            except Exception as failure:  # raised again where the group runs
+                done.set_exception(failure)
+            else:
+                done.set_result(None)
+            with self._changed:
+                self._changed.notify_all()
+
+    def stop(self) -> None:
+        """Let no group begin any more."""
+        with self._changed:
+            self._is_stopped = True
+            self._changed.notify_all()
+
+    def run_in_turn(self, group: Group, depth: Depth) -> Row:
+        """Wait until the group is set up and there is place for it, then run it."""
+        places = min(group.places, self._places)
+        with self._changed:
+            self._changed.wait_for(lambda: self._is_stopped or self._is_next(group))
+            if self._is_stopped:
+                return Row(group, "FAILED: stopped", failed=1)
+            self._waiting.remove(group)
+            self._free -= places
+            self._changed.notify_all()
+        try:
+            self._set_up[group].result()
+            return self._run(group, depth)
+        except CannotRun as reason:
+            self._print(f"\n=== {group.name}, {group.form}\n{reason}")
+            return Row(group, f"not run: {reason}")
+        finally:
+            with self._changed:
+                self._free += places
+                self._changed.notify_all()
+
+    def _is_next(self, group: Group) -> bool:
+        """Whether this is the first of the waiting groups that is set up and fits."""
+        fitting = (
+            each for each in self._waiting if self._set_up[each].done() and min(each.places, self._places) <= self._free
+        )
+        return next(fitting, None) is group
+
+    def _run(self, group: Group, depth: Depth) -> Row:
+        if self._is_alone:
+            self._print(f"\n=== {group.name}, {group.form}")
+            return run(group, depth, None)
+        self._print(f"--- {group.name}, {group.form}, begins")
+        with tempfile.TemporaryFile("w+", errors="replace") as output:
+            row = run(group, depth, output)
+            output.seek(0)
+            self._print(f"\n=== {group.name}, {group.form}\n{output.read()}")
+        return row
+
+    def _print(self, text: str) -> None:
+        with self._printing:
+            print(text, flush=True)
+
+
+def run(group: Group, depth: Depth, output: IO[str] | None) -> Row:
+    """Run a group that is set up; what it prints goes to `output`, or to where this process prints."""
+    is_whole = not depth.arguments and not depth.is_long
+    is_measured = group.is_measured and is_whole
+    with tempfile.TemporaryDirectory() as scratch:
+        report = Path(scratch) / "report.xml"
+        command = list(group.command) or pytest_command(group, report, depth, is_measured=is_measured)
+        started = time.monotonic()
+        status, processor_s = _run_within(["env", f"BARNABAS_FORM={group.form}", *command], depth.hangs_after_s, output)
+        row = Row(group, "ran", time.monotonic() - started, processor_s)
+        if depth.is_long and status == results.NO_TESTS:
+            return row  # nothing of this group is left out
+        row = results.judge(row, report, status, has_budget=depth.has_budget)
+    return results.with_coverage(row) if is_measured and row.is_good else row
+
+
+def pytest_command(group: Group, report: Path, depth: Depth, *, is_measured: bool) -> list[str]:
+    """Return the command that runs the group's tests and writes `report`."""
+    python = str(ROOT / group.venv / "bin" / "python")
+    program = [python, "-m", "pytest"]
+    if is_measured:
+        shutil.rmtree(UNTESTED.parent, ignore_errors=True)  # of a run that was broken off
+        UNTESTED.parent.mkdir(parents=True, exist_ok=True)
+        program = [python, "-m", "coverage", "run", "-m", "pytest"]
+    workers = ["-n", str(group.workers)] if group.workers else []
+    if group.by_file:
+        workers += ["--dist", "loadfile"]
+    selection = group.selection(is_long=depth.is_long)
+    marks = ["-m", selection] if selection else []
+    return [*program, "-q", f"--junitxml={report}", *workers, *marks, *depth.arguments, *group.paths]
+
+
+def _run_within(command: list[str], timeout_s: float, output: IO[str] | None) -> tuple[int, float]:
+    """Return the exit status of `command`, and the processor time of it and of all that it waited for, in seconds.
+
+    A test that hangs is shown by SIGABRT, at which pytest prints where it stands.
+    """
+    process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=output, stderr=output)
+    abort = threading.Timer(timeout_s, os.kill, (process.pid, signal.SIGABRT))
+    abort.start()
+    try:
+        _, status, usage = os.wait4(process.pid, 0)
+    finally:
+        abort.cancel()
+    process.returncode = os.waitstatus_to_exitcode(status)
+    return process.returncode, usage.ru_utime + usage.ru_stime
