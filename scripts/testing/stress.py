@@ -1,20 +1,23 @@
 """Runs groups of tests many times beside a load that keeps the processors busy, and counts the runs that failed.
 
-A test that a busy machine fails is a defect: it measures the machine, reads half a line, or gives a port away.
+A test that a busy machine fails is a defect: it measures the machine, reads half a line, or gives a port away. So is
+one that needs Kafka's own port, on which a developer's broker may be listening: the load holds that, too.
 """
 
 from __future__ import annotations
 
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from scripts.testing.groups import Group
 from scripts.testing.results import Row
 from scripts.testing.running import HANGS_AFTER_S, Depth, run_all
 
 BUSY_PROCESSES = 4
+KAFKAS_PORT = 9092
 SLOWER = 3  # how much longer a group may take beside the load
 
 
@@ -39,11 +42,16 @@ def stress(groups: Sequence[Group], arguments: tuple[str, ...], rounds: int) -> 
 
 @contextmanager
 def _load() -> Iterator[None]:
-    """Keep as many processes busy for as long as the block runs."""
+    """Keep processes busy and Kafka's port in use for as long as the block runs."""
     processes = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(BUSY_PROCESSES)]
-    try:
-        yield
-    finally:
-        for process in processes:
-            process.kill()
-            process.wait()
+    with socket.socket() as listener:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        with suppress(OSError):  # it is in use already
+            listener.bind(("", KAFKAS_PORT))
+            listener.listen()
+        try:
+            yield
+        finally:
+            for process in processes:
+                process.kill()
+                process.wait()

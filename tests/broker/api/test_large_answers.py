@@ -19,7 +19,7 @@ from barnabas.protocol.messages import (
     describe_transactions,
 )
 from barnabas.protocol.schema import Request, Response, Struct
-from tests.support.worlds.broker import BrokerWorld, settle
+from tests.support.worlds.broker import BrokerWorld, until
 
 _MANY = 5_000
 _NAMES = [f"name-{number}" for number in range(_MANY)]
@@ -112,9 +112,7 @@ async def test_a_client_that_leaves_takes_its_large_answer_with_it() -> None:
     peer = world.connect()
     peer.ask(REQUESTS[-1])
     peer.transport.close()
-    for _ in range(100):
-        await settle()
-    assert world.services.slices.are_over
+    await until(lambda: world.services.slices.are_over)
     await world.close()
 
 

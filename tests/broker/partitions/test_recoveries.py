@@ -26,7 +26,6 @@ from tests.support.worlds.killed_partitions import fetch, fetched, killed, produ
 E = ErrorCode
 ON_THE_LOOP = pytest.mark.parametrize("ways", ["on the loop"], indirect=True)
 LONG = 700  # batches: several slices
-TURNS_MAX = 4_000
 
 
 @pytest.fixture(autouse=True, params=["on the loop", "as jobs"])
@@ -48,12 +47,8 @@ def is_recovering(world: BrokerWorld, partition: int) -> bool:
 
 async def until_recovered(world: BrokerWorld) -> None:
     """Until nothing is being recovered."""
-    for _ in range(TURNS_MAX):
-        if not len(world.services.partitions.recoveries):
-            await settle()
-            return
-        await turn()
-    raise AssertionError("it never ends")
+    await until(lambda: not len(world.services.partitions.recoveries))
+    await settle()
 
 
 async def test_others_are_served_while_a_partition_is_recovered() -> None:

@@ -11,7 +11,7 @@ from barnabas.broker.http.pages import Page, Pages
 from barnabas.broker.inspection.logs import Recovering, refused, still_recovering
 from barnabas.broker.partitions.recovery_pass import FIRST_TOLD_MS, Progress
 from barnabas.protocol.errors import KafkaError
-from tests.support.worlds.broker import BrokerWorld, settle, turn
+from tests.support.worlds.broker import BrokerWorld, settle, until
 from tests.support.worlds.killed_partitions import killed
 
 LONG = 700
@@ -23,12 +23,8 @@ def short_slices(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def until_recovered(world: BrokerWorld) -> None:
-    for _ in range(4_000):
-        if world.broker.recovery.progress is None:
-            await settle()
-            return
-        await turn()
-    raise AssertionError("it never ends")
+    await until(lambda: world.broker.recovery.progress is None)
+    await settle()
 
 
 async def test_every_partition_is_recovered_and_closed_again() -> None:
