@@ -26,6 +26,7 @@ from tests.compat.chaos.members import (
 )
 from tests.compat.chaos.play import play
 from tests.compat.conftest import NewServer
+from tests.support.depth import long
 from tests.support.processes.server import Server
 from tests.support.waiting import until
 
@@ -81,8 +82,17 @@ def _check(ledger: Ledger) -> None:
     assert ledger.handovers > PARTITIONS, "nothing ever changed hands"
 
 
-@pytest.mark.parametrize("is_static", [False, True], ids=["dynamic", "static"])
-@pytest.mark.parametrize("kind", ["eager", "cooperative", "new"])
+@pytest.mark.parametrize(
+    ("kind", "is_static"),
+    [
+        ("eager", False),
+        long("eager", True),
+        long("cooperative", False),
+        ("cooperative", True),
+        ("new", False),
+        long("new", True),
+    ],
+)
 def test_members_come_and_go_and_every_record_is_delivered(server: Server, kind: str, is_static: bool) -> None:
     topic = _topic(server, f"{kind}-{is_static}")
     _check(
@@ -98,7 +108,7 @@ def test_members_come_and_go_and_every_record_is_delivered(server: Server, kind:
     )
 
 
-@pytest.mark.parametrize("kind", ["cooperative", "new"])
+@pytest.mark.parametrize("kind", [long("cooperative"), "new"])
 def test_members_come_and_go_over_a_kill_and_no_commit_is_lost(server: Server, kind: str) -> None:
     topic = _topic(server, f"killed-{kind}")
 

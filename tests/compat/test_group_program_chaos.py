@@ -19,6 +19,7 @@ from tests.compat.chaos.program_play import Script, play_programs
 from tests.compat.chaos.programs import CLASSIC, CONSUMER, COOPERATIVE, Command, franz_go, java, kafkajs, sarama
 from tests.compat.chaos.troubles import NODES, OneBroker, ThreeNodes
 from tests.compat.conftest import NewServer
+from tests.support.depth import long
 from tests.support.processes.server import Server
 
 PARTITIONS = 6
@@ -70,7 +71,7 @@ def _topic(address: str, name: str, replicas: int) -> str:
     return name
 
 
-@pytest.mark.parametrize("group", ["classic", "consumer"])
+@pytest.mark.parametrize("group", [long("classic"), "consumer"])
 def test_programs_come_and_go_while_nodes_do(nodes: Barnabas, tmp_path: Path, seed: int, group: str) -> None:
     topic = _topic(nodes.bootstrap_servers, group, len(NODES))
     troubles = ThreeNodes(nodes, topic, PARTITIONS)

@@ -12,6 +12,7 @@ from confluent_kafka import Consumer, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from tests.compat.model import PARTITIONS, Client, Message
+from tests.support.depth import long
 from tests.support.processes.server import ROOT, Server
 from tests.support.waiting import until
 
@@ -22,7 +23,7 @@ Start = Callable[[], subprocess.Popen[bytes]]
 COUNT = 300
 
 
-@pytest.fixture(params=["aiokafka", "quixstreams"])
+@pytest.fixture(params=["aiokafka", long("quixstreams")])
 def start(request: pytest.FixtureRequest, server: Server, tmp_path: Path) -> Iterator[Start]:
     """start() runs one more copy of the program, which copies a topic of its name into another."""
     name, running = request.param, list[subprocess.Popen[bytes]]()

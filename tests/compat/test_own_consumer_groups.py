@@ -211,6 +211,7 @@ def test_a_classic_member_is_let_into_the_group(server: Server, client: Client, 
         assert found == {ours.consumer.member.member_id: "consumer", classic.consumer.member.member_id: "classic"}
 
 
+@pytest.mark.long  # Kafka's shortest interval between two resolutions is ten seconds
 def test_a_regular_expression_finds_topics_that_come_later(server: Server, client: Client, name: str) -> None:
     with Member(server, name, [], ConsumerProtocol(regex=f"{name}(-more)?")) as member:
         until(lambda: member.assigned == _all(name))

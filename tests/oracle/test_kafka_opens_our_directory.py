@@ -17,6 +17,7 @@ from barnabas.protocol.files.checkpoints import encode_clean_shutdown
 from barnabas.protocol.files.names import CLEAN_SHUTDOWN, PARTITION_METADATA
 from barnabas.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 from tests.support.clients.java import run_tool
+from tests.support.depth import long
 from tests.support.files.data_directory import CLUSTER_METADATA, open_catalogue, write_partition
 from tests.support.kafka.jars import KAFKA_VERSION
 from tests.support.kafka.process import KafkaProcess
@@ -86,10 +87,10 @@ def _new_producer_id(client: Client) -> int:
 @pytest.mark.parametrize(
     ("stopped_cleanly", "with_snapshots", "version"),
     [
-        (True, False, KAFKA_VERSION),
+        long(True, False, KAFKA_VERSION),
         (False, False, KAFKA_VERSION),
         (True, True, KAFKA_VERSION),
-        pytest.param(False, True, KAFKA_VERSION, marks=pytest.mark.long),
+        long(False, True, KAFKA_VERSION),
         pytest.param(True, False, "4.0.0", marks=pytest.mark.long),
         pytest.param(False, False, "4.0.0", marks=pytest.mark.long),
         pytest.param(True, True, "4.0.0", marks=pytest.mark.long),
@@ -147,7 +148,7 @@ def test_kafkas_dump_tool_reads_every_record_of_a_snapshot(tmp_path: Path) -> No
     assert [dump.count(kind) for kind in ("SnapshotHeader", "KRaftVersion", "KRaftVoters", "SnapshotFooter")] == [1] * 4
 
 
-@pytest.mark.parametrize(("killed", "with_snapshots"), [(False, True), (True, False)])
+@pytest.mark.parametrize(("killed", "with_snapshots"), [(False, True), long(True, False)])
 def test_a_kafka_directory_opens_here_and_again_in_kafka(tmp_path: Path, killed: bool, with_snapshots: bool) -> None:
     data_dir = tmp_path / "data"
     with KafkaProcess(data_dir) as kafka:
@@ -179,7 +180,7 @@ def test_a_kafka_directory_opens_here_and_again_in_kafka(tmp_path: Path, killed:
         assert [phrase for phrase in _FORBIDDEN if phrase in kafka.log] == []
 
 
-@pytest.mark.parametrize("version", [KAFKA_VERSION, "4.2.0"])
+@pytest.mark.parametrize("version", [KAFKA_VERSION, long("4.2.0")])
 def test_a_directory_that_kafka_only_formatted_begins_with_what_it_was_formatted_with(
     tmp_path: Path, version: str
 ) -> None:

@@ -16,6 +16,7 @@ from barnabas.client.admin.topics import create_topic, describe_topics
 from barnabas.client.client import Client
 from barnabas.protocol.messages.consumer_group_heartbeat import Assignment
 from tests.support.clients.heartbeats import heartbeat
+from tests.support.depth import long
 from tests.support.kafka.process import KafkaProcess
 from tests.support.processes.broker import BrokerProcess
 
@@ -80,7 +81,7 @@ def _committed(address: str, group: str) -> list[int]:
     return [position.offset for position in positions]
 
 
-@pytest.mark.parametrize("end", ["stop", "kill"])
+@pytest.mark.parametrize("end", [long("stop"), "kill"])
 def test_a_kafka_goes_on_where_this_broker_was_left(tmp_path: Path, end: str) -> None:
     data_dir = tmp_path / "data"
     with BrokerProcess(data_dir, SETTINGS) as broker:
@@ -127,6 +128,7 @@ def test_a_kafka_sees_one_node_where_there_were_three(tmp_path: Path) -> None:
         assert sorted(_consume(nodes.bootstrap_servers, "more", 3 * RECORDS)) == list(range(3 * RECORDS))
 
 
+@pytest.mark.long  # the story of a directory that changes hands has the same turns, and more in each
 def test_this_broker_goes_on_where_a_kafka_was_left_and_the_kafka_again(tmp_path: Path) -> None:
     data_dir = tmp_path / "data"
     with KafkaProcess(data_dir, SETTINGS) as kafka:

@@ -12,6 +12,7 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 
 from barnabas.client.admin.topics import create_topic
 from barnabas.client.client import Client
+from tests.support.depth import long
 from tests.support.kafka.handed_over import HandedOverKafka, handover
 from tests.support.kafka.jars import KAFKA_VERSION
 from tests.support.kafka.process import KafkaProcess
@@ -72,7 +73,7 @@ def places(directories: list[Path]) -> list[list[str]]:
     return [sorted(each.name for each in directory.glob("words-*")) for directory in directories]
 
 
-@pytest.mark.parametrize("first", ["ours", "kafkas"])
+@pytest.mark.parametrize("first", ["ours", long("kafkas")])
 def test_two_directories_change_hands(tmp_path: Path, first: str) -> None:
     directories = [tmp_path / "one", tmp_path / "two"]
     turns = [ours, kafkas, ours] if first == "ours" else [kafkas, ours, kafkas]

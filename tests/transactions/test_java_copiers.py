@@ -14,10 +14,10 @@ import pytest
 from confluent_kafka import Producer
 
 from tests.support.clients.java import program_command
-from tests.support.kafka.jars import CLIENT_VERSIONS
 from tests.support.processes.program import Program
 from tests.support.processes.server import Server
 from tests.support.waiting import until
+from tests.transactions.versions import NEWEST_AND_OLDEST
 from tests.transactions.views import PARTITIONS, committed_offsets, make_topics, values
 
 JAVA = Path(__file__).resolve().parents[1] / "compat" / "java"
@@ -66,7 +66,7 @@ def writing(address: str, topic: str) -> Iterator[list[str]]:
         assert producer.flush(60) == 0
 
 
-@pytest.mark.parametrize("version", CLIENT_VERSIONS)
+@pytest.mark.parametrize("version", NEWEST_AND_OLDEST)
 def test_what_is_consumed_is_produced_once_whoever_is_killed(mortal_server: Server, version: str) -> None:
     server, source, target = mortal_server, f"consumed-{version}", f"transformed-{version}"
     make_topics(server.address, source, target)

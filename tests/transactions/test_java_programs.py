@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from tests.support.clients.java import program_command
-from tests.support.kafka.jars import CLIENT_VERSIONS
 from tests.support.processes.program import Program
 from tests.support.processes.server import Server
+from tests.transactions.versions import NEWEST_AND_OLDEST
 from tests.transactions.views import make_topics, values
 
 JAVA = Path(__file__).resolve().parents[1] / "compat" / "java"
@@ -21,7 +21,7 @@ FENCED = 3
 RECORDS = 3  # in each transaction of the producer
 KILLS_AFTER_S = (0.0, 0.002, 0.005, 0.01)  # a commit was asked for
 
-every_version = pytest.mark.parametrize("version", CLIENT_VERSIONS)
+every_version = pytest.mark.parametrize("version", NEWEST_AND_OLDEST)
 
 
 class TransactionalProducer(Program):

@@ -24,7 +24,7 @@ from tests.transactions.views import committed_offsets, values
 
 JAVA = "4.4.0"
 MOVES_AFTER_S = (0.0, 0.001, 0.002, 0.004, 0.008)  # an end was asked for: no event tells how far it is
-IN_SHORT_RUNS = ("kafka-python", "confluent-kafka")
+IN_SHORT_RUNS = ("confluent-kafka",)
 STEPS = 6
 LONG_STEPS = 60
 DEADLINE_S = 60.0

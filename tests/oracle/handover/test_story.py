@@ -15,6 +15,7 @@ import pytest
 from barnabas.client.admin.configs import ConfigChange, ConfigOperation, ResourceType, alter_configs
 from barnabas.client.admin.groups import list_groups
 from barnabas.client.client import Client
+from tests.support.depth import long
 from tests.support.files.kafkas_traces import active_segment, cleaned_to, metadata_checkpoints
 from tests.support.kafka.handed_over import HandedOverKafka, checked
 from tests.support.kafka.jars import KAFKA_VERSION
@@ -133,7 +134,7 @@ class Story:
 @pytest.mark.parametrize(
     ("first", "end", "version"),
     [
-        ("our_turn", "stop", KAFKA_VERSION),
+        long("our_turn", "stop", KAFKA_VERSION),
         ("our_turn", "kill", KAFKA_VERSION),
         ("kafkas_turn", "stop", KAFKA_VERSION),
         pytest.param("kafkas_turn", "kill", KAFKA_VERSION, marks=pytest.mark.long),
