@@ -13,6 +13,7 @@ import pytest
 from tests.simulation.planted.bugs import BUGS
 from tests.simulation.planted.planting import Bug
 from tests.simulation.running.many import first_finding
+from tests.simulation.test_seeds import SEEDS
 from tests.support.source_tree import ROOT
 
 DRAWN = 5  # in CI
@@ -55,3 +56,8 @@ def test_the_table_has_every_bug_that_is_found() -> None:
         (name, BUGS[name].says, BUGS[name].seeds) for name in FOUND
     }
     assert all(int(first) <= int(seeds) for _, _, first, seeds in rows)
+
+
+def test_each_is_found_by_the_seeds_of_every_run() -> None:
+    rows = re.findall(r"`\w+`, (\d+) \| \d+ \|$", TABLE.read_text(), re.MULTILINE)
+    assert max(map(int, rows)) in SEEDS

@@ -6,11 +6,14 @@ import json
 import subprocess
 from pathlib import Path
 
+import pytest
+
 from tests.support.processes.server import ROOT
 
 TIMEOUT_S = 900
 
 
+@pytest.mark.long  # the chaos of the pipeline kills the same, and audits it in the same way
 def test_everything_is_killed_once_and_nothing_is_wrong(seed: int, tmp_path: Path) -> None:
     directory = tmp_path / "demo"
     ended = subprocess.run(

@@ -11,6 +11,7 @@ from pyspark.errors import StreamingQueryException
 from pyspark.sql import SparkSession
 
 from tests.support.clients import topics
+from tests.support.depth import long
 from tests.support.security.grants import Grant, Grants, sink_rights
 from tests.support.security.secured import SASL_SSL, SecuredServer, secured_kind
 
@@ -42,7 +43,7 @@ def secured(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
         yield Secured(server)
 
 
-@pytest.mark.parametrize("connector", NEEDED)
+@pytest.mark.parametrize("connector", ["barnabas", long("kafka")])
 def test_a_stream_needs_these_rights_and_stops_without_them(
     spark: SparkSession, secured: Secured, tmp_path: Path, connector: str
 ) -> None:

@@ -256,6 +256,7 @@ def test_a_query_changes_its_connector_there_and_back_and_there(recipe: Recipe, 
         assert _by_key(old, "orders.copy") == _in_order(range(end))
 
 
+@pytest.mark.long  # the stack of Kafka has Avro in Spark, with registries that are real
 @recipe_of("Avro with a schema registry")
 def test_avro_is_written_and_read_with_the_schemas_of_a_registry(
     recipe: Recipe, spark: SparkSession, old: Server

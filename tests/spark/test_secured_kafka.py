@@ -15,6 +15,7 @@ from pyspark.sql import SparkSession
 
 from tests.support.certificates import Authority
 from tests.support.clients import topics
+from tests.support.depth import long
 from tests.support.processes.server import ROOT
 from tests.support.security.secured import (
     ELSEWHERE,
@@ -98,8 +99,8 @@ def said_of(spark: SparkSession) -> str:
     ("server", "way"),
     [
         ("kafka", "SCRAM-SHA-512"),
-        ("kafka", "mutual TLS"),
-        ("kafka", "OAUTHBEARER"),
+        long("kafka", "mutual TLS"),
+        long("kafka", "OAUTHBEARER"),
         ("barnabas", "SCRAM-SHA-512"),
         ("barnabas", "mutual TLS"),
         ("barnabas", "OAUTHBEARER"),

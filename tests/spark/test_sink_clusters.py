@@ -43,6 +43,7 @@ def _copy(server: Server, source: str, tmp_path: Path, master: str, **how: objec
     return submit(PROGRAMS / "copy_numbers.py", *arguments, master=master, **how)  # type: ignore[arg-type]  # because it only passes them on
 
 
+@pytest.mark.long
 def test_over_connect_streams_writes_and_updates_are_exact(server: Server, source: str, tmp_path: Path) -> None:
     command = [sys.executable, str(PROGRAMS / "over_connect.py"), server.address, source, f"{source}-copy"]
     environment = os.environ | {

@@ -142,10 +142,8 @@ def test_a_task_that_failed_is_tried_again_and_its_first_rows_are_never_seen(cop
     assert copy.is_whole
 
 
-@pytest.mark.parametrize(
-    "fail",  # the chaos of the pipeline has a commit raise at these places, and at others
-    ["decided", *(pytest.param(each, marks=pytest.mark.long) for each in ("undecided", "done"))],
-)
+@pytest.mark.long  # the chaos of the pipeline has a commit raise at these places, and at others
+@pytest.mark.parametrize("fail", ["decided", "undecided", "done"])
 def test_a_commit_that_failed_is_made_good_by_the_restart(copy: Copy, fail: str) -> None:
     copy.spark.dataSource.register(Failing)
     copy.send(60)

@@ -15,6 +15,7 @@ from pyspark.sql.streaming import StreamingQuery
 
 from pyspark_barnabas.data_source import BarnabasDataSource
 from tests.support.clients import topics
+from tests.support.depth import long
 from tests.support.processes.moves import Moves
 from tests.support.processes.three_nodes import ThreeNodes
 
@@ -46,7 +47,7 @@ def _copying(
 
 
 @pytest.mark.parametrize("steps", [STEPS, pytest.param(LONG_STEPS, marks=pytest.mark.long)])
-@pytest.mark.parametrize("source_format", ["barnabas", "kafka"])
+@pytest.mark.parametrize("source_format", ["barnabas", long("kafka")])
 def test_a_stream_is_copied_exactly_once_while_leaders_and_coordinators_move(
     spark: SparkSession, server: ThreeNodes, tmp_path: Path, source_format: str, steps: int
 ) -> None:

@@ -184,6 +184,7 @@ def test_a_broker_that_is_killed_amid_the_rows_and_before_commit_loses_and_doubl
     )
 
 
+@pytest.mark.long  # the chaos of the pipeline has Apache Kafka in every run
 def test_apache_kafka_keeps_each_row_once_through_lost_connections(tmp_path: Path) -> None:
     """A handful of the above: 4.2.0, as later ones lose commits that they acknowledged when they are killed."""
     with CuttingProxy() as proxy:
