@@ -5,8 +5,6 @@ result as JSON. Nothing here fails for being slow: speed is measured, never asse
 shared with whatever else runs, so trust ratios.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import platform

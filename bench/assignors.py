@@ -4,8 +4,6 @@ Prints the processor time of each, the least of five, of the form that runs: all
 PARTITIONS are those of each topic; by default 500 members, and ten topics of a hundred.
 """
 
-from __future__ import annotations
-
 import sys
 import time
 from itertools import pairwise

@@ -5,8 +5,6 @@ A topic is filled with records of a tenth as many keys, in an order without patt
 are clean. A producer of another topic sends one record after another meanwhile, and did so before for comparison.
 """
 
-from __future__ import annotations
-
 import json
 import random
 import statistics

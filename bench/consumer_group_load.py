@@ -5,8 +5,6 @@ settled: every member has the same epoch, and every partition exactly one owner.
 heartbeat interval in between; without that wait the coordinator is what is measured.
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import json

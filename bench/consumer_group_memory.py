@@ -4,8 +4,6 @@ Groups of a thousand members over as many partitions, all on one connection, so 
 first group is not counted either: with it the broker comes to hold what it holds for any number of them.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import time

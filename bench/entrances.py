@@ -4,8 +4,6 @@ Both brokers get the same certificate and key (ECDSA P-256, which both sign with
 listener of its own beside the plain one, over which topics are made and taken away.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from pathlib import Path

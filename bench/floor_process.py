@@ -4,8 +4,6 @@ It answers the raw client alone. Topics need not be created: there is one log, a
 begins it anew.
 """
 
-from __future__ import annotations
-
 import os
 
 from bench.measure import c_program

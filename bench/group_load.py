@@ -4,8 +4,6 @@ Raw connections on one event loop: a member is a connection and what it has to r
 consumer asks, without a consumer's pauses, so that the coordinator is what is measured.
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import json

@@ -4,8 +4,6 @@ Part of `scripts/bench --micro`. Memory is what Python says it has allocated (tr
 what else runs; time is processor time.
 """
 
-from __future__ import annotations
-
 import gc
 import time
 import tracemalloc

@@ -4,8 +4,6 @@ G3 kills its broker, and G6 counts memory, which no earlier round may have left:
 every round.
 """
 
-from __future__ import annotations
-
 import re
 import sys
 import tempfile

@@ -4,8 +4,6 @@ In one process and without sockets, as `--micro` does. For each thing that grows
 it and with a hundred times as much, and the same requests are measured in both, round by round in turns. Flat is 1.
 """
 
-from __future__ import annotations
-
 import itertools
 import random
 import statistics

@@ -5,8 +5,6 @@ entries allow the requests, and one with quotas that nobody reaches. The figures
 those of micro.py.
 """
 
-from __future__ import annotations
-
 import json
 import statistics
 import tempfile

@@ -4,8 +4,6 @@ In one process, without sockets. Memory is what Python says it has allocated (tr
 what else runs; descriptors are those that the process has open.
 """
 
-from __future__ import annotations
-
 import gc
 import os
 import tempfile

@@ -5,8 +5,6 @@ frame of 100 MB and send one byte of it now and then. Meanwhile one kind client 
 it ends after `seconds`, on loopback only.
 """
 
-from __future__ import annotations
-
 import resource
 import socket
 import struct

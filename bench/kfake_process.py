@@ -1,7 +1,5 @@
 """kfake, franz-go's broker in memory (bench/kfake), with the handles of the other servers. It keeps nothing."""
 
-from __future__ import annotations
-
 import hashlib
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """What a load is: how it is set up, what is run against a broker, and which figures of it are compared."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """What is measured about a broker from outside: processor seconds and memory; what else ran; and running a load."""
 
-from __future__ import annotations
-
 import json
 import os
 import resource

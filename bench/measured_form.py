@@ -3,8 +3,6 @@
 Brokers and load generators inherit the variable. So what holds here holds for each of them, or it does not start.
 """
 
-from __future__ import annotations
-
 import argparse
 import platform
 

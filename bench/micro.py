@@ -6,8 +6,6 @@ versions of the code on a machine that also does other things. What the kernel's
 copying a request into the receive buffer costs is, as the kernel would have to do that too.
 """
 
-from __future__ import annotations
-
 import asyncio
 import itertools
 import statistics

@@ -4,8 +4,6 @@ Each round has fresh brokers: an empty one, one with 10,000 ids that stay, one w
 figures are of `broker.clock.advance`, asked from another process. Kafka has no such clock to be measured beside.
 """
 
-from __future__ import annotations
-
 import json
 import statistics
 import time

@@ -1,7 +1,5 @@
 """The brokers that are compared, and the floor, each in a process of its own, and what is read of it from outside."""
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Callable

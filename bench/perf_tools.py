@@ -2,8 +2,6 @@
 default options.
 """
 
-from __future__ import annotations
-
 import re
 import subprocess
 from typing import Any

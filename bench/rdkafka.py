@@ -5,8 +5,6 @@ except the consumer's queue sizes: with librdkafka's own the consumer pauses for
 benchmark would measure that pause.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import statistics

@@ -4,8 +4,6 @@ everything for machines. Pure: what was measured in, text or plain data out.
 A ratio is always that of two medians of the same run.
 """
 
-from __future__ import annotations
-
 import statistics
 from collections.abc import Sequence
 from typing import Any, NamedTuple

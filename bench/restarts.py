@@ -6,8 +6,6 @@ of all. While all are asked for on one connection, another asks for the one part
 long it waits at worst is what recovery costs those who do not need it.
 """
 
-from __future__ import annotations
-
 import json
 import random
 import shutil

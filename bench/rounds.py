@@ -3,8 +3,6 @@
 The order of the peers is turned round from round to round. Setting up and taking down are outside of every clock.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from typing import NamedTuple

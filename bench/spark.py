@@ -5,8 +5,6 @@ Barnabas, or with --against kafka Apache Kafka. Every lane copies key and value 
 workers and the broker share the processors, as on a laptop: trust ratios.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import platform

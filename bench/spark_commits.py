@@ -1,7 +1,5 @@
 """How long commit() takes, without Spark around it: tasks of one row each prepare, then the driver decides and ends."""
 
-from __future__ import annotations
-
 import statistics
 import time
 

@@ -1,7 +1,5 @@
 """How many records a second one processor turns into Arrow columns: all at once, as the source does, and one by one."""
 
-from __future__ import annotations
-
 import random
 import time
 from collections.abc import Callable, Iterator

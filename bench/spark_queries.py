@@ -1,7 +1,5 @@
 """Streams that Spark runs to be measured: from a source to a sink, batch by batch, and what Spark tells of each."""
 
-from __future__ import annotations
-
 import os
 import statistics
 import sys

@@ -1,7 +1,5 @@
 """Topics for Spark to read: many rows of one size, written in batches as Kafka's own producer makes them."""
 
-from __future__ import annotations
-
 import random
 
 from barnabas.client.admin.topics import create_topic, delete_topic

@@ -7,8 +7,6 @@ Then the fixture alone, since nothing like it is Kafka's: brokers out of the poo
 broker for each of 200 tests.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import statistics

@@ -1,7 +1,5 @@
 """Topics to measure with: made before a load, and away before the next."""
 
-from __future__ import annotations
-
 import itertools
 import os
 import time

@@ -6,8 +6,6 @@ are microseconds of processor time, as those of micro.py. The dispatcher makes i
 in no round that is measured.
 """
 
-from __future__ import annotations
-
 import json
 import statistics
 import tempfile

@@ -7,8 +7,6 @@ Kafka gives before its markers are written. So Kafka answers CONCURRENT_TRANSACT
 and its rate depends on when he asks again. Raw loads are run both ways, and a ratio is to the better one.
 """
 
-from __future__ import annotations
-
 import json
 import socket
 import tempfile

@@ -4,8 +4,6 @@ Knows neither brokers nor loads: a rate is any number of which more is better. `
 rates; what it says does not depend on their unit.
 """
 
-from __future__ import annotations
-
 import itertools
 import statistics
 from collections.abc import Callable, Sequence

@@ -1,8 +1,6 @@
 """The workloads W1 to W11, those of groups, and Kafka's own tools: what load each puts on a broker, and which figures
 of it count. All brokers get the same clients with the same settings. A load that writes has a fresh topic each time."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 

@@ -1,7 +1,5 @@
 """A broker in a process and in a thread, and something to write to it with."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 

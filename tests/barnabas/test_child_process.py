@@ -1,7 +1,5 @@
 """A broker in a process of its own, as its owner sees it when things go wrong."""
 
-from __future__ import annotations
-
 import errno
 import os
 import signal

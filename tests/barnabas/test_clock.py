@@ -1,7 +1,5 @@
 """`broker.clock`: a broker's clock stopped and moved from a test, wherever the broker runs; and by the fixture."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta, timezone

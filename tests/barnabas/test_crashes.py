@@ -1,7 +1,5 @@
 """A broker that ended by a fault says so in its last line, and whoever embeds it reads that line."""
 
-from __future__ import annotations
-
 import os
 import signal
 import threading

@@ -1,7 +1,5 @@
 """The disk of an embedded broker fails where its owner wants it to, on the files that it really has."""
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A broker as an object: what it tells, what survives which end, and what is refused, in a process and in a thread."""
 
-from __future__ import annotations
-
 import logging
 import os
 import signal

@@ -1,7 +1,5 @@
 """`broker.faults`: faults armed from a test, wherever the broker runs; and by the fixture."""
 
-from __future__ import annotations
-
 import inspect
 from concurrent.futures import ThreadPoolExecutor
 

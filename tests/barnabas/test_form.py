@@ -1,7 +1,5 @@
 """What was compiled is used only if it is this Python's, whole, and made of the sources as they are; else pure ones."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """A broker that is several nodes, as an object and as a fixture; and `barnabas nodes`, which does the same."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Iterator
 

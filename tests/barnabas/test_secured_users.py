@@ -1,7 +1,5 @@
 """Users of a secured broker that a test brings along, and what they are granted."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any

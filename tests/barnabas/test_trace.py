@@ -1,7 +1,5 @@
 """`broker.trace`: what happened last in a broker, wherever it runs; and in the report of a test that failed."""
 
-from __future__ import annotations
-
 import pytest
 
 from barnabas import Barnabas, BarnabasError

@@ -1,7 +1,5 @@
 """`broker.why`: what hangs in a broker, asked from a test, wherever the broker runs."""
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest

@@ -1,7 +1,5 @@
 """Timers: order, cancelling, and what a broken one does to the others."""
 
-from __future__ import annotations
-
 import asyncio
 
 import pytest

@@ -1,7 +1,5 @@
 """Open files: whatever comes and goes a hundred times, as many are open afterwards as before."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 from pathlib import Path

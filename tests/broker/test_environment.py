@@ -1,7 +1,5 @@
 """Everything a broker takes of its machine is a parameter, and of the two kinds of time each has its own use."""
 
-from __future__ import annotations
-
 import itertools
 import random
 from typing import Any, cast

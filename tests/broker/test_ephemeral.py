@@ -1,7 +1,5 @@
 """Directories for a short time: where they are made, and that nobody's are left, and nobody else's are taken."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,8 +1,6 @@
 """`barnabas serve` as a stand-in for Apache Kafka: its files and variables start it, several listeners each tell their
 own address, and what cannot be used is refused before anything is made."""
 
-from __future__ import annotations
-
 import asyncio
 import socket
 from collections.abc import AsyncIterator, Callable, Iterator

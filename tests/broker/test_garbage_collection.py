@@ -1,7 +1,5 @@
 """What a broker does about Python's garbage collector in a process of its own, and that it does nothing in others'."""
 
-from __future__ import annotations
-
 import gc
 import sys
 import weakref

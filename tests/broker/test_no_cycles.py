@@ -5,8 +5,6 @@ cycles, full collections would come often, and each stops the broker for as long
 there is.
 """
 
-from __future__ import annotations
-
 import asyncio
 import gc
 from collections.abc import Awaitable, Callable, Iterator

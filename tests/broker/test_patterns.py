@@ -3,8 +3,6 @@
 What is expected of each pattern was recorded from RE2/J in Apache Kafka 4.4.0 (ListTransactions v2).
 """
 
-from __future__ import annotations
-
 import re
 import time
 

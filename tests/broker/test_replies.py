@@ -1,7 +1,5 @@
 """What is here is answered at once, and what is not in the turn it comes: errors likewise."""
 
-from __future__ import annotations
-
 import asyncio
 from typing import Any
 

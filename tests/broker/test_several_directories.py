@@ -1,7 +1,5 @@
 """A broker over several data directories: where partitions are put, and what fails with one."""
 
-from __future__ import annotations
-
 import pytest
 
 from barnabas.broker.catalogue import features

@@ -1,7 +1,5 @@
 """Long work is done in slices: one for each in turn, and only some of it at a time."""
 
-from __future__ import annotations
-
 import asyncio
 import gc
 import weakref

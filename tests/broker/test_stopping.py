@@ -1,7 +1,5 @@
 """A broker that stops: what it waits for, and what is not done any more afterwards."""
 
-from __future__ import annotations
-
 import asyncio
 import errno
 

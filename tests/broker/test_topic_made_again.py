@@ -1,7 +1,5 @@
 """Transactions over a topic that is deleted, and made again, before they end."""
 
-from __future__ import annotations
-
 import pytest
 
 from barnabas.protocol.errors import ErrorCode

@@ -4,8 +4,6 @@ The whole broker, without sockets: what was prepared outlives a kill of program 
 by the id and epoch in the database, and decides; nobody reads any of it before.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

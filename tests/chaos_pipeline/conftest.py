@@ -1,7 +1,5 @@
 """A broker, a gate, and rows on their way: what every test of the pipeline under faults begins with."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The connection is lost at requests of opening, writing and committing, before and after the broker saw them."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Drivers, Python workers and brokers are killed at random. Ours loses and repeats nothing; Spark's own sink does."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

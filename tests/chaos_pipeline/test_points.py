@@ -1,7 +1,5 @@
 """At every named point of opening, writing and committing: the JVM is killed, commit() raises, a worker dies."""
 
-from __future__ import annotations
-
 import os
 import signal
 from pathlib import Path

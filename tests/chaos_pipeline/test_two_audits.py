@@ -1,7 +1,5 @@
 """The pipeline's own audit and that of these tests, written apart, say the same of a job whose driver was killed."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from pathlib import Path

@@ -4,8 +4,6 @@ Two streams more have their checkpoints rolled back behind the back of the ledge
 Spark costs seconds.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from tests.support.chaos.driver import Driver

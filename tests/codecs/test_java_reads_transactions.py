@@ -1,7 +1,5 @@
 """Kafka's transaction coordinator reads every record of the golden stories as we mean it, and writes the same bytes."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from barnabas.broker.coordinator.transaction import records

@@ -1,7 +1,5 @@
 """The real clients, and one broker for the tests of a module."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 

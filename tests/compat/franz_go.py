@@ -1,7 +1,5 @@
 """The tests that franz-go brings along, run against a server."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """What a client writes and what it reads back, the same for all clients, and the messages that every client writes."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, Protocol
 

@@ -1,7 +1,5 @@
 """Administration by the clients' own admin interfaces, and Kafka's error codes where a wish cannot be granted."""
 
-from __future__ import annotations
-
 import uuid
 from collections.abc import Callable
 from functools import partial

@@ -1,7 +1,5 @@
 """Kafka's tools for administrators: settings, offsets, deleted records, the cluster, its APIs and directories."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping

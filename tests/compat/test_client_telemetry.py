@@ -1,7 +1,5 @@
 """Stock clients push their metrics without any setting of theirs, and /metrics serves them (KIP-714)."""
 
-from __future__ import annotations
-
 import re
 import urllib.request
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """docs/clients-under-faults.md: what stock clients do when a fault meets one of their requests."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 

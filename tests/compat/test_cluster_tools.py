@@ -1,7 +1,5 @@
 """Kafka's tools for leaders, replicas, voters and brokers, on one node: it has nothing to move, and they say so."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

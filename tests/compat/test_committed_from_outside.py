@@ -4,8 +4,6 @@ Several librdkafka members share the partitions, one leaves and another comes. W
 or some of them; the others begin where auto.offset.reset says.
 """
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Sequence
 from typing import Any

@@ -4,8 +4,6 @@ Every value is the number of its write. So in one reading, from the topic's star
 whatever the cleaner does meanwhile; and the last one is the last that was written.
 """
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Kafka's tools for the settings of groups, of client metrics and of the broker's loggers."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """Kafka's own console tools: topics made and described, lines written with every compression and read back."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """Groups of the consumer protocol (KIP-848) with stock clients: shared, handed over, and there after a kill."""
 
-from __future__ import annotations
-
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Clean restarts and kills: what was acknowledged stays where it was, once, and clients go on by themselves."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """More partitions than file descriptors: the broker closes and opens segments as it goes, and no client notices."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from confluent_kafka import OFFSET_BEGINNING, Consumer, Producer, TopicPartition

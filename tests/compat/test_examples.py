@@ -1,7 +1,5 @@
 """The examples for users of JUnit, Go and Node.js: run as they stand, each with brokers that it starts itself."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """franz-go's own test of groups: a chain of consumer groups whose members come and go, under every balancer it has."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.compat.franz_go import run_franz_go_test

@@ -3,8 +3,6 @@
 The disk is this machine's under a limit of bytes, so the test may run wherever the others do.
 """
 
-from __future__ import annotations
-
 import asyncio
 import threading
 from collections.abc import Iterator, Mapping

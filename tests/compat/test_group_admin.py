@@ -1,7 +1,5 @@
 """Groups as administrators see them: kafka-python, librdkafka and Kafka's own tools list, describe, reset, delete."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping
 from typing import Any

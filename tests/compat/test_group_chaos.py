@@ -6,8 +6,6 @@ each other, a new owner begins between what was acknowledged as committed and wh
 partition to one member.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

@@ -5,8 +5,6 @@ every rebalance ends, and in the end the members have disjoint parts of all part
 happens, in `chaos/ledger.py`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Programs that share the work of a group: one is killed, the broker is killed, and what comes after finds its way."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping

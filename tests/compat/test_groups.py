@@ -1,7 +1,5 @@
 """Consumers of several kinds in one group: partitions are shared, handed over, and read on from where one stopped."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Mapping
 from typing import Self

@@ -1,7 +1,5 @@
 """What the JavaScript clients do beside what every client does: they number their batches if asked, and administer."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 from collections.abc import Iterator, Mapping

@@ -5,8 +5,6 @@ A consumer that begins with a position, or finds another leader epoch, asks wher
 be one in which nothing was written yet. A proxy that stays while the broker comes and goes hears what is asked.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing

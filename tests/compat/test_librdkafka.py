@@ -1,7 +1,5 @@
 """The clients that are librdkafka once more, behind Go and Rust: built from their sources, so with --long only."""
 
-from __future__ import annotations
-
 import subprocess
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Kafka's tools for data directories, on a broker that has two: where partitions lie, and moving them."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Stock clients are moved from one group protocol to the other and back, one at a time, while records flow."""
 
-from __future__ import annotations
-
 import subprocess
 import threading
 from collections.abc import Callable, Iterator, Mapping

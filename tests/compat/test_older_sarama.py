@@ -1,7 +1,5 @@
 """Records of a Sarama that told no largest timestamps (before 1.45.1) are found by their times."""
 
-from __future__ import annotations
-
 import subprocess
 from contextlib import closing
 

@@ -3,8 +3,6 @@
 The oracle is Apache Kafka. Once Barnabas serves the protocol, SERVED_HERE lets `--against` decide, as everywhere.
 """
 
-from __future__ import annotations
-
 import json
 import threading
 from collections.abc import Callable, Iterator, Mapping

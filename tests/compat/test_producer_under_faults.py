@@ -1,7 +1,5 @@
 """kafka-python's producer meets faults in a broker that is served: it retries, fails, and doubles nothing."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

@@ -4,8 +4,6 @@ What is expected is worked out by hand: a rate is over the windows of ten second
 after so little time a client that used U bytes under a quota of Q waits for U / Q - 10 seconds, less what has gone by.
 """
 
-from __future__ import annotations
-
 import json
 import time
 import uuid

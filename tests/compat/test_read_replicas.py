@@ -1,7 +1,5 @@
 """Consumers that say their rack read from the replica in it, not from the leader (KIP-392)."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

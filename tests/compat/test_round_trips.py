@@ -1,7 +1,5 @@
 """Every client reads back what every client wrote, with every compression: bytes, keys, headers, times and offsets."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import pytest

@@ -3,8 +3,6 @@
 Clients that are let in are in tests/compat/secured and in test_security_pages.py.
 """
 
-from __future__ import annotations
-
 import socket
 from collections.abc import Iterator
 from typing import Any

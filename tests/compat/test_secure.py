@@ -1,7 +1,5 @@
 """`serve --secure`, with stock clients that take the settings it writes."""
 
-from __future__ import annotations
-
 import json
 import re
 import socket

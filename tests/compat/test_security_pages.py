@@ -1,7 +1,5 @@
 """Each page of docs/security is done as it is written, from top to bottom."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path

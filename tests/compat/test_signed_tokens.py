@@ -1,7 +1,5 @@
 """Signed tokens of OAUTHBEARER on both servers: the same ones are taken and refused, and clients log in with them."""
 
-from __future__ import annotations
-
 import json
 import time
 from base64 import urlsafe_b64encode

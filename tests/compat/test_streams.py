@@ -1,7 +1,5 @@
 """Kafka Streams at_least_once: a word count over its own internal topics, killed, stopped and started anew."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

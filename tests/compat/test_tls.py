@@ -1,7 +1,5 @@
 """Stock clients over TLS: each with a certificate of its own, each refused without, and stores renewed under them."""
 
-from __future__ import annotations
-
 import socket
 import ssl
 from collections.abc import Iterator, Mapping

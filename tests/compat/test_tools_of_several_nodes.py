@@ -1,7 +1,5 @@
 """Kafka's own tools before a broker that is several nodes: replicas moved under a throttle, and a stopped node."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

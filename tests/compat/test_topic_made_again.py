@@ -5,8 +5,6 @@ each request is answered with is in tests/golden/probes/made_again.txt; here is 
 franz-go is left out: it gives up what it has for a topic that is gone for more than a moment.
 """
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor

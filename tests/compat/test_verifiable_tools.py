@@ -1,7 +1,5 @@
 """Kafka's verifiable producer and consumers, which tell in JSON what they do: everything is written, and read once."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The command that `why` names for a right that is missing ends the refusal."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from collections.abc import Callable, Mapping

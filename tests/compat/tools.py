@@ -1,7 +1,5 @@
 """Kafka's own command-line tools, run one after the other in one JVM (java/Tools.java) that starts when needed."""
 
-from __future__ import annotations
-
 import base64
 import re
 import subprocess

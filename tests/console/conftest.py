@@ -1,7 +1,5 @@
 """One broker with a scene of stock clients on it, and one browser, for all tests; a page of its own for each."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

@@ -1,7 +1,5 @@
 """A page that is left open for long: the browser holds no more than before, the broker nothing when it is closed."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Messages, groups, clients and the clock in a browser, and what markup in records and names does: nothing."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

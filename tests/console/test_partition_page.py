@@ -1,7 +1,5 @@
 """A partition's log in a browser: zoomed and moved by wheel and keys, each view with an address."""
 
-from __future__ import annotations
-
 from urllib.parse import parse_qs, urlsplit
 
 from playwright.sync_api import Page, expect

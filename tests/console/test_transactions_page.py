@@ -1,7 +1,5 @@
 """Transactions in a browser, while a stock client runs them."""
 
-from __future__ import annotations
-
 from playwright.sync_api import Page, expect
 
 from tests.support.console.scene import MARKUP, Scene

@@ -1,7 +1,5 @@
 """The image is built once for all tests of it, and its size is told."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The image as a user has it: run with the compose file's variables, asked by a stock client, stopped."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """docker/run without an image: which files and variables the broker would be started with."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A secured Kafka's compose file, that of docs/security/cluster.md, in the image: only the image is another."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from tests.support.certificates import authority

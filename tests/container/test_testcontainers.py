@@ -4,8 +4,6 @@ The modules themselves need a Docker engine. These are the facts of their releas
 4.15, Node 11); where one has changed what it does between releases, the older way is tried too.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from typing import NamedTuple

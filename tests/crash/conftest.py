@@ -1,7 +1,5 @@
 """Whether there is a file system that loses data, and what is told of it at the end."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.support.lossy.device import MountRefused

@@ -1,7 +1,5 @@
 """Deep seeds of the random life of a partition. A failure names its seed, `CrashStory(seed).live(80)` repeats it."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.support.stories.crash import CrashStory

@@ -1,7 +1,5 @@
 """A log whose segments retention takes, stopped before every change of the disk: no start misses what was taken."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 
 import pytest

@@ -1,7 +1,5 @@
 """kill -9 of a process that appends, on the real file system, again and again on the same directory."""
 
-from __future__ import annotations
-
 import os
 import random
 import subprocess

@@ -1,7 +1,5 @@
 """The file system of tests/transactions/test_power_cuts.py loses what was not synced, and nothing else."""
 
-from __future__ import annotations
-
 import fcntl
 import mmap
 import os

@@ -1,7 +1,5 @@
 """Topics that are deleted, made again or forgotten, stopped before every change: no start misses a directory."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 
 import pytest

@@ -5,8 +5,6 @@ committed and aborted. For each step a broker of its own is killed there by a fa
 goes on over its death: a transaction is whole or absent, in one Fetch over its partitions and in its group's offset.
 """
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Retention and deletion, stopped before every change of the disk: the start never goes back, nothing kept is lost."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 
 import pytest

@@ -5,8 +5,6 @@ and has the same ids. But a `meta.properties` that is cut right before its `dire
 had none, and gets another.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import NamedTuple
 

@@ -4,8 +4,6 @@ After each restart every program looks before it goes on: each of its transactio
 Fetch over all partitions and in its group's offset, and nothing that was acknowledged is lost.
 """
 
-from __future__ import annotations
-
 import asyncio
 from pathlib import Path
 from random import Random

@@ -1,7 +1,5 @@
 """Projects as users have them, outside the repository, with packages of the names the broker's own have."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

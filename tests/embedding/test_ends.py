@@ -1,7 +1,5 @@
 """However a run of tests ends, nothing of its brokers is left: no process, no directory."""
 
-from __future__ import annotations
-
 import os
 import signal
 from contextlib import suppress

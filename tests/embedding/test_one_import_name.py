@@ -1,7 +1,5 @@
 """What an installation adds to site-packages, however it is made, and that no module is there under two names."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The plugin in projects that have packages of the broker's names: alone, with xdist, with asyncio, in a thread."""
 
-from __future__ import annotations
-
 from tests.embedding.conftest import Project
 
 OWN = """

@@ -1,7 +1,5 @@
 """`barnabas` and `pyspark-barnabas`: each is whole alone, they share no file, and either goes alone."""
 
-from __future__ import annotations
-
 import sys
 import venv
 import zipfile

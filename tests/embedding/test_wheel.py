@@ -1,7 +1,5 @@
 """The built wheel in an empty environment: a file of ten lines outside the repository has its broker."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import venv

@@ -5,8 +5,6 @@ how to have it again. The broker must answer or close, stay within its memory, a
 in a hundred goes over a socket to a broker in a process of its own.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path

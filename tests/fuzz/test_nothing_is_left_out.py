@@ -5,8 +5,6 @@ reached. So each field of a request either has words (tests/support/fuzz/words.p
 which any value does.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from random import Random
 

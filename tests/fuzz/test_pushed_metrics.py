@@ -1,7 +1,5 @@
 """Whatever clients push is answered, and a scrape after it is one that Prometheus reads, with no more than is kept."""
 
-from __future__ import annotations
-
 from collections import Counter
 from random import Random
 from typing import Any

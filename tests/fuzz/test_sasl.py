@@ -4,8 +4,6 @@ A frame is derived from the seed (`--seed`, by default the day's), the stage and
 does or closes, lets nobody in who did not prove it, tells no secret, and serves the next client as ever.
 """
 
-from __future__ import annotations
-
 from random import Random
 
 import pytest

@@ -5,8 +5,6 @@ for SASL besides in half of the worlds. Whatever it sends, nothing is logged as 
 is gone, and the next client is served.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable
 from random import Random

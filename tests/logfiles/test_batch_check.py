@@ -1,7 +1,5 @@
 """A batch by itself: what its header claims, and what its records say."""
 
-from __future__ import annotations
-
 import pytest
 
 from barnabas.logfiles.batch_check import BatchCheck, check_batch

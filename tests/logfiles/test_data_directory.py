@@ -1,7 +1,5 @@
 """Which files of a directory are the log."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

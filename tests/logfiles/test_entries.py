@@ -1,7 +1,5 @@
 """Index files that a kill or a power cut left behind."""
 
-from __future__ import annotations
-
 from barnabas.logfiles.entries import aborted_txns
 from barnabas.protocol.files import txn_index
 from barnabas.protocol.files.txn_index import AbortedTxn

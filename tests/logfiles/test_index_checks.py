@@ -1,7 +1,5 @@
 """An index beside a walk: which entries are lies, and which nobody can tell."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import pytest

@@ -1,7 +1,5 @@
 """Whoever reads a damaged log is told the same: `barnabas log verify`, and each part of Spark's source."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

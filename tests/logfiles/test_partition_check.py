@@ -1,7 +1,5 @@
 """A partition as a whole: its segments, and files that belong to none of them."""
 
-from __future__ import annotations
-
 import random
 import shutil
 from pathlib import Path

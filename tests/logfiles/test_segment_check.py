@@ -1,7 +1,5 @@
 """What is told of a segment's files that are not as they should be, and that nothing is told of others."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

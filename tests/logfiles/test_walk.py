@@ -1,7 +1,5 @@
 """From batch to batch, over damage of every kind."""
 
-from __future__ import annotations
-
 import itertools
 import random
 from pathlib import Path

@@ -3,8 +3,6 @@
 The tool runs in one JVM, each command against the one broker and then against the other.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

@@ -3,8 +3,6 @@
 The classes of Kafka 4.4.0's assignors are those of 4.3.1, byte for byte.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random

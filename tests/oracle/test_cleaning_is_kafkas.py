@@ -4,8 +4,6 @@ Batches that are compressed are compared by their headers and records: the codec
 they make has other sizes, so that other batches are indexed.
 """
 
-from __future__ import annotations
-
 import random
 import shutil
 from collections.abc import Iterator

@@ -5,8 +5,6 @@ markers outlive the test (delete.retention.ms); everything else is as it will be
 compacted. Ours is killed on the way. At the end Kafka's dump tool reads what our cleaner wrote.
 """
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Our tables of configuration keys are Apache Kafka 4.4.0's: names, types, defaults, ranges, update modes, synonyms."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

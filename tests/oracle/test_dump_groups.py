@@ -1,7 +1,5 @@
 """Kafka's dump tool decodes what groups leave in `__consumer_offsets`: members, commits, transactions, deletions."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

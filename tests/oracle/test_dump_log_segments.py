@@ -4,8 +4,6 @@ The directory: rolled segments in every compression, written by idempotent produ
 indexes have entries; a group with committed offsets; stopped cleanly.
 """
 
-from __future__ import annotations
-
 import base64
 import json
 import random

@@ -4,8 +4,6 @@ One partition with rolled segments, committed, aborted and open transactions; on
 kill with its indexes removed. Both times the tool must say the same of the same bytes.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from pathlib import Path

@@ -5,8 +5,6 @@ speaks the older protocol, an offset of a group with each; "second" by our clien
 each end raises the epoch. One transaction of each stays open. Then a clean stop.
 """
 
-from __future__ import annotations
-
 import itertools
 import json
 import random

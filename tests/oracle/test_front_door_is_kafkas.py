@@ -1,7 +1,5 @@
 """The environment, listeners and their names are read as Apache Kafka reads them: every case is put to both."""
 
-from __future__ import annotations
-
 import random
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What groups may be given, and a broker may say of them, is refused where Apache Kafka 4.4.0 does, in its words."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What a ConsumerGroupHeartbeat is refused for is said in Kafka's words; the probe book compares the codes alone."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any, NamedTuple
 

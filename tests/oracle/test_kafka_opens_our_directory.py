@@ -1,7 +1,5 @@
 """A stopped data directory of ours boots in Apache Kafka with everything in it, and Kafka's opens here."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

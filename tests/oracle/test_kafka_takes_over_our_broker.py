@@ -1,7 +1,5 @@
 """Whoever outgrows this broker takes its data directory to Apache Kafka: everything in it is there, and goes on."""
 
-from __future__ import annotations
-
 import time
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The states of our member of a consumer group, and the ways between them, are those of Kafka's consumer (0111)."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

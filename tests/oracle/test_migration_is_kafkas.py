@@ -4,8 +4,6 @@ Members by hand, a request at a time. Their ids differ, and which half of the pa
 id: so it is told how many these are.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Our own client and command line against Apache Kafka: 4.4.0 in every run, older releases with --long."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Our own client against Apache Kafka 4.4.0 with TLS and SASL, and the commands of docs/security/clients.md."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

@@ -3,8 +3,6 @@
 Not the pages that ask while markers are on their way: how often Kafka is quicker than the question is its own affair.
 """
 
-from __future__ import annotations
-
 import time
 from pathlib import Path
 

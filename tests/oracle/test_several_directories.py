@@ -3,8 +3,6 @@
 Kafka has the settings that `barnabas handover` prints for both directories, which it checks after each turn.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

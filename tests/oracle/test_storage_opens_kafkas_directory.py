@@ -5,8 +5,6 @@ Kafka's own consumer saw, the last stable offset must stand before the open tran
 recognised.
 """
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Settings of a job: from flags, the environment and a file, and refused where they mean nothing."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The demo's plan of kills, and how it finds whom to kill."""
 
-from __future__ import annotations
-
 from pipeline.demo.kills import Victim, plan
 from pipeline.demo.processes import find_workers, port_of
 

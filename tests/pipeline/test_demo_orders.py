@@ -1,7 +1,5 @@
 """The orders that the demo makes up."""
 
-from __future__ import annotations
-
 import json
 
 from pipeline.catalogue import EURO_MILLIONTHS, PRODUCTS

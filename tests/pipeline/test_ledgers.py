@@ -1,7 +1,5 @@
 """What an audit reads out of a ledger, and what it holds against it."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from pipeline.ledgers import BatchSum, LedgerRow, ReadLedger, check_ledger, read_ledger

@@ -1,7 +1,5 @@
 """From findings to a verdict."""
 
-from __future__ import annotations
-
 import json
 
 from pipeline.verdict import Check, Finding, Verdict, as_json, as_text, check, dump, overall

@@ -1,7 +1,5 @@
 """The notation of the probe book: text and messages, names for what changes, and where two answers differ."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

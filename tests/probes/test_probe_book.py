@@ -4,8 +4,6 @@ The book (tests/golden/probes) holds what Apache Kafka answered, so no JVM is ne
 asks it everything anew and writes the pages; `--rewrite` writes docs/differences.md.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable
 

@@ -1,7 +1,5 @@
 """The floor answers the raw client rightly: what it writes are batches, and what it reads are those it wrote."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The benchmark says which form of the hot modules it measured, and does not measure another than was asked for."""
 
-from __future__ import annotations
-
 import argparse
 
 import pytest

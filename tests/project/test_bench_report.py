@@ -1,7 +1,5 @@
 """The benchmark's tables hold ours against the others' best of the same run, and say what speaks against a figure."""
 
-from __future__ import annotations
-
 import pytest
 
 from bench import report

@@ -1,7 +1,5 @@
 """The benchmark calls a peer warm when its rate is flat, and says so when it never was."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Iterator
 

@@ -3,8 +3,6 @@
 A Python 3.10 reads the sources and looks each name up; nothing of ours is imported, so it needs no package.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """What is fenced in the pages that are run: each block is of a kind that is done, or says what it needs."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -4,8 +4,6 @@ Everything else in the broker, the storage and the client is given them, so a si
 is the whole world. A place may be added here if no simulated broker comes by it, or if what it gets can change nothing.
 """
 
-from __future__ import annotations
-
 import pytest
 
 from tests.support import source_tree as tree

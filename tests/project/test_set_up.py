@@ -1,7 +1,5 @@
 """What scripts/_setup_venv.py leaves behind, apart from the packages that pip installs."""
 
-from __future__ import annotations
-
 import importlib.util
 import shutil
 import sys

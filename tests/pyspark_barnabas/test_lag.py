@@ -1,7 +1,5 @@
 """How far a query is behind, out of a progress of Spark."""
 
-from __future__ import annotations
-
 import json
 from types import SimpleNamespace
 from typing import Any

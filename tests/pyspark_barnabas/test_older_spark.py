@@ -1,7 +1,5 @@
 """What is said, or done another way, where a release of Spark offers less to Python. pyspark is played here."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
 from importlib import import_module

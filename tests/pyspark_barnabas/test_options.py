@@ -1,7 +1,5 @@
 """Options in Kafka's and Spark's words: what they come to, and the sentence for what means nothing."""
 
-from __future__ import annotations
-
 import pickle
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """When the program's own Python is given to Spark's workers, and when nothing is touched."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import sys

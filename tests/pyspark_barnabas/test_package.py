@@ -1,7 +1,5 @@
 """The tree of `pyspark-barnabas`, and the file for executors: the same bytes from the same sources, and whole."""
 
-from __future__ import annotations
-
 import ast
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """The first contact with a cluster: what is said where nobody answers, and what is not said where somebody does."""
 
-from __future__ import annotations
-
 import pytest
 
 from barnabas.client.client import Client

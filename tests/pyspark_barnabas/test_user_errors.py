@@ -1,7 +1,5 @@
 """What Spark prints of an error: a sentence that says all stands alone, and a bug keeps its traceback."""
 
-from __future__ import annotations
-
 import traceback
 from collections.abc import Iterator
 

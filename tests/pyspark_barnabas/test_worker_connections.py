@@ -1,7 +1,5 @@
 """Connections of a worker acknowledge at once, and stay what they are."""
 
-from __future__ import annotations
-
 import os
 import pickle
 import socket

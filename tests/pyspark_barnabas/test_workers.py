@@ -1,7 +1,5 @@
 """What a worker is spared."""
 
-from __future__ import annotations
-
 import ctypes
 import gc
 import platform

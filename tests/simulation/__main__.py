@@ -1,7 +1,5 @@
 """`scripts/simulate`: the whole trace of one seed, a failure in as little as it takes, or many seeds."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 import time

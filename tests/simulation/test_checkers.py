@@ -1,7 +1,5 @@
 """Rules over histories written by hand: for what no bug that somebody might make shows alone."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from tests.simulation.checkers.log.order import polls_go_back, sends_go_back, skipped_polls, unseen

@@ -1,7 +1,5 @@
 """A run that stands still tells who waits for whom."""
 
-from __future__ import annotations
-
 from tests.simulation.running.many import run_many
 
 SEED_OF_SYNCS = 20  # whose broker answers when the disk has what was written

@@ -3,8 +3,6 @@
 What cannot be found proves nothing.
 """
 
-from __future__ import annotations
-
 import re
 from random import Random
 

@@ -4,8 +4,6 @@ A run takes the same seeds each time: what it finds is due to the change that it
 planted bugs need to be found. With `--long` there are more, and other ones each day: what these find was there before.
 """
 
-from __future__ import annotations
-
 import pytest
 
 from tests.simulation.running.many import run_many

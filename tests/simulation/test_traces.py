@@ -1,7 +1,5 @@
 """The same seed is the same run, to the byte, in every process."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

@@ -4,8 +4,6 @@ Commit, abort, timeout, a second life and offsets, in both protocols of KIP-890:
 as a kill leaves it, and with everything lost that was not synced, where every write is synced before its answer.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from random import Random
 

@@ -1,7 +1,5 @@
 """One Spark and one broker for all tests: a session costs five seconds and 700 MB."""
 
-from __future__ import annotations
-
 import gc
 import os
 import sys

@@ -1,7 +1,5 @@
 """Arrow columns hold what the exact decoder of records gives, for whatever bytes; Spark itself is not needed here."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Sequence
 from typing import Any

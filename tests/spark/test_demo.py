@@ -1,7 +1,5 @@
 """The demo as somebody sees it who has just cloned the repository, only shorter."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 from pathlib import Path

@@ -4,8 +4,6 @@ Only `--long` runs it: with the locked release the tests beside this one do all 
 environments of their own, made with pip by exact versions, and the wheel `pyspark-barnabas` as a user installs it.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """What a new user does wrong first, in Spark itself: how soon it is said, and what stands around the sentence."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

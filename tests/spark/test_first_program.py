@@ -1,7 +1,5 @@
 """The program that docs/pipeline.md begins with, as it is written there."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

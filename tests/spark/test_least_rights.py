@@ -1,7 +1,5 @@
 """Spark's stock connector and ours over SASL_SSL, each as a user with the rights that the pages list and no others."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """What a StreamingQueryListener sees of the source and the sink."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """docs/recipes.md: each recipe is run as it is written, and then what it says of itself is tried."""
 
-from __future__ import annotations
-
 import io
 import json
 import shutil

@@ -1,7 +1,5 @@
 """The sink and the source over SASL_SSL and mutual TLS, on both servers: exactly once, and no secret is shown."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import ExitStack
 from functools import cached_property

@@ -1,7 +1,5 @@
 """The segment source over directories of Barnabas and of Apache Kafka, each killed while a transaction was open."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path

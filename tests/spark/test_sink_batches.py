@@ -1,7 +1,5 @@
 """`df.write.format("barnabas")`: what a record can have, and that a write is all or nothing."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The sink and the source on a cluster, installed or as one file, and over Spark Connect."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

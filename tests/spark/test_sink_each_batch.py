@@ -1,7 +1,5 @@
 """`foreachBatch(exactly_once(…))`: update mode on the same protocol, through failing tasks and failing commits."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch

@@ -3,8 +3,6 @@
 4.4.0 in every run, older releases with --long.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

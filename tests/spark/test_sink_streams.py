@@ -1,7 +1,5 @@
 """`df.writeStream.format("barnabas")`: each row once, through restarts, failing tasks and failing commits."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

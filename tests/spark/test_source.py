@@ -1,7 +1,5 @@
 """Our source beside Spark's own, on topics with everything in them: the same rows, the same batches."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from contextlib import closing

@@ -1,7 +1,5 @@
 """`spark.readStream.format("barnabas")` while topics change, brokers die and records are lost."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What one task of the source does, without Spark: through a broker that dies, with losses, and in little memory."""
 
-from __future__ import annotations
-
 import sys
 import tracemalloc
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Spark's own Kafka source and sink, batch and streaming, with their defaults."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager

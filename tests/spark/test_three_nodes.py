@@ -3,8 +3,6 @@
 What is committed by our sink and read by our source, or by Spark's stock one, is there once; nothing is passed by.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Spark's stock source at read_committed, over transactions that were committed, were aborted and are still open."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 

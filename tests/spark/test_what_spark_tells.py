@@ -1,7 +1,5 @@
 """What Spark really hands to a Python sink: the facts that the exactly-once sink stands on, and what Spark refuses."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

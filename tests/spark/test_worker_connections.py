@@ -1,7 +1,5 @@
 """Everything that Spark pickles to its tasks asks for acknowledgements without delay."""
 
-from __future__ import annotations
-
 import pytest
 
 from pyspark_barnabas.segments.reader import SegmentReader

@@ -1,7 +1,5 @@
 """A broker whose log cleaner, where it has one, never rests."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 

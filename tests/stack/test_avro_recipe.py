@@ -1,7 +1,5 @@
 """The recipe for Avro in docs/recipes.md with Apicurio Registry, beside Confluent's own serializers."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """Kafka Streams over compacted topics: tables that are restored from their changelogs when their directory is gone."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -4,8 +4,6 @@ Worker and broker are killed in the middle. In the topic each line is there once
 none; connectors, their settings, states and offsets are as they were, and what was deleted stays deleted.
 """
 
-from __future__ import annotations
-
 import json
 import random
 import threading

@@ -1,7 +1,5 @@
 """Apicurio Registry with its journal in the broker, and Avro programs that use it, over restarts and kills of both."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The worked example in docs/formats/data-directory.md is what the code writes."""
 
-from __future__ import annotations
-
 import itertools
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Several data directories: what a start makes of those it finds, and that one fails without the others."""
 
-from __future__ import annotations
-
 import errno
 from collections.abc import Callable
 

@@ -1,7 +1,5 @@
 """A data directory from the first start on: whose it is, which partitions it has, and how they are deleted."""
 
-from __future__ import annotations
-
 import errno
 import os
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """What a start and a stop of a data directory cost, what a stop leaves, and what a kill or a power cut costs."""
 
-from __future__ import annotations
-
 import errno
 import os
 from collections.abc import Iterator

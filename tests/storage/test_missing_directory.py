@@ -3,8 +3,6 @@
 That a kill is no reason to, whenever it comes, tests/crash/test_missing_directory_stops.py shows.
 """
 
-from __future__ import annotations
-
 import errno
 
 import pytest

@@ -1,7 +1,5 @@
 """A partition that was recovered elsewhere is opened as after a clean stop: none of its records is read."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

@@ -1,7 +1,5 @@
 """Which rows of a table a run leaves out: a sibling that shows no other kind of fault than the rows beside it."""
 
-from __future__ import annotations
-
 import pytest
 from _pytest.mark import ParameterSet
 

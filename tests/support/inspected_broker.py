@@ -1,7 +1,5 @@
 """A broker that is looked into: what its clients would do, in one call each."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from barnabas.broker.coordinator.group.classic.model import CommitRequest, OffsetToCommit

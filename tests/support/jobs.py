@@ -1,7 +1,5 @@
 """Jobs for helper processes that do what a test wants to see; processes import this module by its name."""
 
-from __future__ import annotations
-
 import os
 import signal
 import threading

@@ -1,7 +1,5 @@
 """A command that runs in the tests' own process sets up its logging: what it did is undone afterwards."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager

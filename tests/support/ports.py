@@ -1,7 +1,5 @@
 """Ports that nobody has, for what binds one later, or connects where nobody listens."""
 
-from __future__ import annotations
-
 import itertools
 import os
 import socket

@@ -1,7 +1,5 @@
 """The client's side of SCRAM, made anew from the formulas of RFC 5802."""
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 from base64 import b64decode, b64encode

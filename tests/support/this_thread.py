@@ -1,7 +1,5 @@
 """Threads without threads: so that a broker in memory does everything in the same order each time."""
 
-from __future__ import annotations
-
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 

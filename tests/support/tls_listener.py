@@ -1,7 +1,5 @@
 """A listener that speaks TLS in front of a broker without sockets."""
 
-from __future__ import annotations
-
 import asyncio
 import ssl
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """A client that speaks TLS over a transport in memory."""
 
-from __future__ import annotations
-
 import ssl
 from contextlib import suppress
 

@@ -1,7 +1,5 @@
 """A token provider as users have one, named `tests.support.token_provider:token`: tokens that nobody signed."""
 
-from __future__ import annotations
-
 import time
 
 from barnabas.client.security.settings import Token, UnsecuredLogin

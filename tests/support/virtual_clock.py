@@ -1,7 +1,5 @@
 """A clock that stands still until a test moves it: a week passes in no time, and everything due runs in order."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from barnabas.broker.clock import Timer, TimerQueue

@@ -1,7 +1,5 @@
 """Asking a broker in memory why, and waiting for the answer."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What a stock client sees while the broker stands, or dies, at a step of a commit that nobody could reach before."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack

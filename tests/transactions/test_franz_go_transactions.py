@@ -1,7 +1,5 @@
 """franz-go's own test of transactions: a chain of groups that copy exactly once, whose members come and go."""
 
-from __future__ import annotations
-
 from tests.compat.franz_go import run_franz_go_test
 from tests.support.processes.server import Server
 

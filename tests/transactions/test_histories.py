@@ -4,8 +4,6 @@ Each client plays the seed of the day; with --long the ones behind it, too. With
 the same play over Apache Kafka 4.4.0.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any

@@ -3,8 +3,6 @@
 It is killed, doubled, and the broker is killed under it: each record is transformed once.
 """
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -3,8 +3,6 @@
 It is killed, doubled, and the broker is killed under it; what a reader at read_committed sees is whole or absent.
 """
 
-from __future__ import annotations
-
 import threading
 from pathlib import Path
 

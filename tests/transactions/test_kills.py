@@ -4,8 +4,6 @@ All clients go through each story side by side, since a dead member is missed on
 one kill of the broker serves them all. What went wrong with one of them, its own test tells.
 """
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor

@@ -1,7 +1,5 @@
 """Two of Kafka's transactional message copiers, bounced while the broker is killed: each message is copied once."""
 
-from __future__ import annotations
-
 import json
 
 from confluent_kafka import Producer

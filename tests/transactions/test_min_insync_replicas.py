@@ -1,7 +1,5 @@
 """Settings written for three nodes, on the one there is: transactions and offsets are kept over a kill all the same."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 

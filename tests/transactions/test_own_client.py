@@ -1,7 +1,5 @@
 """Our own client and `barnabas txn` against our own broker, or with --against kafka against Apache Kafka."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from typing import Any

@@ -6,8 +6,6 @@ a journal, without which it loses whole partitions. Where the kernel refuses the
 played instead, on its disk in memory, and the table of `scripts/test` says so.
 """
 
-from __future__ import annotations
-
 import os
 import random
 import signal

@@ -1,7 +1,5 @@
 """Quix Streams at exactly-once: copies of a program share its work, one is killed, so is the broker: all once."""
 
-from __future__ import annotations
-
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Kafka Streams with exactly_once_v2: a word count, killed in the middle, tells every count as if nothing had been."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from tests.compat.tools import Tools

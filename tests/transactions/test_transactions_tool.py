@@ -1,7 +1,5 @@
 """Kafka's tool for transactions: lists and describes them, ends one by force, finds one that hangs and aborts it."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """What every client promises of a transactional producer: all or nothing, one owner of an id, offsets that go along."""
 
-from __future__ import annotations
-
 import uuid
 from collections.abc import Mapping
 

@@ -1,7 +1,5 @@
 """The versions of Java's client that transactional programs are written with: the newest and the oldest, or all."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.support.kafka.jars import CLIENT_VERSIONS

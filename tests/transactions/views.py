@@ -1,7 +1,5 @@
 """What others see of the transactions: values at an isolation level, a group's offsets. Seen through librdkafka."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from confluent_kafka import (

@@ -1,7 +1,5 @@
 """What becomes of a request that waits when its peer leaves: said where it is parked, not guessed from its future."""
 
-from __future__ import annotations
-
 import asyncio
 import gc
 from typing import Any

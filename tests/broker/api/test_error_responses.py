@@ -1,7 +1,5 @@
 """An error answer for any request of any version: the code where clients look for it, everything asked about named."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """What may be asked for before it is proven who asks, and what becomes of everything else: as in Kafka 4.4.0."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import AsyncIterator
 from typing import Any, NoReturn

@@ -1,7 +1,5 @@
 """Answers of thousands of elements: so many are encoded in a turn of the event loop, and no more."""
 
-from __future__ import annotations
-
 import asyncio
 from collections import Counter
 from collections.abc import Generator

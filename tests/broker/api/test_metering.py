@@ -1,7 +1,5 @@
 """A metered dispatcher counts what it answers, and one without a meter is as it was."""
 
-from __future__ import annotations
-
 from barnabas.broker.api.dispatch import Dispatcher
 from barnabas.broker.api.metering import Meter
 from barnabas.broker.api.short_produce import ShortProduce

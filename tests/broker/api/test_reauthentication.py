@@ -1,7 +1,5 @@
 """Sessions that end, and who authenticates again in time (KIP-368): as in Kafka 4.4.0."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 
 import pytest

@@ -1,7 +1,5 @@
 """What a client repeats is answered as if it were new; what is remembered of it stays as it was, within its bound."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable
 from typing import Any, cast

@@ -1,7 +1,5 @@
 """The short path of Produce and the general path give the same bytes, in answers and in logs, whatever comes."""
 
-from __future__ import annotations
-
 import asyncio
 import errno
 from typing import Any, NamedTuple, cast

@@ -1,7 +1,5 @@
 """The API table is the one truth: complete, Kafka's ranges, a handler behind every row, and the page that shows it."""
 
-from __future__ import annotations
-
 from importlib import import_module
 
 import pytest

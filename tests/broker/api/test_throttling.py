@@ -1,7 +1,5 @@
 """Clients that have to wait: what they are told, and what becomes of their connections. Over a broker in memory."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from typing import Any
 

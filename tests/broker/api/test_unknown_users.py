@@ -1,7 +1,5 @@
 """Who is not known is refused as who is known and has a wrong password: nobody learns by it which users there are."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 
 import pytest

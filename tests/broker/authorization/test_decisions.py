@@ -1,8 +1,6 @@
 """Decisions are StandardAuthorizer's: found through the index and kept, they are those of a model that reads every
 entry each time, written down from Kafka's own classes."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from hypothesis import given, settings

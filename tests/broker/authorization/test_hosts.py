@@ -1,7 +1,5 @@
 """Where an entry holds: hosts, networks, and IPv6 addresses in whichever spelling."""
 
-from __future__ import annotations
-
 import pytest
 
 from barnabas.broker.authorization.hosts import check_network, is_within

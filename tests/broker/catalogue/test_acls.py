@@ -1,7 +1,5 @@
 """ACLs are kept in the catalogue in Kafka's records: through restarts, kills and snapshots, and in bounds."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 import pytest

@@ -1,7 +1,5 @@
 """The catalogue: what it does to topics, epochs and producer ids, over stops and kills, and whom it tells."""
 
-from __future__ import annotations
-
 import errno
 from collections.abc import Callable
 

@@ -1,7 +1,5 @@
 """A power cut before any change of the disk: an answered change is there, another one whole or not at all."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Reading the catalogue's log: torn tails are cut, corruption is refused, segments and snapshots are put together."""
 
-from __future__ import annotations
-
 import errno
 from collections.abc import Sequence
 from contextlib import suppress

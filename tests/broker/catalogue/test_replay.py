@@ -1,7 +1,5 @@
 """Replay is the only writer: what a restart replays is what was live, whatever was done. And replay is strict."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

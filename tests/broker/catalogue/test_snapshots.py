@@ -1,7 +1,5 @@
 """Snapshots: a clean stop writes one when the log has grown, and the next start says what the one before said."""
 
-from __future__ import annotations
-
 import errno
 from typing import Any
 

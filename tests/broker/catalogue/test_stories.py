@@ -1,7 +1,5 @@
 """The golden stories of tests/golden/catalogue: each one is played and must come out as it is written."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

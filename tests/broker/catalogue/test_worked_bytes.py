@@ -1,7 +1,5 @@
 """The bytes in docs/formats/catalogue.md are the bytes that are written."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What flags of `barnabas acls` mean together. tests/compat/secured/test_secured_tools.py holds it to AclCommand."""
 
-from __future__ import annotations
-
 import pytest
 
 from barnabas.broker.authorization.acl import PatternType

@@ -1,7 +1,5 @@
 """`barnabas acls`, and kafka-acls, on a broker in a process."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 

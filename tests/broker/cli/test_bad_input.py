@@ -1,7 +1,5 @@
 """Commands that cannot do what they are told say why in one line: status 2 for what was typed, 1 for the rest."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """--command-config: commands against a secured broker, and what is said of a file that makes no sense."""
 
-from __future__ import annotations
-
 import ssl
 from collections.abc import Iterator
 from pathlib import Path

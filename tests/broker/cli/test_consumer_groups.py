@@ -1,7 +1,5 @@
 """`barnabas groups` and `barnabas consume` with consumer groups (KIP-848), against scripted answers."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 

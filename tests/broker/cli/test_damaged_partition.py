@@ -1,7 +1,5 @@
 """A byte of a stopped broker's partition changes, from the next start to its repair."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """`barnabas doctor` as people and scripts see it: lines, JSON, exit statuses, the flags of serve."""
 
-from __future__ import annotations
-
 import json
 import os
 import socket

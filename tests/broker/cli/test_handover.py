@@ -1,7 +1,5 @@
 """`barnabas handover`, as it is typed: what it prints, and its exit status."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Kafka's tools by their names: what scripts ask of them, and what is not here says so."""
 
-from __future__ import annotations
-
 import re
 import sys
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """`barnabas log`: a sound directory has no findings, each kind of damage has one, and a dump says what is there."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """`barnabas log clean --now`: in a stopped directory, and by a broker that runs."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import threading

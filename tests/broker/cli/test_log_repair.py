@@ -1,7 +1,5 @@
 """`barnabas log repair`: it says what will be lost, does nothing unasked, and ends with a partition that opens."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

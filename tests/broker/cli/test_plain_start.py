@@ -1,7 +1,5 @@
 """What `barnabas serve` imports where nobody asks for more than a broker: memory and time of every start."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """`barnabas quotas`, and kafka-configs for quotas, on a broker in a process; docs/security/quotas.md as written."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """`barnabas serve`: the ready line, signals, the ways it refuses to start, and strangers on the real socket."""
 
-from __future__ import annotations
-
 import os
 import signal
 import socket

@@ -1,7 +1,5 @@
 """`barnabas trace` says in lines what happened, and writes files that Perfetto takes."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

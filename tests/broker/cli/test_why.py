@@ -1,7 +1,5 @@
 """`barnabas why` against a served broker."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

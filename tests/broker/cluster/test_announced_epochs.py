@@ -4,8 +4,6 @@ Clients carry an epoch with a position (KIP-320): they take it from Metadata, Li
 later where it ended. An answer of -1 has them ask again, or reset the position.
 """
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Where partitions are, and the file it is kept in: written once for a request, and a disk that does not take it."""
 
-from __future__ import annotations
-
 import errno
 from collections.abc import AsyncIterator
 

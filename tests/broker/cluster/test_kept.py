@@ -1,7 +1,5 @@
 """The file that keeps where partitions are, beside the catalogue."""
 
-from __future__ import annotations
-
 import pytest
 
 from barnabas.broker.cluster.kept import FILE_NAME, NOTHING, Kept, NodesFileError, read, write

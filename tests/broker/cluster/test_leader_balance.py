@@ -1,7 +1,5 @@
 """Preferred replicas lead again after a while: `auto.leader.rebalance.enable`, with several nodes of one process."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

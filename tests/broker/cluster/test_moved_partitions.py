@@ -1,7 +1,5 @@
 """A partition that is moved to another data directory under several nodes: its leader uses it where it is now."""
 
-from __future__ import annotations
-
 from barnabas.protocol.errors import ErrorCode as E
 from tests.broker.cluster.test_three_nodes import create
 from tests.support.worlds.broker import BrokerWorld

@@ -1,7 +1,5 @@
 """Leaders and coordinators that move between three nodes of one process, and nodes that stop and start alone."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from typing import Any
 

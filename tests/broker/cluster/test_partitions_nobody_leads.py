@@ -1,7 +1,5 @@
 """A transaction that wrote to a partition whose replicas are all on stopped nodes: nobody else waits for its marker."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator
 from typing import Any

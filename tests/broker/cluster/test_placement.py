@@ -1,7 +1,5 @@
 """Where partitions are: replicas, leaders and who is in sync, as nodes come and go."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import pytest

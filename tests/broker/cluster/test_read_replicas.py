@@ -1,7 +1,5 @@
 """Which replica a consumer reads from, and nodes that consumers read from without their leading (KIP-392)."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from typing import Any
 

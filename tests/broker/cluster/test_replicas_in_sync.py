@@ -1,7 +1,5 @@
 """Replicas that stop: what batches that wait for them are answered, what is told of them, and who is in sync after."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator
 from typing import Any

@@ -1,7 +1,5 @@
 """What several nodes of one process have to share, and what a node that stops gives back."""
 
-from __future__ import annotations
-
 import asyncio
 import gc
 import random

@@ -1,7 +1,5 @@
 """What is told of several nodes beside their partitions: who is stopped, what each has, who keeps the metadata log."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 
 import pytest

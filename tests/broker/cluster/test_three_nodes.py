@@ -1,7 +1,5 @@
 """Three nodes in one process, over one storage: what each of them says of itself, of the others, and of their data."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import AsyncIterator
 from typing import Any

@@ -1,7 +1,5 @@
 """A cluster of two nodes, of which this one leads every other partition: what it does not lead it says so of."""
 
-from __future__ import annotations
-
 import itertools
 import logging
 from collections.abc import AsyncIterator

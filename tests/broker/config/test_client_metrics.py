@@ -1,7 +1,5 @@
 """Subscriptions to client metrics: which there may be, and which clients they are for."""
 
-from __future__ import annotations
-
 import pytest
 
 from barnabas.broker.config.client_metrics import subscription, validate

@@ -1,7 +1,5 @@
 """What does not go together is refused while the broker runs, with Apache Kafka's sentences."""
 
-from __future__ import annotations
-
 import pytest
 
 from barnabas.broker.config import BrokerConfig

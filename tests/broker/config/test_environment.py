@@ -1,7 +1,5 @@
 """The environment as Apache Kafka's image reads it."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st

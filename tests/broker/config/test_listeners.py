@@ -1,7 +1,5 @@
 """Listeners as text and as values; and no text whatever makes a configuration fail otherwise than by a refusal."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """From what a person wrote to a configuration: precedence, warnings, and what refuses to start."""
 
-from __future__ import annotations
-
 import pytest
 
 from barnabas.broker.config import BrokerConfig, ConfigError, Listener, load_config

@@ -1,7 +1,5 @@
 """Which tokens a listener takes: signed ones where Kafka's handler is named, and never others by a slip."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

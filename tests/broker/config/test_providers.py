@@ -1,7 +1,5 @@
 """Configuration providers: what a variable in a value stands for, and what is said where it stands for nothing."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """SASL listeners: what has to be set, where users are told, and what is refused because it would have no effect."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The variables of images that name files of TLS."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

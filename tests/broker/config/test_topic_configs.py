@@ -1,7 +1,5 @@
 """A topic's settings: what they may be, what is inherited, and how synonyms are listed."""
 
-from __future__ import annotations
-
 import pytest
 
 from barnabas.broker.config import BrokerConfig, Source, Synonym

@@ -1,7 +1,5 @@
 """What is in force for a group: its own settings, inside the broker's bounds, or the broker's; kept over a restart."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

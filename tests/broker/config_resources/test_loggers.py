@@ -1,7 +1,5 @@
 """The broker's loggers: which there are, how their levels are read and changed while it runs, and what is refused."""
 
-from __future__ import annotations
-
 import logging
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The console that most of these tests look at. Some files have one over other topics."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 
 import pytest

@@ -1,7 +1,5 @@
 """The steps at which a fault can be armed: each is drawn in its place, tells what is armed there, leads to the form."""
 
-from __future__ import annotations
-
 import html as entities
 import json
 import re

@@ -1,7 +1,5 @@
 """Who may look at the console, and who may act there."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What the trace has, and why: on the pages of a transactional id, a group and a record."""
 
-from __future__ import annotations
-
 from types import MappingProxyType
 
 from barnabas.broker.console.pages.happened import SHOWN_MAX, last, row_of

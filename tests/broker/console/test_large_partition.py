@@ -1,7 +1,5 @@
 """A partition of ten million records, on a disk: its page opens quickly, and holds little."""
 
-from __future__ import annotations
-
 import time
 import tracemalloc
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A page that stays open is sent its live part again, and only that, when it has changed."""
 
-from __future__ import annotations
-
 import asyncio
 import gc
 import tracemalloc

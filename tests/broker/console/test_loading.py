@@ -1,7 +1,5 @@
 """What a broker with --http loads of the console: nothing, before somebody asks for it."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

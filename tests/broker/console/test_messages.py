@@ -1,7 +1,5 @@
 """The pages of messages over a whole broker in memory."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import AsyncIterator
 

@@ -1,7 +1,5 @@
 """Groups, topics, health, clients, settings and the clock, over a whole broker in memory."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator
 from typing import Any

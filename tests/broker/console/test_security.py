@@ -1,7 +1,5 @@
 """The page of security: who is refused, who is connected as whom, users, quotas and ACLs; and no secret."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 
 import pytest

@@ -1,7 +1,5 @@
 """The pages of transactions over a whole broker in memory."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The page that says why something hangs, over a whole broker in memory."""
 
-from __future__ import annotations
-
 from tests.support.console.world import Console, world_of
 
 MARKUP = "<u>tx</u>"

@@ -1,7 +1,5 @@
 """How numbers, times and bytes are written."""
 
-from __future__ import annotations
-
 import pytest
 
 from barnabas.broker.console import words

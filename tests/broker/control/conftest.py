@@ -1,7 +1,5 @@
 """A broker that is served with --control, and the command line beside it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """/control over a whole broker in memory, held against its own description."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import AsyncIterator
 from itertools import zip_longest

@@ -1,7 +1,5 @@
 """/control/faults over a whole broker in memory, held against its own description."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator
 from typing import Any

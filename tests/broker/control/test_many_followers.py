@@ -1,7 +1,5 @@
 """As many as may follow the trace do: whoever comes then is told, and everything else is answered as before."""
 
-from __future__ import annotations
-
 import http.client
 from contextlib import ExitStack, closing
 

@@ -1,7 +1,5 @@
 """HTTPS for users: `--http` of a broker that is served with --secure, and `--http-secure`, on real sockets."""
 
-from __future__ import annotations
-
 import http.client
 import json
 import re

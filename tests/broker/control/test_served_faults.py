@@ -1,7 +1,5 @@
 """Faults in a broker that is served: over HTTP, by the command line, from a file; met by clients over sockets."""
 
-from __future__ import annotations
-
 import json
 import time
 from concurrent.futures import ThreadPoolExecutor

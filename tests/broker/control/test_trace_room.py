@@ -1,7 +1,5 @@
 """/control/trace over a whole broker in memory: the past as JSON, the rest as server-sent events."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import AsyncIterator
 from typing import Any

@@ -1,7 +1,5 @@
 """/control/why over a whole broker in memory: questions and answers as the description has them."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Adding partitions while the transaction before is being finished: who waits, for how long, and what for."""
 
-from __future__ import annotations
-
 from asyncio import Future
 from collections.abc import AsyncIterator
 

@@ -1,7 +1,5 @@
 """Coordinators load what they wrote from logs that were compacted meanwhile: with gaps, empty batches, lone markers."""
 
-from __future__ import annotations
-
 import pytest
 
 from barnabas.broker.coordinator.group.classic.model import CommitRequest, OffsetToCommit

@@ -1,7 +1,5 @@
 """One damaged partition of an internal topic takes none of the others with it, after a kill and in every start."""
 
-from __future__ import annotations
-
 import asyncio
 
 import pytest

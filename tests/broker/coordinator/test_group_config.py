@@ -1,7 +1,5 @@
 """What the settings say of a group now: its own where it has some, else the broker's, also after these changed."""
 
-from __future__ import annotations
-
 from barnabas.broker.catalogue.alterations import Alteration, Operation
 from barnabas.broker.catalogue.image import BROKER_RESOURCE, GROUP_RESOURCE
 from barnabas.broker.config_resources.groups import GroupConfigs

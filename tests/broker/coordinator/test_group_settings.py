@@ -1,7 +1,5 @@
 """Settings of one consumer group, which its members are held to from their next heartbeat on."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 
 import pytest

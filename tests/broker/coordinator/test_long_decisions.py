@@ -1,7 +1,5 @@
 """Decisions in slices: what is left of one that is over."""
 
-from __future__ import annotations
-
 import asyncio
 import gc
 import weakref

@@ -1,7 +1,5 @@
 """Finishing transactions: all partitions are shown in one step, and what a partition refuses stops nobody for ever."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import AsyncIterator
 from dataclasses import replace

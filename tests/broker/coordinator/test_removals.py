@@ -1,7 +1,5 @@
 """What is committed for a topic that is deleted goes with it, in bounded slices, whatever is committed meanwhile."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 
 import pytest

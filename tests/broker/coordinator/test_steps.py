@@ -1,7 +1,5 @@
 """The end of a transaction is held up at each of its steps, and goes on when it is let go; nobody else waits."""
 
-from __future__ import annotations
-
 import asyncio
 from asyncio import Future
 from collections.abc import AsyncIterator

@@ -1,7 +1,5 @@
 """Finishing transactions where markers are to be synced: when they are shown, and what becomes of failed syncs."""
 
-from __future__ import annotations
-
 import asyncio
 from asyncio import Future
 from collections.abc import AsyncIterator

@@ -1,7 +1,5 @@
 """The catalogue's topics as consumer groups look at them: Kafka's hash has the racks of every partition's replicas."""
 
-from __future__ import annotations
-
 from barnabas.broker.coordinator.group.consumer.subscriptions import topic_hash
 from barnabas.broker.coordinator.topic_view import CatalogueTopics, all_in
 from tests.broker.cluster.test_three_nodes import create

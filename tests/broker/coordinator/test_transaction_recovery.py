@@ -3,8 +3,6 @@
 And a clean stop, which leaves nothing of that to the next start.
 """
 
-from __future__ import annotations
-
 import asyncio
 import errno
 from dataclasses import replace

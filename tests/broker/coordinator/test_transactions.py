@@ -1,7 +1,5 @@
 """The transaction coordinator over real partitions: what readers see, what a crash leaves, what the clock does."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from functools import partial

@@ -1,7 +1,5 @@
 """Clients log in with a delegation token over SCRAM, for its owner and no longer than it is good (KIP-48, KIP-368)."""
 
-from __future__ import annotations
-
 import logging
 from base64 import b64encode
 from collections.abc import AsyncIterator

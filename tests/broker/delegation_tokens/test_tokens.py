@@ -1,7 +1,5 @@
 """Delegation tokens are kept in Kafka's records, by Kafka's rules: through kills and snapshots, and in bounds."""
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 import logging

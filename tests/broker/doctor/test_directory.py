@@ -1,7 +1,5 @@
 """What a start would meet in a data directory; looking changes nothing."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

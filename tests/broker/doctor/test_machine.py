@@ -1,7 +1,5 @@
 """What the machine gives a broker, judged."""
 
-from __future__ import annotations
-
 import sys
 
 import pytest

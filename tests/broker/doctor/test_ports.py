@@ -1,7 +1,5 @@
 """The listeners a start would open, and whether what is advertised for them leads to them."""
 
-from __future__ import annotations
-
 import os
 import socket
 from collections.abc import Iterator

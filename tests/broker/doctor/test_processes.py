@@ -1,7 +1,5 @@
 """Which process has a port, as Linux tells it."""
 
-from __future__ import annotations
-
 import os
 import socket
 import sys

@@ -1,7 +1,5 @@
 """What the doctor says of a broker that runs, by what a client meets."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager

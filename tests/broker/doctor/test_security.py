@@ -1,7 +1,5 @@
 """What doctor says of listeners that are secured: stores, certificates, users, super users; and never a secret."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

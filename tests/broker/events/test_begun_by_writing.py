@@ -1,7 +1,5 @@
 """A Produce that begins a transaction is its cause, by the general path and the short one; a refusal is told once."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """docs/trace.md lists the kinds of events as the table has them."""
 
-from __future__ import annotations
-
 import sys
 
 from barnabas.broker.events import KINDS

@@ -1,7 +1,5 @@
 """Events are told to whoever listens, and cost nothing where nobody does."""
 
-from __future__ import annotations
-
 import asyncio
 from asyncio import Future
 

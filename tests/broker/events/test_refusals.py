@@ -1,7 +1,5 @@
 """Stories of what a broker refuses, tries again, and forgets."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

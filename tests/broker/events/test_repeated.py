@@ -1,7 +1,5 @@
 """What clients cause a thousand times a second is told seldom, kept in bounds, and none of it is lost in the counts."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from barnabas.broker.events import Events, Kind

@@ -1,7 +1,5 @@
 """Stories of who was refused, denied and throttled."""
 
-from __future__ import annotations
-
 from barnabas.broker.authorization.acl import Acl, PatternType, Permission
 from barnabas.broker.catalogue.client_quotas import QuotaAlteration
 from barnabas.broker.config.authorizer import STANDARD_AUTHORIZER

@@ -1,7 +1,5 @@
 """Every kind of event is told: stories on a whole broker, each of which tells some, and together all of them."""
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable
 
 import pytest

@@ -1,7 +1,5 @@
 """A broker in memory whose requests meet faults."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 
 import pytest

@@ -1,7 +1,5 @@
 """Which error codes an API can give, held against recorded answers of Apache Kafka and against our responses."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 
 import pytest

@@ -1,7 +1,5 @@
 """Faults of the disk: the broker meets them as those of a real one, and nothing is in the way once they are over."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 from collections.abc import AsyncIterator

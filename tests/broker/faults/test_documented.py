@@ -1,7 +1,5 @@
 """docs/faults.md says what there is, and its examples can be armed."""
 
-from __future__ import annotations
-
 import json
 import re
 from dataclasses import replace

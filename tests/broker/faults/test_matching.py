@@ -1,7 +1,5 @@
 """Whether a fault matches, and whether it fires then."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from fnmatch import fnmatchcase
 

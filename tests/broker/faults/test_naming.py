@@ -1,7 +1,5 @@
 """What requests name: for every API, by its schema."""
 
-from __future__ import annotations
-
 import pytest
 
 from barnabas.broker.api.table import API_TABLE, TELEMETRY_TABLE, Row

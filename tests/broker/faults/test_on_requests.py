@@ -1,7 +1,5 @@
 """What faults do to requests: over a whole broker in memory."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

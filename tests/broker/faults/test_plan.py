@@ -1,7 +1,5 @@
 """Plans from JSON: taken, or refused in one sentence that names what there is."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Faults at steps: what goes on there is held up until it is released, or the process ends there."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from collections.abc import AsyncIterator

@@ -1,7 +1,5 @@
 """docs/faults.md lists every step at which something can be done, with what can be done there and its facts."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from barnabas.broker.faults.plan.of_points import FLAGS, NUMBERS, TEXTS, points

@@ -1,7 +1,5 @@
 """Error codes that faults answer: where in an answer they stand, and what is done of the rest of a request."""
 
-from __future__ import annotations
-
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from barnabas.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic

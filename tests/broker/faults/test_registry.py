@@ -1,7 +1,5 @@
 """Faults are armed, listed, waited for, released and taken back."""
 
-from __future__ import annotations
-
 import asyncio
 
 import pytest

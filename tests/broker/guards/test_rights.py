@@ -1,7 +1,5 @@
 """Who has which rights sees what: sessions of several users on one broker, and rights that come and go."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import AsyncIterator
 from typing import Any

@@ -4,8 +4,6 @@ Each is asked as who may do everything, nothing, and all but what concerns the c
 for in place of others.
 """
 
-from __future__ import annotations
-
 from asyncio import Future
 from collections.abc import AsyncIterator, Callable
 from importlib import import_module

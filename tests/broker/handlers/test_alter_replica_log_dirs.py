@@ -1,7 +1,5 @@
 """AlterReplicaLogDirs with one data directory: what is in it, what is not, and directories there are not."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 
 import pytest

@@ -1,7 +1,5 @@
 """DescribeConfigs of a broker: its id, its addresses and directories, as Apache Kafka 4.4.0 tells them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

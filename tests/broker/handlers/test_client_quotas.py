@@ -3,8 +3,6 @@
 Codes are held equal to Apache Kafka's by tests/golden/probes/quotas.txt.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

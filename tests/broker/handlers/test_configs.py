@@ -1,7 +1,5 @@
 """DescribeConfigs, IncrementalAlterConfigs and AlterConfigs, with the codes and sentences Apache Kafka 4.4.0 gives."""
 
-from __future__ import annotations
-
 import errno
 import tracemalloc
 from typing import Any

@@ -1,7 +1,5 @@
 """ConsumerGroupHeartbeat and ConsumerGroupDescribe, and what other APIs say of consumer groups."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

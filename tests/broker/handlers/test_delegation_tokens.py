@@ -1,8 +1,6 @@
 """CreateDelegationToken, RenewDelegationToken, ExpireDelegationToken and DescribeDelegationToken: who may ask, about
 whose tokens, and what is answered."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from typing import Any
 

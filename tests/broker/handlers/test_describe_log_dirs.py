@@ -1,7 +1,5 @@
 """DescribeLogDirs over a data directory in memory: sizes without opening anything, filters, versions, a dead disk."""
 
-from __future__ import annotations
-
 import errno
 from collections.abc import AsyncIterator
 from typing import Any

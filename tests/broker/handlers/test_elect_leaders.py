@@ -1,7 +1,5 @@
 """ElectLeaders: nothing is ever to be elected, and what does not exist is named."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

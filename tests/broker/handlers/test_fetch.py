@@ -1,7 +1,5 @@
 """Fetch over real logs in memory: versions, limits, long polls, sessions, epochs, the code of each partition."""
 
-from __future__ import annotations
-
 import errno
 from collections.abc import AsyncIterator
 from typing import Any

@@ -4,8 +4,6 @@ Nothing: no record, no group, no member, no timer, nobody parked. Each request i
 one with a stable group, whose member must not notice.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from copy import deepcopy
 from typing import Any, NamedTuple

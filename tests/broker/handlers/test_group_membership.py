@@ -1,7 +1,5 @@
 """FindCoordinator, JoinGroup, SyncGroup, Heartbeat, LeaveGroup, in all their versions."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

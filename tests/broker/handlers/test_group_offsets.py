@@ -1,7 +1,5 @@
 """OffsetCommit and OffsetFetch in all their versions, and the APIs that look after groups."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

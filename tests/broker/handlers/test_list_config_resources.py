@@ -1,7 +1,5 @@
 """ListConfigResources: topics and brokers, and what has settings in the directory of an Apache Kafka."""
 
-from __future__ import annotations
-
 import pytest
 
 from barnabas.broker.catalogue.framing import Versioned

@@ -1,7 +1,5 @@
 """Look-ups that take long, mostly of offsets: in slices, between which everybody else is served."""
 
-from __future__ import annotations
-
 import asyncio
 import itertools
 from collections.abc import AsyncIterator

@@ -1,7 +1,5 @@
 """Values as long as requests carry them, and what appending makes of them: refused as by Apache Kafka, or kept."""
 
-from __future__ import annotations
-
 import pytest
 
 from barnabas.broker.catalogue.alterations import Operation

@@ -1,7 +1,5 @@
 """Metadata, DescribeCluster, DescribeTopicPartitions, ApiVersions: what clients are told."""
 
-from __future__ import annotations
-
 import errno
 from typing import Any
 

@@ -1,7 +1,5 @@
 """ListOffsets, OffsetForLeaderEpoch and DeleteRecords over a real partition log in memory."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import cast
 

@@ -1,7 +1,5 @@
 """AlterPartitionReassignments and ListPartitionReassignments: a partition is where it can be, and stays there."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

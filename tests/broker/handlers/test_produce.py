@@ -1,7 +1,5 @@
 """Produce over real logs in memory: versions, acks, the code of each partition, flushing, walking, a failing disk."""
 
-from __future__ import annotations
-
 import errno
 from collections.abc import AsyncIterator, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """A batch of an idempotent producer that is refused for now: the next one, on its way already, does not overtake it."""
 
-from __future__ import annotations
-
 import errno
 from collections.abc import AsyncIterator
 from dataclasses import replace

@@ -4,8 +4,6 @@ Whoever leaves the loop between the coordinator's answer and the append asks aga
 would tell; under the older one (EndTxn below v5) only the coordinator can.
 """
 
-from __future__ import annotations
-
 import asyncio
 import errno
 from dataclasses import replace

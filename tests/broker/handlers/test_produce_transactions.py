@@ -1,7 +1,5 @@
 """Produce inside transactions: who is verified, what is added, which code each version of a client understands."""
 
-from __future__ import annotations
-
 import asyncio
 import errno
 from collections.abc import AsyncIterator, Callable

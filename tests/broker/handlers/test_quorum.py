@@ -1,7 +1,5 @@
 """The quorum is described, gains no voter and loses none; no broker and no controller is unregistered."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

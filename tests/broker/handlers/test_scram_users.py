@@ -1,7 +1,5 @@
 """Users of SCRAM: given, taken back and described, as by Kafka 4.4.0's controller; they outlive the broker."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import AsyncIterator
 from typing import Any

@@ -1,7 +1,5 @@
 """CreateTopics, DeleteTopics, CreatePartitions: what is done, and the codes and sentences Apache Kafka 4.4.0 gives."""
 
-from __future__ import annotations
-
 import errno
 from typing import Any
 

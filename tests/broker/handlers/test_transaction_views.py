@@ -3,8 +3,6 @@
 What is expected was recorded from Apache Kafka 4.4.0.
 """
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from typing import Any
 

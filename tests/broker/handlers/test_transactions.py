@@ -1,7 +1,5 @@
 """InitProducerId with an id, AddPartitionsToTxn, AddOffsetsToTxn, EndTxn: asked as clients ask, in all versions."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator
 from typing import Any

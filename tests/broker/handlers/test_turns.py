@@ -1,7 +1,5 @@
 """A request about everything there is lets others have their turn: what is counted is turns, not seconds."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """TxnOffsetCommit in all its versions, and what OffsetFetch and others see of it before and after the marker."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from typing import Any
 

@@ -3,8 +3,6 @@
 Codes and sentences were recorded from Apache Kafka 4.4.0.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

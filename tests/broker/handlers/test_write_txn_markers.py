@@ -1,7 +1,5 @@
 """WriteTxnMarkers: an administrator ends a transaction that hangs, and nobody ends one they may not."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 
 import pytest

@@ -1,7 +1,5 @@
 """The server.properties for Apache Kafka: what one node needs, what was set here, and nothing that is only ours."""
 
-from __future__ import annotations
-
 import pytest
 
 from barnabas.broker.config import load_config

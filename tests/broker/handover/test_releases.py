@@ -1,7 +1,5 @@
 """Which releases of Apache Kafka read which levels."""
 
-from __future__ import annotations
-
 import pytest
 
 from barnabas.broker.catalogue.features import NEW_LEVELS

@@ -1,7 +1,5 @@
 """The ring is bounded, numbered and filtered; who follows is told what happens, and how much they missed."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

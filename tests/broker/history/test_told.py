@@ -1,7 +1,5 @@
 """What of an event is looked at for its size, and what need not be."""
 
-from __future__ import annotations
-
 from barnabas.broker.events import KINDS
 from barnabas.broker.events.kinds import SEGMENT_ROLLED, TRANSACTION_PARTITIONS_ADDED
 from barnabas.broker.history.told import SMALL, SMALL_MAX, TEXT_MAX, bounded, bounded_event

@@ -1,7 +1,5 @@
 """Applications behind our HTTP server: answers that are whole, answers that come bit by bit, and who goes away."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """HTTP as peers speak it, well or badly: answers, limits, and who is cut off for what."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 from collections.abc import AsyncGenerator

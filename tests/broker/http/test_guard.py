@@ -1,7 +1,5 @@
 """Who may ask for what over HTTP: open pages, users, the token, and refusals that are held back and counted."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from base64 import b64encode

@@ -1,7 +1,5 @@
 """Metrics say what is so: read from a broker that does something, checked against what it did."""
 
-from __future__ import annotations
-
 import json
 import re
 from typing import Any

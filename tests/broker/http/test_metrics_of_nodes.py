@@ -1,7 +1,5 @@
 """Metrics of a broker that is several nodes: of the nodes, of what they lead, and of every node's groups."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from prometheus_client.parser import text_string_to_metric_families

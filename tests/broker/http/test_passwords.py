@@ -1,7 +1,5 @@
 """Whether a password is a user's: by PLAIN and by SCRAM, with bounded work, and nothing believed for too long."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable
 

@@ -1,7 +1,5 @@
 """Groups as the read model has them, and their lag for readers of either isolation level."""
 
-from __future__ import annotations
-
 from barnabas.broker.coordinator.group.classic.states import State
 from barnabas.broker.inspection.groups import Committed, begin_loading, loaded_groups
 from barnabas.broker.inspection.lag import lag

@@ -1,7 +1,5 @@
 """Topics, logs and producers as the read model has them, while a broker runs and after it stopped."""
 
-from __future__ import annotations
-
 import pytest
 
 from barnabas.broker.inspection import logs

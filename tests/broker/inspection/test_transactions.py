@@ -1,7 +1,5 @@
 """Transactions as the read model has them: those there are, those that are open, and how many ended."""
 
-from __future__ import annotations
-
 from barnabas.broker.coordinator.transaction.states import TransactionState
 from barnabas.broker.inspection.transactions import (
     ended,

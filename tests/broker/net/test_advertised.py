@@ -1,7 +1,5 @@
 """What is advertised to a peer, by how it came in."""
 
-from __future__ import annotations
-
 import pytest
 
 from barnabas.broker.cluster.cluster import Node

@@ -1,7 +1,5 @@
 """Connections over a transport in memory: order, parking, back-pressure both ways, acks=0, broken peers."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import AsyncIterator, Iterable
 

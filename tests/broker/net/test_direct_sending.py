@@ -1,7 +1,5 @@
 """Answers written to the socket itself, past the transport: whole, in part, not at all; and peers that go away."""
 
-from __future__ import annotations
-
 import asyncio
 import socket
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Who may come in, and when: limits of one listener, from one address, and how fast. Over a broker in memory."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The listener on real sockets, on the standard library's event loop: both localhosts, large answers, stopping."""
 
-from __future__ import annotations
-
 import asyncio
 import errno
 import gc

@@ -1,7 +1,5 @@
 """The limit on frames that are still arriving: who gets memory, who waits, and who is cut off."""
 
-from __future__ import annotations
-
 from barnabas.broker.net.memory import SEND_PIECE_BYTES, SEND_PIECE_BYTES_WHEN_FULL, STALLED_MS, FrameMemory, SendMemory
 from tests.support.virtual_clock import VirtualClock
 

@@ -1,7 +1,5 @@
 """A response in pieces: the same bytes whatever the pieces, and files read no earlier than needed."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

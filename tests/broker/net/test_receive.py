@@ -1,7 +1,5 @@
 """Frames out of received bytes, whatever the pieces; and memory follows what came, not what was claimed."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 import pytest

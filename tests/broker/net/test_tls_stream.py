@@ -1,7 +1,5 @@
 """Connections over TLS: what gets through, whom a certificate stands for, and peers that do not shake hands."""
 
-from __future__ import annotations
-
 import asyncio
 import gc
 import logging

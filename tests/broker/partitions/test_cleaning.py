@@ -1,7 +1,5 @@
 """Logs of a broker that are compacted while it serves them."""
 
-from __future__ import annotations
-
 import errno
 from collections.abc import Mapping
 

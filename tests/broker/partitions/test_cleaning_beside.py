@@ -1,7 +1,5 @@
 """Logs are cleaned in helper processes, on the real disk: what becomes of a cleaning whose process is killed."""
 
-from __future__ import annotations
-
 import os
 import signal
 from collections.abc import AsyncIterator

@@ -1,7 +1,5 @@
 """Partitions that cannot be opened: read once, and tried again only where that may help."""
 
-from __future__ import annotations
-
 import errno
 import logging
 

@@ -1,7 +1,5 @@
 """Fetch sessions as stories: what the client sends, what is told, and who gets a session when there is little room."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

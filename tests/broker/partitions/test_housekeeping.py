@@ -1,7 +1,5 @@
 """What is done by the clock, while clients ask for much and topics go."""
 
-from __future__ import annotations
-
 import asyncio
 import gc
 from typing import Any

@@ -1,7 +1,5 @@
 """The last turn of a move between data directories: what it does however large a log is, and that it comes."""
 
-from __future__ import annotations
-
 from collections import Counter
 from typing import Any
 

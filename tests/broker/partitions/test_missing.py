@@ -1,7 +1,5 @@
 """A partition whose directory is gone: clients are refused until its topic is deleted; rows of others are forgotten."""
 
-from __future__ import annotations
-
 import logging
 
 import pytest

@@ -1,7 +1,5 @@
 """Moves between data directories: what is there afterwards, what clients see meanwhile, and what a crash leaves."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import errno

@@ -1,7 +1,5 @@
 """A Fetch of more partitions than one turn of the event loop has time to open: others are served in between."""
 
-from __future__ import annotations
-
 import asyncio
 from itertools import count
 

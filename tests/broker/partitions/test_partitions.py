@@ -1,7 +1,5 @@
 """Partitions: opened when asked for, led when written, gone with their topic, synced together, kept by the clock."""
 
-from __future__ import annotations
-
 import asyncio
 import errno
 from collections.abc import AsyncIterator

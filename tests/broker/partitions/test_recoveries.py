@@ -1,7 +1,5 @@
 """Partitions that are recovered while others are served: who waits, who does not, what becomes of those that go."""
 
-from __future__ import annotations
-
 import asyncio
 import errno
 import threading

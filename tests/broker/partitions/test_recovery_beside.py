@@ -1,7 +1,5 @@
 """After a kill partitions are recovered in helper processes: on the real disk, while others are served."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager

@@ -1,7 +1,5 @@
 """The recovery of a partition as a job: whatever cuts it off, the next one finds what the first one would have."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 from typing import Any

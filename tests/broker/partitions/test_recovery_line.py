@@ -1,7 +1,5 @@
 """Who is recovered next: those asked for first, so many of a data directory at a time, and one gives way to another."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable
 from typing import Any, cast

@@ -1,7 +1,5 @@
 """After a kill all partitions are recovered in the background, and it is told how far that is."""
 
-from __future__ import annotations
-
 import logging
 
 import pytest

@@ -1,7 +1,5 @@
 """Retention as clients meet it: settings that change, readers in the middle, and a log all of which is too old."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 
 import pytest

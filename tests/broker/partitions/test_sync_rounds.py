@@ -1,7 +1,5 @@
 """Rounds of syncs over real logs: when one call carries them all, how it fails, and when it is left alone."""
 
-from __future__ import annotations
-
 import asyncio
 import errno
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Parked requests: woken, timed out, given up; and nobody's trouble is anybody else's."""
 
-from __future__ import annotations
-
 import asyncio
 
 import pytest

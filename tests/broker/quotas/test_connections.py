@@ -1,7 +1,5 @@
 """How fast connections may come: the pure side; what becomes of them is tests/broker/net/test_entering.py's."""
 
-from __future__ import annotations
-
 from barnabas.broker.quotas.connections import NO_LIMIT, ConnectionRates
 from barnabas.broker.quotas.windows import WindowSettings
 

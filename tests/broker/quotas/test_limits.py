@@ -1,7 +1,5 @@
 """Which quota is whose: every combination of quotas that there may be, against Kafka's order written down as a list."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import pytest

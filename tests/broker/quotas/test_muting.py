@@ -1,7 +1,5 @@
 """Connections that are muted: until their time is over, until all are let go, or until they are gone."""
 
-from __future__ import annotations
-
 from barnabas.broker.quotas.muting import Muting
 from tests.support.virtual_clock import VirtualClock
 from tests.support.worlds.broker import settle

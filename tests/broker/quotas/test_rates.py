@@ -1,7 +1,5 @@
 """Quotas of one kind: who waits, who shares, and that what is kept is bounded."""
 
-from __future__ import annotations
-
 import pytest
 
 from barnabas.broker.quotas.limits import Entity, Part, Sharing

@@ -1,7 +1,5 @@
 """Windows, buckets and rates against naive models that remember everything, and Kafka's own worked examples."""
 
-from __future__ import annotations
-
 from math import floor
 
 import pytest

@@ -1,7 +1,5 @@
 """When a data directory is full, and when not any more: numbers in, a decision out."""
 
-from __future__ import annotations
-
 import pytest
 
 from barnabas.broker.room.decisions import (

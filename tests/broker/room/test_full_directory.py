@@ -1,7 +1,5 @@
 """A data directory that is full: entered, shown, left, and nothing that was acknowledged is lost on the way."""
 
-from __future__ import annotations
-
 import errno
 import logging
 from collections.abc import AsyncIterator

@@ -1,7 +1,5 @@
 """Transactions while the disk is full: decided or not, shown whole or not at all, and finished when there is room."""
 
-from __future__ import annotations
-
 import errno
 from collections.abc import AsyncIterator
 

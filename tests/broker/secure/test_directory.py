@@ -1,7 +1,5 @@
 """The security directory: made once, kept, mended where that locks nobody out, and refused where it would."""
 
-from __future__ import annotations
-
 import json
 import os
 import stat

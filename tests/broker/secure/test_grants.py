@@ -1,7 +1,5 @@
 """What the users of a secured broker may do: the rights of an application, given once to each data directory."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Users of SCRAM as `kafka-storage format --add-scram` spells them."""
 
-from __future__ import annotations
-
 import pytest
 
 from barnabas.broker.security.add_scram import NewUser

@@ -1,7 +1,5 @@
 """The stages of SASL: what may follow what."""
 
-from __future__ import annotations
-
 import pytest
 
 from barnabas.broker.security.conversation import Conversation, IllegalStage, Stage, UnsupportedMechanism

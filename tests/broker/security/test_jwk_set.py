@@ -1,7 +1,5 @@
 """Which key of a set is for a token: as jose4j chooses."""
 
-from __future__ import annotations
-
 import json
 from base64 import urlsafe_b64encode
 from typing import Any

@@ -1,7 +1,5 @@
 """OAUTHBEARER: its message, tokens that nobody signed, and what Kafka says to what is no good."""
 
-from __future__ import annotations
-
 import json
 from base64 import urlsafe_b64encode
 from functools import partial

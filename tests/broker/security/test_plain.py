@@ -1,7 +1,5 @@
 """SASL/PLAIN: who is let in, and what Kafka says to the others."""
 
-from __future__ import annotations
-
 import hmac
 
 import pytest

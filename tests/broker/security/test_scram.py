@@ -1,7 +1,5 @@
 """SCRAM, with the example of RFC 7677 and with what a client must not say."""
 
-from __future__ import annotations
-
 from base64 import b64decode
 
 import pytest

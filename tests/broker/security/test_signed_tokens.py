@@ -1,7 +1,5 @@
 """Signed tokens: which are taken, by the rules of Kafka's BrokerJwtValidator, and why others are not."""
 
-from __future__ import annotations
-
 import hmac
 import json
 from base64 import urlsafe_b64encode

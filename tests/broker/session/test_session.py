@@ -1,7 +1,5 @@
 """A connection has a session from the moment it is accepted, and what it may ask for depends on it."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from typing import Any
 

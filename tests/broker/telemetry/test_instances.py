@@ -1,7 +1,5 @@
 """A client instance is told what to push and when, and is held to it, as Apache Kafka 4.4.0 holds it."""
 
-from __future__ import annotations
-
 import pytest
 
 from barnabas.broker.config.client_metrics import subscription

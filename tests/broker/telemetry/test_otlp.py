@@ -1,7 +1,5 @@
 """OpenTelemetry's metrics: gauges and sums are read as they were written, anything else is passed over or refused."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterator
 

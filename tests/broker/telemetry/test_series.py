@@ -1,7 +1,5 @@
 """What clients pushed is kept by series, and is bounded whatever they push."""
 
-from __future__ import annotations
-
 from barnabas.broker.telemetry import series as limits
 from barnabas.broker.telemetry.points import Histogram, Point
 from barnabas.broker.telemetry.series import Client, PushedSeries

@@ -1,7 +1,5 @@
 """Clients push their metrics to a broker that offers it, and a scrape has them while the clients are there."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """A whole broker whose clock is moved: when `advance` returns, all that fell due is done, and nothing is waited for."""
 
-from __future__ import annotations
-
 import asyncio
 
 import pytest

@@ -1,7 +1,5 @@
 """What docs/clock.md says of records that clients stamped, of the machine's side, and of several nodes."""
 
-from __future__ import annotations
-
 import pytest
 
 from barnabas.broker.time_control.time_control import TimeControl

@@ -1,7 +1,5 @@
 """What is looked for only every so often is looked for at the end of a move, too: a move by a timeout is enough."""
 
-from __future__ import annotations
-
 from barnabas.protocol.records.builder import build_batch
 from tests.support.worlds.broker import BrokerWorld
 from tests.support.worlds.transactional_broker import TransactionalBroker

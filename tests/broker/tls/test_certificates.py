@@ -1,7 +1,5 @@
 """What a certificate says of itself, beside what the library that made it says."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 
 import pytest

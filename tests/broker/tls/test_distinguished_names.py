@@ -1,7 +1,5 @@
 """Names in certificates are written as Java's X500Principal.getName() writes them. The answers here are Java 17's."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 
 import pytest

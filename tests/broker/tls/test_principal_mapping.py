@@ -1,7 +1,5 @@
 """ssl.principal.mapping.rules, by the examples of Apache Kafka's own SslPrincipalMapperTest, and where Java differs."""
 
-from __future__ import annotations
-
 import pytest
 
 from barnabas.broker.tls.principal_mapping import NoMatchingRule, PrincipalMapper

@@ -1,7 +1,5 @@
 """Stores of every kind, what is wrong with them in one sentence, and what a listener is made of them."""
 
-from __future__ import annotations
-
 import ssl
 import sys
 from collections.abc import Iterable

@@ -1,7 +1,5 @@
 """Stores that change while the broker runs: by settings, by files, and what may not follow what."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import ssl

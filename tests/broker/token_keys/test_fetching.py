@@ -1,7 +1,5 @@
 """A set of keys over HTTP: what is asked, what is taken, and how little a bad server can do."""
 
-from __future__ import annotations
-
 import asyncio
 import ssl
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """A broker whose keys come from a server: there before the first client, and replaced while it runs."""
 
-from __future__ import annotations
-
 import asyncio
 from pathlib import Path
 

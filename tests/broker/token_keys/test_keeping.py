@@ -1,7 +1,5 @@
 """Keys of tokens while a broker runs: when they are loaded again, and what becomes of failures."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable

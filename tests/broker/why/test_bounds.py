@@ -1,7 +1,5 @@
 """Nobody can make the broker do much at a time by asking why; and what hangs altogether."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator
 

@@ -1,7 +1,5 @@
 """Why a consumer gets nothing: each cause is brought about in a broker in memory, and told."""
 
-from __future__ import annotations
-
 import errno
 from collections.abc import AsyncIterator
 from typing import Any

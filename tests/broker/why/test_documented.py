@@ -1,7 +1,5 @@
 """The examples in docs/why.md are what the broker answers: the story there is lived here."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Requests that faults hold up: which fault, which request, since when, and what ends it."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
 

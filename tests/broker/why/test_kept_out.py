@@ -1,7 +1,5 @@
 """Clients that are denied, throttled or not let in: answers name it, and what ends it, for as long as it is so."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from typing import Any
 

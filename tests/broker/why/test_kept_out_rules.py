@@ -1,7 +1,5 @@
 """Sentences about clients that are refused: golden stories, and names that would be something else in a shell."""
 
-from __future__ import annotations
-
 import pytest
 
 from barnabas.broker.why.rules.kept_out import (

@@ -1,7 +1,5 @@
 """What is told while partitions are recovered or loaded, and while no node coordinates."""
 
-from __future__ import annotations
-
 import pytest
 
 from barnabas.broker.coordinator.runtime import loading

@@ -1,7 +1,5 @@
 """Why a transactional producer was fenced or refused, and what its EndTxn waits for."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 
 import pytest

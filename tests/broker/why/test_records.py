@@ -1,7 +1,5 @@
 """What became of a record: every fate and every place an offset can be, brought about in a broker in memory."""
 
-from __future__ import annotations
-
 import errno
 from collections.abc import AsyncIterator
 from typing import Any

@@ -1,7 +1,5 @@
 """From facts to sentences: golden stories, one for each thing that an answer can say."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

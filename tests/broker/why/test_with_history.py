@@ -1,7 +1,5 @@
 """Answers that stand on what happened: producers that are fenced by real requests, and whose transactions are."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from typing import Any
 

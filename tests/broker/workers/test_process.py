@@ -1,7 +1,5 @@
 """What a helper process does by itself: it starts with little, ends with its stdin, and keeps to its directory."""
 
-from __future__ import annotations
-
 import io
 import os
 import signal

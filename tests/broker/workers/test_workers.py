@@ -1,7 +1,5 @@
 """Jobs are done in helper processes, or in slices: the same steps, the same results, the same errors."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import signal

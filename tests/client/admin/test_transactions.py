@@ -1,7 +1,5 @@
 """Who holds readers back, and what hangs: the judgements, and what is asked of whom."""
 
-from __future__ import annotations
-
 import pytest
 
 from barnabas.client.admin.transactions import (

@@ -1,7 +1,5 @@
 """Members of a group that a test makes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

@@ -1,7 +1,5 @@
 """The consumer against two scripted leaders: what is handed out, and what is told, where one of them fails."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress

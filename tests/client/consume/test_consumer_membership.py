@@ -1,7 +1,5 @@
 """A member of a consumer group (KIP-848) in calm: assignments, topics and their ids, leaving. Against a script."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 import pytest

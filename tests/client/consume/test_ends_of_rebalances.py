@@ -1,7 +1,5 @@
 """A member of a consumer group (KIP-848) is at no end while partitions may be on their way. Against a script."""
 
-from __future__ import annotations
-
 import pytest
 
 from barnabas.client.errors import UnsupportedByBroker

@@ -1,7 +1,5 @@
 """A member of a consumer group (KIP-848) that is fenced, refused, or has a stale epoch. Against a script."""
 
-from __future__ import annotations
-
 import pytest
 
 from barnabas.client.consume.member_states import MemberState

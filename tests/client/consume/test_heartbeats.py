@@ -1,7 +1,5 @@
 """What a heartbeat says: everything at first and when in doubt, else what has changed."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

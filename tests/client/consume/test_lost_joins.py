@@ -1,7 +1,5 @@
 """A static member (KIP-848) whose instance id is held: by itself after a lost join, or by another. Against a script."""
 
-from __future__ import annotations
-
 import pytest
 
 from barnabas.client.consume.consumer_membership import ConsumerProtocol

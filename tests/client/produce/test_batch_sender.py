@@ -1,7 +1,5 @@
 """Finished batches with several requests under way: order, repetition, and what is given up."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """Batches before they have a producer: sealed they are what build_batch makes, halved they keep records and numbers."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """The client's side of the mechanisms: RFC 7677's example, and what a server must not say."""
 
-from __future__ import annotations
-
 from base64 import b64encode
 
 import pytest

@@ -1,7 +1,5 @@
 """Our client with Barnabas's own TLS: written, read, and refused in the same sentences as by Apache Kafka."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

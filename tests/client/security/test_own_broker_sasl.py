@@ -1,7 +1,5 @@
 """Our client with Barnabas's own SASL over TLS: every mechanism, wrong passwords, and sessions that end."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 from pathlib import Path

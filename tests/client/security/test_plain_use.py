@@ -1,7 +1,5 @@
 """Whoever does not ask for security pays nothing for it: not even an import."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

@@ -1,7 +1,5 @@
 """Kafka's properties become settings; what makes no sense is refused in one sentence, and nobody is shown a secret."""
 
-from __future__ import annotations
-
 import pickle
 
 import pytest

@@ -1,7 +1,5 @@
 """SASL on connections: logging in, being refused once and for all, and logging in again in time."""
 
-from __future__ import annotations
-
 import pytest
 
 from barnabas.client.addresses import Address

@@ -1,7 +1,5 @@
 """TLS on connections: stores of each type, certificates that are refused, and waiting for what was read ahead."""
 
-from __future__ import annotations
-
 import ssl
 from collections.abc import Callable, Iterator
 from pathlib import Path

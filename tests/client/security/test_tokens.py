@@ -1,7 +1,5 @@
 """Where tokens come from, and how long one is used."""
 
-from __future__ import annotations
-
 import json
 import threading
 from base64 import urlsafe_b64decode

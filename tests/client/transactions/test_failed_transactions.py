@@ -1,7 +1,5 @@
 """A transaction that failed in the middle: what is lost, what ends it, and how its producer goes on."""
 
-from __future__ import annotations
-
 import pytest
 
 from barnabas.client.clock import Deadline

@@ -1,7 +1,5 @@
 """The transactional producer against a scripted broker: what is retried, final, cured by an abort."""
 
-from __future__ import annotations
-
 import pytest
 
 from barnabas.client import transaction_requests

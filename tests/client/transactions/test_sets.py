@@ -1,7 +1,5 @@
 """Many transactions at a time."""
 
-from __future__ import annotations
-
 import pytest
 
 from barnabas.client.admin.topics import create_topic

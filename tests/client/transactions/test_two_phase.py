@@ -1,7 +1,5 @@
 """Two-phase commits with another system: what one process prepared another one ends, over a kill of the broker too."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

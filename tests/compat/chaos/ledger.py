@@ -3,8 +3,6 @@
 Only what clients were told counts; nothing here looks into the broker. What cannot be true is noted at once, in words.
 """
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Collection, Iterable, Mapping
 from typing import Protocol

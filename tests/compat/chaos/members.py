@@ -1,7 +1,5 @@
 """Stock consumers as members of a group, each in a thread of its own, that tell a `Ledger` what they see."""
 
-from __future__ import annotations
-
 import asyncio
 import struct
 import threading

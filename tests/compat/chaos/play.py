@@ -1,7 +1,5 @@
 """Members come and go at random, from one seed, while somebody writes."""
 
-from __future__ import annotations
-
 import random
 import threading
 from collections.abc import Callable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Programs come and go at random and are killed, as are brokers; what has to be so in the end is checked."""
 
-from __future__ import annotations
-
 import functools
 import random
 from collections.abc import Sequence

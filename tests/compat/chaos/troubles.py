@@ -1,7 +1,5 @@
 """What happens to the brokers of a group while its members come and go."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 

@@ -1,7 +1,5 @@
 """Who looks on while a play goes on: at what the broker has of the group, and at how this machine gets on."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable, Mapping

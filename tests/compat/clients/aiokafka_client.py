@@ -1,7 +1,5 @@
 """aiokafka: a client written in Python for asyncio; the oldest versions on the wire among the Python clients."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """confluent-kafka: librdkafka behind Python."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

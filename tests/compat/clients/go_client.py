@@ -1,7 +1,5 @@
 """A client that is written in Go: there is one program, started once for each of them (go/main.go)."""
 
-from __future__ import annotations
-
 from tests.compat.clients.servant import Servant
 from tests.support.clients.go import go_clients
 

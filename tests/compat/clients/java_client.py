@@ -1,7 +1,5 @@
 """The Java client, one version of it, in one JVM (java/StockClient.java)."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from tests.compat.clients.servant import Servant

@@ -1,7 +1,5 @@
 """A client that is written in JavaScript, in one Node.js process that serves all tests (js/servant.mjs)."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from tests.compat.clients.servant import Servant

@@ -1,7 +1,5 @@
 """kafka-python: a client written in Python, on threads of its own."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """kcat: librdkafka on the command line. It writes lines of text, with the headers of a run and the time of its own."""
 
-from __future__ import annotations
-
 import itertools
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """Our own small client, so that others read the batches it builds and it reads theirs."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 from barnabas.client.client import Client

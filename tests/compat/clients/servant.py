@@ -3,8 +3,6 @@
 The language is described in java/StockClient.java; go/main.go speaks it too.
 """
 
-from __future__ import annotations
-
 import base64
 import subprocess
 from collections.abc import Callable, Iterator, Sequence

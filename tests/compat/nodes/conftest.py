@@ -1,7 +1,5 @@
 """Three nodes for the tests of a module, and consumers of the Java client in one JVM."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 
 import pytest

@@ -1,7 +1,5 @@
 """The variables of docs/compose/three-brokers.yaml, on ports that are free here: three brokers by either listener."""
 
-from __future__ import annotations
-
 import re
 import socket
 from collections.abc import Iterator, Mapping

@@ -4,8 +4,6 @@ What must hold is in `chaos/ledger.py`. The records are written by an idempotent
 once, and in order.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 

@@ -1,7 +1,5 @@
 """Our own client, and `barnabas produce` and `consume`, while leaders and coordinators move and nodes stop."""
 
-from __future__ import annotations
-
 import subprocess
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor

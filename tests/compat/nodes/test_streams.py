@@ -1,7 +1,5 @@
 """Kafka Streams with exactly_once_v2 while leaders and coordinators move and nodes stop: every count is exact."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

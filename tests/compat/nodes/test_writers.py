@@ -1,7 +1,5 @@
 """Idempotent producers write while leaders move and nodes stop: what is acknowledged is there, once, at its offset."""
 
-from __future__ import annotations
-
 import threading
 from collections import Counter
 from collections.abc import Callable, Mapping

@@ -1,7 +1,5 @@
 """Stock clients that take the words of story.py, the rights that the story needs, and one server that they come to."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

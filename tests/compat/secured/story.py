@@ -5,8 +5,6 @@ one that aborts, joins a group that reads committed records, and prints what it 
 stderr and ends with status 1.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """Kafka's own tool makes, shows, renews and expires delegation tokens; Java's client and ours log in with them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple

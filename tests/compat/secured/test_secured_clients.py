@@ -1,7 +1,5 @@
 """Stock clients over SASL_SSL and SASL_PLAINTEXT: a user with just the rights that it needs, and a wrong password."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

@@ -3,8 +3,6 @@
 A right that is taken back ends the program with the error that names it, and nothing is counted twice or lost.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Kafka's own tools for ACLs, users and quotas, and `barnabas acls`, over SASL_SSL as a super user."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 
 import pytest

@@ -1,7 +1,5 @@
 """Stock clients by OAUTHBEARER: signed tokens over SASL_SSL, unsecured ones over SASL_PLAINTEXT, and wrong ones."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """The kinds of faults that clients are put under, each as what it does to one request."""
 
-from __future__ import annotations
-
 from typing import Any
 
 ERRORS = {  # that a client may try again

@@ -1,7 +1,5 @@
 """What the Java client does when a fault meets it: the scenarios are played by ../java/UnderFaults.java, in one JVM."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from tests.compat.under_faults.program import Program

@@ -4,8 +4,6 @@ A scenario does what a careful program does: a call that fails with a retriable 
 "goes on" where the program had to do nothing, "tries again" where it had to, and else the name of its error.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -4,8 +4,6 @@
 answer. What a scenario and its outcome are is told in librdkafka.py.
 """
 
-from __future__ import annotations
-
 import itertools
 import subprocess
 import threading

@@ -4,8 +4,6 @@ A line of the table is a pattern of `method | what was asked | where in the answ
 difference needs any more is to be deleted: the test says so.
 """
 
-from __future__ import annotations
-
 import re
 
 SHARE = "there are no share groups"

@@ -3,8 +3,6 @@
 The methods are found by reflection, so one that a later client adds fails the test until it is called (Sweep.java).
 """
 
-from __future__ import annotations
-
 import re
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path

@@ -1,7 +1,5 @@
 """ACLs that were made here are in force in Apache Kafka after a handover, and those made there are in force here."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -5,8 +5,6 @@ work with it, its cleaner goes through every compacted topic, those of the coord
 killed. Kafka takes metadata checkpoints, too. After each turn `barnabas handover --check` is asked.
 """
 
-from __future__ import annotations
-
 from functools import partial
 from pathlib import Path
 

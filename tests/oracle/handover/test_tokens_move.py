@@ -1,7 +1,5 @@
 """Delegation tokens that were made here are good in Apache Kafka after a handover, and those made there here."""
 
-from __future__ import annotations
-
 from base64 import b64encode
 from pathlib import Path
 

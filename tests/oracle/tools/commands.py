@@ -3,8 +3,6 @@
 A command is its tool and its words. In them `{dir}` is a directory with the files below.
 """
 
-from __future__ import annotations
-
 import json
 
 from tests.compat.tools import (

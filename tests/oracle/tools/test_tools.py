@@ -3,8 +3,6 @@
 The tools run in one JVM, each command against the one broker and then against the other.
 """
 
-from __future__ import annotations
-
 import re
 import time
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The walk that reads no more than offsets and timestamps agrees with the one that reads whole records."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

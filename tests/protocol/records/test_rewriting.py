@@ -1,7 +1,5 @@
 """Batches with some of their records: what they keep of the batch they were, and that they are batches."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

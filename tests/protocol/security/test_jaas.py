@@ -1,7 +1,5 @@
 """Login modules as Java writes them."""
 
-from __future__ import annotations
-
 import pytest
 
 from barnabas.protocol.security.jaas import LoginModule, parse_file, parse_modules

@@ -1,7 +1,5 @@
 """IANA's names of suites and OpenSSL's."""
 
-from __future__ import annotations
-
 import pytest
 
 from barnabas.protocol.stores.ciphers import openssl_name, split_suites

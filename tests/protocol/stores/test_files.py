@@ -1,7 +1,5 @@
 """The files of a store: how much of one is read, and how OpenSSL gets a private key."""
 
-from __future__ import annotations
-
 import errno
 import os
 import ssl

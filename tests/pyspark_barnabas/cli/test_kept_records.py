@@ -1,7 +1,5 @@
 """What is kept of a ledger that is read as a whole."""
 
-from __future__ import annotations
-
 from pyspark_barnabas.cli import kept
 from pyspark_barnabas.cli.kept import Kept
 from pyspark_barnabas.cli.picture import StoredRecord

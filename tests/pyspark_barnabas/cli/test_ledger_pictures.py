@@ -1,7 +1,5 @@
 """What `ledger show`, `watch` and `abandon` make of what is seen of a sink."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Whether a decided batch can be written again from the log, by what its partitions have of it."""
 
-from __future__ import annotations
-
 import pytest
 
 from pyspark_barnabas.cli.lost import Found, PartitionRows, Rows, describe, missing, producers_of, why_not

@@ -1,7 +1,5 @@
 """`ledger watch`, while brokers go away and come back."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

@@ -1,7 +1,5 @@
 """What a task, commit() and abort() are told, from the ledger and what the coordinators say."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -4,8 +4,6 @@ What is held against every world stands in tests/support/commit_model/explorer.p
 alone, has to bring everything to an end.
 """
 
-from __future__ import annotations
-
 import pytest
 
 from tests.support.commit_model import variants

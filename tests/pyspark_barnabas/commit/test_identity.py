@@ -1,7 +1,5 @@
 """Transactional ids say whose they are, and nobody else's id is taken for one."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """The ledger's bytes are those of its page, are read as they were written, and damage is never guessed at."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 

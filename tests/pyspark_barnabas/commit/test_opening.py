@@ -1,7 +1,5 @@
 """Who takes the run's token, who waits for it, and from which ledger a task goes on."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

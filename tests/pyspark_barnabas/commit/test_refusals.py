@@ -1,7 +1,5 @@
 """What cannot be exact is refused, each with a sentence that says what to do instead."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

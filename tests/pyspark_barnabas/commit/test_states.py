@@ -1,7 +1,5 @@
 """The table of states is total, and says of the commit point what its page says."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import pytest

@@ -1,7 +1,5 @@
 """What became of transactions, told from the files alone."""
 
-from __future__ import annotations
-
 import random
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What is listed, how it is cut, and what the options and filters leave of it."""
 
-from __future__ import annotations
-
 import random
 from pathlib import Path
 from typing import NamedTuple

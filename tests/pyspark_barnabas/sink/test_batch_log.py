@@ -1,7 +1,5 @@
 """What the driver's log says of a query, its batches and its recoveries."""
 
-from __future__ import annotations
-
 import logging
 import threading
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """How long the look before the first row waits for a broker that is away."""
 
-from __future__ import annotations
-
 import pytest
 
 from barnabas.client.client import Client

@@ -1,7 +1,5 @@
 """What a checkpoint says of a query and a batch."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

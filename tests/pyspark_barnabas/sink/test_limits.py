@@ -1,7 +1,5 @@
 """The transaction timeout: the broker's limit, unless the option says otherwise."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

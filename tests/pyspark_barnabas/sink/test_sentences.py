@@ -1,7 +1,5 @@
 """Refusals, told with what to do about them; and names of ledgers."""
 
-from __future__ import annotations
-
 import pytest
 
 from barnabas.protocol.errors import ErrorCode, KafkaError

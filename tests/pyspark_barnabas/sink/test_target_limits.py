@@ -1,7 +1,5 @@
 """What a topic's settings mean for what the sink is going to write, and the sentences for topics that are not there."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """One broker for the tests of this directory that want a real one; each uses topics of its own."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

@@ -1,7 +1,5 @@
 """A range of offsets, fetched through every trouble, from a broker that says what the test tells it to."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from itertools import chain, repeat

@@ -1,7 +1,5 @@
 """Ranges, limits and what has changed: the decisions of a source, without a broker."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

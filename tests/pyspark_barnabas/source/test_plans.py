@@ -1,7 +1,5 @@
 """The driver's part of both readers against a broker: bounds, changes of topics, limits, committed offsets."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 

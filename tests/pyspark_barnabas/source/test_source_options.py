@@ -1,7 +1,5 @@
 """What a source reads, as its options say it."""
 
-from __future__ import annotations
-
 import pytest
 
 from barnabas.client.offsets import EARLIEST, LATEST, READ_COMMITTED, READ_UNCOMMITTED

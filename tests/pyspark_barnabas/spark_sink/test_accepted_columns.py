@@ -1,7 +1,5 @@
 """The columns that the sink takes, and the sentence for those that make no record."""
 
-from __future__ import annotations
-
 import pytest
 
 from pyspark_barnabas.options import OptionError

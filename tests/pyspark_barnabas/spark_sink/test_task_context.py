@@ -1,7 +1,5 @@
 """What a task's local properties tell, and what is refused for it."""
 
-from __future__ import annotations
-
 import pytest
 
 from pyspark_barnabas.options import OptionError, sink

@@ -1,7 +1,5 @@
 """Who takes part: each client in a process of its own, made from the plan."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable
 from typing import Any

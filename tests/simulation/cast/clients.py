@@ -1,7 +1,5 @@
 """Making clients: each in a process, with a connection of its own, as the plan has them."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any
 

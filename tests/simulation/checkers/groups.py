@@ -1,7 +1,5 @@
 """Rules about groups: one owner for each partition, shares that come to rest, offsets that stay, exactly once."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 

@@ -3,8 +3,6 @@
 Replicas may be read from whether they lead or not, as in Kafka (KIP-392).
 """
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from collections.abc import Iterator
 

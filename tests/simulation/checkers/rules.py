@@ -1,7 +1,5 @@
 """The rules that every history has to keep, each a function from the history to what breaks it."""
 
-from __future__ import annotations
-
 from tests.simulation.checkers import sink
 from tests.simulation.checkers.broker.answers import hanging_requests
 from tests.simulation.checkers.broker.files import open_files, unsound_files

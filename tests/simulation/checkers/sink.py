@@ -1,7 +1,5 @@
 """Rules about the Spark sink: each batch once, all of it, from the attempts that the ledger names, and nothing else."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 

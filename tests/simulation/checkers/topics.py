@@ -1,7 +1,5 @@
 """Rules about topics: those that were created are there, those that were deleted never come back, nor their records."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from tests.simulation.history.history import History

@@ -4,8 +4,6 @@ What is not answered is asked again, so a change may be made twice, and the firs
 even in the next life of a topic, where it goes by the topic's name. Only deletion goes by the topic's id.
 """
 
-from __future__ import annotations
-
 import asyncio
 import random
 from collections.abc import Callable

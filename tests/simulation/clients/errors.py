@@ -1,7 +1,5 @@
 """Which errors a stock client tries again, which end a transaction, and which end a producer."""
 
-from __future__ import annotations
-
 from barnabas.protocol.errors import ErrorCode as E
 
 TRY_AGAIN = frozenset({

@@ -1,7 +1,5 @@
 """Asking what topics there are: Metadata, as all clients do."""
 
-from __future__ import annotations
-
 import asyncio
 
 from barnabas.protocol.errors import ErrorCode

@@ -3,8 +3,6 @@
 It reads all its partitions in each Fetch, so that what one answer shows is of one moment.
 """
 
-from __future__ import annotations
-
 import asyncio
 from typing import Any
 

@@ -4,8 +4,6 @@ Who leads a partition and who coordinates a group or a transactional id is asked
 it is not the one, or does not answer.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from typing import Any, TypeAlias
 

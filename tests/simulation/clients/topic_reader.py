@@ -1,7 +1,5 @@
 """A reader that subscribes to topics: it follows Metadata, and asks for records by the topics' ids."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from barnabas.protocol.messages.fetch import FetchTopic

@@ -4,8 +4,6 @@ Knows frames and codecs; what to do about an error is the clients' business. As 
 not answered in time takes the connection with it, and all other requests on it.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator

@@ -1,7 +1,5 @@
 """Requests that a broker which lives was given, and did not answer for as long as a client waits."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 

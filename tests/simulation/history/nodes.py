@@ -1,7 +1,5 @@
 """Who led partitions, where there are several nodes."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 

@@ -3,8 +3,6 @@
 A row's value says whose it is, `query:batch:row@attempt`, so that it is known wherever it turns up.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import NamedTuple
 

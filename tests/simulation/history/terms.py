@@ -1,7 +1,5 @@
 """What is true of a whole run, by which rules judge what took how long."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 _SLACK_US = 1_000_000  # latency, threads that take long, a start

@@ -3,8 +3,6 @@
 A topic that is deleted and created again is another one: `life_name` tells them apart by their ids.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 

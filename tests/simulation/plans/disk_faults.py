@@ -4,8 +4,6 @@ After a failed sync a broker uses its data directory no more (docs/decisions/002
 what it needs does not start: somebody starts it again. That is in misfortunes.py.
 """
 
-from __future__ import annotations
-
 import errno
 from collections.abc import Callable
 

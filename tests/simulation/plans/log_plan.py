@@ -1,7 +1,5 @@
 """What of a plan is about logs of which something goes: a compacted topic, and one of which retention deletes."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """What befalls the broker: deaths, and how it comes up again. `heal` ends them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from tests.simulation.plans.disk_faults import DiskFaults

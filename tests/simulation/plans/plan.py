@@ -3,8 +3,6 @@
 Each field is a number that can be made smaller (`running/shrinking.py`) or set by hand (`--with field=value`).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field, fields
 from typing import Any
 

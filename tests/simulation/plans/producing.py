@@ -3,8 +3,6 @@
 Drawn with dice of its own, and switched on in a part of the seeds, so that a plan without it is what it was.
 """
 
-from __future__ import annotations
-
 import random
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """The part of a plan that is about the Spark sink."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import dataclass
 

@@ -3,8 +3,6 @@
 Swarm testing: each run has only some of the features, and those it has more often, so that rare combinations are met.
 """
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The plan of a walk: a script of transactions, and a death before a certain change of the disk."""
 
-from __future__ import annotations
-
 from typing import cast, get_args
 
 from tests.simulation.plans.plan import Plan

@@ -1,7 +1,5 @@
 """All planted bugs, by name."""
 
-from __future__ import annotations
-
 from tests.simulation.planted import (
     connections,
     disk,

@@ -1,7 +1,5 @@
 """Bugs of requests that wait and of connections that end: what is answered late, what is never forgotten."""
 
-from __future__ import annotations
-
 from tests.simulation.planted.planting import bug
 
 BUGS = (

@@ -1,7 +1,5 @@
 """Bugs of files: what is on the disk when, and what a start makes of what it finds."""
 
-from __future__ import annotations
-
 from tests.simulation.planted.planting import bug
 
 BUGS = (

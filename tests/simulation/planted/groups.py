@@ -1,7 +1,5 @@
 """Bugs of the group coordinator: who owns what, and whose offsets count."""
 
-from __future__ import annotations
-
 from tests.simulation.planted.planting import bug
 
 BUGS = (

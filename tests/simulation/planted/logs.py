@@ -1,7 +1,5 @@
 """Bugs of retention and compaction: what goes of a log, and when."""
 
-from __future__ import annotations
-
 from tests.simulation.planted.planting import bug
 
 BUGS = (

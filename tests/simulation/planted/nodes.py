@@ -1,7 +1,5 @@
 """Bugs of several nodes: leaders and coordinators that move."""
 
-from __future__ import annotations
-
 from tests.simulation.planted.planting import bug
 
 BUGS = (

@@ -3,8 +3,6 @@
 Nothing is written: the change lives in the process that asked for it, which must not have imported the module before.
 """
 
-from __future__ import annotations
-
 import importlib.abc
 import importlib.machinery
 import importlib.util

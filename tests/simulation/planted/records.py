@@ -1,7 +1,5 @@
 """Bugs of partitions: sequences, windows, watermarks, what an append and a read do."""
 
-from __future__ import annotations
-
 from tests.simulation.planted.planting import bug
 
 BUGS = (

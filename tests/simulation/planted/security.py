@@ -1,7 +1,5 @@
 """Bugs of security: who is believed, what is allowed, what is kept of it, and who is throttled."""
 
-from __future__ import annotations
-
 from tests.simulation.planted.planting import bug
 
 _NEEDS = "secured"

@@ -1,7 +1,5 @@
 """Bugs of the Spark sink: what is decided and when, who may decide it, what a run takes over from those before."""
 
-from __future__ import annotations
-
 from functools import partial
 
 from tests.simulation.planted.planting import Bug, Edit

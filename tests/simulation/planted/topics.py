@@ -1,7 +1,5 @@
 """Bugs of topics: what is created, changed, deleted, and what is left of it."""
 
-from __future__ import annotations
-
 from tests.simulation.planted.planting import bug
 
 BUGS = (

@@ -1,7 +1,5 @@
 """Bugs of the transaction coordinator: what is decided, written, answered, in which order."""
 
-from __future__ import annotations
-
 from tests.simulation.planted.planting import bug
 
 BUGS = (

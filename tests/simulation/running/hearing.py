@@ -3,8 +3,6 @@
 And of coordinators that a failing disk kept from being loaded: until they are tried again nobody ends a transaction.
 """
 
-from __future__ import annotations
-
 import gc
 import logging
 import warnings

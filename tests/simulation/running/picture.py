@@ -3,8 +3,6 @@
 The same lines for the same seed. Looks, and changes nothing.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Iterable, Iterator
 from pathlib import Path

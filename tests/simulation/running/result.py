@@ -1,7 +1,5 @@
 """The result of a run, and how it is printed."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 

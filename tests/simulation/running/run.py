@@ -1,7 +1,5 @@
 """One run: a world from a seed, clients and misfortunes in it, and what the checkers say when all is over."""
 
-from __future__ import annotations
-
 import traceback
 from pathlib import Path
 

@@ -3,8 +3,6 @@
 `changed` is the other way: a plan with single fields set, as a shrunk one is brought back on the command line.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import fields, replace
 from typing import Any

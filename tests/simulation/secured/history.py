@@ -4,8 +4,6 @@ Whatever is set has a `Key` and a value; None is that it is not there. What was 
 at any time until `late_us`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias

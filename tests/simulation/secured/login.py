@@ -3,8 +3,6 @@
 The nonce comes from the world. Passwords are hashed once for each salt: hashing takes time, and shows nothing.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field

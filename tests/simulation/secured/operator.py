@@ -1,7 +1,5 @@
 """Who sets users, ACLs and quotas, takes them back, and looks at the end at what there is."""
 
-from __future__ import annotations
-
 import asyncio
 import random
 from collections.abc import Awaitable, Callable, Iterable

@@ -1,7 +1,5 @@
 """The programs of who sets rights, of who has some, of who has none, and of who asks too much."""
 
-from __future__ import annotations
-
 import asyncio
 import random
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Requests for one resource each, and what right each of them needs."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final

@@ -1,7 +1,5 @@
 """Rules about security: who proved what, who was allowed what, what was kept, and how much was used."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import groupby
 from typing import Final

@@ -4,8 +4,6 @@ The model is Spark's part only: who runs which task, who dies, what is tried aga
 tasks, commit() and abort() do is the sink's own code.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable
 

@@ -4,8 +4,6 @@ As Spark's: the offsets of a batch are written before its tasks begin, that it i
 a file is written once, so that whoever comes second with one stops.
 """
 
-from __future__ import annotations
-
 import random
 
 from pyspark_barnabas.sink.checkpoint import CheckpointOffsets, parse_offsets

@@ -4,8 +4,6 @@ So there may be several drivers of one query at a time, or of two queries under 
 them. When it is over nobody is disturbed any more: what is under way comes to its end, and a last start goes on.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable
 

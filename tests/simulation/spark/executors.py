@@ -4,8 +4,6 @@ A worker runs one task at a time. What becomes of an attempt the driver hears ov
 not waited for any more it hears, too, and takes no notice.
 """
 
-from __future__ import annotations
-
 import asyncio
 import itertools
 import random

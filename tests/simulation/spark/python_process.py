@@ -3,8 +3,6 @@
 What the sink keeps for its thread (clients, the ledger it has read, ids it made) lives as long as this one's thread.
 """
 
-from __future__ import annotations
-
 import asyncio
 import random
 from collections.abc import Callable

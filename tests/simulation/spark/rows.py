@@ -1,7 +1,5 @@
 """The rows of one attempt at a task, as the sink gets them from Spark and as the history keeps them."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterator, Sequence
 from typing import Any

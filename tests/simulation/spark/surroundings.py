@@ -1,7 +1,5 @@
 """What all starts of all queries have in common, and how the sink is set up in them."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from pyspark_barnabas.sink.settings import SinkSettings

@@ -3,8 +3,6 @@
 Once it is calm they do nothing of that any more, and the group has to settle.
 """
 
-from __future__ import annotations
-
 import asyncio
 import random
 from collections.abc import Callable

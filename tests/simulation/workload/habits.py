@@ -1,7 +1,5 @@
 """What producers of some plans do: transactions that are too long, and leaving for good in the middle of one."""
 
-from __future__ import annotations
-
 import asyncio
 import random
 

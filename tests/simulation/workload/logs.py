@@ -1,7 +1,5 @@
 """The programs of those who write to logs of which something goes, and of those who read them from end to end."""
 
-from __future__ import annotations
-
 import asyncio
 import random
 from collections.abc import Callable

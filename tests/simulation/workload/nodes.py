@@ -1,7 +1,5 @@
 """The program of who looks after several nodes: it stops and starts them, and moves what they lead."""
 
-from __future__ import annotations
-
 import asyncio
 import random
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """The program of clients that read and write in one transaction, the same partitions as everybody else."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 from functools import partial

@@ -3,8 +3,6 @@
 Commit, abort, a second life over an open transaction, a timeout; with offsets, and records that come later.
 """
 
-from __future__ import annotations
-
 import asyncio
 
 from tests.simulation.clients.errors import Fenced, Unusable

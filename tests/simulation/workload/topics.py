@@ -1,7 +1,5 @@
 """The programs of admins and of those who read what they create."""
 
-from __future__ import annotations
-
 import asyncio
 import random
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """The programs of producers and readers: what they do until they are told to finish."""
 
-from __future__ import annotations
-
 import asyncio
 import random
 from collections.abc import Awaitable, Callable, Sequence

@@ -1,7 +1,5 @@
 """The programs of clients that die in the middle: of a request that waits, or of a frame."""
 
-from __future__ import annotations
-
 from tests.simulation.clients.reader import Reader
 from tests.simulation.world.network import Network
 from tests.simulation.world.process import Process

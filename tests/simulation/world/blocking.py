@@ -8,8 +8,6 @@ Once its process is dead, whatever the thread asks for next raises `Killed`: it 
 on its way out reaches anybody.
 """
 
-from __future__ import annotations
-
 import asyncio
 import threading
 from collections.abc import Callable, Coroutine

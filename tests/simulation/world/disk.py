@@ -3,8 +3,6 @@
 One process after another runs on it. `PowerCut` out of a call is the death of the one that called.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from typing import Any

@@ -4,8 +4,6 @@ What it does to the outside goes through the world's network and a disk, which a
 of its death on nothing of it reaches anybody, though Python may still run the rest of the turn it died in.
 """
 
-from __future__ import annotations
-
 import asyncio
 import itertools
 from collections.abc import Callable, Coroutine

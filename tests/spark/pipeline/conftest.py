@@ -1,7 +1,5 @@
 """Times are read and written in UTC, as in the jobs' own sessions."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

@@ -1,7 +1,5 @@
 """Every way in which the outputs can be wrong is found, and named by where it is; and nothing else is."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from typing import Any
 

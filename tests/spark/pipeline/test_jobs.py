@@ -1,7 +1,5 @@
 """The jobs over a broker, and the audit over what they left: as it is, and as it should not be."""
 
-from __future__ import annotations
-
 import re
 import shutil
 from collections.abc import Iterator

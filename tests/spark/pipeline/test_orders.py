@@ -1,7 +1,5 @@
 """What becomes of orders, of every kind that the demo makes up, and of those at the bounds."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta

@@ -1,7 +1,5 @@
 """What a query says of itself, for people and for programs. No JVM is needed for it."""
 
-from __future__ import annotations
-
 import io
 import json
 from pathlib import Path

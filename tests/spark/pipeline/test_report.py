@@ -1,7 +1,5 @@
 """The demo's page: one file, with everything in it that was noted, and whatever is missing left out."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A broker for the sink, which its tests call as Spark does, without Spark."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What a batch write says when commit() fails: whether it may be repeated. No Spark runs."""
 
-from __future__ import annotations
-
 import pytest
 from pyspark.sql.types import BinaryType, StringType, StructType
 

@@ -1,7 +1,5 @@
 """Rows to record batches: a column at a time and a row at a time come to the same, and readers get what was written."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pyarrow as pa

@@ -3,8 +3,6 @@
 Without Spark: tests/support/spark/sink_query.py calls the sink as Spark does.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """`python -m pyspark_barnabas ledger`, about a query that died between its decision and the last end."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 

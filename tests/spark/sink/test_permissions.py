@@ -4,8 +4,6 @@ Who has no rule of its own is allowed everything that no rule names (allow.every
 what it forbids, by letting somebody else have it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

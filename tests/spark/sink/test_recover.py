@@ -1,7 +1,5 @@
 """`python -m pyspark_barnabas recover`: rows of a decided batch that a timeout aborted are there again, once."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What the sink refuses, against a running broker, and what it says then."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

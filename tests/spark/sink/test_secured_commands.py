@@ -1,7 +1,5 @@
 """`ledger` and `recover` over SASL_SSL, as a user with the rights that docs/ledger.md lists; each of them is needed."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from itertools import count
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Two-phase commits (KIP-939) where the broker has them, and what becomes of a decided batch where it has none."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 

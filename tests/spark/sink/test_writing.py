@@ -1,7 +1,5 @@
 """The sink against a running broker, without Spark: what it writes, what it refuses, and what it says then."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor

@@ -1,7 +1,5 @@
 """What becomes of batches, as a table."""
 
-from __future__ import annotations
-
 import pytest
 
 from barnabas.protocol.records.batch import (

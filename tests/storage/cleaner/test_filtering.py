@@ -1,7 +1,5 @@
 """A batch that could not be written again in bounded memory stays as it is."""
 
-from __future__ import annotations
-
 import pytest
 
 from barnabas.protocol.records.batch import parse_header

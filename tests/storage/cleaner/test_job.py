@@ -1,7 +1,5 @@
 """A round of cleaning: what stays in the log, what is written beside it, and what is refused."""
 
-from __future__ import annotations
-
 import pickle
 
 import pytest

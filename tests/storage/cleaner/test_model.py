@@ -1,7 +1,5 @@
 """Whatever a log has been through, compaction leaves what a few lines say: the last committed record of every key."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from random import Random
 

@@ -1,7 +1,5 @@
 """The map from keys to offsets, against a dict."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Which batches are of aborted transactions, and which markers may go."""
 
-from __future__ import annotations
-
 from barnabas.protocol.files.txn_index import AbortedTxn
 from barnabas.protocol.records.batch import parse_header
 from barnabas.protocol.records.builder import build_batch

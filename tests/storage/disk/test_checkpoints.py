@@ -1,7 +1,5 @@
 """Offset checkpoints: rows, Kafka's text, and the power cut at every call."""
 
-from __future__ import annotations
-
 import pytest
 
 from barnabas.storage.disk.checkpoints import OffsetCheckpoint

@@ -1,7 +1,5 @@
 """One call that syncs many files: where there is one, what it does, and how it fails."""
 
-from __future__ import annotations
-
 import ctypes
 import errno
 import os

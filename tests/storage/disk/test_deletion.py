@@ -1,7 +1,5 @@
 """What is given up is removed in time, once, and is not lost when removing fails."""
 
-from __future__ import annotations
-
 import errno
 
 import pytest

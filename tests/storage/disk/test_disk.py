@@ -1,7 +1,5 @@
 """Health, descriptors and names of a data directory: disk.py, directory.py, disk_file.py, sync_job.py."""
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import os

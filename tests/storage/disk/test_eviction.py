@@ -1,7 +1,5 @@
 """The bound on open files and loaded indexes."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 

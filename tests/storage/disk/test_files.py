@@ -1,7 +1,5 @@
 """The real file system and the one in memory answer alike, with every capability on and off."""
 
-from __future__ import annotations
-
 import errno
 import os
 import resource

@@ -1,7 +1,5 @@
 """The file system of the other tests forgets what a real one may forget, and nothing else."""
 
-from __future__ import annotations
-
 import errno
 import sys
 import threading

@@ -1,7 +1,5 @@
 """Small files that are replaced by several at a time: whatever the order, the newest content stays."""
 
-from __future__ import annotations
-
 import errno
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Jobs run by one sync for all of them: what is durable then, what may share, and how it fails."""
 
-from __future__ import annotations
-
 import errno
 
 import pytest

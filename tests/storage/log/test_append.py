@@ -1,7 +1,5 @@
 """Appending to a partition: what is written, what is answered, what is refused, and that a refusal leaves no trace."""
 
-from __future__ import annotations
-
 import struct
 from itertools import product
 from typing import Any

@@ -1,7 +1,5 @@
 """Logs walked by the headers of their batches, and aborted transactions found by an offset in them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

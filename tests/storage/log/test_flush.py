@@ -1,7 +1,5 @@
 """What is due to be synced, what a plan covers, and what a failed one means."""
 
-from __future__ import annotations
-
 import errno
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What a log checks of itself in production: each check fails with a sentence that says what is wrong."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import cast

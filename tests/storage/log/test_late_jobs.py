@@ -1,7 +1,5 @@
 """Jobs for another thread that run late: after the topic was deleted and made again, or what they write was written."""
 
-from __future__ import annotations
-
 import pytest
 
 from barnabas.storage.errors import StorageError

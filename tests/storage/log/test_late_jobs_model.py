@@ -4,8 +4,6 @@ The topic is deleted and made again, closed and opened, appended to and cut whil
 write; then the power is cut. What was promised of the topic that is there now has to hold.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from hypothesis import given, settings

@@ -1,7 +1,5 @@
 """Batches whose header lacks its largest timestamp, as Sarama sent them before 1.45.1: found by the times inside."""
 
-from __future__ import annotations
-
 from typing import Any, Literal
 
 import pytest

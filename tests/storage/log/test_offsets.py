@@ -1,7 +1,5 @@
 """ListOffsets look-ups, DeleteRecords and retention."""
 
-from __future__ import annotations
-
 from operator import itemgetter
 from typing import Any, Literal
 

@@ -1,7 +1,5 @@
 """Reading: bounds, limits, segments, and the list of aborted transactions."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

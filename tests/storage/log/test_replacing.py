@@ -1,7 +1,5 @@
 """Compacted segments take the place of others: whoever reads, wherever it is interrupted."""
 
-from __future__ import annotations
-
 import errno
 
 import pytest

@@ -1,7 +1,5 @@
 """Which segments go: Kafka's three rules, one by one and together; and that they go in full."""
 
-from __future__ import annotations
-
 import errno
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """What readers see where flush.messages asks for a sync first: nothing before it is over."""
 
-from __future__ import annotations
-
 import errno
 
 import pytest

@@ -1,7 +1,5 @@
 """A log as a strip of cells, held against the batches that were appended."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 
 import pytest

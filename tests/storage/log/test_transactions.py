@@ -1,7 +1,5 @@
 """Transactions on one partition: the last stable offset, markers and their fences, the transaction index."""
 
-from __future__ import annotations
-
 import errno
 from typing import Any
 

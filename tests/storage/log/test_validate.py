@@ -1,7 +1,5 @@
 """The checks of an incoming batch, in Kafka's order, and the walk that looks at records and rewrites."""
 
-from __future__ import annotations
-
 import struct
 from typing import Any
 

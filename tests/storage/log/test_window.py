@@ -1,7 +1,5 @@
 """The five-batch window of every producer survives each kind of restart, without a scan at start."""
 
-from __future__ import annotations
-
 from typing import Any, Literal
 
 import pytest

@@ -1,7 +1,5 @@
 """Batches that were refused for now: none of their producer's later ones becomes its first in the partition."""
 
-from __future__ import annotations
-
 import pytest
 
 from barnabas.protocol.errors import ErrorCode

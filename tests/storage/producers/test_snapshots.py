@@ -1,7 +1,5 @@
 """Which snapshot is taken, and what happens to the others."""
 
-from __future__ import annotations
-
 import errno
 
 import pytest

@@ -4,8 +4,6 @@ What committed readers see, where they stop, and which transactions a fetch name
 segments, deleted records, restarts and power cuts.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any
 

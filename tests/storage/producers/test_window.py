@@ -1,7 +1,5 @@
 """The producer rules, one by one."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

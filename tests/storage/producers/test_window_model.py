@@ -1,7 +1,5 @@
 """The producer rules against a model that remembers everything and thinks slowly, over restarts too."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

@@ -1,7 +1,5 @@
 """The decision tables of recovery, and the golden stories that show every case of them."""
 
-from __future__ import annotations
-
 import re
 from itertools import product
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A few random lives of a partition; many more are in tests/crash."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.support.stories.crash import CrashStory

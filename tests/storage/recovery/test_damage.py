@@ -4,8 +4,6 @@ The table in docs/formats/damage.md is what is held here: `SERVED` are the files
 served, and how.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 import pytest

@@ -1,7 +1,5 @@
 """What an opening says of itself."""
 
-from __future__ import annotations
-
 from barnabas.storage.recovery.report import Recovered, Report
 
 

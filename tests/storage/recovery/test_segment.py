@@ -1,7 +1,5 @@
 """Walking a segment with its CRCs: what is good, and what the rest looks like."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

@@ -1,7 +1,5 @@
 """The leader-epoch cache: Kafka's table of answers, and its file."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """The sparse indexes against a model that keeps every entry in a plain list and looks at all of them."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import pytest

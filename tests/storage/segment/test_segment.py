@@ -1,7 +1,5 @@
 """A segment against a model that keeps its batches in a list: reading, finding, truncating, rolling."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """A segment on a disk that fails, loses power or damages it, and its deletion."""
 
-from __future__ import annotations
-
 import errno
 
 import pytest

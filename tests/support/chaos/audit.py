@@ -4,8 +4,6 @@ A row is its key and a number that counts the key's rows, so that every row is k
 This is on purpose not the pipeline's own audit: two that are written apart have to agree.
 """
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 from collections.abc import Iterable

@@ -1,7 +1,5 @@
 """Spark's driver in a process of its own, with all that it starts: the test's side of `driver_program`."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

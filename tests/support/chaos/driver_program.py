@@ -5,8 +5,6 @@ JSON object a line: `up`, `done`, `failed` (with the first lines of the error), 
 anew as often as it says.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from contextlib import suppress

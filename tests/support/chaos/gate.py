@@ -4,8 +4,6 @@ Whoever comes to a point asks the gate (`points.hit`), and goes on unless the te
 what the test says. So nothing here waits for time to pass, and what a test does happens exactly where it says.
 """
 
-from __future__ import annotations
-
 import json
 import socket
 import threading

@@ -4,8 +4,6 @@ When a blow falls is told by how far the output has grown, counting what is not 
 the same places of another sink, or of another broker.
 """
 
-from __future__ import annotations
-
 import os
 import random
 import signal

@@ -1,7 +1,5 @@
 """Streams to be disturbed, and what has to be true of them afterwards."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 

@@ -9,8 +9,6 @@ that the sink does not have any more fails at once.
                 amid-ends (one transaction of several is ended), after-ends, after-sweep
 """
 
-from __future__ import annotations
-
 import functools
 import json
 import os

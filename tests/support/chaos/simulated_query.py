@@ -4,8 +4,6 @@ For faults that are many and small, each of which would otherwise cost a Spark s
 their own, so that nothing is remembered from one run to the next; what a process of Spark's keeps, a thread keeps here.
 """
 
-from __future__ import annotations
-
 import threading
 import uuid
 from collections.abc import Callable, Iterable

@@ -1,7 +1,5 @@
 """PySpark's daemon, with what its workers import imported before they are forked: a worker then costs milliseconds."""
 
-from __future__ import annotations
-
 import pyarrow
 import pyspark.sql.worker.plan_data_source_read
 import pyspark.sql.worker.python_streaming_sink_runner

@@ -3,8 +3,6 @@
 What the test does itself, to prepare and to audit, it does by PLAINTEXT, as a super user where there is an authorizer.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from tests.support.chaos.driver import Stream

@@ -1,7 +1,5 @@
 """A member of the classic group protocol by hand, one request at a time, for tests that need no consumer."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 

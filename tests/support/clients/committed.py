@@ -1,7 +1,5 @@
 """Our own client writes in transactions, and reads what was committed: what is tried over every kind of connection."""
 
-from __future__ import annotations
-
 from barnabas.client.admin.topics import create_topic
 from barnabas.client.client import Client
 from barnabas.client.consume.consumer import Consumer

@@ -3,8 +3,6 @@
 Go fetches the modules that go.mod names, checks them against go.sum, and keeps them for all checkouts.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import shutil

@@ -1,7 +1,5 @@
 """ConsumerGroupHeartbeat by hand, for tests that need a member of the consumer protocol and no consumer."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from barnabas.client.client import GROUP, Client

@@ -3,8 +3,6 @@
 A start of a JVM costs about half a second of both cores, so a test program does many things in one start.
 """
 
-from __future__ import annotations
-
 import functools
 import hashlib
 import os

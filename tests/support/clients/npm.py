@@ -1,7 +1,5 @@
 """The packages of the clients that are written in JavaScript: what each lock says, in the node_modules beside it."""
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 

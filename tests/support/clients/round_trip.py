@@ -3,8 +3,6 @@
 Writes three records and reads them back; prints them with the addresses the brokers were told under, as JSON.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 

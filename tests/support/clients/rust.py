@@ -3,8 +3,6 @@
 cargo fetches the crates that Cargo.lock names, and builds librdkafka among them: that takes minutes, once.
 """
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Topics as kafka-python sees them: what tests write to them, and what a reader at read_committed finds."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterable
 from contextlib import closing

@@ -1,7 +1,5 @@
 """A word count of Kafka Streams over a stream of lines, with an account of what was written and what it makes of it."""
 
-from __future__ import annotations
-
 import threading
 from collections import Counter
 from collections.abc import Iterator

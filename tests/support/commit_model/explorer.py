@@ -4,8 +4,6 @@ Depth first, each world once. `preemptions` bounds how often somebody is stopped
 in practice needs few of these, and the bound is what keeps the number of orders small.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
 

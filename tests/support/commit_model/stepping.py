@@ -1,7 +1,5 @@
 """Every step that a run, a task or the world around them can take next."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Every step that a task can take next: about its run's token, then about its rows."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import count
 

@@ -1,7 +1,5 @@
 """The protocol as the explorer drives it, and the ways that look right and are not."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache

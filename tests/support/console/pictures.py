@@ -3,8 +3,6 @@
 They are pages of a real broker with a scene of stock clients on it. Each has to stay below 150 kB.
 """
 
-from __future__ import annotations
-
 import sys
 import tempfile
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The console over a whole broker in memory, asked as httpx does."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 from urllib.parse import urlencode

@@ -1,7 +1,5 @@
 """`.cleaned` segments made by a few lines: of each key only its last batch is kept. For what comes after a cleaning."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from barnabas.protocol.files import offset_index, time_index

@@ -1,7 +1,5 @@
 """A sound partition, and every way in which its files can be damaged."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple

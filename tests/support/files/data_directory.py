@@ -1,7 +1,5 @@
 """A data directory made without a broker: the catalogue in it, on real files, and partitions with given records."""
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Sequence

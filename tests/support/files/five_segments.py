@@ -1,7 +1,5 @@
 """A log of five small segments, as tests fill it and let retention take some of them."""
 
-from __future__ import annotations
-
 from barnabas.storage.log.log import PartitionLog
 from barnabas.storage.log_directory import LogDirectory
 from tests.support.files.log_directories import CONFIG, TOPIC_ID, checkpoint, flush, start

@@ -1,7 +1,5 @@
 """A file system in memory that does something else before a certain call, as another thread would."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What a running Apache Kafka has done in its data directory: how far it has compacted, and metadata checkpoints."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from barnabas.protocol.files.checkpoints import decode_offsets

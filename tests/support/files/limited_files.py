@@ -1,7 +1,5 @@
 """The machine's files under a limit of bytes in all of them together, as on a small disk: then ENOSPC."""
 
-from __future__ import annotations
-
 import errno
 import os
 

@@ -1,7 +1,5 @@
 """A data directory as the tests of storage start, fill, stop and kill it, with ids that repeat."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable
 

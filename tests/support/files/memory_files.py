@@ -12,8 +12,6 @@ Calls of several threads come one after another, each as a whole, as those of an
 Any call can be made to fail (`fail`), the power can be cut before the n-th change (`cut_power_at`); `calls` lists all.
 """
 
-from __future__ import annotations
-
 import errno
 import os
 import random

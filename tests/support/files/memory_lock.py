@@ -1,7 +1,5 @@
 """The lock on a file in memory, as long as it is held."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 

@@ -3,8 +3,6 @@
 Knows nodes, neither paths nor calls.
 """
 
-from __future__ import annotations
-
 import random
 from typing import Literal, TypeVar
 

@@ -1,7 +1,5 @@
 """Methods that threads call one after another."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import wraps
 from threading import RLock

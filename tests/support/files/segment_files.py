@@ -1,7 +1,5 @@
 """A partition's directory written batch by batch, as a broker leaves it: segments, with indexes if they are wanted."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A segment, and beside it a model that keeps its batches in a list."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from hypothesis import strategies as st

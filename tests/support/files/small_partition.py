@@ -5,8 +5,6 @@ them over two segments; records before offset 1 deleted. `CLEAN`: the broker was
 a flush and a checkpoint, so the recovery point is the log's end.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import cache
 from random import Random

@@ -3,8 +3,6 @@
 Knows requests and answers as bytes; whoever plays them knows how they got there and back.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Any
 

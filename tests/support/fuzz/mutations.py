@@ -4,8 +4,6 @@
 decoder, and left wrong where it is meant for the framing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from random import Random
 from struct import Struct

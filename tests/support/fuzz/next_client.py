@@ -1,7 +1,5 @@
 """The client that comes after the broken one and wants something ordinary: its topic and its group are its own."""
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable
 
 from barnabas.protocol.errors import ErrorCode

@@ -1,7 +1,5 @@
 """Which APIs are fuzzed: all that a broker offers with SETTINGS, which ask for what is not offered by default."""
 
-from __future__ import annotations
-
 from barnabas.broker.api.table import API_TABLE, TELEMETRY_TABLE
 
 SETTINGS = {"barnabas.client.telemetry.enable": "true"}

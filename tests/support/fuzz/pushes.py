@@ -3,8 +3,6 @@
 Each is small on the wire, or becomes so by compression; once it is read it is many series, much text or deep nesting.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from random import Random
 

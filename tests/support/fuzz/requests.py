@@ -1,7 +1,5 @@
 """Valid requests full of values at the edges: what the schema allows, and nobody in his right mind sends."""
 
-from __future__ import annotations
-
 from random import Random
 from typing import Any, TypeVar
 

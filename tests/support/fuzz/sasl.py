@@ -4,8 +4,6 @@ An `Opening` brings a connection into a stage, by a client who means well. What 
 right tokens, or of wrong ones, and then nothing that is made of them may let anybody in.
 """
 
-from __future__ import annotations
-
 import json
 from base64 import urlsafe_b64encode
 from random import Random

@@ -1,7 +1,5 @@
 """Frames over real sockets: broken ones each on a connection of its own, ordinary requests on one that stays."""
 
-from __future__ import annotations
-
 import asyncio
 import socket
 from contextlib import suppress

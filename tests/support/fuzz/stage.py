@@ -4,8 +4,6 @@ Built with ordinary requests, so that a broker in memory and one in a process ar
 there then is to be named; a request that names it gets further into the broker than one of made-up names.
 """
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable
 from random import Random
 from typing import Any, NamedTuple

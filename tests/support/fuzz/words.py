@@ -4,8 +4,6 @@ A message is made around a `Focus`: one topic, group member and producer, so tha
 and only one thing is wrong.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from random import Random
 from typing import Any, NamedTuple

@@ -4,8 +4,6 @@ It knows no history: `programs.py` asks a client and notes what it was told. A c
 (`librdkafka_producers.py`) or in one of its own that is told what to do line by line (`remote.py`).
 """
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Sequence
 from typing import Protocol, TypeAlias

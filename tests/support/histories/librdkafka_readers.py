@@ -4,8 +4,6 @@ A consumer does not tell which of its records came in one Fetch, so what shows i
 it. How far a partition could be read is in its statistics: the watermarks of a poll are the last ones it was told.
 """
 
-from __future__ import annotations
-
 import json
 import threading
 import time

@@ -6,8 +6,6 @@ A time of asking is taken before the client is asked, a time of an answer after 
 conclude from them is therefore never too much. What the client does not tell stays unknown.
 """
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable

@@ -7,8 +7,6 @@ What is drawn comes from a seed. What happens does not: threads, processes and t
 seed asks for the same things, and may get other answers.
 """
 
-from __future__ import annotations
-
 import itertools
 import random
 import threading

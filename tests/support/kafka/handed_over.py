@@ -1,7 +1,5 @@
 """Apache Kafka over a directory that was handed over, with the server.properties that `barnabas handover` prints."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 from collections.abc import Mapping, Sequence

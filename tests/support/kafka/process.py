@@ -3,8 +3,6 @@
 A data directory that has no meta.properties yet is formatted first; one that has (Barnabas's, say) is opened as it is.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 

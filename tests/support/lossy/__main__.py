@@ -11,8 +11,6 @@ NUMBER counts the lines of stdin, so that no answer is taken for another one; LO
 It ends, and unmounts, when stdin does. Exit status 2, and one line on stderr, where the kernel refuses the mount.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import random

@@ -1,7 +1,5 @@
 """The kernel's side of a FUSE file system: /dev/fuse, mounting, and letting go. Linux; needs root."""
 
-from __future__ import annotations
-
 import ctypes
 import errno
 import os

@@ -4,8 +4,6 @@ What may be lost is what the disk in memory loses (tests/support/files/memory_su
 that uses it is killed before the power is cut; `stand_still_after` lets that be in the middle of what it does.
 """
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

@@ -6,8 +6,6 @@ Before each change `before_change` is called with what it is; it may raise, and 
 Nodes have numbers as long as the kernel may know them: until the next mount, which begins with new ones.
 """
 
-from __future__ import annotations
-
 import errno
 import os
 import time

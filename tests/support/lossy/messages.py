@@ -3,8 +3,6 @@
 Of protocol 7.31, as far as a file system of plain files and directories needs it. Knows no files and no device.
 """
 
-from __future__ import annotations
-
 import stat
 from enum import IntEnum
 from struct import Struct

@@ -1,7 +1,5 @@
 """Power cuts for the broker of a play, at a call that is drawn: while it runs, and while it starts again."""
 
-from __future__ import annotations
-
 import os
 import random
 import signal

@@ -11,8 +11,6 @@ log         lines that the broker has printed; `…` stands for any text
 way for a block not to be done: whatever is of no kind, or is indented instead of fenced, is `Unclear`.
 """
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import NamedTuple

@@ -4,8 +4,6 @@ Of the file only the service's variables and the directory that it mounts on /et
 runs such a file in the image itself.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from pathlib import Path

@@ -3,8 +3,6 @@
 A command is a script of Python that asks over a socket: a JVM of its own for each would take seconds.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import socketserver

@@ -3,8 +3,6 @@
 The page's broker is what its last `barnabas serve` or `docker compose up` started; the next one stops it first.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

@@ -4,8 +4,6 @@ A program's `getOrCreate()` finds that session. Words of the page stand for some
 directories /data and /checkpoints. Other blocks, of commands, are done in a shell. Each block has to be done.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import runpy

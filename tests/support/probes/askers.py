@@ -4,8 +4,6 @@ A right is an operation on a kind of resource, as `api/table.py` says which an A
 user `WriteTopic`, on every topic. The user `Produce` has all rights that the row of Produce names.
 """
 
-from __future__ import annotations
-
 from functools import cache
 
 from barnabas.broker.api.table import API_TABLE, TELEMETRY_TABLE

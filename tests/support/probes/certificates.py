@@ -1,7 +1,5 @@
 """The certificates that pages of the probe book present, by name: what their subjects are, and who issued them."""
 
-from __future__ import annotations
-
 import ssl
 from tempfile import NamedTemporaryFile
 

@@ -1,7 +1,5 @@
 """Where two answers differ, field by field."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import zip_longest
 from typing import NamedTuple

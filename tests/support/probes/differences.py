@@ -1,7 +1,5 @@
 """docs/differences.md: every field in which Barnabas answers otherwise than Apache Kafka, out of the probe book."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import NamedTuple
 

@@ -5,8 +5,6 @@ the story, in answers as in requests. `<topic f>` is the id of topic f, or one t
 What nobody would send back is only named by its kind: `<port>`, `<time>`.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 from typing import Any

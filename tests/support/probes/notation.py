@@ -7,8 +7,6 @@ each server's own, and what nobody reads beside an error. Mostly the order of ro
 that of a hash map in Kafka: they are told in the order of their text. Those that Kafka keeps in order stay in it.
 """
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

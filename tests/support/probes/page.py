@@ -36,8 +36,6 @@ An answer may also be `closed`, when the server ended the connection, or `silent
 connection.failed.authentication.delay.ms, one that comes no earlier is `late=true`, or `closed late`.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Tells a story to a server and notes what came back."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, nullcontext, suppress

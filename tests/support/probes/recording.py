@@ -1,7 +1,5 @@
 """Asks Apache Kafka everything on a page, and writes down what it answered."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from tests.support.probes.page import read

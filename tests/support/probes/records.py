@@ -10,8 +10,6 @@
 {plain("alice")}                                    what a client says to authenticate: security/exchanges.py
 """
 
-from __future__ import annotations
-
 import struct
 import zlib
 from typing import Any

@@ -11,8 +11,6 @@ certificates.py to the listener OPEN, and `by nobody` without one to that named 
 Where it says acls or certificates, stories speak to PLAINTEXT for a super user, and elsewhere to SASL_PLAINTEXT.
 """
 
-from __future__ import annotations
-
 from tests.support.probes.askers import rights
 from tests.support.probes.certificates import Presented
 from tests.support.probes.wire import Wire

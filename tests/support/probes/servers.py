@@ -1,7 +1,5 @@
 """A fresh server for a page, of either kind, with the page's topics in it and ready to answer."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from barnabas.broker.coordinator.runtime.placement import partition_for

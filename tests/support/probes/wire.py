@@ -1,7 +1,5 @@
 """One connection to a server under a probe: bytes out, and what came back, if anything did."""
 
-from __future__ import annotations
-
 import socket
 import ssl
 import struct

@@ -6,8 +6,6 @@ Batch n holds the value n and has producer id 7 and sequence n; the process goes
 and a flush and a checkpoint now and then, so that a kill finds it anywhere. Lines on stdout: `opened N`, then each n.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 import time

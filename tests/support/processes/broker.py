@@ -1,7 +1,5 @@
 """Barnabas in a process of its own: `.venv/bin/barnabas serve` as a user starts it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 

@@ -5,8 +5,6 @@ frames, and knows of each request its API; `heard` counts them. A cut names the 
 from then on. `is_down` turns everybody away, as a broker that is gone does.
 """
 
-from __future__ import annotations
-
 import socket
 import threading
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """A port in front of another one: what a container engine's mapped port is, and a proxy, and a tunnel."""
 
-from __future__ import annotations
-
 import socket
 import threading
 from contextlib import suppress

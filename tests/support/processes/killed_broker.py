@@ -4,8 +4,6 @@
 process died over the request, `boot` waits for the next one.
 """
 
-from __future__ import annotations
-
 import asyncio
 import time
 from typing import Any

@@ -8,8 +8,6 @@ Apache Kafka 4.3.1 and 4.4.0 lose part of some of them for good (KAFKA-20734): a
 moment is left out, and the transaction recorded as complete. 4.2.0 does not.
 """
 
-from __future__ import annotations
-
 import argparse
 import random
 import sys

@@ -5,8 +5,6 @@ are made with Kafka's own requests (AlterPartitionReassignments, ElectLeaders); 
 `barnabas nodes` does it.
 """
 
-from __future__ import annotations
-
 import itertools
 import random
 from collections.abc import Callable, Sequence

@@ -1,7 +1,5 @@
 """A broker for the fast tests: this interpreter, this checkout, a free port, and the directory the test gives."""
 
-from __future__ import annotations
-
 import sys
 
 from tests.support.processes.broker import BrokerProcess

@@ -1,7 +1,5 @@
 """A broker in a process of its own that has a planted bug: `python -m tests.support.processes.planted BUG serve …`."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A program that runs while a test goes on: its lines are waited for, and it is ended, killed or left to end."""
 
-from __future__ import annotations
-
 import signal
 import subprocess
 from collections.abc import Callable, Sequence

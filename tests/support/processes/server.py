@@ -4,8 +4,6 @@
 Kafka. What the process prints is kept line by line, and waiting for a line is how a test learns that it is ready.
 """
 
-from __future__ import annotations
-
 import signal
 import subprocess
 import threading

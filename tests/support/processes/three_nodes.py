@@ -1,7 +1,5 @@
 """Barnabas as three nodes: `.venv/bin/barnabas serve --brokers 3`, on ports that it takes itself (decision 0112)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Batches for tests of the log: of a given size, with given timestamps, one record or many."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from barnabas.protocol.records.batch import CREATE_TIME, HEADER_SIZE, NO_TIMESTAMP, set_max_timestamp

@@ -1,7 +1,5 @@
 """What a read_committed consumer finds in a log that is open."""
 
-from __future__ import annotations
-
 from barnabas.protocol.records.batch import iter_batches
 from barnabas.protocol.records.record import iter_records
 from barnabas.storage.log.log import PartitionLog

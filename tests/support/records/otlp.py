@@ -1,7 +1,5 @@
 """OpenTelemetry's MetricsData written field by field, as clients send it (KIP-714)."""
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """Headers of idempotent producers' batches, for tests of the producer rules."""
 
-from __future__ import annotations
-
 from barnabas.protocol.records.batch import TRANSACTIONAL_MASK, BatchHeader
 
 PID = 4000

@@ -1,7 +1,5 @@
 """Changing what stands in a log, batch by batch, so that CRCs are right and the story is not."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Answers that scripted brokers give in several tests."""
 
-from __future__ import annotations
-
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages.produce import (
     PartitionProduceResponse,

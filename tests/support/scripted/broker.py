@@ -4,8 +4,6 @@ It stands on the sans-IO server connection. ApiVersions and Metadata are answere
 API by a function of the test: it gets the decoded request and returns a response, None (no answer), or HANG_UP.
 """
 
-from __future__ import annotations
-
 import socket
 import ssl
 import threading

@@ -1,7 +1,5 @@
 """Two scripted brokers that are one cluster: a test says who leads which partition, and lets that change."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from types import TracebackType
 from typing import Self

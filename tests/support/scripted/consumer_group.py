@@ -1,7 +1,5 @@
 """A scripted coordinator of one consumer group (KIP-848) with one member, and that member."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 from barnabas.client.consume.consumer_membership import ConsumerMembership

@@ -1,7 +1,5 @@
 """A scripted broker that keeps one transactional id, and fails as a test tells it to."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import Any
 

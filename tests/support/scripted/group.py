@@ -2,8 +2,6 @@
 that is a subclass's affair.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 

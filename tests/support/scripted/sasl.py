@@ -1,7 +1,5 @@
 """Scripted answers of a broker that asks for SASL: Barnabas's own side of the mechanisms, with one user."""
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import Callable
 

@@ -1,7 +1,5 @@
 """A transactional producer at a scripted coordinator, and whether it goes on as it should."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 

@@ -1,7 +1,5 @@
 """What a secured server keeps in its catalogue, made over a connection of a super user: users of SCRAM, and ACLs."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 
 from barnabas.broker.session.operations import Access, Resource

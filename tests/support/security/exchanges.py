@@ -7,8 +7,6 @@
 base64(<hmac1>)                                       what SCRAM takes as the password of a delegation token
 """
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 import json

@@ -1,7 +1,5 @@
 """Rights on names and on prefixes, given and taken back over a connection of a super user."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 

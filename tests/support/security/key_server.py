@@ -1,7 +1,5 @@
 """An HTTP server that publishes a set of keys, or does what a test tells it to."""
 
-from __future__ import annotations
-
 import asyncio
 import ssl
 from collections.abc import Awaitable, Callable

@@ -6,8 +6,6 @@ unsecured tokens, where it is asked for. Who comes in by PLAINTEXT is ANONYMOUS,
 they need.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TypedDict, Unpack

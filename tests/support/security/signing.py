@@ -1,7 +1,5 @@
 """Who signs tokens in tests: a key of its own, its set of keys, and tokens as an authorization server makes them."""
 
-from __future__ import annotations
-
 import json
 import time
 import warnings

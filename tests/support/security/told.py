@@ -1,7 +1,5 @@
 """What a server says to a token of OAUTHBEARER, by hand."""
 
-from __future__ import annotations
-
 import socket
 
 from barnabas.protocol.messages.sasl_authenticate import SaslAuthenticateRequest, SaslAuthenticateResponse

@@ -1,7 +1,5 @@
 """The sink, failing where the option `fail` says: in commit(), before, in the middle of, or after its work."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from unittest.mock import patch
 

@@ -3,8 +3,6 @@
 What is written is drawn from a seed. It is written as raw batches, for no client mixes all of this.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A sink that writes down all that Spark hands to it, as lines of JSON: what the real one relies on."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys

@@ -1,7 +1,5 @@
 """The sink as Spark calls it, without Spark: tasks that write, commit(), abort() when that raises, and a start anew."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import count
 from typing import Any

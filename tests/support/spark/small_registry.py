@@ -4,8 +4,6 @@ It has a schema's id and the schema of an id, for all subjects together, and che
 `tests/support/stack/registry.py`.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer

@@ -1,7 +1,5 @@
 """Avro records through a registry's Confluent-compatible API, with librdkafka's producer and consumer."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any

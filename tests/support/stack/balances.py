@@ -1,7 +1,5 @@
 """A Streams application with two tables (stack/java/Balances.java), and an account of what they must come to."""
 
-from __future__ import annotations
-
 import random
 from pathlib import Path
 

@@ -5,8 +5,6 @@ of each key, read from its start: a cleaner that loses a live key, or drops a to
 is still there, shows as a key too few or too many.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from confluent_kafka.admin import AdminClient, NewTopic

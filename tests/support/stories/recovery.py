@@ -14,8 +14,6 @@ left out (`0.log`), or one of the root behind a slash.
 expectation: `run` plays the commands and returns the text as it should be.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from typing import Any

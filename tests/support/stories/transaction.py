@@ -16,8 +16,6 @@ What is not told is at its default: times are relative to the story's begin, `tv
 A story is its own expectation: `run` plays the commands and returns the text as it should be.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any

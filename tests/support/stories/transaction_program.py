@@ -5,8 +5,6 @@ whether what readers see can be: a transaction whole or absent, nothing that was
 rise. Speaks both protocols of KIP-890: partitions added by requests of their own (1), or by writing to them (2).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Protocol

@@ -1,7 +1,5 @@
 """What one request comes to where no connection stands in front of what serves it."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable
 

@@ -4,8 +4,6 @@ It keeps members and names in the order in which they came, and targets as the r
 coordinator knows. From that it makes what our assignors are given, and the question for Kafka's.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """A catalogue on a disk in memory, that can be killed, cut off from power, stopped and started again."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

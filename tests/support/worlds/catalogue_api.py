@@ -1,7 +1,5 @@
 """The APIs of the catalogue, asked as a client asks them: every request and answer goes through its bytes."""
 
-from __future__ import annotations
-
 import importlib
 from asyncio import AbstractEventLoop
 from dataclasses import fields

@@ -1,7 +1,5 @@
 """A partition's sealed segments, written batch by batch, and cleaned round by round as a broker would."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from barnabas.protocol.files.names import FileKind, FileState, segment_file

@@ -1,7 +1,5 @@
 """A broker in memory with faults: armed as JSON, met by requests on connections of a test's own."""
 
-from __future__ import annotations
-
 import asyncio
 from typing import Any
 

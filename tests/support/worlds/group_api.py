@@ -3,8 +3,6 @@
 Groups live in a `GroupWorld` (virtual time, a log in memory), topics in a real catalogue on a disk in memory.
 """
 
-from __future__ import annotations
-
 import asyncio
 import importlib
 from collections.abc import Awaitable

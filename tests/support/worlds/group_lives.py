@@ -1,7 +1,5 @@
 """Random lives of a consumer group, for who assigns it: members come, go and change their topics, and topics grow."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from random import Random
 

@@ -8,8 +8,6 @@ where they were.
 Invariant: what is expected is noted only after it was acknowledged.
 """
 
-from __future__ import annotations
-
 import time
 from typing import Any, NamedTuple
 

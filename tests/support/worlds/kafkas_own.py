@@ -3,8 +3,6 @@
 Kafka makes them in one turn; in a later one they have to be as they were, whatever another broker did between.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 

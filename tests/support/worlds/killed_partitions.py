@@ -1,7 +1,5 @@
 """A broker over what a killed one left, and the requests that meet it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """One partition in a data directory in memory, with the accidents that can happen to it."""
 
-from __future__ import annotations
-
 import random
 from contextlib import suppress
 from typing import Literal

@@ -1,7 +1,5 @@
 """A network without sockets: a `barnabas.broker.net.network.Network` whose peers are made by the test."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import socket

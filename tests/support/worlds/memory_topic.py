@@ -1,7 +1,5 @@
 """A coordinator's topic in memory, made of real batches: what a crash leaves is what was appended."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """Topics in memory, as consumer groups look at them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from barnabas.broker.coordinator.group.consumer.model import ConsumerConfig, ConsumerContext

@@ -4,8 +4,6 @@ Whatever the protocol writes goes to `kernel_bytes` of buffer first; what does n
 then pauses the protocol, as asyncio's transports do with a high-water mark of 0. `read` is the peer reading.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Iterable
 from typing import Any

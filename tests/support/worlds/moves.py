@@ -1,7 +1,5 @@
 """What tests of moves between data directories do: a broker with two of them, and a topic t with one partition."""
 
-from __future__ import annotations
-
 import asyncio
 
 from barnabas.broker.partitions.recoveries import StillRecovering

@@ -1,7 +1,5 @@
 """A log that grows at random: plain, idempotent and transactional batches, tombstones, keys that come again."""
 
-from __future__ import annotations
-
 from random import Random
 
 from tests.support.worlds.compacted_log import CompactedLog, Pair

@@ -1,7 +1,5 @@
 """A broker in memory one of whose listeners asks who comes in, and clients that log in."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A whole broker that somebody listens to, and a client that asks it one thing after another."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from barnabas.protocol.errors import ErrorCode

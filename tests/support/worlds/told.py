@@ -1,7 +1,5 @@
 """What the parts of a broker in a world tell, and a client that asks it one thing after another."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 

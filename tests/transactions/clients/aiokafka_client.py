@@ -1,7 +1,5 @@
 """aiokafka's transactional producer, on an event loop in a thread of its own, so that it lives between the steps."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 from collections.abc import Coroutine

@@ -1,7 +1,5 @@
 """confluent-kafka's transactional producer: librdkafka's."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message

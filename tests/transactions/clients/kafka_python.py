@@ -1,7 +1,5 @@
 """kafka-python's transactional producer."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from kafka import KafkaConsumer, KafkaProducer

@@ -1,7 +1,5 @@
 """How the process of each transactional client is started."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The steps of tests/transactions/model.py for the clients that are used from Python, each a process with this loop."""
 
-from __future__ import annotations
-
 import sys
 import traceback
 from collections.abc import Callable

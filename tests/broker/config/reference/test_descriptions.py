@@ -1,7 +1,5 @@
 """Every key is documented, and docs/config.md says what the tables say."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

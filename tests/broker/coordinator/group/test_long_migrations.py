@@ -1,7 +1,5 @@
 """Groups of both protocols with so many partitions that a target takes longer than a turn of the event loop."""
 
-from __future__ import annotations
-
 from asyncio import Future
 from collections.abc import Iterator
 from dataclasses import replace

@@ -5,8 +5,6 @@ is, in a transaction from its end on; replaying the log gives the state that is 
 long, nobody is left waiting.
 """
 
-from __future__ import annotations
-
 import asyncio
 import copy
 import random

@@ -1,7 +1,5 @@
 """Texts that many members have: one object, as long as it is used, and a bounded number of them."""
 
-from __future__ import annotations
-
 import sys
 
 from barnabas.broker.coordinator.group import shared as module

@@ -1,7 +1,5 @@
 """A partition of a coordinator's topic that cannot be loaded is its own trouble: all others are loaded and served."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

@@ -5,8 +5,6 @@ where it has a producer's last sequence. A batch with a tombstone or a marker sa
 go.
 """
 
-from __future__ import annotations
-
 from collections.abc import Container
 
 import pytest

@@ -1,7 +1,5 @@
 """The last record of each key, found without looking at the others: the same as looking at them all."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Reading a partition back: in slices, through transactions, and not at all when it is damaged."""
 
-from __future__ import annotations
-
 import pytest
 
 from barnabas.broker.coordinator.group.classic.model import CommittedOffset, GroupConfig, OffsetCommitted

@@ -1,7 +1,5 @@
 """The order of things: nothing is answered before it is written, and nothing twice."""
 
-from __future__ import annotations
-
 import asyncio
 from itertools import pairwise
 

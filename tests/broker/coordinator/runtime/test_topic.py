@@ -1,7 +1,5 @@
 """Groups on the real `__consumer_offsets`: catalogue, partitions and files (in memory), over crashes and power cuts."""
 
-from __future__ import annotations
-
 import asyncio
 import random
 from collections.abc import Callable, Iterator

@@ -5,8 +5,6 @@ prepared is completed the same way; an error writes nothing; every record follow
 reading the log back gives the state that is live.
 """
 
-from __future__ import annotations
-
 import random
 from itertools import pairwise
 from typing import Any

@@ -1,7 +1,5 @@
 """Rows a row at a time, without Arrow: where each of them goes."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Reading the ledger: its end first, further back for what is missing, then only what is new."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

@@ -1,7 +1,5 @@
 """The rule about answers while things go wrong: whatever befalls it, a broker that lives answers."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from tests.simulation.history.history import History

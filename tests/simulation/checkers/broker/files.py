@@ -1,7 +1,5 @@
 """Rules about the files that a clean stop leaves: every index, snapshot and checkpoint is what the log says."""
 
-from __future__ import annotations
-
 import os
 import tempfile
 from collections.abc import Iterator

@@ -4,8 +4,6 @@ What Kafka keeps for clients that may come back is not meant: producers' states,
 limits and times of their own.
 """
 
-from __future__ import annotations
-
 import asyncio
 import gc
 from collections.abc import Iterator

@@ -4,8 +4,6 @@ The logs are read with nothing of the broker but the formats. `unsound_files` ha
 verify` makes again; here are the snapshots of producers, the checkpoints, and what readers see.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import NamedTuple
 

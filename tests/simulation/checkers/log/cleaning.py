@@ -1,7 +1,5 @@
 """Rules about logs of which something goes: the last value of each key stays, and nothing goes before its time."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from tests.simulation.history.history import History, Outcome, Poll, Send, TopicPartition

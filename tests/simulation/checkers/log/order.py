@@ -4,8 +4,6 @@ Jepsen's Kafka workload calls them nonmonotonic polls and sends, poll skips and 
 several polls or sends, it holds within a transaction, too.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_left
 from collections.abc import Iterator
 from itertools import pairwise

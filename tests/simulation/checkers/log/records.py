@@ -1,7 +1,5 @@
 """Rules about single records: nothing acknowledged is lost, nothing is there twice, everybody sees the same log."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterator
 

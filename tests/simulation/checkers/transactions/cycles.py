@@ -9,8 +9,6 @@ open at the same time may stand in one order in one partition and in the other o
 after the other was over is behind it everywhere: `sends_go_back` in `order.py`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeVar
 

@@ -1,7 +1,5 @@
 """Rules about what can be seen at any moment: watermarks that only rise, transactions that show in one step."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 
 from tests.simulation.history.history import History, Outcome, Poll, TopicPartition, Transaction

@@ -1,7 +1,5 @@
 """Rules about transactions: all of one or nothing, never before its commit was asked for, never after its abort."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from tests.simulation.checkers.log.records import kept, seen

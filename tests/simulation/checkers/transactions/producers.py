@@ -1,8 +1,6 @@
 """Rules about producers: who was fenced has written his last record; no sequence is left out; offsets are those of
 committed transactions."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from tests.simulation.checkers.log.records import seen

@@ -1,7 +1,5 @@
 """Rules about what has its time: a transaction is aborted when its time is up, and a decided one is soon complete."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from tests.simulation.history.history import History, Outcome, TopicPartition, Transaction

@@ -2,8 +2,6 @@
 everything before each rebalance.
 """
 
-from __future__ import annotations
-
 import asyncio
 from contextlib import suppress
 

@@ -1,7 +1,5 @@
 """A member in the consumer protocol (KIP-848): everything is said and told in heartbeats, bit by bit."""
 
-from __future__ import annotations
-
 import asyncio
 from contextlib import suppress
 from typing import Any

@@ -1,7 +1,5 @@
 """Who commits offsets: a member of a group, by generation or member epoch, or nobody."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 NOBODY = -1  # the epoch of who is in no group

@@ -4,8 +4,6 @@ It does one thing at a time: a heartbeat, then what is next. A member that is la
 Its positions are those of its reader; where it has none, it asks for the committed offset first.
 """
 
-from __future__ import annotations
-
 import asyncio
 import random
 from abc import ABC, abstractmethod

@@ -6,8 +6,6 @@ error, and with the older protocol the epoch is raised after the abort; one that
 itself, once everything of the partition is answered and a sequence is missing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from barnabas.protocol.errors import ErrorCode

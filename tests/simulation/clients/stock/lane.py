@@ -3,8 +3,6 @@
 Bookkeeping only: who may be sent when, and what an answer means, is the producers' business.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections import deque
 from collections.abc import Iterator

@@ -7,8 +7,6 @@ aborted, what waits is purged, what is on its way is waited for, and the coordin
 epoch").
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from barnabas.protocol.errors import ErrorCode

@@ -1,7 +1,5 @@
 """A producer that is wrong: it leaves sequences out, and goes on behind what was refused. A broker must not let it."""
 
-from __future__ import annotations
-
 from tests.simulation.clients.producer import Producer
 from tests.simulation.history.history import Send
 

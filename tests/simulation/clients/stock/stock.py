@@ -5,8 +5,6 @@ A model says which record may be sent next, what an answer means, and what a rec
 protocol does not raise the epoch, InitProducerId does (KIP-360); after a fatal one a new producer is needed.
 """
 
-from __future__ import annotations
-
 import asyncio
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """Who may join, in states that few groups are ever in."""
 
-from __future__ import annotations
-
 from barnabas.broker.coordinator.group.classic.states import State
 from barnabas.protocol.errors import ErrorCode
 from tests.support.worlds.group import GroupWorld

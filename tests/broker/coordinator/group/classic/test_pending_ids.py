@@ -1,7 +1,5 @@
 """The ids that a group handed out and that did not join yet."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -1,7 +1,5 @@
 """Regular expressions of subscriptions: against names of topics, and refused as RE2/J refuses them."""
 
-from __future__ import annotations
-
 import re
 from random import Random
 

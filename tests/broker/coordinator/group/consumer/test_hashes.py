@@ -1,7 +1,5 @@
 """XXH3 and the hashes made with it, against values from hash4j, which Kafka uses."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

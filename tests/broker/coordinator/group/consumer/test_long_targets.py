@@ -1,7 +1,5 @@
 """Targets that take longer than a turn of the event loop: computed in slices, for the group as it is in the end."""
 
-from __future__ import annotations
-
 from asyncio import Future
 from collections.abc import Iterator
 from dataclasses import replace

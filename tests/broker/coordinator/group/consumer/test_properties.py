@@ -1,7 +1,5 @@
 """Whatever members do: no partition is ever used by two of them, replay says the same, and a group comes to rest."""
 
-from __future__ import annotations
-
 from random import Random
 
 from hypothesis import given, settings

@@ -1,7 +1,5 @@
 """What a request says a member owns."""
 
-from __future__ import annotations
-
 import time
 
 from barnabas.broker.coordinator.group.consumer.reconciliation import claimed

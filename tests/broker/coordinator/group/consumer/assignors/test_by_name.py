@@ -1,7 +1,5 @@
 """What all server-side assignors do alike, whatever they decide."""
 
-from __future__ import annotations
-
 import pytest
 
 from barnabas.broker.coordinator.group.consumer.assignors.by_name import ASSIGNORS, Assignor

@@ -1,7 +1,5 @@
 """The order of Java's hash tables, for cases that Java was asked about; tests/oracle asks it about random ones."""
 
-from __future__ import annotations
-
 import pytest
 
 from barnabas.broker.coordinator.group.consumer.assignors.hash_order import (

@@ -1,7 +1,5 @@
 """The orders of Kafka's coordinator, for cases that Kafka was asked about; tests/oracle asks it about random ones."""
 
-from __future__ import annotations
-
 from barnabas.broker.coordinator.group.consumer.assignors.input_order import subscription, timeline_order
 from barnabas.broker.coordinator.group.consumer.assignors.model import Subscription
 from barnabas.storage.steps import finish

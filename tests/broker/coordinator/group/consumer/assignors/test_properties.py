@@ -1,7 +1,5 @@
 """Whatever a group is and was: what comes of an assignment is an assignment, and as even as its assignor promises."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 
