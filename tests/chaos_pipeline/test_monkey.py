@@ -60,6 +60,7 @@ def test_ours_loses_and_repeats_nothing_on_apache_kafka(
     tell(f"seed {seed}, ours on Apache Kafka: {rage}, {pipeline.check()}")
 
 
+@pytest.mark.long  # a control of the audit, which test_two_audits has in every run
 def test_sparks_own_sink_repeats_rows_on_the_same_seed(
     new_broker: Callable[..., Server], tmp_path: Path, seed: int, tell: Callable[[str], None]
 ) -> None:

@@ -4,6 +4,8 @@ import os
 import signal
 from pathlib import Path
 
+import pytest
+
 from tests.support.chaos.driver import Driver, parents_of
 from tests.support.chaos.gate import Gate
 from tests.support.chaos.pipelines import new_pipeline
@@ -49,6 +51,7 @@ def test_kills_and_failures_at_any_point_lose_and_repeat_nothing(server: Server,
         pipeline.check()
 
 
+@pytest.mark.long
 def test_a_task_whose_executor_is_killed_is_done_by_another(server: Server, gate: Gate, tmp_path: Path) -> None:
     points = ("amid-rows", "prepared")
     pipelines = [new_pipeline(server, gate, point, tmp_path, restarts=2) for point in points]

@@ -87,3 +87,17 @@ def _source_of(record: Record) -> tuple[str, int, int]:
     """Which record an output was made of, by its headers."""
     headers = {name: (value or b"").decode() for name, value in record.headers}
     return headers["src-topic"], int(headers["src-partition"]), int(headers["src-offset"])
+
+
+def test_the_audit_counts_what_is_lost_doubled_and_out_of_order(server: Server) -> None:
+    rows = audit.fill(server.address, "in", 300)
+    assert audit.audit(server.address, "in", rows) == audit.Verdict(300, lost=0, duplicated=0, reordered=0)
+
+    lost, doubled = rows[100], rows[200]
+    late = next(row for row in reversed(rows[:100]) if row[0] == rows[150][0])  # behind a later row of its key
+    written = [row for row in rows[:160] if row not in (lost, late)] + [late, *rows[160:], doubled]
+    audit.make_topic(server.address, "out")
+    with Client(server.address) as client, Producer(client) as producer:
+        for key, number in written:
+            producer.send("out", b"%d" % number, key=key)
+    assert audit.audit(server.address, "out", rows) == audit.Verdict(300, lost=1, duplicated=1, reordered=1)
