@@ -44,9 +44,11 @@ def set_up(group: Group) -> None:
         find_programs(("cc",))
         _compile_hot_modules(group)
     if "mvn" in group.programs:
-        _prepare("tests.support.kafka.jars", "fetch_all", "Apache Kafka's jars could not be fetched")
+        _prepare("tests.support.clients.java", "prepare", "Apache Kafka's jars could not be fetched or archived")
     if group.name == "stack":  # 159 MB that only this group needs
         _prepare("tests.support.kafka.jars", "fetch_registry", "Apicurio Registry could not be fetched")
+    if group.lock == "spark":
+        _prepare("tests.support.spark.cluster", "prepare", "Spark could not be started", f"{group.venv}/bin/python")
     if "npm" in group.programs:
         _prepare("tests.support.clients.npm", "install_clients", "the JavaScript clients could not be installed")
     if "go" in group.programs:
@@ -92,8 +94,8 @@ def _compile_hot_modules(group: Group) -> None:
             raise CannotRun("the hot modules could not be compiled; --form pure runs the tests on the pure ones")
 
 
-def _prepare(module: str, function: str, failure: str) -> None:
+def _prepare(module: str, function: str, failure: str, python: str = sys.executable) -> None:
     """Call a function of the tests' support that leaves in .cache or node_modules what several tests use."""
     program = f"from {module} import {function}; {function}()"
-    if subprocess.run([sys.executable, "-c", program], cwd=ROOT, check=False).returncode != 0:
+    if subprocess.run([python, "-c", program], cwd=ROOT, check=False).returncode != 0:
         raise CannotRun(failure)

@@ -1,12 +1,14 @@
 """The demo as somebody sees it who has just cloned the repository, only shorter."""
 
 import json
+import os
 import subprocess
 from pathlib import Path
 
 import pytest
 
 from tests.support.processes.server import ROOT
+from tests.support.spark.cluster import QUICK_JVM
 
 TIMEOUT_S = 900
 
@@ -16,6 +18,7 @@ def test_everything_is_killed_once_and_nothing_is_wrong(seed: int, tmp_path: Pat
     directory = tmp_path / "demo"
     ended = subprocess.run(
         [ROOT / "scripts" / "demo", "--quick", "--seed", str(seed), "--directory", directory],
+        env=os.environ | {"JDK_JAVA_OPTIONS": QUICK_JVM},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

@@ -15,6 +15,7 @@ from typing import Any, Self
 from tests.support.chaos.gate import WAIT_S
 from tests.support.kafka.jars import spark_connector_libs
 from tests.support.processes.server import ROOT, Lines
+from tests.support.spark.cluster import QUICK_JVM
 
 
 @dataclass
@@ -58,7 +59,7 @@ class SparkProgram:
             "PYSPARK_PYTHON": sys.executable,
             "PYTHONPATH": str(ROOT),
             "SPARK_LOCAL_IP": "127.0.0.1",
-            "JDK_JAVA_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",  # short lives, few cores
+            "JDK_JAVA_OPTIONS": QUICK_JVM,
             **self._environment,
         }
         self._process = subprocess.Popen(

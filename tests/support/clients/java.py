@@ -12,7 +12,16 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from tests.support.kafka.jars import CACHE, client_libs, kafka_libs, tools_libs
+from tests.support.clients.class_archives import archive_jars, archive_options, class_path
+from tests.support.kafka.jars import (
+    CACHE,
+    CLIENT_VERSIONS,
+    client_libs,
+    fetch_all,
+    kafka_libs,
+    streams_libs,
+    tools_libs,
+)
 from tests.support.processes.server import ROOT
 
 TIMEOUT_S = 300
@@ -24,6 +33,13 @@ _LOG4J = """\
 """
 # What makes short programs quick: no second compiler, the simplest collector, the archive of the JDK's own classes.
 FAST_START = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto")
+
+
+def prepare() -> None:
+    """Have Kafka's jars, and archives of their classes."""
+    fetch_all()
+    for libs in (kafka_libs(), tools_libs(), streams_libs(), *map(client_libs, CLIENT_VERSIONS)):
+        archive_jars(libs, *FAST_START)
 
 
 @functools.cache
@@ -44,7 +60,7 @@ def tool_command(main_class: str, *arguments: str, libs: Path | None = None) -> 
 
     libs: the directory of jars it is in, where those of the tools will not do.
     """
-    return _java("-cp", f"{libs or tools_libs()}/*", main_class, *arguments)
+    return _java(libs or tools_libs(), (), main_class, *arguments)
 
 
 def compiled_plugin(source: Path, directory: Path) -> Path:
@@ -63,7 +79,7 @@ def run_program(source: Path, *arguments: str, stdin: str | None = None) -> str:
 def run_programs(sources: Sequence[Path], main_class: str, *arguments: str) -> str:
     """What a Java program of several files prints on stdout, run with the broker's jars."""
     libs = kafka_libs()
-    return _run(_java("-cp", f"{compile_programs(sources, libs)}:{libs}/*", main_class, *arguments), None)
+    return _run(_java(libs, [compile_programs(sources, libs)], main_class, *arguments), None)
 
 
 def program_command(
@@ -74,21 +90,12 @@ def program_command(
     libs: the directory of jars to run it with, where neither one client's nor the broker's will do.
     """
     libs = libs or (client_libs(client_version) if client_version else kafka_libs())
-    return _java("-cp", f"{compile_program(source, libs)}:{libs}/*", source.stem, *arguments)
+    return _java(libs, [compile_program(source, libs)], source.stem, *arguments)
 
 
 def class_command(libs: Path, main_class: str, *arguments: str) -> list[str]:
     """The command that runs a class from a directory of jars and logs to stdout, which shows how far it is."""
-    return [
-        "java",
-        "-Xmx256m",
-        *FAST_START,
-        *logging_options("INFO", "SYSTEM_OUT"),
-        "-cp",
-        f"{libs}/*",
-        main_class,
-        *arguments,
-    ]
+    return _java(libs, (), main_class, *arguments, logging=("INFO", "SYSTEM_OUT"))
 
 
 def compile_program(source: Path, libs: Path) -> Path:
@@ -114,8 +121,15 @@ def compile_programs(sources: Sequence[Path], libs: Path) -> Path:
     return classes
 
 
-def _java(*arguments: str) -> list[str]:
-    return ["java", "-Xmx256m", *FAST_START, *logging_options("WARN", "SYSTEM_ERR"), *arguments]
+def _java(
+    libs: Path,
+    more: Sequence[Path],
+    main_class: str,
+    *arguments: str,
+    logging: tuple[str, str] = ("WARN", "SYSTEM_ERR"),
+) -> list[str]:
+    options = [*FAST_START, *archive_options(libs), *logging_options(*logging), "-cp", class_path(libs, *more)]
+    return ["java", "-Xmx256m", *options, main_class, *arguments]
 
 
 def _run(command: list[str], stdin: str | None) -> str:

@@ -3,9 +3,12 @@
 A data directory that has no meta.properties yet is formatted first; one that has (Barnabas's, say) is opened as it is.
 """
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 
+from barnabas.protocol.primitives import uuid_text
+from tests.support.clients.class_archives import archive_options, class_path
 from tests.support.clients.java import FAST_START, logging_options, run_tool
 from tests.support.kafka.jars import KAFKA_VERSION, kafka_libs
 from tests.support.ports import unused_port
@@ -60,9 +63,9 @@ class KafkaProcess(Server):
         properties = self.write_properties()
         if not (self.data_dir / "meta.properties").exists():
             self._format(properties)
-        options = [*self._jvm_options, *logging_options("INFO", "SYSTEM_OUT")]
-        class_path = f"{kafka_libs(self._version)}/*" + (f":{self._plugins}" if self._plugins else "")
-        return ["java", *options, "-cp", class_path, "kafka.Kafka", str(properties)]
+        libs, more = kafka_libs(self._version), [self._plugins] if self._plugins else []
+        options = [*self._jvm_options, *archive_options(libs), *logging_options("INFO", "SYSTEM_OUT")]
+        return ["java", *options, "-cp", class_path(libs, *more), "kafka.Kafka", str(properties)]
 
     def is_ready_line(self, line: str) -> bool:
         return "Kafka Server started" in line
@@ -88,8 +91,6 @@ class KafkaProcess(Server):
         return path
 
     def _format(self, properties: Path) -> None:
-        tool = "kafka.tools.StorageTool"
-        libs = kafka_libs(self._version)
-        cluster_id = run_tool(tool, "random-uuid", libs=libs).strip()
+        cluster_id = uuid_text(b"k" + os.urandom(15))  # no letter that the tool takes for an option's
         arguments = ("-t", cluster_id, "-c", str(properties), "--standalone", *self._format_arguments)
-        run_tool(tool, "format", *arguments, libs=libs)
+        run_tool("kafka.tools.StorageTool", "format", *arguments, libs=kafka_libs(self._version))

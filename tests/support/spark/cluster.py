@@ -13,14 +13,41 @@ from pathlib import Path
 import pyspark
 
 from barnabas import form
+from tests.support.clients.class_archives import archive, archive_options
 from tests.support.processes.server import Lines
 from tests.support.waiting import PATIENCE_S
 
 SPARK_HOME = Path(pyspark.__file__).parent
 _PACKAGES = SPARK_HOME.parent
-QUICK_JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+_QUICK = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
+QUICK_JVM = " ".join((*_QUICK, *archive_options(SPARK_HOME / "jars")))
 """JDK_JAVA_OPTIONS of a JVM that starts fast and leaves the machine's few cores to the others."""
 _LOCAL = {"SPARK_LOCAL_IP": "127.0.0.1", "JDK_JAVA_OPTIONS": QUICK_JVM}
+
+_A_SESSION = """
+from pyspark import SparkContext
+from pyspark.sql import SparkSession
+
+session = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").getOrCreate()
+assert session.range(9).selectExpr("CAST(id AS STRING)").count() == 9
+gateway = SparkContext._gateway
+session.stop()
+gateway.shutdown()
+gateway.proc.stdin.close()
+gateway.proc.wait()
+"""
+
+
+def prepare() -> None:
+    """Have an archive of the classes that Spark loads."""
+
+    def load(recording: tuple[str, ...]) -> None:
+        options = {"JDK_JAVA_OPTIONS": " ".join((*_QUICK, *recording))}
+        program = [sys.executable, "-c", _A_SESSION]
+        done = subprocess.run(program, env={**_environment(), **options}, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+
+    archive(SPARK_HOME / "jars", load)
 
 
 def bare_environment(directory: Path, packages: Sequence[str]) -> Path:
