@@ -14,7 +14,7 @@ from kafka.errors import for_code
 from barnabas.broker.cli import main
 from barnabas.protocol.errors import ErrorCode
 from tests.compat.model import PARTITIONS, Client, messages_for
-from tests.compat.tools import ALL_GROUPS, GROUPS, LOG_DIRS, Tools
+from tests.compat.tools import ALL_GROUPS, GROUPS, Tools
 from tests.support.processes.server import Server
 
 TOPIC = "told"
@@ -156,39 +156,6 @@ def test_kafkas_tool_lists_and_describes_a_busy_group(server: Server, tools: Too
         everything = tools.ask(server, ALL_GROUPS, "--list")
         [line] = [line.split() for line in everything.splitlines() if line.startswith("java-busy")]
         assert line == ["java-busy", "Classic", "consumer"]
-
-
-def test_kafkas_tool_tells_resets_and_deletes_offsets_and_groups(server: Server, tools: Tools) -> None:
-    commit(server, "java-idle", 4)
-    group = ["--group", "java-idle"]
-    told = {row["PARTITION"]: row for row in table(tools.ask(server, GROUPS, "--describe", *group))}
-    assert [(row["CURRENT-OFFSET"], row["LOG-END-OFFSET"], row["LAG"]) for row in told.values()] == [
-        ("4", "10", "6")
-    ] * PARTITIONS
-
-    reset = tools.ask(
-        server, GROUPS, "--reset-offsets", *group, "--topic", f"{TOPIC}:1", "--shift-by", "3", "--execute"
-    )
-    assert table(reset) == [{"GROUP": "java-idle", "TOPIC": TOPIC, "PARTITION": "1", "NEW-OFFSET": "7"}]
-    deleted = tools.ask(server, GROUPS, "--delete-offsets", *group, "--topic", f"{TOPIC}:0")
-    assert [row["STATUS"] for row in table(deleted)] == ["Successful"]
-    left = table(tools.ask(server, GROUPS, "--describe", *group))
-    assert {row["PARTITION"]: row["CURRENT-OFFSET"] for row in left} == {"1": "7", "2": "4"}
-    assert "was successful" in tools.ask(server, GROUPS, "--delete", *group)
-    assert "java-idle" not in tools.ask(server, GROUPS, "--list").split()
-
-
-def test_kafkas_tool_tells_what_the_log_directory_holds(server: Server, tools: Tools) -> None:
-    text = tools.ask(server, LOG_DIRS, "--describe", "--topic-list", TOPIC)
-    [broker] = json.loads(text[text.index("{") :])["brokers"]
-    [directory] = broker["logDirs"]
-    assert (directory["error"], directory["logDir"]) == (None, str(server.data_dir))
-    assert {partition["partition"] for partition in directory["partitions"]} == {
-        f"{TOPIC}-{number}" for number in range(PARTITIONS)
-    }
-    for partition in directory["partitions"]:
-        on_disk = sum(path.stat().st_size for path in (server.data_dir / partition["partition"]).glob("*.log"))
-        assert (partition["size"], partition["offsetLag"], partition["isFuture"]) == (on_disk, 0, False)
 
 
 def test_barnabas_groups_tells_moves_and_deletes(server: Server, capfd: pytest.CaptureFixture[str]) -> None:

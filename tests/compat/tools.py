@@ -1,7 +1,6 @@
 """Kafka's own command-line tools, run one after the other in one JVM (java/Tools.java) that starts when needed."""
 
 import base64
-import re
 import subprocess
 from pathlib import Path
 from typing import NamedTuple
@@ -28,7 +27,6 @@ FEATURES = f"{_PACKAGE}FeatureCommand"
 TRANSACTIONS = f"{_PACKAGE}TransactionsCommand"
 LEADER_ELECTION = f"{_PACKAGE}LeaderElectionCommand"
 REASSIGN = f"{_PACKAGE}reassign.ReassignPartitionsCommand"
-CLIENT_METRICS = f"{_PACKAGE}ClientMetricsCommand"
 QUORUM = f"{_PACKAGE}MetadataQuorumCommand"
 CLIENT_METRICS = f"{_PACKAGE}ClientMetricsCommand"
 
@@ -85,9 +83,3 @@ def _encode(text: str) -> str:
 
 def _decode(word: str) -> str:
     return base64.b64decode(word).decode()
-
-
-def settings(described: str) -> dict[str, str]:
-    """What ConfigCommand listed: "value {synonyms}" by key; but for what Kafka itself sets for all brokers."""
-    found = re.findall(r"^  (\S+?)=(.*) sensitive=false synonyms=(\{.*\})$", described, re.MULTILINE)
-    return {key: f"{value} {synonyms}" for key, value, synonyms in found if key != "min.insync.replicas"}

@@ -18,13 +18,18 @@ from tests.support.processes.broker import BrokerProcess
 from tests.support.processes.server import Server
 
 WITHOUT_ELR = ("--feature", "eligible.leader.replicas.version=0")  # decision 0030
-COORDINATORS = {"offsets.topic.num.partitions": 1, "transaction.state.log.num.partitions": 1}
+SETTINGS = {
+    "offsets.topic.num.partitions": 1,
+    "transaction.state.log.num.partitions": 1,
+    "log.retention.ms": -1,
+}
 _OPTION = re.compile(r"^(--[a-z][a-z.-]+)", re.MULTILINE)
 _STACK = ("\tat ", "Caused by:")
 _MASKS = {
     r"TopicId: \S{22}": "TopicId: <id>",
     r"(?<=metrics config for )[\w-]{22}": "<id>",
     r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d\S*": "<time>",
+    r"clientId=adminclient-\d+": "clientId=<any>",
     r"directoryId=[\w-]{22}": "directoryId=<id>",
     r'"usableBytes":\d+': '"usableBytes":<any>',
     r'"size":[1-9]\d*': '"size":<some>',  # of records, whose times take more or fewer bytes
@@ -60,8 +65,8 @@ def test_tools_say_of_barnabas_what_they_say_of_kafka(tools: Tools, tmp_path: Pa
         (tmp_path / name).write_text(text)
     kafka, barnabas = {}, {}
     with (
-        KafkaProcess(tmp_path / "kafka" / "data", COORDINATORS, format_arguments=WITHOUT_ELR) as of_kafka,
-        BrokerProcess(tmp_path / "barnabas" / "data", COORDINATORS | ONE_NODE) as of_barnabas,
+        KafkaProcess(tmp_path / "kafka" / "data", SETTINGS, format_arguments=WITHOUT_ELR) as of_kafka,
+        BrokerProcess(tmp_path / "barnabas" / "data", SETTINGS | ONE_NODE) as of_barnabas,
     ):
         for number, (tool, words) in enumerate(COMMANDS):
             name = f"{number} {tool.rpartition('.')[2]} {words}"
