@@ -63,7 +63,6 @@ async def test_topics_that_come_and_go_leave_no_file_open() -> None:
         come_and_go(number)
     await world.broker.thread_is_idle()
     assert open_files(world) == before
-    await world.close()
 
 
 def descriptors() -> list[str]:
@@ -119,7 +118,6 @@ async def test_of_five_thousand_partitions_only_those_in_use_cost_a_file_or_a_ti
     touched = {call.path.split("/")[2] for call in world.files.calls if call.path.startswith("/data/wide-")}
     assert touched <= {"wide-0", "wide-1", "wide-2"}
     assert world.clock.pending_timers() <= timers
-    await world.close()
 
 
 async def test_settings_that_change_leave_no_file_open() -> None:
@@ -132,7 +130,6 @@ async def test_settings_that_change_leave_no_file_open() -> None:
         world.services.catalogue.alter_configs(4, "", [Alteration("log.retention.ms", SET, str(DAY_MS + number))])
         append(world, "t")
     assert open_files(world) == before
-    await world.close()
 
 
 async def test_a_catalogue_that_is_cut_short_leaves_no_file_open() -> None:
@@ -143,7 +140,6 @@ async def test_a_catalogue_that_is_cut_short_leaves_no_file_open() -> None:
     world.services.catalogue.create_topic("u", 1)
     after = [path for path in open_files(world) if METADATA in path]
     assert (len(before), len(after), before == after) == (1, 1, False)
-    await world.close()
 
 
 async def test_segments_that_are_rolled_and_deleted_leave_no_file_open() -> None:
@@ -162,7 +158,6 @@ async def test_segments_that_are_rolled_and_deleted_leave_no_file_open() -> None
         roll_and_delete()
     await world.broker.thread_is_idle()
     assert len(open_files(world)) == before
-    await world.close()
 
 
 async def test_partitions_that_retention_looks_into_leave_no_file_open() -> None:
@@ -178,7 +173,6 @@ async def test_partitions_that_retention_looks_into_leave_no_file_open() -> None
     world.clock.advance(10 * MINUTE_MS)
     assert not world.services.partitions.directory.members[0].unrecovered, "it looked into all of them"
     assert open_files(world) == before
-    await world.close()
 
 
 @pytest.mark.parametrize("end", ["deleted topic", "deleted segment"])
@@ -200,7 +194,6 @@ async def test_who_still_reads_what_was_deleted_holds_its_file_until_it_is_remov
     assert not [path for path in open_files(world) if path.endswith((f"-delete/{FIRST}", f"{FIRST}.deleted"))]
     with pytest.raises(FileRemoved):
         data.read_all()
-    await world.close()
 
 
 async def test_who_waits_for_the_sync_of_a_deleted_topic_leaves_no_file_open() -> None:
@@ -214,7 +207,6 @@ async def test_who_waits_for_the_sync_of_a_deleted_topic_leaves_no_file_open() -
     await asyncio.wait_for(synced, 30)
     world.clock.advance(2 * MINUTE_MS)
     assert not [path for path in open_files(world) if "-delete" in path]
-    await world.close()
 
 
 def test_clients_that_come_and_go_leave_no_descriptor_to_the_process(tmp_path: Path) -> None:

@@ -72,7 +72,6 @@ async def test_peers_are_swept_by_the_machines_clock_while_the_other_stands_stil
     world.machine_clock.advance(2 * MINUTE_MS)
     await settle()
     assert peer.is_closed
-    await world.close()
 
 
 async def test_a_transaction_times_out_by_the_clock_and_not_by_the_machines() -> None:
@@ -84,7 +83,6 @@ async def test_a_transaction_times_out_by_the_clock_and_not_by_the_machines() ->
     assert world.txn().state.name == "ONGOING"
     await world.advance(2 * MINUTE_MS)
     assert world.txn().state.name == "COMPLETE_ABORT"
-    await world.close()
 
 
 # --- on a clock that stands still ------------------------------------------------------------------------------------
@@ -105,7 +103,6 @@ async def test_transactions_are_written_ended_and_read_while_the_clock_stands_st
     await world.advance(2 * MINUTE_MS)
     assert world.txn().state.name == "COMPLETE_ABORT"
     assert world.log().last_stable_offset == world.log().high_watermark
-    await world.close()
 
 
 async def test_markers_of_many_partitions_are_written_turn_by_turn_while_the_clock_stands_still() -> None:
@@ -123,7 +120,6 @@ async def test_markers_of_many_partitions_are_written_turn_by_turn_while_the_clo
     assert world.txn().state.name == "COMPLETE_COMMIT"
     assert [world.read(partition, topic="many") for partition in partitions] == [[b"v"]] * len(partitions)
     assert world.broker.clock.now_ms() == began_ms
-    await world.close()
 
 
 async def test_a_group_is_loaded_while_the_clock_stands_still(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -136,7 +132,6 @@ async def test_a_group_is_loaded_while_the_clock_stands_still(monkeypatch: pytes
     await settle()
     (committed,) = world.services.groups.fetch_offsets("g").offsets["t"].values()
     assert committed.offset == 9
-    await world.close()
 
 
 def _commit(world: BrokerWorld, *offsets: int) -> None:
@@ -182,7 +177,6 @@ async def test_a_group_lives_on_the_clock_alone() -> None:
         peer.ask(beat)
         await settle()
         assert peer.answer().error_code == expected
-    await world.close()
 
 
 def _join(member_id: str = "") -> JoinGroupRequest:
@@ -210,4 +204,3 @@ async def test_retention_happens_when_the_clock_is_moved() -> None:
     world.clock.advance(20 * MINUTE_MS)
     await settle()
     assert log.log_start_offset > 0
-    await world.close()

@@ -18,18 +18,14 @@ from barnabas.broker.http.pages import Page, Pages
 from barnabas.broker.http.server import HttpServer
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsTopic
-from barnabas.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from barnabas.protocol.messages.delete_topics import DeleteTopicsRequest
-from barnabas.protocol.messages.end_txn import EndTxnRequest
-from barnabas.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
-from barnabas.protocol.messages.init_producer_id import InitProducerIdRequest
-from barnabas.protocol.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
+from barnabas.protocol.messages.fetch import FetchRequest
 from barnabas.protocol.messages.leave_group import LeaveGroupRequest, MemberIdentity
 from barnabas.protocol.messages.list_transactions import ListTransactionsRequest
 from barnabas.protocol.messages.metadata import MetadataRequest
-from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
-from barnabas.protocol.messages.sync_group import SyncGroupRequest
+from barnabas.protocol.messages.produce import ProduceRequest
 from barnabas.protocol.schema import Request
+from tests.support.requests import create_topic, end_txn, fetch, init_producer, join_group, produce, sync_group
 from tests.support.worlds.broker import ANSWER_TIMEOUT_S, BrokerWorld, Peer, settle
 from tests.support.worlds.memory_transport import MemoryTransport
 
@@ -74,26 +70,11 @@ async def _hang_up(peer: Peer) -> None:
 
 
 def _produce(world: BrokerWorld, topic: str = "t", **batch: Any) -> ProduceRequest:
-    data = PartitionProduceData(index=0, records=world.batch(b"v", **batch))
-    transactional_id = "x" if batch else None
-    topics = [TopicProduceData(name=topic, partition_data=[data])]
-    return ProduceRequest(transactional_id=transactional_id, acks=-1, timeout_ms=1_000, topic_data=topics)
+    return produce(world.batch(b"v", **batch), topic, transactional_id="x" if batch else None)
 
 
 def _fetch(topic: str = "t", offset: int = 1_000) -> FetchRequest:
-    partition = FetchPartition(partition=0, fetch_offset=offset, partition_max_bytes=1_000)
-    return FetchRequest(max_wait_ms=500, min_bytes=1, topics=[FetchTopic(topic=topic, partitions=[partition])])
-
-
-def _join(member_id: str = "") -> JoinGroupRequest:
-    return JoinGroupRequest(
-        group_id="g",
-        session_timeout_ms=10_000,
-        rebalance_timeout_ms=10_000,
-        member_id=member_id,
-        protocol_type="consumer",
-        protocols=[JoinGroupRequestProtocol(name="range", metadata=b"")],
-    )
+    return fetch(topic=topic, offset=offset, wait_ms=500)
 
 
 async def _requests(world: BrokerWorld) -> None:
@@ -150,16 +131,15 @@ async def _parked_requests(world: BrokerWorld) -> None:
 async def _members(world: BrokerWorld) -> None:
     """One comes and leaves, one falls silent, one hangs up while it waits."""
     peer, other = world.connect(), world.connect()
-    ids = [(await _ask(each, _join(), 5)).member_id for each in (peer, other)]
+    ids = [(await _ask(each, join_group(), 5)).member_id for each in (peer, other)]
     for each, member_id in zip((peer, other), ids, strict=True):
-        each.ask(_join(member_id), 5)
+        each.ask(join_group("g", member_id), 5)
     await settle()
     world.clock.advance(0)
     await settle()
     generation_id = peer.answer().generation_id
     other.frames()
-    sync = SyncGroupRequest(group_id="g", generation_id=generation_id, member_id=ids[1], assignments=[])
-    other.ask(sync, 3)
+    other.ask(sync_group("g", generation_id, ids[1], {}), 3)
     await _hang_up(other)
     left = await _ask(peer, LeaveGroupRequest(group_id="g", members=[MemberIdentity(member_id=ids[0])]), 3)
     assert left.members[0].error_code == ErrorCode.NONE
@@ -173,7 +153,7 @@ async def _members(world: BrokerWorld) -> None:
 
 async def _transactions(world: BrokerWorld) -> None:
     peer = world.connect()
-    initialise = InitProducerIdRequest(transactional_id="x", transaction_timeout_ms=60_000)
+    initialise = init_producer("x")
     got = await _ask(peer, initialise, 4)
     async with asyncio.timeout(ANSWER_TIMEOUT_S):
         while got.error_code == ErrorCode.CONCURRENT_TRANSACTIONS:  # the markers of the one before are on their way
@@ -181,8 +161,7 @@ async def _transactions(world: BrokerWorld) -> None:
     assert got.error_code == ErrorCode.NONE
     producer = got.producer_id, got.producer_epoch
     await _ask(peer, _produce(world, producer=(*producer, 0), transactional=True), _VERSION)
-    end = EndTxnRequest(transactional_id="x", producer_id=producer[0], producer_epoch=producer[1], committed=True)
-    assert (await _ask(peer, end, 5)).error_code == ErrorCode.NONE
+    assert (await _ask(peer, end_txn("x", producer), 5)).error_code == ErrorCode.NONE
     await _hang_up(peer)
 
 
@@ -201,8 +180,7 @@ async def _deleted_topics(world: BrokerWorld) -> None:
 async def _refused_topics(world: BrokerWorld) -> None:
     """Each for itself, since it is there; and all together, since the disk is full."""
     peer, disk = world.connect(), world.services.partitions.directory.root.disk
-    topic = CreatableTopic(name="t", num_partitions=1, replication_factor=1, assignments=[], configs=[])
-    creation = CreateTopicsRequest(topics=[topic], timeout_ms=1_000)
+    creation = create_topic("t")
     more = CreatePartitionsTopic(name="t", count=1, assignments=None)
     growth = CreatePartitionsRequest(topics=[more], timeout_ms=1_000, validate_only=False)
     assert (await _ask(peer, creation, 7)).topics[0].error_code == ErrorCode.TOPIC_ALREADY_EXISTS
@@ -262,4 +240,3 @@ async def test_nothing_waits_for_the_garbage_collector(
         for _ in range(_ROUNDS):
             await story(world)
     assert left == []
-    await world.close()

@@ -67,7 +67,6 @@ async def test_a_new_partition_is_put_where_the_fewest_are() -> None:
     catalogue.delete_topics(["a"])
     catalogue.create_topic("c", 2)
     assert sorted(len(placed) for placed in places(world).values()) == [1, 2, 2]
-    await world.close()
 
 
 async def test_a_partition_lies_where_the_catalogue_says_and_is_told_there() -> None:
@@ -80,7 +79,6 @@ async def test_a_partition_lies_where_the_catalogue_says_and_is_told_there() -> 
         "/three": (E.NONE, [("t", 2, False)]),
     }
     assert [entry.name for entry in world.files.entries("/two") if entry.is_directory] == ["t-1"]
-    await world.close()
 
 
 async def test_a_start_finds_all_of_it_again() -> None:
@@ -95,7 +93,6 @@ async def test_a_start_finds_all_of_it_again() -> None:
     assert again.services.partitions.directory.was_clean
     assert places(again) == before
     assert [append(again, "t", partition) for partition in range(3)] == [1, 1, 1]
-    await again.close()
 
 
 async def test_a_directory_that_fails_takes_its_partitions_and_no_others() -> None:
@@ -116,7 +113,6 @@ async def test_a_directory_that_fails_takes_its_partitions_and_no_others() -> No
     await world.close()
     again = world_of(world.files)
     assert append(again, "t", 1) == 1
-    await again.close()
 
 
 async def test_partitions_of_a_directory_that_is_gone_are_refused_and_come_back_with_it() -> None:
@@ -140,7 +136,6 @@ async def test_partitions_of_a_directory_that_is_gone_are_refused_and_come_back_
     await alone.close()
     again = world_of(world.files)
     assert [append(again, "t", partition) for partition in range(3)] == [2, 1, 1]
-    await again.close()
 
 
 async def test_partitions_get_a_place_where_a_second_directory_is_added() -> None:
@@ -153,7 +148,6 @@ async def test_partitions_get_a_place_where_a_second_directory_is_added() -> Non
     more.services.catalogue.create_topic("u", 2)
     assert places(more) == {"/one": [("t", 0), ("t", 1)], "/two": [("u", 0), ("u", 1)]}
     assert append(more, "t", 0) == 1
-    await more.close()
 
 
 async def test_the_disk_is_right_where_the_catalogue_says_something_else() -> None:
@@ -167,7 +161,6 @@ async def test_the_disk_is_right_where_the_catalogue_says_something_else() -> No
     await again.broker.start()
     assert places(again) == {"/one": [("t", 0)], "/two": [("t", 1)]}
     assert append(again, "t", 0) == 1
-    await again.close()
 
 
 async def test_the_broker_is_registered_with_all_its_directories() -> None:
@@ -178,7 +171,6 @@ async def test_the_broker_is_registered_with_all_its_directories() -> None:
     registration = more.services.catalogue._image.registration
     assert registration is not None
     assert registration.record.log_dirs == members
-    await more.close()
 
 
 async def test_without_the_metadata_directory_the_broker_stops_and_without_another_it_does_not() -> None:
@@ -210,7 +202,6 @@ async def test_without_any_directory_for_partitions_the_broker_stops() -> None:
     with pytest.raises(KafkaError) as refused:
         world.services.catalogue.create_topic("t", 1)
     assert refused.value.code is E.KAFKA_STORAGE_ERROR
-    await world.close()
 
 
 # --- below metadata.version 17 no record names a directory ---

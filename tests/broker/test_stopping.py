@@ -43,7 +43,7 @@ async def test_what_a_client_left_behind_is_not_appended_to_a_stopped_broker(
     if how == "stop":
         await world.close()
     elif how == "abandon":
-        world.broker.abandon()
+        world.abandon()
     calls = len(world.files.calls)
     walked.set_result(bytearray(world.batch(LARGE)))
     await settle()

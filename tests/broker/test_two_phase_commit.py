@@ -10,13 +10,12 @@ import pytest
 
 from barnabas.broker.coordinator.transaction.states import TransactionState
 from barnabas.protocol.errors import ErrorCode
-from barnabas.protocol.messages.end_txn import EndTxnRequest
 from barnabas.protocol.messages.init_producer_id import InitProducerIdRequest
-from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from barnabas.protocol.records.batch import iter_batches
 from barnabas.protocol.records.record import iter_records
 from barnabas.protocol.schema import Request
 from tests.support.files.memory_files import MemoryFiles
+from tests.support.requests import BY_NAME, end_txn, produce
 from tests.support.worlds.broker import BrokerWorld, settle
 
 E = ErrorCode
@@ -45,14 +44,11 @@ class _Program:
 
     async def produce(self, pair: tuple[int, int], value: bytes) -> ErrorCode:
         batch = self.world.batch(value, producer=(*pair, 0), transactional=True)
-        topic = TopicProduceData(name="t", partition_data=[PartitionProduceData(index=0, records=batch)])
-        request = ProduceRequest(transactional_id="x", acks=-1, timeout_ms=1000, topic_data=[topic])
-        answer = await self.ask(request, 12)
+        answer = await self.ask(produce(batch, transactional_id="x"), BY_NAME)
         return ErrorCode(answer.responses[0].partition_responses[0].error_code)
 
     async def end(self, pair: tuple[int, int], *, committed: bool) -> Any:
-        request = EndTxnRequest(transactional_id="x", producer_id=pair[0], producer_epoch=pair[1], committed=committed)
-        answer = await self.ask(request, 5)
+        answer = await self.ask(end_txn("x", pair, committed), 5)
         await settle()
         return answer
 

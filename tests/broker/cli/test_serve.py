@@ -13,13 +13,13 @@ import pytest
 
 from barnabas.broker.cli import main
 from barnabas.protocol.errors import ErrorCode
-from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from tests.support.command_line import Barnabas
 from tests.support.files.data_directory import open_catalogue
 from tests.support.ipv6 import speaks_ipv6
 from tests.support.own_logging import kept_logging
 from tests.support.probes.records import batch
 from tests.support.probes.wire import Wire
+from tests.support.requests import produce
 from tests.support.source_tree import ROOT
 
 TIMEOUT_S = 30
@@ -112,10 +112,7 @@ def test_connections_leave_descriptors_for_files() -> None:
             last = strangers.enter_context(served.connect())
         assert last.recv(1) == b""  # all before it were accepted or refused
         for partition in range(20):
-            data = TopicProduceData(
-                name="wide", partition_data=[PartitionProduceData(index=partition, records=batch("v"))]
-            )
-            answer = first.ask(ProduceRequest(acks=-1, timeout_ms=2000, topic_data=[data]), 11)
+            answer = first.ask(produce({partition: batch("v")}, "wide", timeout_ms=2000), 11)
             assert answer.responses[0].partition_responses[0].error_code == ErrorCode.NONE
     status, log = served.stop()
     assert status == 0

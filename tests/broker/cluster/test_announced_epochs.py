@@ -10,18 +10,12 @@ from typing import Any
 import pytest
 
 from barnabas.protocol.errors import ErrorCode
-from barnabas.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
-from barnabas.protocol.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from barnabas.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
-from barnabas.protocol.messages.offset_for_leader_epoch import (
-    OffsetForLeaderEpochRequest,
-    OffsetForLeaderPartition,
-    OffsetForLeaderTopic,
-)
 from barnabas.protocol.registry import ApiKey
 from barnabas.protocol.schema import Request
 from barnabas.storage.log.offsets import EARLIEST, LATEST
 from tests.support.files.memory_files import MemoryFiles
+from tests.support.requests import epoch_ends, fetch, list_offsets
 from tests.support.worlds.broker import BrokerWorld, settle
 
 Restart = Callable[[str], Awaitable["Asked"]]
@@ -49,30 +43,21 @@ class Asked:
 
     async def listed(self, timestamp: int) -> tuple[int, int]:
         """(epoch, offset) of a special timestamp."""
-        topics = [ListOffsetsTopic(name="t", partitions=[ListOffsetsPartition(partition_index=0, timestamp=timestamp)])]
-        answer = await self._ask(ListOffsetsRequest(replica_id=-1, topics=topics), 10)
+        answer = await self._ask(list_offsets(timestamp=timestamp), 10)
         return answer.topics[0].partitions[0].leader_epoch, answer.topics[0].partitions[0].offset
 
     async def end_of(self, epoch: int, version: int = 4) -> tuple[int, int]:
         """(epoch, end offset) of OffsetForLeaderEpoch."""
-        asked = OffsetForLeaderPartition(partition=0, leader_epoch=epoch)
-        topics = [OffsetForLeaderTopic(topic="t", partitions=[asked])]
-        answer = await self._ask(OffsetForLeaderEpochRequest(topics=topics), version)
+        answer = await self._ask(epoch_ends(epoch=epoch), version)
         assert answer.topics[0].partitions[0].error_code == ErrorCode.NONE
         return answer.topics[0].partitions[0].leader_epoch, answer.topics[0].partitions[0].end_offset
 
     async def fetch_after(self, epoch: int, offset: int, version: int) -> Any:
         """The partition's answer for a reader that has read to `offset`, the last of it in `epoch`."""
-        asked = FetchPartition(
-            partition=0,
-            current_leader_epoch=epoch,
-            fetch_offset=offset,
-            last_fetched_epoch=epoch,
-            partition_max_bytes=1,
-        )
         topic_id = self.world.services.catalogue.topics["t"].topic_id
-        topic = FetchTopic(topic="t", topic_id=topic_id, partitions=[asked])
-        answer = await self._ask(FetchRequest(max_wait_ms=0, min_bytes=0, max_bytes=1, topics=[topic]), version)
+        asked = fetch(topic_id=topic_id, epoch=epoch, offset=offset)
+        asked.topics[0].partitions[0].last_fetched_epoch = epoch
+        answer = await self._ask(asked, version)
         return answer.responses[0].partitions[0]
 
     def append(self) -> None:

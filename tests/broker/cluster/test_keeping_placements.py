@@ -61,7 +61,6 @@ async def test_topics_that_cannot_be_kept_are_there_until_a_change_keeps_them(
     await world.close()
     again = BrokerWorld(files=world.files, nodes=3)
     assert [places(await metadata(again, name=name)) for name in ("a", "b")] == found
-    await again.close()
 
 
 async def test_topics_that_were_never_kept_are_placed_anew_at_a_start(world: BrokerWorld) -> None:
@@ -71,7 +70,6 @@ async def test_topics_that_were_never_kept_are_placed_anew_at_a_start(world: Bro
     await world.close()
     again = BrokerWorld(files=world.files, nodes=3)
     assert {leader in (1, 2, 3) for leader, _ in places(await metadata(again, name="a"))} == {True}
-    await again.close()
 
 
 async def test_leaders_stay_where_a_change_cannot_be_kept(world: BrokerWorld) -> None:
@@ -106,7 +104,6 @@ async def test_all_nodes_run_where_only_stopped_ones_are_left(world: BrokerWorld
     await two.close()
     again = BrokerWorld(files=world.files, nodes=3)
     assert again.broker.together.nodes.stopped == set()  # type: ignore[union-attr]  # it has three nodes
-    await again.close()
 
 
 # --- new partitions while nodes are stopped --------------------------------------------------------------------------

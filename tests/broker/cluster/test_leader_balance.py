@@ -45,7 +45,6 @@ async def test_a_node_that_came_back_leads_again_at_the_next_check() -> None:
     await later(world, 1)
     assert places(await metadata(world)) == SPREAD
     assert (await metadata(world))[1].leader_epoch == epoch + 2, "one for each leader"
-    await world.close()
 
 
 async def test_checks_follow_one_another_and_a_stopped_node_is_waited_for() -> None:
@@ -56,7 +55,6 @@ async def test_checks_follow_one_another_and_a_stopped_node_is_waited_for() -> N
     await switch(world, 2, "false")
     await later(world, 10_000)
     assert places(await metadata(world)) == SPREAD
-    await world.close()
 
 
 async def test_after_a_reassignment_the_first_replica_leads_and_a_leader_that_was_moved_stays() -> None:
@@ -66,7 +64,6 @@ async def test_after_a_reassignment_the_first_replica_leads_and_a_leader_that_wa
     assert [each.leader_id for each in await metadata(world)] == [1, 3, 3]
     await later(world, INTERVAL_MS)
     assert places(await metadata(world)) == [(3, [3, 1, 2]), (3, [3, 2, 1]), (3, [3, 1, 2])]
-    await world.close()
 
 
 async def test_leaders_stay_where_they_are_not_to_be_balanced() -> None:
@@ -75,7 +72,6 @@ async def test_leaders_stay_where_they_are_not_to_be_balanced() -> None:
     await switch(world, 2, "false")
     await later(world, 2 * INTERVAL_MS)
     assert places(await metadata(world)) == WITHOUT_TWO
-    await world.close()
 
 
 async def test_a_clock_that_is_moved_brings_the_check_about() -> None:
@@ -86,7 +82,6 @@ async def test_a_clock_that_is_moved_brings_the_check_about() -> None:
     control.freeze()
     await control.advance(INTERVAL_MS)
     assert [nodes_of(world).of("t", number).leader for number in range(3)] == [1, 2, 3]
-    await world.close()
 
 
 async def test_many_partitions_are_balanced_some_in_each_turn_and_deleted_ones_left_out(
@@ -112,7 +107,6 @@ async def test_many_partitions_are_balanced_some_in_each_turn_and_deleted_ones_l
     await later(world, INTERVAL_MS)
     assert changes == [ELECTED_IN_A_TURN, 1]
     assert nodes_of(world).of("one", 0).leader == 2
-    await world.close()
 
 
 async def test_a_pass_that_fails_is_told_and_the_next_one_is_made(
@@ -131,7 +125,6 @@ async def test_a_pass_that_fails_is_told_and_the_next_one_is_made(
     assert "preferred leaders not elected" in caplog.text
     await later(world, INTERVAL_MS)
     assert places(await metadata(world)) == SPREAD
-    await world.close()
 
 
 async def test_a_broker_that_has_stopped_moves_no_leader_any_more() -> None:

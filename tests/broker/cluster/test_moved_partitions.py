@@ -21,4 +21,3 @@ async def test_a_partition_moved_under_several_nodes_is_appended_to_where_it_is_
     leader.partitions.append("t", 0, bytearray(world.batch(b"after")))
     assert leader.partitions.get_led("t", 0) is leader.partitions.get("t", 0)
     assert leader.partitions.get("t", 0).log_end_offset == 2
-    await world.close()

@@ -1,6 +1,5 @@
 """Leaders and coordinators that move between three nodes of one process, and nodes that stop and start alone."""
 
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -13,32 +12,19 @@ from barnabas.protocol.messages.alter_partition_reassignments import (
     ReassignableTopic,
 )
 from barnabas.protocol.messages.elect_leaders import ElectLeadersRequest, TopicPartitions
-from barnabas.protocol.messages.end_txn import EndTxnRequest
-from barnabas.protocol.messages.incremental_alter_configs import (
-    AlterableConfig,
-    AlterConfigsResource,
-    IncrementalAlterConfigsRequest,
-)
-from barnabas.protocol.messages.init_producer_id import InitProducerIdRequest
-from barnabas.protocol.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
 from barnabas.protocol.messages.metadata import MetadataRequest
-from barnabas.protocol.messages.offset_for_leader_epoch import (
-    OffsetForLeaderEpochRequest,
-    OffsetForLeaderPartition,
-    OffsetForLeaderTopic,
-)
-from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from tests.broker.cluster.test_three_nodes import (
     ask,
     committed,
     coordinator_of,
     create,
-    fetch,
+    fetched,
     fetched_offset,
     kept_at,
     metadata,
     produced,
 )
+from tests.support.requests import BY_NAME, alter_config, end_txn, epoch_ends, fetch, init_producer, join_group, produce
 from tests.support.worlds.broker import BrokerWorld, settle
 
 E = ErrorCode
@@ -46,18 +32,15 @@ OFFSETS, TXNS = "__consumer_offsets", "__transaction_state"
 
 
 @pytest.fixture
-async def world() -> AsyncIterator[BrokerWorld]:
+async def world() -> BrokerWorld:
     world = BrokerWorld(nodes=3)
     await create(world, "t", assignments=[[1, 2, 3], [2, 3, 1], [3, 1, 2]])
-    yield world
-    await world.close()
+    return world
 
 
 async def switch(world: BrokerWorld, node: int | str, is_stopped: str, asked: int = 1, broker: str = "") -> Any:
     operation = Operation.APPEND if is_stopped == "true" else Operation.SUBTRACT
-    setting = AlterableConfig(name="barnabas.nodes.stopped", config_operation=operation, value=str(node))
-    resource = AlterConfigsResource(resource_type=4, resource_name=broker, configs=[setting])
-    request = IncrementalAlterConfigsRequest(resources=[resource], validate_only=False)
+    request = alter_config(4, broker, "barnabas.nodes.stopped", str(node), operation)
     (result,) = (await ask(world, asked, request)).responses
     return result
 
@@ -141,20 +124,16 @@ async def test_epochs_rise_over_restarts_with_one_node_and_with_three(world: Bro
     found = await metadata(again)
     assert places(found) == [(1, [1, 3]), (3, [3, 1]), (3, [3, 1])], "2 is stopped still"
     assert found[1].leader_epoch >= then
-    await again.close()
 
 
 async def test_a_client_that_knows_the_old_leader_is_told_the_new_one_and_its_epoch(world: BrokerWorld) -> None:
     await produced(world, 2, 1)
     await leader_to(world, "t", 1, 3)
-    rows = [PartitionProduceData(index=1, records=world.batch(b"v"))]
-    asked = ProduceRequest(acks=1, timeout_ms=1000, topic_data=[TopicProduceData(name="t", partition_data=rows)])
-    answer = await ask(world, 2, asked, 12)
+    answer = await ask(world, 2, produce({1: world.batch(b"v")}, acks=1), BY_NAME)
     ((result,),) = [topic.partition_responses for topic in answer.responses]
     assert result.error_code == E.NOT_LEADER_OR_FOLLOWER
     assert (result.current_leader.leader_id, result.current_leader.leader_epoch) == (3, 1)
-    ((fenced,),) = [topic.partitions for topic in (await ask(world, 3, fetch(1, epoch=0), 12)).responses]
-    assert fenced.error_code == E.FENCED_LEADER_EPOCH
+    assert (await fetched(world, 3, 1, epoch=0)).error_code == E.FENCED_LEADER_EPOCH
 
 
 async def test_a_producer_on_the_short_path_is_sent_away_when_the_leader_moves(world: BrokerWorld) -> None:
@@ -171,8 +150,7 @@ async def test_epochs_end_where_the_leader_moved(world: BrokerWorld) -> None:
     await produced(world, 2, 1)
     await leader_to(world, "t", 1, 3)
     await produced(world, 3, 1)
-    topic = OffsetForLeaderTopic(topic="t", partitions=[OffsetForLeaderPartition(partition=1, leader_epoch=0)])
-    (found,) = (await ask(world, 3, OffsetForLeaderEpochRequest(topics=[topic]))).topics
+    (found,) = (await ask(world, 3, epoch_ends(1))).topics
     assert [(each.leader_epoch, each.end_offset) for each in found.partitions] == [(0, 2)]
 
 
@@ -184,9 +162,8 @@ async def test_a_waiting_reader_is_sent_away_when_the_leader_moves(
 ) -> None:
     await produced(world, 2, 1)
     peer = world.connect_to(2)
-    waiting = fetch(1, (await metadata(world))[1].leader_epoch if knows_the_epoch else -1, wait_ms=10_000)
-    waiting.topics[0].partitions[0].fetch_offset = 1
-    peer.ask(waiting, version)
+    epoch = (await metadata(world))[1].leader_epoch if knows_the_epoch else -1
+    peer.ask(fetch(1, offset=1, epoch=epoch, wait_ms=10_000), version)
     await settle()
     assert peer.answers() == []
     await leader_to(world, "t", 1, 3)
@@ -239,7 +216,6 @@ async def test_the_last_node_that_runs_is_not_stopped(world: BrokerWorld) -> Non
 async def test_with_one_node_there_is_no_such_setting() -> None:
     alone = BrokerWorld()
     assert (await switch(alone, 1, "true")).error_code != E.NONE
-    await alone.close()
 
 
 # --- min.insync.replicas ---------------------------------------------------------------------------------------------
@@ -258,12 +234,10 @@ async def test_too_few_replicas_in_sync_refuse_acks_of_all_and_hold_the_watermar
     await switch(world, 3, "true")
     assert (await produced(world, 1, 0)).error_code == E.NOT_ENOUGH_REPLICAS
     assert (await produced(world, 1, 0, acks=1)).base_offset == 2
-    ((behind,),) = [topic.partitions for topic in (await ask(world, 1, fetch(0), 12)).responses]
-    assert behind.high_watermark == 2, "the third record is not replicated"
+    assert (await fetched(world, 1, 0)).high_watermark == 2, "the third record is not replicated"
     await switch(world, 3, "false")
     assert (await produced(world, 1, 0)).base_offset == 3
-    ((caught_up,),) = [topic.partitions for topic in (await ask(world, 1, fetch(0), 12)).responses]
-    assert caught_up.high_watermark == 4
+    assert (await fetched(world, 1, 0)).high_watermark == 4
 
 
 async def test_the_setting_counts_from_when_it_is_made_and_never_for_more_than_there_are(world: BrokerWorld) -> None:
@@ -357,13 +331,8 @@ async def test_a_group_goes_on_at_its_new_coordinator(world: BrokerWorld) -> Non
 async def test_members_that_wait_are_sent_to_the_new_coordinator(world: BrokerWorld) -> None:
     group = kept_at(0)
     old = (await coordinator_of(world, group, 0)).node_id
-    protocols = [JoinGroupRequestProtocol(name="range", metadata=b"")]
-    joining = JoinGroupRequest(
-        group_id=group, session_timeout_ms=10_000, rebalance_timeout_ms=10_000, member_id="",
-        protocol_type="consumer", protocols=protocols,
-    )  # fmt: skip
     peer = world.connect_to(old)
-    peer.ask(joining, 3)
+    peer.ask(join_group(group), 3)
     await settle()
     assert peer.answers() == []
     await leader_to(world, OFFSETS, world.services.groups.offsets_partition(group), old % 3 + 1)
@@ -373,24 +342,17 @@ async def test_members_that_wait_are_sent_to_the_new_coordinator(world: BrokerWo
 async def test_a_transaction_is_ended_by_the_coordinator_it_moved_to(world: BrokerWorld) -> None:
     name = kept_at(1)
     old = (await coordinator_of(world, name, 1)).node_id
-    init = await ask(world, old, InitProducerIdRequest(transactional_id=name, transaction_timeout_ms=60_000))
+    init = await ask(world, old, init_producer(name))
     await switch(world, old, "true", asked=old % 3 + 1)
     others = [node for node in (1, 2, 3) if node != old]
     found = (await coordinator_of(world, name, 1, asked=others[0])).node_id
     assert found in others
     (leader,) = [each.leader_id for each in await metadata(world, others[0]) if each.partition_index == 2]
-    batch = world.batch(b"v", producer=(init.producer_id, init.producer_epoch, 0), transactional=True)
-    rows = [PartitionProduceData(index=2, records=batch)]
-    adding = ProduceRequest(
-        transactional_id=name, acks=-1, timeout_ms=1000,
-        topic_data=[TopicProduceData(name="t", partition_data=rows)],
-    )  # fmt: skip
-    ((written,),) = [topic.partition_responses for topic in (await ask(world, leader, adding, 12)).responses]
-    assert written.error_code == E.NONE
-    ending = EndTxnRequest(
-        transactional_id=name, producer_id=init.producer_id, producer_epoch=init.producer_epoch, committed=True
-    )
-    assert (await ask(world, found, ending)).error_code == E.NONE
+    producer = init.producer_id, init.producer_epoch
+    batch = world.batch(b"v", producer=(*producer, 0), transactional=True)
+    answer = await ask(world, leader, produce({2: batch}, transactional_id=name), BY_NAME)
+    assert answer.responses[0].partition_responses[0].error_code == E.NONE
+    assert (await ask(world, found, end_txn(name, producer))).error_code == E.NONE
     await settle()
-    ((read,),) = [topic.partitions for topic in (await ask(world, leader, fetch(2), 12)).responses]
+    read = await fetched(world, leader, 2)
     assert (read.high_watermark, read.last_stable_offset) == (2, 2), "the record and its marker"

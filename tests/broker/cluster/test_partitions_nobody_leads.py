@@ -1,23 +1,15 @@
 """A transaction that wrote to a partition whose replicas are all on stopped nodes: nobody else waits for its marker."""
 
 import asyncio
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
 
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages.add_offsets_to_txn import AddOffsetsToTxnRequest
-from barnabas.protocol.messages.end_txn import EndTxnRequest
-from barnabas.protocol.messages.init_producer_id import InitProducerIdRequest
-from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
-from barnabas.protocol.messages.txn_offset_commit import (
-    TxnOffsetCommitRequest,
-    TxnOffsetCommitRequestPartition,
-    TxnOffsetCommitRequestTopic,
-)
 from tests.broker.cluster.test_moving import OFFSETS, leader_to, reassign, switch
-from tests.broker.cluster.test_three_nodes import ask, coordinator_of, create, fetch, fetched_offset, kept_at
+from tests.broker.cluster.test_three_nodes import ask, coordinator_of, create, fetched, fetched_offset, kept_at
+from tests.support.requests import BY_NAME, end_txn, init_producer, produce, txn_commit
 from tests.support.worlds.broker import BrokerWorld, settle
 
 E = ErrorCode
@@ -25,44 +17,44 @@ NAME = kept_at(1)
 GROUP = kept_at(2)
 AWAY = 3
 RETRY_MS = 1_000
-BY_NAME = 12
 
 
 @pytest.fixture
-async def world() -> AsyncIterator[BrokerWorld]:
+async def world() -> BrokerWorld:
     world = BrokerWorld(nodes=3)
     await create(world, "t", assignments=[[1], [AWAY]])
-    yield world
-    await world.close()
+    return world
 
 
 async def begun(world: BrokerWorld) -> tuple[int, int]:
     """The producer id and epoch of a transaction that wrote to both partitions, at a coordinator that stays."""
     coordinator = (await coordinator_of(world, NAME, 1)).node_id
-    asked = InitProducerIdRequest(transactional_id=NAME, transaction_timeout_ms=60_000)
-    init = await ask(world, coordinator, asked)
+    init = await ask(world, coordinator, init_producer(NAME))
     producer = init.producer_id, init.producer_epoch
     for partition, leader in enumerate((1, AWAY)):
         batch = world.batch(b"v", producer=(*producer, 0), transactional=True)
-        rows = [PartitionProduceData(index=partition, records=batch)]
-        topics = [TopicProduceData(name="t", partition_data=rows)]
-        adding = ProduceRequest(transactional_id=NAME, acks=-1, timeout_ms=1000, topic_data=topics)
-        ((written,),) = [topic.partition_responses for topic in (await ask(world, leader, adding, BY_NAME)).responses]
-        assert written.error_code == E.NONE
+        answer = await ask(world, leader, produce({partition: batch}, transactional_id=NAME), BY_NAME)
+        assert answer.responses[0].partition_responses[0].error_code == E.NONE
     return producer
 
 
 async def commit(world: BrokerWorld, producer: tuple[int, int]) -> None:
     coordinator = (await coordinator_of(world, NAME, 1)).node_id
-    ending = EndTxnRequest(transactional_id=NAME, producer_id=producer[0], producer_epoch=producer[1], committed=True)
-    assert (await ask(world, coordinator, ending)).error_code == E.NONE
+    assert (await ask(world, coordinator, end_txn(NAME, producer))).error_code == E.NONE
 
 
 async def is_shown(world: BrokerWorld, node: int, partition: int) -> bool:
     """Whether no transaction is open there: the record and its marker, perhaps written once more, can be read."""
-    ((read,),) = [topic.partitions for topic in (await ask(world, node, fetch(partition), BY_NAME)).responses]
+    read = await fetched(world, node, partition)
     assert read.error_code == E.NONE
     return bool(read.last_stable_offset == read.high_watermark > 1)
+
+
+async def is_back(world: BrokerWorld) -> None:
+    """The node that was stopped runs again, and what is prepared is tried again."""
+    await switch(world, AWAY, "false")
+    world.clock.advance(RETRY_MS)
+    await settle()
 
 
 async def test_what_others_lead_is_shown_and_the_rest_when_the_node_is_back(world: BrokerWorld) -> None:
@@ -70,9 +62,7 @@ async def test_what_others_lead_is_shown_and_the_rest_when_the_node_is_back(worl
     await switch(world, AWAY, "true")
     await commit(world, producer)
     assert await is_shown(world, 1, 0)
-    await switch(world, AWAY, "false")
-    world.clock.advance(RETRY_MS)
-    await settle()
+    await is_back(world)
     assert await is_shown(world, AWAY, 1)
 
 
@@ -90,18 +80,12 @@ async def test_offsets_of_a_group_that_nobody_coordinates_hold_up_no_partition(w
     }
     coordinator = (await coordinator_of(world, NAME, 1)).node_id
     assert (await ask(world, coordinator, AddOffsetsToTxnRequest(**ids), 3)).error_code == E.NONE
-    row = TxnOffsetCommitRequestPartition(partition_index=0, committed_offset=7, committed_metadata="")
-    topics = [TxnOffsetCommitRequestTopic(name="t", partitions=[row])]
-    ((noted,),) = [
-        topic.partitions for topic in (await ask(world, AWAY, TxnOffsetCommitRequest(**ids, topics=topics), 3)).topics
-    ]
-    assert noted.error_code == E.NONE
+    noted = await ask(world, AWAY, txn_commit(NAME, producer, GROUP, 7), 3)
+    assert noted.topics[0].partitions[0].error_code == E.NONE
     await switch(world, AWAY, "true")
     await commit(world, producer)
     assert await is_shown(world, 1, 0)
-    await switch(world, AWAY, "false")
-    world.clock.advance(RETRY_MS)
-    await settle()
+    await is_back(world)
     assert await fetched_offset(world, AWAY, GROUP) == (E.NONE, 7)
 
 
@@ -115,20 +99,15 @@ async def test_a_stop_does_not_wait_for_it_and_the_next_start_goes_on(world: Bro
     async with asyncio.timeout(5):
         await again.broker.start()
     assert await is_shown(again, 1, 0)
-    await switch(again, AWAY, "false")
-    again.clock.advance(RETRY_MS)
-    await settle()
+    await is_back(again)
     assert await is_shown(again, AWAY, 1)
-    await again.close()
 
 
 async def test_a_start_after_a_kill_does_not_wait_for_it(world: BrokerWorld) -> None:
     producer = await begun(world)
     await switch(world, AWAY, "true")
     await commit(world, producer)
-    world.is_closed = True
-    world.broker.abandon()
+    world.abandon()
     again = BrokerWorld(files=world.files, nodes=3)
     async with asyncio.timeout(5):
         await again.broker.start()
-    await again.close()

@@ -1,6 +1,5 @@
 """Which replica a consumer reads from, and nodes that consumers read from without their leading (KIP-392)."""
 
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -10,12 +9,11 @@ from barnabas.broker.cluster.read_replicas import may_read, read_replica
 from barnabas.broker.config.racks import RACK_AWARE_SELECTOR
 from barnabas.protocol.errors import ErrorCode as E
 from barnabas.protocol.messages.describe_cluster import DescribeClusterRequest
-from barnabas.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
-from barnabas.protocol.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
+from barnabas.protocol.messages.fetch import FetchRequest
 from barnabas.protocol.messages.metadata import MetadataRequest
-from barnabas.storage.log.offsets import LATEST
 from tests.broker.cluster.test_moving import reassign, switch
 from tests.broker.cluster.test_three_nodes import ask, create, produced
+from tests.support.requests import fetch, list_offsets
 from tests.support.worlds.broker import BrokerWorld, settle
 
 RACKS = {1: "a", 2: "b", 3: "b"}
@@ -54,18 +52,11 @@ def test_consumers_read_from_replicas_in_sync_while_somebody_leads(leader: int, 
 
 
 @pytest.fixture
-async def world() -> AsyncIterator[BrokerWorld]:
+async def world() -> BrokerWorld:
     world = BrokerWorld(SETTINGS, nodes=3)
     await create(world, "t", assignments=[[1, 2]])
     await produced(world, 1, 0)
-    yield world
-    await world.close()
-
-
-def fetch(offset: int = 0, rack: str = "", wait_ms: int = 0, **more: Any) -> FetchRequest:
-    wanted = FetchPartition(partition=0, fetch_offset=offset, partition_max_bytes=1 << 20)
-    topics = [FetchTopic(topic="t", partitions=[wanted])]
-    return FetchRequest(max_wait_ms=wait_ms, min_bytes=1, rack_id=rack, topics=topics, **more)
+    return world
 
 
 async def fetched(world: BrokerWorld, node: int, request: FetchRequest, version: int = IN_SESSIONS) -> Any:
@@ -86,7 +77,7 @@ async def test_every_node_tells_the_racks_of_all(world: BrokerWorld, node: int) 
 async def test_the_leader_names_the_replica_in_the_rack_of_the_consumer_and_gives_no_records(
     world: BrokerWorld, version: int
 ) -> None:
-    result = await fetched(world, 1, fetch(rack="b", isolation_level=1), version)
+    result = await fetched(world, 1, fetch(rack_id="b", isolation_level=1), version)
     assert (result.error_code, result.preferred_read_replica, result.records) == (E.NONE, 2, b"")
     assert (result.high_watermark, result.last_stable_offset, result.log_start_offset) == (1, 1, 0)
     assert result.aborted_transactions is None
@@ -94,13 +85,13 @@ async def test_the_leader_names_the_replica_in_the_rack_of_the_consumer_and_give
 
 @pytest.mark.parametrize("rack", ["", "a", "somewhere else"])
 async def test_the_leader_serves_who_has_no_replica_nearer(world: BrokerWorld, rack: str) -> None:
-    result = await fetched(world, 1, fetch(rack=rack))
+    result = await fetched(world, 1, fetch(rack_id=rack))
     assert (result.error_code, result.preferred_read_replica) == (E.NONE, -1)
     assert result.records
 
 
 async def test_the_replica_is_named_at_once_where_there_is_nothing_to_read(world: BrokerWorld) -> None:
-    result = await fetched(world, 1, fetch(offset=1, rack="b", wait_ms=60_000))
+    result = await fetched(world, 1, fetch(offset=1, rack_id="b", wait_ms=60_000))
     assert result.preferred_read_replica == 2
 
 
@@ -114,13 +105,13 @@ async def test_the_replica_is_named_in_a_session_that_knows_everything_else(worl
 
 
 async def test_an_offset_that_there_is_not_is_the_leaders_to_refuse(world: BrokerWorld) -> None:
-    result = await fetched(world, 1, fetch(offset=2, rack="b"))
+    result = await fetched(world, 1, fetch(offset=2, rack_id="b"))
     assert (result.error_code, result.preferred_read_replica) == (E.OFFSET_OUT_OF_RANGE, -1)
 
 
 async def test_a_replica_in_sync_serves_consumers_and_sends_them_nowhere(world: BrokerWorld) -> None:
     for rack in ("b", "a", ""):
-        result = await fetched(world, 2, fetch(rack=rack))
+        result = await fetched(world, 2, fetch(rack_id=rack))
         assert (result.error_code, result.preferred_read_replica, result.high_watermark) == (E.NONE, -1, 1)
         assert result.records
 
@@ -131,7 +122,7 @@ async def test_only_the_leader_serves_versions_before_read_replicas(world: Broke
 
 
 async def test_a_node_that_is_no_replica_serves_nobody(world: BrokerWorld) -> None:
-    assert (await fetched(world, 3, fetch(rack="b"))).error_code == E.NOT_LEADER_OR_FOLLOWER
+    assert (await fetched(world, 3, fetch(rack_id="b"))).error_code == E.NOT_LEADER_OR_FOLLOWER
 
 
 async def test_only_consumers_are_served_by_a_replica(world: BrokerWorld) -> None:
@@ -139,9 +130,7 @@ async def test_only_consumers_are_served_by_a_replica(world: BrokerWorld) -> Non
 
 
 async def test_offsets_are_looked_up_by_the_leader_alone(world: BrokerWorld) -> None:
-    places = [ListOffsetsPartition(partition_index=0, timestamp=LATEST)]
-    asked = ListOffsetsRequest(replica_id=-1, topics=[ListOffsetsTopic(name="t", partitions=places)])
-    codes = [(await ask(world, node, asked)).topics[0].partitions[0].error_code for node in (1, 2)]
+    codes = [(await ask(world, node, list_offsets())).topics[0].partitions[0].error_code for node in (1, 2)]
     assert codes == [E.NONE, E.NOT_LEADER_OR_FOLLOWER]
 
 
@@ -166,16 +155,15 @@ async def test_who_waits_at_a_node_that_is_no_replica_any_more_is_told_so(world:
 
 async def test_a_replica_that_is_stopped_is_named_to_nobody(world: BrokerWorld) -> None:
     await switch(world, 2, "true")
-    result = await fetched(world, 1, fetch(rack="b"))
+    result = await fetched(world, 1, fetch(rack_id="b"))
     assert (result.preferred_read_replica, bool(result.records)) == (-1, True)
     await switch(world, 2, "false")
-    assert (await fetched(world, 1, fetch(rack="b"))).preferred_read_replica == 2
+    assert (await fetched(world, 1, fetch(rack_id="b"))).preferred_read_replica == 2
 
 
 async def test_without_the_selector_the_leader_serves_every_rack() -> None:
     world = BrokerWorld({"broker.rack": "a,b,b"}, nodes=3)
     await create(world, "t", assignments=[[1, 2]])
     await produced(world, 1, 0)
-    result = await fetched(world, 1, fetch(rack="b"))
+    result = await fetched(world, 1, fetch(rack_id="b"))
     assert (result.preferred_read_replica, bool(result.records)) == (-1, True)
-    await world.close()

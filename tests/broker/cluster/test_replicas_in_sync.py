@@ -1,7 +1,6 @@
 """Replicas that stop: what batches that wait for them are answered, what is told of them, and who is in sync after."""
 
 import asyncio
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -11,19 +10,18 @@ from barnabas.protocol.errors import ErrorCode as E
 from barnabas.protocol.messages.describe_topic_partitions import DescribeTopicPartitionsRequest, TopicRequest
 from barnabas.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
 from tests.broker.cluster.test_moving import leader_to, places, switch
-from tests.broker.cluster.test_three_nodes import ask, create, metadata, produce, produced
+from tests.broker.cluster.test_three_nodes import ask, create, metadata, produced
+from tests.support.requests import BY_NAME, produce
 from tests.support.worlds.broker import BrokerWorld, Peer, settle
 
-BY_NAME = 12
 SETTINGS = {"min.insync.replicas": "2", "log.flush.interval.messages": "1"}
 
 
 @pytest.fixture
-async def world() -> AsyncIterator[BrokerWorld]:
+async def world() -> BrokerWorld:
     world = BrokerWorld(SETTINGS, nodes=3)
     await create(world, "t", assignments=[[1, 2]])
-    yield world
-    await world.close()
+    return world
 
 
 @pytest.fixture
@@ -42,7 +40,7 @@ def syncs(world: BrokerWorld, monkeypatch: pytest.MonkeyPatch) -> list[asyncio.F
 async def begun(world: BrokerWorld, acks: int) -> Peer:
     """Whoever has sent a batch to node 1, which is appended and waits for the disk."""
     peer = world.connect_to(1)
-    peer.ask(produce(world, 0, acks), BY_NAME)
+    peer.ask(produce(world.batch(b"v"), acks=acks), BY_NAME)
     await settle()
     return peer
 
@@ -110,21 +108,26 @@ async def test_replicas_on_stopped_nodes_are_told_as_each_api_tells_them() -> No
         (each.error_code, each.leader_id, each.replica_nodes, each.isr_nodes, each.offline_replicas)
         for each in described.partitions
     ] == [(E.NONE, -1, [2], [2], [2]), (E.NONE, 1, [1], [1], [])]
-    await world.close()
+
+
+async def leaderless(settings: dict[str, str] | None = None, *topics: str) -> tuple[BrokerWorld, Any]:
+    """Four nodes, and partitions whose replicas 2, 3 and 1 stopped in this order."""
+    world = BrokerWorld(settings, nodes=4)
+    for topic in topics or ("u",):
+        await create(world, topic, assignments=[[1, 2, 3]])
+    for node in (2, 3, 1):
+        await switch(world, node, "true", asked=4)
+    return world, world.broker.together.nodes  # type: ignore[union-attr]  # it has four nodes
 
 
 # --- unclean elections -----------------------------------------------------------------------------------------------
 
 
 async def test_the_leader_of_an_unclean_election_is_alone_in_the_isr_until_the_others_that_run_join_it() -> None:
-    world = BrokerWorld(nodes=4)
-    await create(world, "u", assignments=[[1, 2, 3]])
-    for node in (2, 3, 1):
-        await switch(world, node, "true", asked=4)
+    world, nodes = await leaderless()
     for node in (2, 3):
         await switch(world, node, "false", asked=4)
     assert places(await metadata(world, 4, "u")) == [(-1, [1])]
-    nodes: Any = world.broker.together.nodes  # type: ignore[union-attr]  # it has four nodes
     epoch = world.services.catalogue.current_leader_epoch("u", 0)
     nodes.elect([("u", 0)], preferred=False)
     assert nodes.of("u", 0) == ((1, 2, 3), (2,), 2)
@@ -133,40 +136,29 @@ async def test_the_leader_of_an_unclean_election_is_alone_in_the_isr_until_the_o
     await switch(world, 1, "false", asked=4)
     assert places(await metadata(world, 4, "u")) == [(2, [1, 2, 3])]
     assert (await metadata(world, 4, "u"))[0].leader_epoch == epoch + 1, "who joins the ISR begins no epoch"
-    await world.close()
 
 
 @pytest.mark.parametrize("place", ["broker", "topic"])
 async def test_a_replica_out_of_sync_leads_when_it_starts_where_that_is_allowed(place: str) -> None:
     allowed = {"unclean.leader.election.enable": "true"}
-    world = BrokerWorld(allowed if place == "broker" else {}, nodes=4)
-    await create(world, "u", assignments=[[1, 2, 3]])
-    await create(world, "strict", assignments=[[1, 2, 3]])
+    world, nodes = await leaderless(allowed if place == "broker" else {}, "u", "strict")
     catalogue = world.services.catalogue
     catalogue.replace_configs(TOPIC_RESOURCE, "strict", {"unclean.leader.election.enable": "false"})
     if place == "topic":
         catalogue.replace_configs(TOPIC_RESOURCE, "u", allowed)
-    for node in (2, 3, 1):
-        await switch(world, node, "true", asked=4)
     assert places(await metadata(world, 4, "u")) == [(-1, [1])]
-    nodes: Any = world.broker.together.nodes  # type: ignore[union-attr]  # it has four nodes
     nodes.start(3)
     assert nodes.of("u", 0) == ((1, 2, 3), (3,), 3)
     assert places(await metadata(world, 4, "strict")) == [(-1, [1])]
     await switch(world, 2, "false", asked=4)
     assert places(await metadata(world, 4, "u")) == [(3, [2, 3])]
-    await world.close()
 
 
 async def test_a_topic_that_is_deleted_before_the_others_join_the_isr_is_left_alone() -> None:
-    world = BrokerWorld(nodes=4)
-    await create(world, "u", assignments=[[1, 2, 3]])
-    for node in (2, 3, 1):
-        await switch(world, node, "true", asked=4)
+    world, nodes = await leaderless()
     for node in (2, 3):
         await switch(world, node, "false", asked=4)
-    world.broker.together.nodes.elect([("u", 0)], preferred=False)  # type: ignore[union-attr]  # it has four nodes
+    nodes.elect([("u", 0)], preferred=False)
     world.services.catalogue.delete_topics(["u"])
     await settle()
-    assert "u" not in [key[0] for key, _ in world.broker.together.nodes.every()]  # type: ignore[union-attr]  # as above
-    await world.close()
+    assert "u" not in [key[0] for key, _ in nodes.every()]

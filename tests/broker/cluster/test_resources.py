@@ -107,4 +107,3 @@ async def test_a_node_that_stops_leaves_no_timer_behind() -> None:
         await switch(world, 2, "false")
     world.clock.advance(60_000)
     assert world.clock.pending_timers() == before
-    await world.close()

@@ -1,7 +1,5 @@
 """What is told of several nodes beside their partitions: who is stopped, what each has, who keeps the metadata log."""
 
-from collections.abc import AsyncIterator
-
 import pytest
 
 from barnabas.broker.catalogue.image import BROKER_RESOURCE
@@ -14,24 +12,19 @@ from barnabas.protocol.messages.describe_quorum import (
     DescribeQuorumRequestPartitionData,
     DescribeQuorumRequestTopicData,
 )
-from barnabas.protocol.messages.incremental_alter_configs import (
-    AlterableConfig,
-    AlterConfigsResource,
-    IncrementalAlterConfigsRequest,
-)
 from tests.broker.cluster.test_moving import switch
 from tests.broker.cluster.test_three_nodes import ask, create, produced
+from tests.support.requests import alter_config
 from tests.support.worlds.broker import BrokerWorld
 
 NODES = 1, 2, 3
 
 
 @pytest.fixture
-async def world() -> AsyncIterator[BrokerWorld]:
+async def world() -> BrokerWorld:
     world = BrokerWorld({"broker.rack": "a,b,c"}, nodes=3)
     await create(world, "t", assignments=[[1, 2], [2, 3], [3, 2]])
-    yield world
-    await world.close()
+    return world
 
 
 @pytest.mark.parametrize("stopped", [1, 3])
@@ -75,17 +68,13 @@ async def test_each_node_describes_its_own_id_rack_and_listeners_and_what_all_sh
     world.services.catalogue.replace_configs(BROKER_RESOURCE, "", {"message.max.bytes": "1234"})
     changed = await described(world, 2)
     assert (changed["num.partitions"], changed["message.max.bytes"]) == ("7", "1234")
-    await world.close()
 
 
 THROTTLE, SHARED = "leader.replication.throttled.rate", "message.max.bytes"
 
 
 async def altered(world: BrokerWorld, asked: int, node: int, key: str, value: str) -> tuple[int, str | None]:
-    setting = AlterableConfig(name=key, config_operation=0, value=value)
-    resource = AlterConfigsResource(resource_type=BROKER_RESOURCE, resource_name=str(node), configs=[setting])
-    request = IncrementalAlterConfigsRequest(resources=[resource], validate_only=False)
-    (result,) = (await ask(world, asked, request)).responses
+    (result,) = (await ask(world, asked, alter_config(BROKER_RESOURCE, str(node), key, value))).responses
     return result.error_code, result.error_message
 
 
@@ -95,7 +84,6 @@ async def test_each_node_keeps_settings_of_its_own_that_have_no_effect_here(worl
     await world.close()
     again = BrokerWorld(files=world.files, nodes=3)
     assert [(await described(again, node))[THROTTLE] for node in NODES] == ["1000", "2000", "3000"]
-    await again.close()
 
 
 async def test_what_nodes_share_is_set_for_the_first_or_for_all(world: BrokerWorld) -> None:

@@ -1,7 +1,6 @@
 """Three nodes in one process, over one storage: what each of them says of itself, of the others, and of their data."""
 
 import itertools
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -10,42 +9,40 @@ from barnabas.broker.coordinator.runtime.placement import partition_for
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages.api_versions import ApiVersionsRequest
 from barnabas.protocol.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsTopic
-from barnabas.protocol.messages.create_topics import CreatableReplicaAssignment, CreatableTopic, CreateTopicsRequest
+from barnabas.protocol.messages.delete_records import DeleteRecordsPartition, DeleteRecordsRequest, DeleteRecordsTopic
 from barnabas.protocol.messages.describe_cluster import DescribeClusterRequest
-from barnabas.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
+from barnabas.protocol.messages.describe_producers import DescribeProducersRequest, TopicRequest
 from barnabas.protocol.messages.find_coordinator import FindCoordinatorRequest
 from barnabas.protocol.messages.heartbeat import HeartbeatRequest
-from barnabas.protocol.messages.init_producer_id import InitProducerIdRequest
-from barnabas.protocol.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
+from barnabas.protocol.messages.list_groups import ListGroupsRequest
+from barnabas.protocol.messages.list_transactions import ListTransactionsRequest
 from barnabas.protocol.messages.metadata import MetadataRequest
-from barnabas.protocol.messages.offset_commit import (
-    OffsetCommitRequest,
-    OffsetCommitRequestPartition,
-    OffsetCommitRequestTopic,
-)
-from barnabas.protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup
-from barnabas.protocol.messages.offset_for_leader_epoch import (
-    OffsetForLeaderEpochRequest,
-    OffsetForLeaderPartition,
-    OffsetForLeaderTopic,
-)
-from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from barnabas.protocol.schema import Request
-from barnabas.storage.log.offsets import LATEST
+from tests.support.requests import (
+    BY_NAME,
+    commit,
+    create_topic,
+    epoch_ends,
+    fetch,
+    init_producer,
+    join_group,
+    list_offsets,
+    offset_fetch,
+    produce,
+    txn_commit,
+)
 from tests.support.worlds.broker import BrokerWorld, settle
 
 E = ErrorCode
 NODES = 1, 2, 3
-BY_NAME = 12
 GROUPS = 50
 
 
 @pytest.fixture
-async def world() -> AsyncIterator[BrokerWorld]:
+async def world() -> BrokerWorld:
     world = BrokerWorld(nodes=3)
     await create(world, "t", assignments=[[1, 2, 3], [2, 3, 1], [3, 1, 2]])
-    yield world
-    await world.close()
+    return world
 
 
 async def ask(world: BrokerWorld, node: int, request: Request, version: int | None = None) -> Any:
@@ -67,7 +64,6 @@ async def test_metadata_of_all_topics_goes_by_those_that_are_there_by_then() -> 
     await peer.until_answered()
     topics = {topic.name: len(topic.partitions) for topic in peer.answer().topics}
     assert topics == {"a": 1, "b": 1}
-    await world.close()
 
 
 async def create(
@@ -77,13 +73,7 @@ async def create(
     factor: int = -1,
     assignments: list[list[int]] | None = None,
 ) -> Any:
-    assigned = [
-        CreatableReplicaAssignment(partition_index=n, broker_ids=ids) for n, ids in enumerate(assignments or [])
-    ]
-    topic = CreatableTopic(
-        name=name, num_partitions=partitions, replication_factor=factor, assignments=assigned, configs=[]
-    )
-    (result,) = (await ask(world, 1, CreateTopicsRequest(topics=[topic], timeout_ms=1000, validate_only=False))).topics
+    (result,) = (await ask(world, 1, create_topic(name, partitions, factor, assignments or []))).topics
     return result
 
 
@@ -92,22 +82,15 @@ async def metadata(world: BrokerWorld, node: int = 1, name: str = "t") -> list[A
     return list(topic.partitions)
 
 
-def produce(world: BrokerWorld, partition: int, acks: int = -1) -> ProduceRequest:
-    rows = [PartitionProduceData(index=partition, records=world.batch(b"v"))]
-    return ProduceRequest(acks=acks, timeout_ms=1000, topic_data=[TopicProduceData(name="t", partition_data=rows)])
-
-
 async def produced(world: BrokerWorld, node: int, partition: int, acks: int = -1) -> Any:
-    ((topic,),) = [(await ask(world, node, produce(world, partition, acks), BY_NAME)).responses]
+    ((topic,),) = [(await ask(world, node, produce({partition: world.batch(b"v")}, acks=acks), BY_NAME)).responses]
     (result,) = topic.partition_responses
     return result
 
 
-def fetch(partition: int, epoch: int = -1, wait_ms: int = 0) -> FetchRequest:
-    wanted = FetchPartition(
-        partition=partition, fetch_offset=0, partition_max_bytes=1 << 20, current_leader_epoch=epoch
-    )
-    return FetchRequest(max_wait_ms=wait_ms, min_bytes=1, topics=[FetchTopic(topic="t", partitions=[wanted])])
+async def fetched(world: BrokerWorld, node: int, partition: int, version: int = BY_NAME, **more: Any) -> Any:
+    ((result,),) = [topic.partitions for topic in (await ask(world, node, fetch(partition, **more), version)).responses]
+    return result
 
 
 def kept_at(node: int) -> str:
@@ -183,7 +166,7 @@ async def test_partitions_that_are_added_have_as_many_replicas_as_the_others(wor
 async def test_only_the_leader_takes_records_and_the_others_say_who_it_is(world: BrokerWorld) -> None:
     for partition, leader in enumerate(NODES):
         for node in NODES:
-            answer = await ask(world, node, produce(world, partition), BY_NAME)
+            answer = await ask(world, node, produce({partition: world.batch(b"v")}), BY_NAME)
             ((result,),) = [topic.partition_responses for topic in answer.responses]
             if node == leader:
                 assert (result.error_code, result.base_offset) == (E.NONE, 0)
@@ -200,32 +183,34 @@ async def test_what_the_leader_took_is_read_there_and_by_newer_versions_at_every
 ) -> None:
     await produced(world, 2, 1)
     for node in NODES:
-        answer = await ask(world, node, fetch(1), version)
-        ((result,),) = [topic.partitions for topic in answer.responses]
+        result = await fetched(world, node, 1, version)
         assert result.error_code == (E.NONE if node in readable else E.NOT_LEADER_OR_FOLLOWER)
         assert bool(result.records) is (node in readable)
 
 
 async def test_a_reader_is_told_the_leader_by_versions_that_can(world: BrokerWorld) -> None:
     topic_id = world.services.catalogue.topics["t"].topic_id
-    asked = fetch(1)
-    asked.topics = [FetchTopic(topic_id=topic_id, partitions=asked.topics[0].partitions)]
     world.broker.together.nodes.reassign({("t", 1): [2, 1]})  # type: ignore[union-attr]  # it has three nodes
-    answer = await ask(world, 3, asked, 16)
+    answer = await ask(world, 3, fetch(1, topic="", topic_id=topic_id), 16)
     ((result,),) = [topic.partitions for topic in answer.responses]
     assert (result.current_leader.leader_id, result.current_leader.leader_epoch) == (2, 1)
     assert [(each.node_id, each.host, each.port) for each in answer.node_endpoints] == [(2, "127.0.0.1", 9093)]
 
 
-async def test_offsets_and_epochs_are_looked_up_at_the_leader(world: BrokerWorld) -> None:
-    places = [ListOffsetsPartition(partition_index=number, timestamp=LATEST) for number in range(3)]
-    listing = ListOffsetsRequest(replica_id=-1, topics=[ListOffsetsTopic(name="t", partitions=places)])
-    epochs = [OffsetForLeaderPartition(partition=number, leader_epoch=0) for number in range(3)]
-    ending = OffsetForLeaderEpochRequest(topics=[OffsetForLeaderTopic(topic="t", partitions=epochs)])
+async def test_offsets_epochs_and_producers_are_looked_up_and_records_deleted_at_the_leader(world: BrokerWorld) -> None:
+    deleting = DeleteRecordsRequest(
+        topics=[
+            DeleteRecordsTopic(
+                name="t", partitions=[DeleteRecordsPartition(partition_index=n, offset=-1) for n in range(3)]
+            )
+        ],
+        timeout_ms=1000,
+    )
+    producers = DescribeProducersRequest(topics=[TopicRequest(name="t", partition_indexes=[0, 1, 2])])
     for node in NODES:
         expected = [E.NONE if leader == node else E.NOT_LEADER_OR_FOLLOWER for leader in NODES]
-        assert [each.error_code for each in (await ask(world, node, listing)).topics[0].partitions] == expected
-        assert [each.error_code for each in (await ask(world, node, ending)).topics[0].partitions] == expected
+        for asked in (list_offsets(0, 1, 2), epoch_ends(0, 1, 2), deleting, producers):
+            assert [each.error_code for each in (await ask(world, node, asked)).topics[0].partitions] == expected
 
 
 # --- coordinators ----------------------------------------------------------------------------------------------------
@@ -243,10 +228,15 @@ async def test_coordinators_are_spread_over_the_nodes_and_every_node_names_them(
 
 async def test_a_group_is_only_served_by_its_coordinator(world: BrokerWorld) -> None:
     mine = (await coordinator_of(world, kept_at(0), 0)).node_id
+    await coordinator_of(world, kept_at(0), 1)
     beat = HeartbeatRequest(group_id=kept_at(0), generation_id=1, member_id="m")
     for node in NODES:
-        expected = E.UNKNOWN_MEMBER_ID if node == mine else E.NOT_COORDINATOR
-        assert (await ask(world, node, beat)).error_code == expected
+        codes = [(await ask(world, node, asked)).error_code for asked in (beat, join_group(kept_at(0)))]
+        for version in (3, 5):
+            answer = await ask(world, node, txn_commit(kept_at(0), (7, 0), kept_at(0), 1), version)
+            codes.append(answer.topics[0].partitions[0].error_code)
+        unknown = [E.UNKNOWN_MEMBER_ID, E.MEMBER_ID_REQUIRED, *[E.INVALID_PRODUCER_ID_MAPPING] * 2]
+        assert codes == (unknown if node == mine else [E.NOT_COORDINATOR] * 4)
 
 
 async def test_offsets_are_committed_at_the_coordinator_and_fetched_there(world: BrokerWorld) -> None:
@@ -256,13 +246,17 @@ async def test_offsets_are_committed_at_the_coordinator_and_fetched_there(world:
         assert await committed(world, node, group) == (E.NONE if node == mine else E.NOT_COORDINATOR)
         code, offset = await fetched_offset(world, node, group)
         assert (code, offset) == ((E.NONE, 7) if node == mine else (E.NOT_COORDINATOR, None))
+        listed = (await ask(world, node, ListGroupsRequest(states_filter=[], types_filter=[]))).groups
+        assert [each.group_id for each in listed] == [group] * (node == mine)
 
 
 async def test_a_transactional_id_is_only_served_by_its_coordinator(world: BrokerWorld) -> None:
     mine = (await coordinator_of(world, kept_at(1), 1)).node_id
-    init = InitProducerIdRequest(transactional_id=kept_at(1), transaction_timeout_ms=1000)
     for node in NODES:
-        assert (await ask(world, node, init)).error_code == (E.NONE if node == mine else E.NOT_COORDINATOR)
+        answer = await ask(world, node, init_producer(kept_at(1)))
+        assert answer.error_code == (E.NONE if node == mine else E.NOT_COORDINATOR)
+        listed = await ask(world, node, ListTransactionsRequest(state_filters=[], producer_id_filters=[]))
+        assert [each.transactional_id for each in listed.transaction_states] == [kept_at(1)] * (node == mine)
 
 
 # --- the directory ---------------------------------------------------------------------------------------------------
@@ -274,7 +268,6 @@ async def test_nodes_that_are_started_again_lead_what_they_led(world: BrokerWorl
     await world.close()
     again = BrokerWorld(files=world.files, nodes=3)
     assert [(each.leader_id, each.replica_nodes) for each in await metadata(again, name="u")] == before
-    await again.close()
 
 
 async def test_one_node_sees_one_replica_and_all_records(world: BrokerWorld) -> None:
@@ -284,35 +277,24 @@ async def test_one_node_sees_one_replica_and_all_records(world: BrokerWorld) -> 
     alone = BrokerWorld(files=world.files)
     assert [(each.leader_id, each.replica_nodes) for each in await metadata(alone)] == [(1, [1])] * 3
     for partition in range(3):
-        ((result,),) = [topic.partitions for topic in (await ask(alone, 1, fetch(partition), 12)).responses]
-        assert result.records
-    await alone.close()
+        assert (await fetched(alone, 1, partition)).records
 
 
 async def test_partitions_of_a_node_that_is_not_there_any_more_go_to_others(world: BrokerWorld) -> None:
     await world.close()
     two = BrokerWorld(files=world.files, nodes=2)
     assert [each.replica_nodes for each in await metadata(two)] == [[1, 2], [2, 1], [1, 2]]
-    await two.close()
 
 
 # --- helpers ---------------------------------------------------------------------------------------------------------
 
 
 async def committed(world: BrokerWorld, node: int, group: str, offset: int = 7) -> int:
-    row = OffsetCommitRequestPartition(partition_index=0, committed_offset=offset, committed_metadata="")
-    request = OffsetCommitRequest(
-        group_id=group,
-        generation_id_or_member_epoch=-1,
-        member_id="",
-        topics=[OffsetCommitRequestTopic(name="t", partitions=[row])],
-    )
-    ((result,),) = [topic.partitions for topic in (await ask(world, node, request, 9)).topics]
+    ((result,),) = [topic.partitions for topic in (await ask(world, node, commit(group, offset), 9)).topics]
     return int(result.error_code)
 
 
 async def fetched_offset(world: BrokerWorld, node: int, group: str) -> tuple[int, int | None]:
-    request = OffsetFetchRequest(groups=[OffsetFetchRequestGroup(group_id=group, topics=None)])
-    (found,) = (await ask(world, node, request, 9)).groups
+    (found,) = (await ask(world, node, offset_fetch(group), 9)).groups
     offsets = [each.committed_offset for topic in found.topics for each in topic.partitions]
     return found.error_code, offsets[0] if offsets else None

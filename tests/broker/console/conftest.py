@@ -1,7 +1,5 @@
 """The console that most of these tests look at. Some files have one over other topics."""
 
-from collections.abc import AsyncIterator
-
 import pytest
 
 from tests.support.console.world import Console
@@ -9,9 +7,8 @@ from tests.support.inspected_broker import Inspected
 
 
 @pytest.fixture
-async def console() -> AsyncIterator[Console]:
+async def console() -> Console:
     """Over a broker with topic "orders" of two partitions."""
     world = Inspected()
     world.services.catalogue.create_topic("orders", 2)
-    yield Console(world)
-    await world.close()
+    return Console(world)

@@ -1,6 +1,5 @@
 """Who may look at the console, and who may act there."""
 
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -13,10 +12,8 @@ FOLLOWED = {"sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate", "sec-f
 
 
 @pytest.fixture
-async def world() -> AsyncIterator[BrokerWorld]:
-    it = BrokerWorld()
-    yield it
-    await it.close()
+async def world() -> BrokerWorld:
+    return BrokerWorld()
 
 
 async def status(console: Console, method: str = "GET", path: str = "/transactions", **headers: str) -> int:

@@ -43,4 +43,3 @@ async def test_the_page_of_ten_million_records_opens_in_time_and_in_little_memor
     held, _ = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert held < HELD_BYTES_MAX
-    await world.close()

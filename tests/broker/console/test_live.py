@@ -20,7 +20,6 @@ async def test_the_live_part_of_a_page_can_be_had_alone() -> None:
     answer = await console.client.get("/console/transactions", headers={"x-part": "live"})
     assert answer.text.lstrip().startswith('<dl class="figures">')
     assert "<html" not in answer.text
-    await world.close()
 
 
 async def test_a_part_is_sent_when_it_has_changed_and_a_comment_now_and_then() -> None:
@@ -82,7 +81,6 @@ async def test_a_page_that_is_looked_at_for_long_holds_no_more_than_at_first() -
         tracemalloc.stop()
         await parts.aclose()
     assert clock.pending_timers() == 0
-    await world.close()
 
 
 async def _next(parts: AsyncGenerator[bytes, None]) -> bytes:

@@ -1,7 +1,6 @@
 """The pages of messages over a whole broker in memory."""
 
 import re
-from collections.abc import AsyncIterator
 
 import pytest
 
@@ -15,11 +14,10 @@ MARKUP = b"<script>alert(1)</script>"
 
 
 @pytest.fixture
-async def console() -> AsyncIterator[Console]:
+async def console() -> Console:
     world = Inspected()
     world.services.catalogue.create_topic("t", 2)
-    yield Console(world)
-    await world.close()
+    return Console(world)
 
 
 def append(console: Console, *records: NewRecord) -> None:

@@ -1,7 +1,6 @@
 """Groups, topics, health, clients, settings and the clock, over a whole broker in memory."""
 
 import asyncio
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -24,10 +23,9 @@ PAGES = (
 
 
 @pytest.fixture
-async def console() -> AsyncIterator[Console]:
+async def console() -> Console:
     world = Inspected()
-    yield Console(world)
-    await world.close()
+    return Console(world)
 
 
 @pytest.mark.parametrize("path", PAGES)
@@ -44,7 +42,6 @@ async def test_every_page_of_several_nodes_can_be_read(path: str) -> None:
     console = Console(world)
     assert "3 nodes" in await console.text(path)
     assert "node" in await console.text("/topics/t/2")
-    await world.close()
 
 
 async def test_a_group_is_behind_as_kafka_counts_it_and_as_its_readers_see_it(console: Console) -> None:
@@ -132,7 +129,6 @@ async def test_the_clock_is_moved_from_its_page() -> None:
     assert "running" in await console.text("/clock")
     only_look = Console(world, may_change=False)
     assert "<form" not in await only_look.get("/clock")
-    await world.close()
 
 
 async def test_a_clock_that_cannot_be_moved_is_shown(console: Console) -> None:

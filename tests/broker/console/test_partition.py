@@ -1,7 +1,6 @@
 """The page of a partition over a whole broker in memory."""
 
 import re
-from collections.abc import AsyncIterator
 
 import pytest
 
@@ -12,11 +11,10 @@ MARKUP = "<b>readers</b>"
 
 
 @pytest.fixture
-async def console() -> AsyncIterator[Console]:
+async def console() -> Console:
     world = Inspected()
     world.services.catalogue.create_topic("t", 2)
-    yield Console(world)
-    await world.close()
+    return Console(world)
 
 
 def view(**query: int) -> dict[str, int]:

@@ -1,7 +1,5 @@
 """The page of security: who is refused, who is connected as whom, users, quotas and ACLs; and no secret."""
 
-from collections.abc import AsyncIterator
-
 import pytest
 
 from barnabas.broker.authorization.acl import Acl, PatternType, Permission
@@ -10,10 +8,10 @@ from barnabas.broker.console.looking.security import ROWS_MAX
 from barnabas.broker.session.operations import Operation, Resource
 from barnabas.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 from barnabas.protocol.messages.list_groups import ListGroupsRequest
-from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from barnabas.protocol.security.scram import SCRAM_SHA_256, credential_of, salted
 from tests.broker.events.test_security import AUTHORIZED, client_of, limit
 from tests.support.console.world import Console
+from tests.support.requests import produce
 from tests.support.worlds.broker import BrokerWorld, settle
 from tests.support.worlds.secured_broker import SecuredWorld, log_in
 from tests.support.worlds.told import Asking
@@ -22,11 +20,10 @@ MARKUP = "<i>x</i>"
 
 
 @pytest.fixture
-async def console() -> AsyncIterator[Console]:
+async def console() -> Console:
     world = BrokerWorld({**AUTHORIZED, "offsets.topic.num.partitions": "2"})
     world.services.catalogue.create_topic("orders", 1)
-    yield Console(world, may_change=False)
-    await world.close()
+    return Console(world, may_change=False)
 
 
 def allow(world: BrokerWorld, *names: str, who: str = "alice", resource: Resource = Resource.TOPIC) -> None:
@@ -43,7 +40,6 @@ async def test_a_broker_without_security_says_that_everybody_may_do_everything()
     assert "There is no authorizer ( authorizer.class.name ): everybody may do everything." in text
     assert "Refused and throttled lately Nobody." in text
     assert "Principal" not in await Console(world).text("/clients")
-    await world.close()
 
 
 async def test_denials_are_shown_without_control_until_they_are_none(console: Console) -> None:
@@ -91,9 +87,7 @@ async def test_quotas_and_who_waits_for_them_are_shown(console: Console) -> None
     text = await console.text("/security")
     assert "ip &lt;default&gt; connection_creation_rate 50 user root producer_byte_rate 100" in text
     root = client_of(world, "root")
-    batch = world.batch(b"x" * 2_000)
-    data = [TopicProduceData(name="orders", partition_data=[PartitionProduceData(index=0, records=batch)])]
-    await root.ask(ProduceRequest(acks=-1, timeout_ms=1_000, topic_data=data), 9)
+    await root.ask(produce(world.batch(b"x" * 2_000), "orders"), 9)
     await settle()
     text = await console.text("/security")
     assert "Produce of client test (user root) from 127.0.0.1:50000 is throttled" in text
@@ -130,4 +124,3 @@ async def test_listeners_count_who_was_let_in_or_refused() -> None:
     assert "SASL_PLAINTEXT 1 PLAIN, SCRAM-SHA-256 1 1 0 0 0" in text
     assert "User:alice PLAIN SASL_PLAINTEXT 1" in text
     assert "was not let in by listener SASL_PLAINTEXT" in text
-    await world.close()

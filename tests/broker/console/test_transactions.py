@@ -1,6 +1,5 @@
 """The pages of transactions over a whole broker in memory."""
 
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -17,11 +16,10 @@ MARKUP = "<script>alert('x')</script>&\""
 
 
 @pytest.fixture
-async def console() -> AsyncIterator[Console]:
+async def console() -> Console:
     world = Inspected()
     world.services.catalogue.create_topic("orders", 3)
-    yield Console(world)
-    await world.close()
+    return Console(world)
 
 
 async def test_a_broker_without_transactions_says_so(console: Console) -> None:

@@ -1,7 +1,6 @@
 """/control over a whole broker in memory, held against its own description."""
 
 import json
-from collections.abc import AsyncIterator
 from itertools import zip_longest
 from typing import Any
 
@@ -79,10 +78,9 @@ def check(value: Any, schema: dict[str, Any]) -> None:
 
 
 @pytest.fixture
-async def control() -> AsyncIterator[Control]:
+async def control() -> Control:
     world = BrokerWorld(movable=True)
-    yield Control(world, Admission())
-    await world.close()
+    return Control(world, Admission())
 
 
 def test_the_description_in_the_documentation_is_this_one() -> None:
@@ -180,7 +178,6 @@ async def test_who_may_not_ask_is_told_and_changes_nothing() -> None:
     token = {"authorization": "Bearer secret"}
     assert (await known.ask("POST", "/control/clock", headers=token, **refused))[0] == 200
     assert world.services.clock.now_ms() == world.clock.now_ms() + 3_600_000
-    await world.close()
 
 
 async def test_a_broker_that_stops_says_so(control: Control) -> None:

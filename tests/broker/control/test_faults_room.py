@@ -1,7 +1,6 @@
 """/control/faults over a whole broker in memory, held against its own description."""
 
 import asyncio
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -18,10 +17,9 @@ PAUSE = {"name": "stop here", "match": {"api": "EndTxn"}, "do": {"pause": True},
 
 
 @pytest.fixture
-async def control() -> AsyncIterator[Control]:
+async def control() -> Control:
     world = BrokerWorld(movable=True)
-    yield Control(world, Admission())
-    await world.close()
+    return Control(world, Admission())
 
 
 async def arm(control: Control, body: Any) -> Any:

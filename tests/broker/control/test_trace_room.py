@@ -14,7 +14,7 @@ from barnabas.broker.control.openapi import document
 from barnabas.broker.control.trace_room import trace_room
 from barnabas.broker.http.asgi import AsgiRequest, Mounted
 from barnabas.broker.http.pages import Page, Stream
-from barnabas.protocol.messages.init_producer_id import InitProducerIdRequest
+from tests.support.requests import init_producer
 from tests.support.worlds.broker import BrokerWorld
 from tests.support.worlds.told import Asking
 
@@ -53,9 +53,7 @@ class Traced:
         return (chunk.decode() async for chunk in stream.chunks)
 
     async def init(self, transactional_id: str) -> None:
-        await self.client.ask(
-            InitProducerIdRequest(transactional_id=transactional_id, transaction_timeout_ms=60_000), 4
-        )
+        await self.client.ask(init_producer(transactional_id), 4)
 
 
 @pytest.fixture

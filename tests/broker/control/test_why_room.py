@@ -1,6 +1,5 @@
 """/control/why over a whole broker in memory: questions and answers as the description has them."""
 
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -18,11 +17,10 @@ class Movable(Inspected):
 
 
 @pytest.fixture
-async def world() -> AsyncIterator[Movable]:
+async def world() -> Movable:
     world = Movable(movable=True)
     world.services.catalogue.create_topic("t", 2)
-    yield world
-    await world.close()
+    return world
 
 
 async def test_each_question_is_answered(world: Movable) -> None:

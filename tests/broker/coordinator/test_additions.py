@@ -74,7 +74,6 @@ async def test_without_time_to_wait_it_is_refused_at_once() -> None:
     await settle()
     assert answer.result() is E.CONCURRENT_TRANSACTIONS
     world.files.heal()
-    await world.close()
 
 
 async def test_what_does_not_have_to_wait_is_answered_now(world: TransactionalBroker) -> None:

@@ -74,7 +74,6 @@ async def test_committed_offsets_are_loaded_from_what_is_left() -> None:
     await world.close()
     again = BrokerWorld(SETTINGS, world.files)
     assert await committed(again) == before == {0: 117, 1: 118, 2: 119}
-    await again.close()
 
 
 @pytest.mark.parametrize("how", ["stop", "kill"])
@@ -95,7 +94,6 @@ async def test_transactions_are_loaded_from_what_is_left(how: str) -> None:
     later = await after.producer()
     await later.send(b"later")
     assert (await later.end(commit=True)).error is E.NONE
-    await after.close()
 
 
 async def test_offsets_of_transactions_are_loaded_from_what_is_left() -> None:
@@ -121,7 +119,6 @@ async def test_offsets_of_transactions_are_loaded_from_what_is_left() -> None:
     assert again.services.partitions.get(CONSUMER_OFFSETS_TOPIC, 0).log_end_offset == end_offset
     end(again, PRODUCER_ID + 9, is_commit=True)
     assert await committed(again) == before | {2: 9_000}
-    await again.close()
 
 
 class Shortened:

@@ -48,7 +48,6 @@ async def test_the_groups_of_the_other_partitions_work(caplog: pytest.LogCapture
             world.services.groups.fetch_offsets(IDS[0])
         assert refused.value.code == ErrorCode.NOT_COORDINATOR
     assert caplog.text.count("could not open partition") == 1
-    await world.close()
 
 
 def _offset(world: BrokerWorld, group: str) -> int | None:
@@ -72,4 +71,3 @@ async def test_a_start_loads_the_other_transactions_and_is_not_held_up(caplog: p
         world.services.transactions.describe(IDS[0])
     assert refused.value.code == ErrorCode.NOT_COORDINATOR
     assert caplog.text.count("could not open partition") == 1
-    await world.close()

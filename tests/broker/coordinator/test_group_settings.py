@@ -1,31 +1,23 @@
 """Settings of one consumer group, which its members are held to from their next heartbeat on."""
 
-from collections.abc import AsyncIterator
-
 import pytest
 
-from barnabas.broker.catalogue import Operation
 from barnabas.broker.catalogue.image import GROUP_RESOURCE
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages.consumer_group_heartbeat import (
     ConsumerGroupHeartbeatRequest,
     ConsumerGroupHeartbeatResponse,
 )
-from barnabas.protocol.messages.incremental_alter_configs import (
-    AlterableConfig,
-    AlterConfigsResource,
-    IncrementalAlterConfigsRequest,
-)
 from tests.broker.cluster.test_three_nodes import ask, create
+from tests.support.requests import alter_config
 from tests.support.worlds.broker import BrokerWorld
 
 
 @pytest.fixture
-async def world() -> AsyncIterator[BrokerWorld]:
+async def world() -> BrokerWorld:
     world = BrokerWorld(nodes=1)
     await create(world, "t")
-    yield world
-    await world.close()
+    return world
 
 
 async def heartbeat(world: BrokerWorld, group: str, epoch: int) -> ConsumerGroupHeartbeatResponse:
@@ -40,9 +32,7 @@ async def heartbeat(world: BrokerWorld, group: str, epoch: int) -> ConsumerGroup
 async def test_members_of_a_group_hear_its_own_heartbeat_interval(world: BrokerWorld) -> None:
     joined = {group: await heartbeat(world, group, 0) for group in ("own", "other")}
     assert {group: answer.heartbeat_interval_ms for group, answer in joined.items()} == {"own": 5_000, "other": 5_000}
-    setting = AlterableConfig(name="consumer.heartbeat.interval.ms", config_operation=Operation.SET, value="7000")
-    resource = AlterConfigsResource(resource_type=GROUP_RESOURCE, resource_name="own", configs=[setting])
-    altered = await ask(world, 1, IncrementalAlterConfigsRequest(resources=[resource], validate_only=False))
+    altered = await ask(world, 1, alter_config(GROUP_RESOURCE, "own", "consumer.heartbeat.interval.ms", "7000"))
     assert [each.error_code for each in altered.responses] == [ErrorCode.NONE]
     after = {group: await heartbeat(world, group, answer.member_epoch) for group, answer in joined.items()}
     assert {group: answer.heartbeat_interval_ms for group, answer in after.items()} == {"own": 7_000, "other": 5_000}

@@ -1,7 +1,6 @@
 """Finishing transactions: all partitions are shown in one step, and what a partition refuses stops nobody for ever."""
 
 import logging
-from collections.abc import AsyncIterator
 from dataclasses import replace
 from typing import Any
 
@@ -23,10 +22,8 @@ E = ErrorCode
 
 
 @pytest.fixture
-async def world() -> AsyncIterator[TransactionalBroker]:
-    world = TransactionalBroker()
-    yield world
-    await world.close()
+async def world() -> TransactionalBroker:
+    return TransactionalBroker()
 
 
 @pytest.mark.pure
@@ -117,7 +114,6 @@ async def test_our_own_mistake_about_the_only_partition_is_logged_and_tried_agai
     assert world.shown() == [1, 0, 0]
     assert world.txn().state is S.COMPLETE_COMMIT
     assert [record.message.split()[:2] for record in caplog.records if record.exc_info] == [["marker", "failed"]]
-    await world.close()
 
 
 async def test_a_completion_that_cannot_be_written_is_tried_again(world: TransactionalBroker) -> None:
@@ -260,7 +256,6 @@ async def test_with_every_write_synced_the_decision_is_on_the_disk_before_a_mark
     assert sorted(calls[2:4]) == [("pwrite", "t-0"), ("pwrite", "t-1")]
     assert sorted(calls[4:6]) == [("sync", "t-0"), ("sync", "t-1")]
     assert calls[6:7] == [("pwrite", "state")]
-    await world.close()
 
 
 async def test_the_only_partition_is_written_to_when_it_can(
@@ -311,7 +306,6 @@ async def test_with_every_write_synced_the_only_marker_is_on_the_disk_before_the
     decided, marked = [("pwrite", "state"), ("sync", "state")], [("pwrite", "t-0"), ("sync", "t-0")]
     assert calls[:5] == [*decided, *marked, ("pwrite", "state")]
     assert world.txn().state is S.COMPLETE_COMMIT
-    await world.close()
 
 
 @pytest.mark.parametrize("count", [1, 2])
@@ -326,4 +320,3 @@ async def test_when_a_marker_cannot_be_synced_the_transaction_stays_prepared_for
     after = await world.restart("nothing")
     assert after.txn().state is S.COMPLETE_COMMIT
     assert after.shown() == [1] * count + [0] * (3 - count)
-    await after.close()

@@ -2,7 +2,6 @@
 
 import asyncio
 from asyncio import Future
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -46,10 +45,8 @@ class Barrier:
 
 
 @pytest.fixture
-async def world() -> AsyncIterator[TransactionalBroker]:
-    world = TransactionalBroker()
-    yield world
-    await world.close()
+async def world() -> TransactionalBroker:
+    return TransactionalBroker()
 
 
 async def written(world: TransactionalBroker, *partitions: int, name: str = "tx") -> Producer:
@@ -144,7 +141,6 @@ async def test_what_a_kill_leaves_held_up_is_finished_by_the_next_start(world: T
     after = await world.restart("kill")
     assert shown(after) == [1, 1, 1]
     assert after.txn().state is S.COMPLETE_COMMIT
-    await after.close()
 
 
 @pytest.mark.parametrize("step", STEPS)
@@ -159,4 +155,3 @@ async def test_the_clock_does_not_wait_for_what_somebody_holds_up(step: str) -> 
     assert world.txn().state is S.PREPARE_COMMIT
     await barrier.let_go()
     assert world.txn().state is S.COMPLETE_COMMIT
-    await world.close()

@@ -2,7 +2,6 @@
 
 import asyncio
 from asyncio import Future
-from collections.abc import AsyncIterator
 from contextlib import suppress
 from typing import Any
 
@@ -19,10 +18,8 @@ E = ErrorCode
 
 
 @pytest.fixture
-async def world() -> AsyncIterator[TransactionalBroker]:
-    world = TransactionalBroker()
-    yield world
-    await world.close()
+async def world() -> TransactionalBroker:
+    return TransactionalBroker()
 
 
 @pytest.mark.pure

@@ -12,7 +12,6 @@ async def test_the_hash_has_the_rack_of_the_one_node() -> None:
     topic = catalogue.create_topic("t", 2)
     for rack, racks in (("a,b", ["a,b"]), (None, [])):
         assert CatalogueTopics(catalogue, all_in(rack)).hash("t") == topic_hash("t", topic.topic_id, [racks, racks])
-    await world.close()
 
 
 async def test_the_hash_has_the_racks_of_the_replicas_of_several_nodes() -> None:
@@ -23,4 +22,3 @@ async def test_the_hash_has_the_racks_of_the_replicas_of_several_nodes() -> None
     expected = topic_hash("t", catalogue.topics["t"].topic_id, [["a"], ["c"], ["a", "c"]])
     for node in together.of_node.values():
         assert node.groups.consumer.context.topics.hash("t") == expected
-    await world.close()

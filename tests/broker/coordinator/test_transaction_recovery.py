@@ -60,14 +60,12 @@ async def _whole_when_let_in(world: TransactionalBroker) -> bool:
 async def test_markers_in_many_slices_are_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     world = await _killed_while_it_commits(monkeypatch)
     assert await _whole_when_let_in(world)
-    await world.close()
 
 
 async def test_a_log_that_loads_in_many_slices_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     world = await _killed_while_it_commits(monkeypatch)
     monkeypatch.setattr(loading, "SLICE_BYTES", 1)
     assert await _whole_when_let_in(world)
-    await world.close()
 
 
 @pytest.mark.parametrize("commit", [True, False])
@@ -83,7 +81,6 @@ async def test_a_clean_stop_waits_for_a_decision_that_is_not_on_the_disk_yet(com
     assert reply.result().error is ErrorCode.NONE
     assert world.txn().state is (S.COMPLETE_COMMIT if commit else S.COMPLETE_ABORT)
     assert [len(world.read(partition)) for partition in range(3)] == [commit] * 3
-    await world.close()
 
 
 async def test_a_clean_stop_does_not_wait_for_a_decision_that_the_disk_refuses() -> None:
@@ -137,7 +134,6 @@ async def test_a_clean_stop_waits_for_offsets_that_are_being_loaded(
         world = await world.restart("stop")
     assert (len(world.read()), _committed_offset(world)) == ((1, 7) if commit else (0, 1)), "before anything is loaded"
     assert world.txn().state is (S.COMPLETE_COMMIT if commit else S.COMPLETE_ABORT)
-    await world.close()
 
 
 @pytest.mark.parametrize(("refused", "skip"), [("/t-1/", 0), ("/__transaction_state-0/", 1)])
@@ -159,7 +155,6 @@ async def test_a_stop_that_leaves_something_prepared_has_the_next_start_finish_i
         S.COMPLETE_COMMIT
     ]
     assert [world.read(partition) for partition in range(3)] == [[b"v"]] * 3
-    await world.close()
 
 
 async def test_a_stop_with_a_partition_that_nobody_could_load_does_not_vouch_for_it() -> None:
@@ -176,7 +171,6 @@ async def test_a_stop_with_a_partition_that_nobody_could_load_does_not_vouch_for
     world.files.heal()
     world = await world.restart("stop")
     assert [world.read(partition) for partition in range(3)] == [[b"v"]] * 3
-    await world.close()
 
 
 async def test_a_stop_while_transactions_are_being_loaded_is_clean(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -192,7 +186,6 @@ async def test_a_stop_while_transactions_are_being_loaded_is_clean(monkeypatch: 
     finishing = asyncio.ensure_future(finish_transactions(world.coordinator))
     assert await world.until(finishing)
     assert finishing.result()
-    await world.close()
 
 
 async def test_a_stop_lets_nobody_decide_anything_more() -> None:
@@ -213,7 +206,6 @@ async def test_a_stop_lets_nobody_decide_anything_more() -> None:
     assert reply.result().error is ErrorCode.NONE
     world = await world.restart("stop")
     assert (await world.end(second, commit=True)).error is ErrorCode.NONE
-    await world.close()
 
 
 async def test_what_is_being_finished_is_not_begun_again(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -229,7 +221,6 @@ async def test_what_is_being_finished_is_not_begun_again(monkeypatch: pytest.Mon
     await settle()
     assert world.txn().state is S.COMPLETE_COMMIT
     assert [world.log(number).log_end_offset for number in range(3)] == [2] * 3, "one record, one marker"
-    await world.close()
 
 
 async def test_markers_say_in_which_epoch_the_coordinator_wrote_them() -> None:
@@ -244,4 +235,3 @@ async def test_markers_say_in_which_epoch_the_coordinator_wrote_them() -> None:
     assert marker is not None
     assert (marker.commit, marker.coordinator_epoch) == (False, led_in)
     assert led_in > 0, "this is the second run"
-    await world.close()

@@ -1,6 +1,5 @@
 """The transaction coordinator over real partitions: what readers see, what a crash leaves, what the clock does."""
 
-from collections.abc import AsyncIterator
 from dataclasses import replace
 from functools import partial
 
@@ -26,10 +25,8 @@ E = ErrorCode
 
 
 @pytest.fixture
-async def world() -> AsyncIterator[TransactionalBroker]:
-    world = TransactionalBroker()
-    yield world
-    await world.close()
+async def world() -> TransactionalBroker:
+    return TransactionalBroker()
 
 
 @pytest.mark.parametrize("version", [11, 12, 13])
@@ -117,7 +114,6 @@ async def test_killed_before_any_write_a_transaction_is_whole_or_absent_after_th
     for change in range(first, last + 1, step):
         outcomes.add(await _killed_at(change, settings, commit=commit))
     assert outcomes == {(S.COMPLETE_COMMIT, 1)} | _UNDECIDED if commit else {(S.COMPLETE_ABORT, 0)} | _UNDECIDED
-    await whole.close()
 
 
 _UNDECIDED = {(None, 0), (S.EMPTY, 0), (S.ONGOING, 0)}
@@ -158,7 +154,6 @@ async def test_a_producer_that_was_in_the_middle_goes_on_and_commits_after_a_kil
     await producer.send(b"after", world=after)
     assert (await after.end(producer, commit=True)).error is E.NONE
     assert after.read() == [b"before", b"after"]
-    await after.close()
 
 
 async def test_after_a_clean_stop_everything_is_loaded_soon_so_that_what_is_open_times_out(
@@ -173,7 +168,6 @@ async def test_after_a_clean_stop_everything_is_loaded_soon_so_that_what_is_open
     await after.advance(TIMEOUT_MS + 10_000)
     assert after.txn().state is S.COMPLETE_ABORT
     assert after.log().last_stable_offset == after.log().high_watermark
-    await after.close()
 
 
 async def test_a_clean_stop_finishes_what_is_prepared(
@@ -188,7 +182,6 @@ async def test_a_clean_stop_finishes_what_is_prepared(
     after = await world.restart("stop")
     assert after.read(0) == after.read(1) == [b"a"]
     assert after.txn().state is S.COMPLETE_COMMIT
-    await after.close()
 
 
 # --- time ---
@@ -228,7 +221,6 @@ async def test_an_id_that_nobody_used_for_long_is_forgotten_with_a_tombstone() -
     assert (await world.producer("idle")).id not in (idle.id, busy.id)
     after = await world.restart("kill")
     assert {txn.transactional_id for txn in after.coordinator.transactions()} == {"busy", "idle"}
-    await after.close()
 
 
 async def test_an_open_transaction_never_expires_and_one_of_a_two_phase_commit_never_times_out() -> None:
@@ -240,7 +232,6 @@ async def test_an_open_transaction_never_expires_and_one_of_a_two_phase_commit_n
     await producer.send(b"v")
     await world.advance(90_000_000)
     assert world.txn().state is S.ONGOING
-    await world.close()
 
 
 async def test_many_timeouts_are_worked_off_with_others_served_in_between(
@@ -290,7 +281,6 @@ async def test_everything_loads_when_all_transactions_are_asked_for(world: Trans
     after = await world.restart("stop")
     assert {txn.transactional_id for txn in after.coordinator.transactions()} == {"a", "b"}
     assert after.coordinator.describe("nobody") is None
-    await after.close()
 
 
 async def test_a_partition_that_cannot_be_understood_serves_nobody_and_stops_no_start(
@@ -305,4 +295,3 @@ async def test_a_partition_that_cannot_be_understood_serves_nobody_and_stops_no_
     with pytest.raises(KafkaError, match="NOT_COORDINATOR"):
         await after.init("a")
     assert (await after.init(other)).error is E.NONE
-    await after.close()

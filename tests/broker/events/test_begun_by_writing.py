@@ -6,18 +6,15 @@ import pytest
 
 from barnabas.broker.api.tracing import Tracer
 from barnabas.broker.events.cause import RequestCause
-from barnabas.protocol.messages.end_txn import EndTxnRequest
-from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
-from tests.support.worlds.story import MINUTE_MS, Story
+from tests.support.requests import BY_NAME, end_txn, produce
+from tests.support.worlds.story import Story
 
 BEGINS = ("transaction.record_writing", "transaction.begun", "transaction.partitions_added")
 
 
 async def write(story: Story, producer_id: int, epoch: int) -> None:
     batch = story.world.batch(b"v", producer=(producer_id, epoch, 0), transactional=True)
-    data = [TopicProduceData(name="t", partition_data=[PartitionProduceData(index=0, records=batch)])]
-    request = ProduceRequest(transactional_id="x", acks=-1, timeout_ms=MINUTE_MS, topic_data=data)
-    await story.client.ask(request, 12)
+    await story.client.ask(produce(batch, transactional_id="x"), BY_NAME)
 
 
 @pytest.mark.pure  # that the short path was taken is seen by replacing a method
@@ -42,21 +39,17 @@ async def test_the_cause_of_a_transaction_is_the_produce_that_began_it(monkeypat
             assert (event.cause.api, event.cause.version, event.cause.client_id) == ("Produce", 12, "test")
             assert event.cause.asked == {"transactional_id": "x"}
         assert story.world.broker.events.cause is None
-        who = {"producer_id": producer.producer_id, "producer_epoch": producer.producer_epoch + bumps}
-        await story.client.ask(EndTxnRequest(transactional_id="x", committed=True, **who), 5)
+        await story.client.ask(end_txn("x", (producer.producer_id, producer.producer_epoch + bumps)), 5)
     assert len(story.told.of("transaction.completed")) == 2
     assert len(by_general_path) == 1
-    await story.close()
 
 
 async def test_a_refused_produce_is_told_once() -> None:
     story = Story()
     producer = await story.init()
     await write(story, producer.producer_id, producer.producer_epoch)
-    who = {"producer_id": producer.producer_id, "producer_epoch": producer.producer_epoch}
-    await story.client.ask(EndTxnRequest(transactional_id="x", committed=True, **who), 5)
+    await story.client.ask(end_txn("x", (producer.producer_id, producer.producer_epoch)), 5)
     await write(story, 99, 0)
     assert story.told.only("transaction.refused").facts["error"] == "INVALID_PRODUCER_ID_MAPPING"
     assert story.told.only("producer.refused").facts["producer_id"] == 99
     assert story.world.broker.events.cause is None
-    await story.close()

@@ -100,4 +100,3 @@ async def test_a_marker_that_is_tried_again_has_the_cause_of_its_decision(monkey
     assert isinstance(cause, RequestCause)
     assert all(event.cause == cause for event in late), "however late they come"
     assert story.world.broker.events.cause is None
-    await story.close()

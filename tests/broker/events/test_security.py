@@ -10,8 +10,8 @@ from barnabas.broker.session.principal import Principal
 from barnabas.broker.session.session import Authentication, Session
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages.list_groups import ListGroupsRequest
-from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from tests.broker.events.test_refusals import fetching
+from tests.support.requests import produce
 from tests.support.tls_listener import Secured
 from tests.support.worlds.broker import BrokerWorld, Peer, settle
 from tests.support.worlds.memory_transport import MemoryTransport
@@ -77,9 +77,7 @@ async def clients_are_denied() -> Told:
 async def clients_are_throttled() -> Told:
     story = Story()
     limit(story.world, {"client-id": None}, producer_byte_rate=100.0, consumer_byte_rate=1e9)
-    batch = story.world.batch(b"x" * 2_000)
-    data = [TopicProduceData(name="t", partition_data=[PartitionProduceData(index=0, records=batch)])]
-    answer = await story.client.ask(ProduceRequest(acks=-1, timeout_ms=1_000, topic_data=data), 9)
+    answer = await story.client.ask(produce(story.world.batch(b"x" * 2_000)), 9)
     facts = story.told.only("client.throttled").facts
     assert facts == {
         "user": "ANONYMOUS",

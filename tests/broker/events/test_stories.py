@@ -12,17 +12,11 @@ from barnabas.protocol.messages.add_offsets_to_txn import AddOffsetsToTxnRequest
 from barnabas.protocol.messages.heartbeat import HeartbeatRequest
 from barnabas.protocol.messages.leave_group import LeaveGroupRequest, MemberIdentity
 from barnabas.protocol.messages.metadata import MetadataRequest
-from barnabas.protocol.messages.offset_commit import (
-    OffsetCommitRequest,
-    OffsetCommitRequestPartition,
-    OffsetCommitRequestTopic,
-)
 from barnabas.protocol.messages.offset_delete import (
     OffsetDeleteRequest,
     OffsetDeleteRequestPartition,
     OffsetDeleteRequestTopic,
 )
-from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from barnabas.protocol.records.builder import build_batch
 from tests.broker.events.test_refusals import fetches_are_refused, producers_expire
 from tests.broker.events.test_security import (
@@ -32,6 +26,7 @@ from tests.broker.events.test_security import (
     connections_come_too_soon,
     handshakes_fail,
 )
+from tests.support.requests import commit, produce
 from tests.support.worlds.broker import BrokerWorld, settle, until
 from tests.support.worlds.story import MINUTE_MS, WEEK_MS, Story
 from tests.support.worlds.told import Told
@@ -99,13 +94,7 @@ async def a_producer_is_fenced_by_another_one() -> Told:
     assert refused["error"] == "PRODUCER_FENCED"
     assert refused["why"] == f"it has producer epoch 0, but the transactional id has {second.producer_epoch} now"
     batch = story.world.batch(b"v", producer=(first.producer_id, first.producer_epoch, 0), transactional=True)
-    produce = ProduceRequest(
-        transactional_id="x",
-        acks=-1,
-        timeout_ms=MINUTE_MS,
-        topic_data=[TopicProduceData(name="t", partition_data=[PartitionProduceData(index=0, records=batch)])],
-    )
-    await story.client.ask(produce, 9)
+    await story.client.ask(produce(batch, transactional_id="x"), 9)
     late = told.only("producer.refused")
     assert (late.facts["topic"], late.facts["producer_epoch"]) == ("t", first.producer_epoch)
     assert isinstance(late.cause, RequestCause)
@@ -155,9 +144,7 @@ async def a_classic_group_lives() -> Told:
     await story.sync(joined)
     again = await story.join(joined.member_id)
     assert again.generation_id == joined.generation_id + 1
-    partitions = [OffsetCommitRequestPartition(partition_index=0, committed_offset=7, committed_metadata="")]
-    topics = [OffsetCommitRequestTopic(name="t", partitions=partitions)]
-    await story.client.ask(OffsetCommitRequest(group_id="free", member_id="", topics=topics), 8)
+    await story.client.ask(commit("free", 7), 8)
     gone = [OffsetDeleteRequestTopic(name="t", partitions=[OffsetDeleteRequestPartition(partition_index=0)])]
     await story.client.ask(OffsetDeleteRequest(group_id="free", topics=gone), 0)
     leaving = LeaveGroupRequest(group_id="g", members=[MemberIdentity(member_id=joined.member_id)])
@@ -333,18 +320,8 @@ async def test_requests_that_clients_repeat_are_told_where_somebody_follows_all_
     assert not story.told.of("request.answered")
     everything = Told(story.world.broker.events, all_requests=True)
     await story.client.ask(MetadataRequest(topics=[]), 12)
-    produce = ProduceRequest(
-        acks=-1,
-        timeout_ms=MINUTE_MS,
-        topic_data=[
-            TopicProduceData(
-                name="t", partition_data=[PartitionProduceData(index=0, records=story.world.batch(b"value"))]
-            )
-        ],
-    )
-    await story.client.ask(produce, 9)
+    await story.client.ask(produce(story.world.batch(b"value")), 9)
     assert [event.facts["api"] for event in everything.of("request.answered")] == ["Metadata", "Produce"]
     everything.stop()
     await story.client.ask(MetadataRequest(topics=[]), 12)
     assert len(everything.of("request.answered")) == len(story.told.of("request.answered")) == 2
-    await story.close()

@@ -19,13 +19,11 @@ from barnabas.broker.faults.plan.reading import Known, plan_of
 from barnabas.broker.faults.registry import FaultRegistry
 from barnabas.broker.room.decisions import WAIT_MAX_MS
 from barnabas.protocol.errors import ErrorCode
-from barnabas.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
-from barnabas.protocol.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
-from barnabas.protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup
 from barnabas.protocol.records.control import EndTxnMarker
 from barnabas.protocol.schema import Request
 from tests.support.files.memory_files import MemoryFiles
 from tests.support.inspected_broker import now
+from tests.support.requests import fetch, list_offsets, offset_fetch
 from tests.support.worlds.full_disk import FullDisk
 
 NONE, REFUSED = ErrorCode.NONE, ErrorCode.KAFKA_STORAGE_ERROR
@@ -76,22 +74,13 @@ class FaultyDisk(FullDisk):
 
     async def fetch(self, offset: int, isolation_level: int = UNCOMMITTED) -> tuple[ErrorCode, int]:
         """How it is answered, and how many aborted transactions are told."""
-        partition = FetchPartition(partition=0, fetch_offset=offset, partition_max_bytes=1 << 20)
-        asked = FetchRequest(
-            replica_id=-1,
-            max_wait_ms=0,
-            min_bytes=1,
-            isolation_level=isolation_level,
-            topics=[FetchTopic(topic="a", partitions=[partition])],
-        )
+        asked = fetch(topic="a", offset=offset, isolation_level=isolation_level)
         (found,) = (await self.ask(asked, 11)).responses[0].partitions
         assert found.error_code != NONE or found.records
         return ErrorCode(found.error_code), len(found.aborted_transactions or ())
 
     async def offset_at(self, timestamp_ms: int) -> ErrorCode:
-        partition = ListOffsetsPartition(partition_index=0, timestamp=timestamp_ms)
-        topic = ListOffsetsTopic(name="a", partitions=[partition])
-        answer = await self.ask(ListOffsetsRequest(replica_id=-1, isolation_level=0, topics=[topic]), 5)
+        answer = await self.ask(list_offsets(topic="a", timestamp=timestamp_ms), 5)
         return ErrorCode(answer.topics[0].partitions[0].error_code)
 
     async def stop(self) -> None:
@@ -191,7 +180,7 @@ async def test_a_coordinator_whose_log_cannot_be_read_is_there_later_with_all_it
     disk = FaultyDisk(before.files)
     await disk.start()
     disk.arm("read", "log", EIO, topic="__consumer_offsets")
-    asked = OffsetFetchRequest(groups=[OffsetFetchRequestGroup(group_id="g", topics=None)], require_stable=False)
+    asked = offset_fetch("g")
     (group,) = (await disk.ask(asked, 9)).groups
     assert group.error_code == ErrorCode.NOT_COORDINATOR, "it is not told that there are none"
     await disk.advance(30_000)

@@ -10,26 +10,21 @@ from barnabas.broker.events.events import Facts
 from barnabas.broker.faults.on_requests.actions import HELD_BYTES_MAX, UNANSWERED_MAX, UNANSWERED_MS_MAX
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages.api_versions import ApiVersionsRequest
-from barnabas.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from barnabas.protocol.messages.list_groups import ListGroupsRequest
+from tests.support.requests import create_topic
 from tests.support.worlds.broker import settle
 from tests.support.worlds.faulty_broker import FaultyWorld, asked, find, produce
 
 CREATE = {"api": "CreateTopics"}
 
 
-def create(name: str) -> CreateTopicsRequest:
-    topic = CreatableTopic(name=name, num_partitions=1, replication_factor=1, assignments=[], configs=[])
-    return CreateTopicsRequest(topics=[topic], timeout_ms=1000)
-
-
 async def test_an_error_is_answered_and_nothing_is_done(faulty: FaultyWorld) -> None:
     fault = faulty.arm({"api": "CreateTopics", "topic": "a*"}, {"error": "NOT_CONTROLLER"})
     peer = faulty.connect()
-    (answer,) = await asked(peer, create("abc"))
+    (answer,) = await asked(peer, create_topic("abc"))
     assert [topic.error_code for topic in answer.topics] == [ErrorCode.NOT_CONTROLLER]
     assert "abc" not in faulty.world.services.catalogue.topics
-    (answer,) = await asked(peer, create("abc"))
+    (answer,) = await asked(peer, create_topic("abc"))
     assert [topic.error_code for topic in answer.topics] == [0]
     assert (fault.chances.matched, fault.chances.fired) == (1, 1), "one that is over meets nothing"
 
@@ -37,7 +32,7 @@ async def test_an_error_is_answered_and_nothing_is_done(faulty: FaultyWorld) -> 
 async def test_a_request_that_is_dropped_is_not_applied_and_holds_its_connection_up(faulty: FaultyWorld) -> None:
     faulty.arm(CREATE, {"drop": True}, name="d")
     peer = faulty.connect()
-    peer.ask(create("abc"))
+    peer.ask(create_topic("abc"))
     peer.ask(find())
     await settle()
     assert peer.answers() == []
@@ -52,7 +47,7 @@ async def test_a_request_that_is_dropped_is_not_applied_and_holds_its_connection
 async def test_an_answer_is_lost_after_the_request_was_applied(faulty: FaultyWorld) -> None:
     faulty.arm(CREATE, {"lose_answer": True})
     peer = faulty.connect()
-    peer.ask(create("abc"))
+    peer.ask(create_topic("abc"))
     peer.ask(find())
     await settle()
     assert peer.answers() == []
@@ -62,7 +57,7 @@ async def test_an_answer_is_lost_after_the_request_was_applied(faulty: FaultyWor
 async def test_a_lost_answer_ends_with_its_connection_after_a_while(faulty: FaultyWorld) -> None:
     armed = faulty.arm(CREATE, {"lose_answer": True})
     peer = faulty.connect()
-    peer.ask(create("abc"))
+    peer.ask(create_topic("abc"))
     await settle()
     assert armed.is_holding
     faulty.clock.advance(UNANSWERED_MS_MAX)
@@ -83,12 +78,12 @@ async def test_the_oldest_connection_that_waits_in_vain_goes_where_there_are_too
 @pytest.mark.parametrize(("where", "is_created"), [("before", True), ("middle", True), ("after", True)])
 async def test_a_connection_is_cut_around_the_answer(faulty: FaultyWorld, where: str, is_created: bool) -> None:
     whole = faulty.connect()
-    whole.ask(create("first"))
+    whole.ask(create_topic("first"))
     await settle()
     (frame,) = whole.frames()
     faulty.arm(CREATE, {"cut": where})
     peer = faulty.connect()
-    peer.ask(create("other"))
+    peer.ask(create_topic("other"))
     peer.ask(find())
     await settle()
     assert peer.is_closed
@@ -100,7 +95,7 @@ async def test_a_connection_is_cut_around_the_answer(faulty: FaultyWorld, where:
 async def test_a_connection_is_cut_in_place_of_the_request(faulty: FaultyWorld) -> None:
     faulty.arm(CREATE, {"drop": True, "cut": "before"})
     peer = faulty.connect()
-    peer.ask(create("abc"))
+    peer.ask(create_topic("abc"))
     await settle()
     assert peer.is_closed
     assert "abc" not in faulty.world.services.catalogue.topics
@@ -110,7 +105,7 @@ async def test_what_was_answered_before_a_cut_is_sent(faulty: FaultyWorld) -> No
     faulty.arm(CREATE, {"cut": "before"})
     peer = faulty.connect()
     peer.ask(find())
-    peer.ask(create("abc"))
+    peer.ask(create_topic("abc"))
     await settle()
     assert len(peer.frames()) == 1
     assert peer.is_closed
@@ -119,7 +114,7 @@ async def test_what_was_answered_before_a_cut_is_sent(faulty: FaultyWorld) -> No
 async def test_a_delay_goes_by_the_machines_clock_and_holds_up_what_is_behind(faulty: FaultyWorld) -> None:
     faulty.arm(CREATE, {"delay": "200ms"})
     peer, other = faulty.connect(), faulty.connect()
-    peer.ask(create("abc"))
+    peer.ask(create_topic("abc"))
     peer.ask(find())
     await settle()
     faulty.clock.advance(199)
@@ -135,7 +130,7 @@ async def test_a_delay_goes_by_the_machines_clock_and_holds_up_what_is_behind(fa
 async def test_a_pause_stands_until_it_is_released(faulty: FaultyWorld) -> None:
     armed = faulty.arm(CREATE, {"pause": True}, name="p")
     peer = faulty.connect()
-    peer.ask(create("abc"))
+    peer.ask(create_topic("abc"))
     waited = await faulty.registry.wait_standing("p", 1, 10)
     assert (waited, armed.standing) == (armed, 1)
     assert [(each["api"], each["client_id"]) for each in armed.who_stands] == [("CreateTopics", "test")]
@@ -149,7 +144,7 @@ async def test_a_pause_stands_until_it_is_released(faulty: FaultyWorld) -> None:
 async def test_a_peer_that_goes_away_stands_no_more(faulty: FaultyWorld) -> None:
     armed = faulty.arm(CREATE, {"pause": True})
     peer = faulty.connect()
-    peer.ask(create("abc"))
+    peer.ask(create_topic("abc"))
     await settle()
     assert armed.standing == 1
     peer.transport.hang_up()
@@ -165,7 +160,7 @@ async def test_a_stop_lets_everything_go_on(faulty: FaultyWorld) -> None:
     faulty.arm({"api": "FindCoordinator"}, {"delay": "1h"})
     faulty.arm({"api": "ListGroups"}, {"drop": True})
     standing, delayed, silent = peers = [faulty.connect() for _ in range(3)]
-    standing.ask(create("abc"))
+    standing.ask(create_topic("abc"))
     delayed.ask(find())
     silent.ask(ListGroupsRequest())
     await settle()
@@ -258,7 +253,7 @@ async def test_the_first_that_fires_acts_and_all_that_match_count(faulty: Faulty
     first = faulty.arm(CREATE, {"error": "NOT_CONTROLLER"})
     second = faulty.arm(CREATE, {"error": "INVALID_CONFIG"})
     peer = faulty.connect()
-    codes = [(await asked(peer, create("abc")))[0].topics[0].error_code for _ in range(3)]
+    codes = [(await asked(peer, create_topic("abc")))[0].topics[0].error_code for _ in range(3)]
     assert codes == [ErrorCode.NOT_CONTROLLER, ErrorCode.INVALID_CONFIG, 0]
     assert (first.chances.matched, second.chances.matched) == (1, 2)
 
@@ -274,7 +269,7 @@ async def test_only_apis_that_a_live_fault_names_are_wrapped(faulty: FaultyWorld
     assert wrap(1, 12, entry) is entry
     assert wrap(19, 6, entry) is entry
     assert wrap(19, 7, entry) is not entry
-    await asked(faulty.connect(), create("abc"))
+    await asked(faulty.connect(), create_topic("abc"))
     assert faulty.node.wraps[-1] is None, "it is over"
 
 
@@ -319,7 +314,7 @@ async def test_each_change_and_each_firing_is_told(faulty: FaultyWorld, caplog: 
     faulty.world.broker.events.listen(lambda kind, facts: told.append((kind.name, facts)))
     faulty.arm(CREATE, {"error": "NOT_CONTROLLER"}, name="f")
     peer = faulty.connect()
-    await asked(peer, create("abc"))
+    await asked(peer, create_topic("abc"))
     faulty.registry.release("f")
     faulty.registry.disarm("f")
     changes = [
@@ -343,7 +338,7 @@ async def test_each_change_and_each_firing_is_told(faulty: FaultyWorld, caplog: 
 async def test_a_state_is_json(faulty: FaultyWorld) -> None:
     armed = faulty.arm(CREATE, {"pause": True}, times="always", name="f")
     peer = faulty.connect()
-    peer.ask(create("abc"))
+    peer.ask(create_topic("abc"))
     await settle()
     assert json.loads(json.dumps(armed.state())) == {
         "name": "f",

@@ -18,21 +18,9 @@ from barnabas.broker.http.metrics.scrape import scrape
 from barnabas.broker.http.metrics.sources import RUNNING, Sources
 from barnabas.broker.http.metrics.table import METRICS
 from barnabas.broker.http.pages import METRICS_TEXT
-from barnabas.protocol.messages.add_partitions_to_txn import (
-    AddPartitionsToTxnRequest,
-    AddPartitionsToTxnTopic,
-)
-from barnabas.protocol.messages.end_txn import EndTxnRequest
-from barnabas.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
-from barnabas.protocol.messages.init_producer_id import InitProducerIdRequest
 from barnabas.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
-from barnabas.protocol.messages.offset_commit import (
-    OffsetCommitRequest,
-    OffsetCommitRequestPartition,
-    OffsetCommitRequestTopic,
-)
-from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from tests.support.files.memory_files import MemoryFiles
+from tests.support.requests import BY_NAME, add_partitions, commit, end_txn, fetch, init_producer, produce
 from tests.support.source_tree import ROOT
 from tests.support.worlds.broker import BrokerWorld, settle
 
@@ -59,16 +47,12 @@ class Watched:
 
     async def produce(self, topic: str, *values: bytes, **producer: Any) -> int:
         batch = self.world.batch(*values, **producer)
-        data = TopicProduceData(name=topic, partition_data=[PartitionProduceData(index=0, records=memoryview(batch))])
         transactional_id = "shop" if producer.get("transactional") else None
-        request = ProduceRequest(transactional_id=transactional_id, acks=-1, timeout_ms=1000, topic_data=[data])
-        await self.ask(request, 11)
+        await self.ask(produce(batch, topic, transactional_id=transactional_id), 11)
         return len(batch)
 
     async def commit(self, group: str, topic: str, offset: int) -> None:
-        partition = OffsetCommitRequestPartition(partition_index=0, committed_offset=offset, committed_metadata="")
-        topics = [OffsetCommitRequestTopic(name=topic, partitions=[partition])]
-        await self.ask(OffsetCommitRequest(group_id=group, member_id="", topics=topics), 8)
+        await self.ask(commit(group, offset, topic), 8)
 
     async def scrape(self) -> dict[str, dict[Labels, float]]:
         """Series by name, each by its labels."""
@@ -129,9 +113,7 @@ async def test_sums_keep_what_went_through_deleted_topics() -> None:
     for name in ("gone", "t"):
         catalogue.create_topic(name)
         size = await watched.produce(name, b"a")
-    partition = FetchPartition(partition=0, fetch_offset=0, partition_max_bytes=1 << 20)
-    topics = [FetchTopic(topic_id=catalogue.topics["gone"].topic_id, partitions=[partition])]
-    await watched.ask(FetchRequest(max_wait_ms=0, min_bytes=1, max_bytes=1 << 20, topics=topics))
+    await watched.ask(fetch(topic="", topic_id=catalogue.topics["gone"].topic_id))
     catalogue.delete_topics(["gone"])
     for _ in range(2):
         found = await watched.scrape()
@@ -171,17 +153,8 @@ async def test_a_group_has_its_lag_to_the_end_and_to_the_last_stable_offset() ->
 
 async def _open_transaction(watched: Watched) -> tuple[int, int]:
     """A record in an open transaction of "shop" in t-0; its producer's id and epoch."""
-    begun = await watched.ask(InitProducerIdRequest(transactional_id="shop", transaction_timeout_ms=60_000), 4)
-    topics = [AddPartitionsToTxnTopic(name="t", partitions=[0])]
-    await watched.ask(
-        AddPartitionsToTxnRequest(
-            v3_and_below_transactional_id="shop",
-            v3_and_below_producer_id=begun.producer_id,
-            v3_and_below_producer_epoch=begun.producer_epoch,
-            v3_and_below_topics=topics,
-        ),
-        3,
-    )
+    begun = await watched.ask(init_producer("shop"), 4)
+    await watched.ask(add_partitions("shop", (begun.producer_id, begun.producer_epoch), ("t", [0])), 3)
     await watched.produce("t", b"x", producer=(begun.producer_id, begun.producer_epoch, 0), transactional=True)
     return begun.producer_id, begun.producer_epoch
 
@@ -196,8 +169,7 @@ async def test_a_transaction_is_told_from_its_beginning_to_its_end() -> None:
     assert found["barnabas_transactions_oldest_open_seconds"] == {of(): 5}
     assert found["barnabas_transactions"][of(state="Ongoing")] == 1
     assert found["kafka_cluster_partition_laststableoffsetlag"][of(topic="t", partition=0)] == 1
-    end = EndTxnRequest(transactional_id="shop", producer_id=producer_id, producer_epoch=epoch, committed=True)
-    await watched.ask(end, 3)
+    await watched.ask(end_txn("shop", (producer_id, epoch)), 3)
     found = await watched.scrape()
     assert found["barnabas_transactions_open"] == {of(): 0}
     assert found["barnabas_transactions_oldest_open_seconds"] == {of(): 0}
@@ -269,9 +241,7 @@ async def test_every_row_of_the_table_is_told_and_nothing_else() -> None:
     await watched.ask(MetadataRequest(topics=[MetadataRequestTopic(name="new")], allow_auto_topic_creation=True), 12)
     await watched.produce("t", b"x")
     await watched.produce("nowhere", b"x")
-    partition = FetchPartition(partition=0, fetch_offset=0, partition_max_bytes=1 << 20)
-    topics = [FetchTopic(topic="t", partitions=[partition])]
-    await watched.ask(FetchRequest(max_wait_ms=0, min_bytes=1, max_bytes=1 << 20, topics=topics), 12)
+    await watched.ask(fetch(), BY_NAME)
     await watched.commit("g", "t", 0)
     await watched.scrape()
     found = {name: series for name, series in (await watched.scrape()).items() if not PYTHONS_OWN.match(name)}

@@ -7,14 +7,9 @@ from prometheus_client.parser import text_string_to_metric_families
 from barnabas.broker.api.metering import Meter
 from barnabas.broker.http.metrics.scrape import scrape
 from barnabas.broker.http.metrics.sources import RUNNING, Sources
-from barnabas.protocol.messages.init_producer_id import InitProducerIdRequest
-from barnabas.protocol.messages.offset_commit import (
-    OffsetCommitRequest,
-    OffsetCommitRequestPartition,
-    OffsetCommitRequestTopic,
-)
 from tests.broker.cluster.test_moving import switch
 from tests.broker.cluster.test_three_nodes import ask, coordinator_of, create
+from tests.support.requests import commit, init_producer
 from tests.support.worlds.broker import BrokerWorld
 
 SMALL = {"offsets.topic.num.partitions": "3", "transaction.state.log.num.partitions": "3"}
@@ -53,27 +48,21 @@ async def test_nodes_have_series_of_their_own_and_the_sums_count_all() -> None:
     assert found["kafka_brokers", ""] == 2
     assert found["kafka_server_replicamanager_underreplicatedpartitions", ""] == 3
     assert found["kafka_controller_kafkacontroller_offlinepartitionscount", ""] == 1
-    await world.close()
 
 
 async def test_groups_and_transactions_of_every_node_are_counted() -> None:
     world = BrokerWorld(SMALL, nodes=3)
     await create(world, "t", assignments=[[1]])
     names = [f"id-{number}" for number in range(3)]
-    offset = OffsetCommitRequestPartition(partition_index=0, committed_offset=0, committed_metadata="")
-    topics = [OffsetCommitRequestTopic(name="t", partitions=[offset])]
     nodes = set()
     for name in names:
         coordinator = (await coordinator_of(world, name, 0)).node_id
         nodes.add(coordinator)
-        committing = OffsetCommitRequest(group_id=name, member_id="", topics=topics)
-        answer = await ask(world, coordinator, committing, 8)
+        answer = await ask(world, coordinator, commit(name, 0), 8)
         assert answer.topics[0].partitions[0].error_code == 0
         coordinator = (await coordinator_of(world, name, 1)).node_id
-        beginning = InitProducerIdRequest(transactional_id=name, transaction_timeout_ms=60_000)
-        assert (await ask(world, coordinator, beginning)).error_code == 0
+        assert (await ask(world, coordinator, init_producer(name))).error_code == 0
     assert nodes == {1, 2, 3}
     found = await scraped(world)
     assert [found["kafka_consumergroup_current_offset", name] for name in names] == [0, 0, 0]
     assert found["barnabas_transactions", "Empty"] == 3
-    await world.close()

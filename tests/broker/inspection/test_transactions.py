@@ -1,13 +1,7 @@
 """Transactions as the read model has them: those there are, those that are open, and how many ended."""
 
 from barnabas.broker.coordinator.transaction.states import TransactionState
-from barnabas.broker.inspection.transactions import (
-    ended,
-    every_transaction,
-    is_open,
-    loaded_transactions,
-    started_ms,
-)
+from barnabas.broker.inspection.transactions import ended, every_transaction, is_open, loaded_transactions, started_ms
 from tests.support.inspected_broker import TIMEOUT_MS, Inspected
 from tests.support.worlds.broker import settle
 

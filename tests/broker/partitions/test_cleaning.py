@@ -74,7 +74,6 @@ async def test_a_dirty_log_is_cleaned_and_goes_on() -> None:
     assert not names(world) & {FileState.CLEANED, FileState.SWAP}
     append(world, 1)
     assert records(log)[12] == (b"key-0", b"value-0")
-    await world.close()
 
 
 async def test_cleaning_begins_by_the_clock() -> None:
@@ -83,7 +82,6 @@ async def test_cleaning_begins_by_the_clock() -> None:
     await world.broker.start()
     world.clock.advance(BACKOFF_MS)
     await until(lambda: world.services.cleaner.figures.cleanings)
-    await world.close()
 
 
 async def test_nothing_is_cleaned_where_the_cleaner_is_not_enabled() -> None:
@@ -94,7 +92,6 @@ async def test_nothing_is_cleaned_where_the_cleaner_is_not_enabled() -> None:
     world.clock.advance(10 * BACKOFF_MS)
     await settle()
     assert records(log) == before
-    await world.close()
 
 
 async def test_what_was_cleaned_is_known_after_a_restart() -> None:
@@ -112,7 +109,6 @@ async def test_what_was_cleaned_is_known_after_a_restart() -> None:
         offset: found for offset, found in records(opened).items() if offset < first_dirty
     }
     assert opened.recovered.segments_dropped == 0
-    await again.close()
 
 
 @pytest.mark.parametrize("is_clean", [False, True])
@@ -135,7 +131,6 @@ async def test_a_topic_that_is_not_compacted_any_more_is_opened_with_its_short_s
     opened = again.services.partitions.get("t", 0)
     assert not opened.config.is_compacted
     assert records(opened) == after
-    await again.close()
 
 
 @pytest.mark.parametrize("is_closed", [False, True])
@@ -154,7 +149,6 @@ async def test_a_fetch_that_is_read_while_segments_are_swapped_is_answered_from_
     (answered,) = (await peer.answer_to_come()).responses[0].partitions
     assert answered.records == before
     assert log.read(0, 1 << 20, committed=False, force_first_batch=True).read_all() != before
-    await world.close()
 
 
 async def test_a_partition_nobody_has_opened_is_cleaned_and_closed_again() -> None:
@@ -165,7 +159,6 @@ async def test_a_partition_nobody_has_opened_is_cleaned_and_closed_again() -> No
     assert not again.services.partitions.is_open("t", 0)
     await cleaned(again)
     await until(lambda: not again.services.partitions.is_open("t", 0))
-    await again.close()
 
 
 async def test_the_filthiest_is_cleaned_first_and_the_others_after_it() -> None:
@@ -179,7 +172,6 @@ async def test_the_filthiest_is_cleaned_first_and_the_others_after_it() -> None:
     assert last is not None
     assert last.topic == "dirty"
     await until(lambda: world.services.cleaner.figures.cleanings >= 3)
-    await world.close()
 
 
 @pytest.mark.parametrize("threads", [1, 2])
@@ -200,7 +192,6 @@ async def test_so_many_logs_are_cleaned_at_a_time(threads: int) -> None:
         after = records(world.services.partitions.get(name, 0))
         assert len(after) < len(before[name])
         assert dict(after.values()) == dict(before[name].values())
-    await world.close()
 
 
 async def test_a_partition_that_cannot_be_cleaned_is_set_aside_and_the_others_are_cleaned() -> None:
@@ -222,7 +213,6 @@ async def test_a_partition_that_cannot_be_cleaned_is_set_aside_and_the_others_ar
     world.services.catalogue.delete_topics(["damaged"])
     assert not world.services.cleaner.figures.set_aside
     assert world.files.peek("/data/uncleanable-partitions") is None
-    await world.close()
 
 
 def flip(files: MemoryFiles, path: str) -> None:
@@ -244,7 +234,6 @@ async def test_nothing_is_begun_while_producers_wait_for_room() -> None:
     log.directory.disk.full_reason = None
     world.clock.advance(BACKOFF_MS)
     await cleaned(world)
-    await world.close()
 
 
 async def test_a_full_disk_is_waited_for() -> None:
@@ -259,7 +248,6 @@ async def test_a_full_disk_is_waited_for() -> None:
     world.files.heal()
     world.clock.advance(BACKOFF_MS)
     await until(lambda: world.services.cleaner.figures.cleanings)
-    await world.close()
 
 
 async def begun(world: BrokerWorld) -> None:
@@ -279,7 +267,6 @@ async def test_a_topic_may_be_deleted_while_it_is_cleaned() -> None:
     log = append(world, 2)
     assert len(records(log)) == 2
     assert world.services.partitions.directory.members[0].checkpoints.first_dirty(("t", 0)) is None
-    await world.close()
 
 
 async def test_a_cleaning_whose_topic_is_not_compacted_any_more_is_discarded() -> None:
@@ -292,7 +279,6 @@ async def test_a_cleaning_whose_topic_is_not_compacted_any_more_is_discarded() -
     assert records(log) == before
     assert FileState.CLEANED not in names(world)
     assert not world.services.cleaner.figures.set_aside
-    await world.close()
 
 
 async def test_a_partition_on_its_way_to_another_directory_is_not_cleaned_before_it_is_there() -> None:
@@ -311,7 +297,6 @@ async def test_a_partition_on_its_way_to_another_directory_is_not_cleaned_before
     await until(lambda: world.services.cleaner.figures.cleanings)
     assert dict(records(moved).values()) == dict(before.values())
     assert world.services.partitions.directory.home("t", 0) is not home
-    await world.close()
 
 
 async def test_a_moved_partition_is_known_to_be_clean() -> None:
@@ -329,7 +314,6 @@ async def test_a_moved_partition_is_known_to_be_clean() -> None:
     assert moved is not home
     assert moved.checkpoints.first_dirty(("t", 0)) == first_dirty
     assert home.checkpoints.first_dirty(("t", 0)) is None
-    await world.close()
 
 
 @pytest.mark.parametrize("is_swapped", [False, True])
@@ -345,7 +329,6 @@ async def test_the_broker_may_stop_while_a_log_is_cleaned(is_swapped: bool) -> N
     assert not names(again) & {FileState.CLEANED, FileState.SWAP}
     checkpoints = again.services.partitions.directory.members[0].checkpoints
     assert checkpoints.first_dirty(("t", 0)) == (0 if is_swapped else None)  # a log with holes has a row
-    await again.close()
 
 
 async def test_retention_waits_for_a_cleaning() -> None:
@@ -355,7 +338,6 @@ async def test_retention_waits_for_a_cleaning() -> None:
     assert log.apply_retention(world.clock.now_ms()) == []
     await until(lambda: world.services.cleaner.figures.cleanings)
     assert log.apply_retention(world.clock.now_ms())
-    await world.close()
 
 
 async def test_a_log_is_cleaned_by_hand_however_dirty_it_is() -> None:
@@ -368,7 +350,6 @@ async def test_a_log_is_cleaned_by_hand_however_dirty_it_is() -> None:
     outcome = await cleaner.clean(("t", 0), finish(cleaner.cleanable(log)))  # type: ignore[arg-type]  # reads in no thread
     assert isinstance(outcome, Cleaned)
     assert (outcome.records_before, outcome.records_after) == (11, 3)
-    await world.close()
 
 
 @pytest.mark.parametrize("survival", ["nothing", "some", "everything"])
@@ -389,7 +370,7 @@ async def test_a_kill_while_a_log_is_cleaned_loses_no_key(survival: str) -> None
         found = records(again.services.partitions.get("t", 0))
         assert dict(found.values()) == dict(before.values())
         assert found.items() <= before.items()
-        again.broker.abandon()
+        again.abandon()
         if is_over:
             break
         step += 5

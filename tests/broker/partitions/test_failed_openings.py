@@ -43,7 +43,6 @@ async def test_a_damaged_partition_is_read_once_however_many_ask(caplog: pytest.
     assert len(world.files.calls) == before
     assert len(reads) < 10
     assert len([record for record in caplog.records if "could not open" in record.message]) == 1
-    await world.close()
 
 
 async def test_a_damaged_partition_is_forgotten_with_its_topic() -> None:
@@ -53,7 +52,6 @@ async def test_a_damaged_partition_is_forgotten_with_its_topic() -> None:
     world.services.catalogue.delete_topics(["t"])
     world.services.catalogue.create_topic("t")
     assert world.services.partitions.get("t", 0).log_end_offset == 0
-    await world.close()
 
 
 async def test_a_failure_that_may_pass_is_tried_again_later_and_later() -> None:
@@ -78,4 +76,3 @@ async def test_a_failure_that_may_pass_is_tried_again_later_and_later() -> None:
     world.files.heal()
     world.clock.advance(60_000)
     assert partitions.get("t", 0).log_end_offset == 1
-    await world.close()

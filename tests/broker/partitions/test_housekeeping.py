@@ -44,7 +44,6 @@ async def test_retention_does_not_stand_in_line_behind_clients_look_ups() -> Non
     world.clock.advance(RETENTION_MS)
     await settle()
     assert world.services.partitions.get("t", 0).log_start_offset == MORE_THAN_A_SLICE
-    await world.close()
 
 
 async def test_a_topic_deleted_while_its_ages_are_read_leaves_no_error_that_nobody_took() -> None:

@@ -44,12 +44,11 @@ async def test_the_last_turn_does_not_grow_with_the_log(monkeypatch: pytest.Monk
 
 
 async def test_all_of_a_large_log_is_on_the_disk_before_its_last_turn(monkeypatch: pytest.MonkeyPatch) -> None:
-    world, calls = await last_turn_of_a_move(8, monkeypatch)
+    _, calls = await last_turn_of_a_move(8, monkeypatch)
     synced = {call.path for call in calls if call.name == "sync" and call.path.startswith("/one/t-0/")}
     assert {path.rpartition("/")[2][:20] for path in synced} <= {f"{number:020d}" for number in (7, 8)} | {
         "leader-epoch-checkpo"
     }
-    await world.close()
 
 
 async def test_a_copy_has_every_file_as_the_log_had_it(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -58,7 +57,6 @@ async def test_a_copy_has_every_file_as_the_log_had_it(monkeypatch: pytest.Monke
     assert sorted(world.files.peek_names(old)) == sorted(world.files.peek_names("/two/t-0"))
     for name in world.files.peek_names(old):
         assert world.files.peek(f"{old}/{name}") == world.files.peek(f"/two/t-0/{name}"), name
-    await world.close()
 
 
 async def test_what_is_deleted_while_a_log_moves_is_not_in_the_copy() -> None:
@@ -78,7 +76,6 @@ async def test_what_is_deleted_while_a_log_moves_is_not_in_the_copy() -> None:
         world.clock.advance(5)
     copied = [name for name in world.files.peek_names("/two/t-0") if name.endswith(".log")]
     assert [int(name[:20]) for name in copied] == [5, 6, 7]
-    await world.close()
 
 
 async def test_a_move_ends_though_somebody_always_waits_for_a_sync() -> None:
@@ -106,4 +103,3 @@ async def test_a_move_ends_though_somebody_always_waits_for_a_sync() -> None:
     assert all(each.done() and each.exception() is None for each in waiting)
     assert world.services.partitions.get("t", 0).log_end_offset == len(waiting)
     assert (await told(world))["/two"] == [("t", 0, False)]
-    await world.close()

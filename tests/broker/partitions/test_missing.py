@@ -65,7 +65,6 @@ async def test_who_deletes_the_topic_may_have_it_again() -> None:
     world = BrokerWorld(files=files)
     await world.broker.start()
     assert world.services.partitions.get("t", 0).log_end_offset == 0
-    await world.close()
 
 
 async def test_rows_of_topics_that_there_are_not_are_forgotten_at_the_start() -> None:
@@ -84,7 +83,6 @@ async def test_rows_of_topics_that_there_are_not_are_forgotten_at_the_start() ->
     world = BrokerWorld(files=files)
     await world.broker.start()
     assert world.services.partitions.get("tt", 1).log_end_offset == 0
-    await world.close()
 
 
 @pytest.mark.parametrize("place", ["/one", "/two"])
@@ -96,4 +94,3 @@ async def test_of_several_directories_the_one_that_misses_it_refuses(place: str)
     await world.broker.start()
     with pytest.raises(KafkaError, match=f"{place}/{name}: the directory is missing"):
         world.services.partitions.get("t", int(name[-1]))
-    await world.close()

@@ -84,7 +84,6 @@ async def test_a_moved_partition_is_all_there_and_goes_on() -> None:
     await again.broker.start()
     log = again.services.partitions.get("t", 0)
     assert (log.log_start_offset, log.log_end_offset, log.leader_epoch) == (3, RECORDS + 1, after.leader_epoch + 2)
-    await again.close()
 
 
 async def test_a_large_log_is_copied_in_rounds_while_it_grows_and_is_told_as_a_copy() -> None:
@@ -102,7 +101,6 @@ async def test_a_large_log_is_copied_in_rounds_while_it_grows_and_is_told_as_a_c
         await settle()
     assert world.services.partitions.get("t", 0).read_own(0, 1 << 30) == data
     assert await told(world) == {"/one": [], "/two": [("t", 0, False)]}
-    await world.close()
 
 
 async def test_a_partition_that_was_never_used_is_made_where_it_was_moved_to() -> None:
@@ -111,7 +109,6 @@ async def test_a_partition_that_was_never_used_is_made_where_it_was_moved_to() -
     assert await ask(world, "/two") is E.NONE
     append(world)
     assert (directories_of(world, "/one"), directories_of(world, "/two")) == ([], ["t-0"])
-    await world.close()
 
 
 async def test_a_move_is_given_up_by_asking_for_where_it_is() -> None:
@@ -129,7 +126,6 @@ async def test_a_move_is_given_up_by_asking_for_where_it_is() -> None:
     world.clock.advance(20_000)
     assert (directories_of(world, "/one"), directories_of(world, "/two")) == (["t-0"], [])
     append(world)
-    await world.close()
 
 
 async def test_a_topic_that_is_deleted_takes_its_move_with_it() -> None:
@@ -144,7 +140,6 @@ async def test_a_topic_that_is_deleted_takes_its_move_with_it() -> None:
     await settle()
     world.clock.advance(120_000)
     assert (directories_of(world, "/one"), directories_of(world, "/two")) == ([], [])
-    await world.close()
 
 
 @pytest.mark.parametrize("call", ["mkdir", "create", "pwrite", "sync"])
@@ -159,7 +154,6 @@ async def test_a_move_that_fails_leaves_the_partition_where_it_was(call: str) ->
     log = world.services.partitions.get("t", 0)
     assert (log.log_end_offset, directories_of(world, "/one")) == (RECORDS + 1, ["t-0"])
     world.files.heal()
-    await world.close()
 
 
 async def test_a_move_waits_for_a_transaction_that_is_ended_and_not_shown() -> None:
@@ -176,7 +170,6 @@ async def test_a_move_waits_for_a_transaction_that_is_ended_and_not_shown() -> N
     await done(world)
     assert partitions.get("t", 0).last_stable_offset == 2
     assert (await told(world))["/two"] == [("t", 0, False)]
-    await world.close()
 
 
 async def test_a_producer_goes_on_after_a_move_and_its_retries_are_known() -> None:
@@ -189,7 +182,6 @@ async def test_a_producer_goes_on_after_a_move_and_its_retries_are_known() -> No
     await done(world)
     assert partitions.append("t", 0, bytearray(world.batch(b"v", producer=(7, 0, 1)))).is_duplicate
     assert partitions.append("t", 0, bytearray(world.batch(b"v", producer=(7, 0, 3)))).base_offset == 3
-    await world.close()
 
 
 async def test_partitions_move_one_after_another() -> None:
@@ -200,7 +192,6 @@ async def test_partitions_move_one_after_another() -> None:
         await ask(world, "/two", topic)
     await done(world)
     assert await told(world) == {"/one": [], "/two": [("t", 0, False), ("u", 0, False), ("v", 0, False)]}
-    await world.close()
 
 
 async def test_a_partition_that_is_offline_cannot_be_moved() -> None:
@@ -211,7 +202,6 @@ async def test_a_partition_that_is_offline_cannot_be_moved() -> None:
     assert await ask(world, "/two", partition=1) is E.KAFKA_STORAGE_ERROR
     assert await ask(world, "/one", partition=1) is E.KAFKA_STORAGE_ERROR
     assert await ask(world, "/two", partition=0) is E.KAFKA_STORAGE_ERROR
-    await world.close()
 
 
 async def test_a_stop_forgets_a_move_that_is_under_way() -> None:
@@ -230,7 +220,6 @@ async def test_a_stop_forgets_a_move_that_is_under_way() -> None:
     again.clock.advance(20_000)
     assert (directories_of(again, "/one"), directories_of(again, "/two")) == (["t-0"], [])
     assert again.services.partitions.get("t", 0).log_end_offset == 30
-    await again.close()
 
 
 # --- crashes ---

@@ -44,7 +44,6 @@ async def test_a_fetch_of_many_partitions_is_answered_when_all_are_open_and_with
     assert [(each.partition_index, each.error_code, each.high_watermark) for each in results] == [
         (index, E.NONE, 1) for index in range(MANY)
     ]
-    await world.close()
 
 
 async def test_others_are_served_while_a_fetch_opens_partitions() -> None:
@@ -60,7 +59,6 @@ async def test_others_are_served_while_a_fetch_opens_partitions() -> None:
     (result,) = fetched(reader)
     assert (result.error_code, result.high_watermark) == (E.NONE, 2)
     assert not waiting.frames()
-    await world.close()
 
 
 async def test_a_fetch_is_answered_though_something_else_uses_up_every_turn() -> None:
@@ -77,7 +75,6 @@ async def test_a_fetch_is_answered_though_something_else_uses_up_every_turn() ->
     await peer.until_answered()
     assert [each.error_code for each in fetched(peer)] == [E.NONE] * MANY
     busy.cancel()
-    await world.close()
 
 
 async def test_a_produce_to_many_partitions_is_appended_when_all_are_open_and_before_what_comes_behind_it() -> None:
@@ -98,7 +95,6 @@ async def test_a_produce_to_many_partitions_is_appended_when_all_are_open_and_be
     ]
     assert second.responses[0].partition_responses[0].base_offset == 2
     assert world.services.partitions.recoveries.parked_bytes == 0
-    await world.close()
 
 
 async def test_requests_for_one_partition_each_that_come_together_open_them_in_turns_too() -> None:
@@ -110,7 +106,6 @@ async def test_requests_for_one_partition_each_that_come_together_open_them_in_t
     await until(lambda: opened(world) == MANY)
     partitions = world.services.partitions
     await until(lambda: all(partitions.get("t", index).log_end_offset == 2 for index in range(MANY)))
-    await world.close()
 
 
 async def test_a_produce_opens_all_at_once_where_there_is_no_room_for_a_copy(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -119,7 +114,6 @@ async def test_a_produce_opens_all_at_once_where_there_is_no_room_for_a_copy(mon
     peer = world.connect()
     peer.ask(produce(world, *range(MANY)))
     assert [each.error_code for each in produced(peer)] == [E.NONE] * MANY
-    await world.close()
 
 
 async def test_what_many_partitions_are_sent_is_appended_though_their_producer_is_gone() -> None:
@@ -131,7 +125,6 @@ async def test_what_many_partitions_are_sent_is_appended_though_their_producer_i
     await until(lambda: opened(world) == MANY and partitions.get("t", MANY - 1).log_end_offset == 2)
     assert [partitions.get("t", index).log_end_offset for index in range(MANY)] == [2] * MANY
     assert world.services.partitions.recoveries.parked_bytes == 0
-    await world.close()
 
 
 async def test_a_fetch_that_finds_nothing_once_all_are_open_waits_for_records() -> None:
@@ -144,7 +137,6 @@ async def test_a_fetch_that_finds_nothing_once_all_are_open_waits_for_records() 
     world.services.partitions.append("t", 3, bytearray(world.batch(b"v")))
     await settle()
     assert [each.high_watermark for each in fetched(peer)] == [1 if index == 3 else 0 for index in range(MANY)]
-    await world.close()
 
 
 async def test_nothing_stays_of_a_connection_that_is_gone_while_partitions_are_opened_for_it() -> None:
@@ -156,7 +148,6 @@ async def test_nothing_stays_of_a_connection_that_is_gone_while_partitions_are_o
     await settle()
     assert opened(world) < MANY
     assert world.services.slices.are_over
-    await world.close()
 
 
 async def test_nothing_stays_of_a_connection_that_is_gone_while_it_waits_for_records() -> None:
@@ -167,7 +158,6 @@ async def test_nothing_stays_of_a_connection_that_is_gone_while_it_waits_for_rec
     peer.transport.hang_up()
     await settle()
     assert len(world.services.waiters) == 0
-    await world.close()
 
 
 async def test_several_nodes_open_in_turns_too() -> None:
@@ -178,4 +168,3 @@ async def test_several_nodes_open_in_turns_too() -> None:
     await peer.until_answered()
     results = fetched(peer)
     assert {each.error_code for each in results} == {E.NONE, E.NOT_LEADER_OR_FOLLOWER}
-    await world.close()

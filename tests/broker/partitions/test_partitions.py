@@ -2,7 +2,6 @@
 
 import asyncio
 import errno
-from collections.abc import AsyncIterator
 
 import pytest
 
@@ -18,11 +17,10 @@ DAY_MS = 86_400_000
 
 
 @pytest.fixture
-async def world() -> AsyncIterator[BrokerWorld]:
+async def world() -> BrokerWorld:
     world = BrokerWorld()
     world.services.catalogue.create_topic("t", 2)
-    yield world
-    await world.close()
+    return world
 
 
 def append(world: BrokerWorld, topic: str = "t", partition: int = 0, value: bytes = b"v") -> int:
@@ -78,7 +76,6 @@ async def test_several_are_led_with_one_write_to_the_catalogue(world: BrokerWorl
     assert syncs() == before + 1
     partitions.lead([("many", index) for index in range(10)])
     assert syncs() == before + 1
-    await world.close()
 
 
 async def test_the_leader_epoch_rises_in_the_next_run() -> None:
@@ -103,7 +100,6 @@ async def test_everything_acknowledged_is_there_after_a_kill() -> None:
     files.crash("everything")
     world = BrokerWorld(files=files)
     assert append(world) == 3
-    await world.close()
 
 
 async def test_a_deleted_topics_logs_are_gone_and_its_successors_are_new(world: BrokerWorld) -> None:
@@ -192,7 +188,6 @@ async def test_retention_deletes_what_is_old_also_where_nobody_looks() -> None:
     world.clock.advance(40_000)
     assert not world.services.partitions.is_open("t", 0)
     assert world.services.partitions.get("t", 0).log_start_offset == 1
-    await world.close()
 
 
 async def test_a_stop_after_a_kill_is_clean_once_every_partition_was_looked_at() -> None:
@@ -240,7 +235,6 @@ async def test_what_the_flush_thread_does_late_does_not_reach_a_topic_that_was_m
     again = BrokerWorld(files=first.files)
     log = again.services.partitions.get("t", 0)
     assert (log.log_start_offset, log.log_end_offset, log.recovered.notes) == (0, 5, ())
-    await again.close()
 
 
 async def test_a_directory_the_catalogue_does_not_know_is_set_aside_at_start() -> None:
@@ -257,7 +251,6 @@ async def test_a_directory_the_catalogue_does_not_know_is_set_aside_at_start() -
     names = [entry.name for entry in second.files.entries("/data")]
     assert "t-0" not in names
     assert any(name.startswith("t-0.") and name.endswith("-stray") for name in names)
-    await second.close()
 
 
 async def test_what_recovery_dropped_is_told_in_one_line(caplog: pytest.LogCaptureFixture) -> None:
@@ -274,7 +267,6 @@ async def test_what_recovery_dropped_is_told_in_one_line(caplog: pytest.LogCaptu
     with caplog.at_level("WARNING", logger="barnabas.storage"):
         assert again.services.partitions.get("t", 0).log_end_offset == 1
     assert [record.getMessage() for record in caplog.records if "bytes_dropped=4" in record.getMessage()]
-    await again.close()
 
 
 async def test_a_failing_disk_is_told_once_a_minute_and_how_often_it_was_not(

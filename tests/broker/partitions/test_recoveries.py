@@ -63,13 +63,11 @@ async def test_others_are_served_while_a_partition_is_recovered() -> None:
     await until_recovered(world)
     (result,) = fetched(waiting)
     assert (result.error_code, result.high_watermark) == (E.NONE, LONG)
-    await world.close()
 
 
 async def test_a_short_log_is_open_for_the_very_request_that_asked() -> None:
     world = await killed(3)
     assert world.services.partitions.get("t", 0).log_end_offset == 3
-    await world.close()
 
 
 async def test_after_a_clean_stop_nothing_waits() -> None:
@@ -80,7 +78,6 @@ async def test_after_a_clean_stop_nothing_waits() -> None:
     await first.close()
     world = BrokerWorld(files=first.files)
     assert world.services.partitions.get("t", 0).log_end_offset == LONG
-    await world.close()
 
 
 async def test_a_produce_waits_for_the_only_partition_it_names_and_is_appended_once() -> None:
@@ -93,7 +90,6 @@ async def test_a_produce_waits_for_the_only_partition_it_names_and_is_appended_o
     offsets = [produced(peer)[0].base_offset for peer in (first, second)]
     assert offsets == [LONG, LONG + 1]
     assert world.services.partitions.recoveries.parked_bytes == 0
-    await world.close()
 
 
 async def test_a_produce_that_has_something_to_serve_serves_it_and_refuses_the_rest() -> None:
@@ -106,7 +102,6 @@ async def test_a_produce_that_has_something_to_serve_serves_it_and_refuses_the_r
     ]
     await until_recovered(world)
     assert world.services.partitions.get("t", 0).log_end_offset == LONG
-    await world.close()
 
 
 async def test_a_produce_waits_no_longer_than_its_timeout() -> None:
@@ -121,7 +116,6 @@ async def test_a_produce_waits_no_longer_than_its_timeout() -> None:
     assert [each.error_code for each in produced(peer)] == [E.NOT_LEADER_OR_FOLLOWER]
     await until_recovered(world)
     assert world.services.partitions.get("t", 0).log_end_offset == LONG
-    await world.close()
 
 
 async def test_records_that_wait_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -133,7 +127,6 @@ async def test_records_that_wait_are_bounded(monkeypatch: pytest.MonkeyPatch) ->
     assert [each.error_code for each in produced(second)] == [E.NOT_LEADER_OR_FOLLOWER]
     await until_recovered(world)
     assert [each.error_code for each in produced(first)] == [E.NONE]
-    await world.close()
 
 
 async def test_a_fetch_waits_no_longer_than_it_would_for_data() -> None:
@@ -145,7 +138,6 @@ async def test_a_fetch_waits_no_longer_than_it_would_for_data() -> None:
     await turn()
     assert [each.error_code for each in fetched(peer)] == [E.NOT_LEADER_OR_FOLLOWER]
     await until_recovered(world)
-    await world.close()
 
 
 @ON_THE_LOOP
@@ -161,7 +153,6 @@ async def test_many_partitions_are_recovered_few_at_a_time() -> None:
     assert begun == list(range(BEGUN_MAX))
     await until_recovered(world)
     assert [world.services.partitions.get("t", each).log_end_offset for each in range(len(sizes))] == sizes
-    await world.close()
 
 
 async def test_a_topic_may_be_deleted_while_it_is_recovered() -> None:
@@ -176,7 +167,6 @@ async def test_a_topic_may_be_deleted_while_it_is_recovered() -> None:
     assert not len(world.services.partitions.recoveries)
     world.services.catalogue.create_topic("t")
     assert world.services.partitions.get("t", 0).log_end_offset == 0
-    await world.close()
 
 
 async def test_a_stop_does_not_wait_for_a_recovery_and_leaves_no_marker() -> None:
@@ -192,7 +182,6 @@ async def test_a_stop_does_not_wait_for_a_recovery_and_leaves_no_marker() -> Non
     await until_recovered(again)
     assert again.services.partitions.get("t", 0).log_end_offset == LONG
     assert again.services.partitions.get("t", 1).log_end_offset == 1
-    await again.close()
 
 
 async def test_a_disk_that_fails_while_a_partition_is_recovered_is_told_who_waits() -> None:
@@ -204,7 +193,6 @@ async def test_a_disk_that_fails_while_a_partition_is_recovered_is_told_who_wait
     await until_recovered(world)
     assert [each.error_code for each in fetched(peer)] == [E.KAFKA_STORAGE_ERROR]
     world.files.heal()
-    await world.close()
 
 
 async def test_retention_waits_for_the_partition_it_recovers_and_closes_it() -> None:
@@ -248,7 +236,6 @@ async def test_a_coordinator_is_loading_while_its_log_is_recovered() -> None:
     await until_recovered(world)
     world.clock.advance(0)
     assert world.services.groups.fetch_offsets("g").offsets["t"][0].offset == LONG - 1
-    await world.close()
 
 
 async def test_a_start_after_a_kill_waits_for_the_log_of_transactions() -> None:
@@ -259,7 +246,6 @@ async def test_a_start_after_a_kill_waits_for_the_log_of_transactions() -> None:
     world = BrokerWorld(files=world.files)
     await world.broker.start()
     assert world.services.transactions.describe("id") is not None
-    await world.close()
 
 
 async def torn(monkeypatch: pytest.MonkeyPatch) -> BrokerWorld:
@@ -277,7 +263,6 @@ async def test_a_large_file_is_synced_in_a_thread(monkeypatch: pytest.MonkeyPatc
     peer.ask(fetch(world, 0))
     await peer.until_answered()
     assert [each.high_watermark for each in fetched(peer)] == [2]
-    await world.close()
 
 
 async def test_a_sync_that_fails_takes_the_directory_offline(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -338,7 +323,6 @@ async def test_what_waits_is_recovered_when_all_that_were_begun_are_deleted(monk
     may_sync.set()
     await asyncio.wait_for(world.services.partitions.recovered([("waits", 0)], 60_000), ANSWER_TIMEOUT_S)
     assert world.services.partitions.get("waits", 0).log_end_offset == 1
-    await world.close()
 
 
 @ON_THE_LOOP
@@ -360,4 +344,3 @@ async def test_what_waits_is_recovered_when_all_that_were_begun_fail(
     assert len(said) == BEGUN_MAX
     assert {record.thread for record in said} == {threading.get_ident()}, "a broker in a thread logs by that thread"
     monkeypatch.undo()
-    await world.close()

@@ -35,7 +35,7 @@ async def killed(path: Path, *sizes: int) -> AsyncIterator[BrokerWorld]:
     for partition, size in enumerate(sizes):
         for _ in range(size):
             first.services.partitions.append("t", partition, bytearray(first.batch(b"v" * 100)))
-    first.broker.abandon()
+    first.abandon()
     world = world_at(path)
     try:
         yield world
@@ -111,7 +111,6 @@ async def test_a_stop_gives_a_recovery_up_and_leaves_no_marker(tmp_path: Path) -
         again.services.partitions.get("t", 0)
     await until(lambda: not len(again.services.partitions.recoveries))
     assert again.services.partitions.get("t", 0).log_end_offset == LONG
-    await again.close()
 
 
 async def test_all_partitions_are_recovered_in_the_background(tmp_path: Path) -> None:

@@ -47,7 +47,6 @@ async def test_after_a_clean_stop_there_is_nothing_to_do() -> None:
     await settle()
     assert world.broker.recovery.progress is None
     assert not [call for call in world.files.calls[before:] if "/t-" in call.path]
-    await world.close()
 
 
 async def test_one_that_is_asked_for_meanwhile_stays_open() -> None:
@@ -56,7 +55,6 @@ async def test_one_that_is_asked_for_meanwhile_stays_open() -> None:
     await world.broker.start()
     await until_recovered(world)
     assert [log.name for log in world.services.partitions.open_logs()] == ["t-1"]
-    await world.close()
 
 
 async def test_it_is_told_when_it_takes_longer_than_a_second(caplog: pytest.LogCaptureFixture) -> None:
@@ -70,7 +68,6 @@ async def test_it_is_told_when_it_takes_longer_than_a_second(caplog: pytest.LogC
     await until_recovered(world)
     assert "recovery ended partitions=2/2" in caplog.text
     assert f"took_ms={FIRST_TOLD_MS}" in caplog.text
-    await world.close()
 
 
 async def test_one_that_cannot_be_recovered_is_counted_and_told_once(caplog: pytest.LogCaptureFixture) -> None:
@@ -86,7 +83,6 @@ async def test_one_that_cannot_be_recovered_is_counted_and_told_once(caplog: pyt
     assert caplog.text.count("could not open partition") == 1
     assert list(world.services.partitions.failed.reasons) == [("t", 0)]
     assert world.services.partitions.get("t", 1).log_end_offset == 1
-    await world.close()
 
 
 async def test_what_is_left_is_in_the_metrics_and_on_the_page_ready() -> None:
@@ -99,7 +95,6 @@ async def test_what_is_left_is_in_the_metrics_and_on_the_page_ready() -> None:
     assert (await pages.page("/ready")).body == b"ready\n"
     assert still_recovering(world.services) == {"/data": Recovering(0, 0)}
     assert refused(world.services) == 0
-    await world.close()
 
 
 async def no_metrics() -> bytes:

@@ -5,7 +5,6 @@ from collections.abc import AsyncIterator
 import pytest
 
 from barnabas.protocol.errors import ErrorCode
-from barnabas.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from barnabas.protocol.messages.incremental_alter_configs import (
     AlterableConfig,
     AlterConfigsResource,
@@ -14,6 +13,7 @@ from barnabas.protocol.messages.incremental_alter_configs import (
 from barnabas.storage.errors import FileRemoved
 from barnabas.storage.log.log import PartitionLog
 from tests.support.files.memory_files import MemoryFiles
+from tests.support.requests import BY_NAME, fetch
 from tests.support.worlds.full_disk import FullDisk
 
 NONE = ErrorCode.NONE
@@ -47,10 +47,8 @@ async def alter(broker: FullDisk, **settings: str) -> None:
     assert answer.responses[0].error_code == NONE
 
 
-async def fetch(broker: FullDisk, offset: int) -> ErrorCode:
-    partition = FetchPartition(partition=0, fetch_offset=offset, partition_max_bytes=1 << 20)
-    topics = [FetchTopic(topic="t", partitions=[partition])]
-    answer = await broker.ask(FetchRequest(max_wait_ms=0, min_bytes=0, max_bytes=1 << 20, topics=topics), 12)
+async def fetched(broker: FullDisk, offset: int) -> ErrorCode:
+    answer = await broker.ask(fetch(offset=offset), BY_NAME)
     return ErrorCode(answer.responses[0].partitions[0].error_code)
 
 
@@ -63,8 +61,8 @@ async def test_settings_that_change_while_it_runs_count_with_the_next_pass(broke
     assert 0 < start < RECORDS
     assert 2 << 20 <= log.size < 4 << 20
     assert broker.read("t", start) == broker.acknowledged["t"][start:]
-    assert await fetch(broker, start - 1) is ErrorCode.OFFSET_OUT_OF_RANGE
-    assert await fetch(broker, start) is NONE
+    assert await fetched(broker, start - 1) is ErrorCode.OFFSET_OUT_OF_RANGE
+    assert await fetched(broker, start) is NONE
 
     await alter(broker, retention_bytes="-1")
     await broker.advance(PASS_MS)
@@ -76,8 +74,8 @@ async def test_where_all_of_a_log_is_too_old_an_empty_segment_is_rolled_and_offs
     await broker.advance(PASS_MS)
     log = log_of(broker)
     assert (log.log_start_offset, log.log_end_offset, log.segments_count, log.size) == (RECORDS, RECORDS, 1, 0)
-    assert await fetch(broker, RECORDS - 1) is ErrorCode.OFFSET_OUT_OF_RANGE
-    assert await fetch(broker, RECORDS) is NONE
+    assert await fetched(broker, RECORDS - 1) is ErrorCode.OFFSET_OUT_OF_RANGE
+    assert await fetched(broker, RECORDS) is NONE
     assert await broker.produce("t") is NONE
     assert broker.read("t", RECORDS) == broker.acknowledged["t"][RECORDS:]
 

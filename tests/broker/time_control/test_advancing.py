@@ -12,8 +12,9 @@ from barnabas.broker.time_control.settling import Settling
 from barnabas.broker.time_control.time_control import TimeControl
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
-from barnabas.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
+from barnabas.protocol.messages.fetch import FetchRequest
 from barnabas.protocol.records.builder import build_batch
+from tests.support.requests import fetch
 from tests.support.worlds.broker import BrokerWorld, settle
 from tests.support.worlds.transactional_broker import TransactionalBroker
 
@@ -29,8 +30,7 @@ def control_of(world: BrokerWorld) -> TimeControl:
 
 def long_poll(topic_id: bytes) -> FetchRequest:
     """What consumers ask, over and over, with their default settings."""
-    first = FetchPartition(partition=0, fetch_offset=0, partition_max_bytes=1 << 20)
-    return FetchRequest(max_wait_ms=500, min_bytes=1, topics=[FetchTopic(topic_id=topic_id, partitions=[first])])
+    return fetch(topic="", topic_id=topic_id, wait_ms=500)
 
 
 async def test_a_transaction_is_aborted_when_its_time_is_over_and_readers_go_on() -> None:
@@ -47,7 +47,6 @@ async def test_a_transaction_is_aborted_when_its_time_is_over_and_readers_go_on(
     assert [world.log(each).last_stable_offset for each in (0, 1)] == [2, 2]
     aborted_ms = world.txn().last_update_timestamp_ms
     assert control.state.now_ms - aborted_ms >= MINUTE_MS - 10_000, "at the time when it was due, not at the end"
-    await world.close()
 
 
 async def test_markers_that_are_synced_are_on_the_disk_when_the_clock_has_moved() -> None:
@@ -58,7 +57,6 @@ async def test_markers_that_are_synced_are_on_the_disk_when_the_clock_has_moved(
     await control_of(world.broker).advance(2 * MINUTE_MS)
     assert world.txn().state.name == "COMPLETE_ABORT"
     assert [world.log(each).last_stable_offset for each in range(3)] == [2, 2, 2]
-    await world.close()
 
 
 async def test_ids_that_nobody_uses_are_gone_after_a_week() -> None:
@@ -70,7 +68,6 @@ async def test_ids_that_nobody_uses_are_gone_after_a_week() -> None:
     assert len(world.coordinator.transactions()) == 300
     await control.advance(DAY_MS + 2 * HOUR_MS)
     assert world.coordinator.transactions() == []
-    await world.close()
 
 
 async def test_records_go_when_their_retention_is_over_and_their_files_with_them() -> None:
@@ -86,7 +83,6 @@ async def test_records_go_when_their_retention_is_over_and_their_files_with_them
     await control.advance(2 * DAY_MS)
     assert (log.log_start_offset, log.log_end_offset) == (3, 3)
     assert not [name for name in world.files.peek_names("/data/t-0") if name.endswith(".deleted")]
-    await world.close()
 
 
 async def test_a_partition_nobody_has_used_is_opened_for_its_retention() -> None:
@@ -98,7 +94,6 @@ async def test_a_partition_nobody_has_used_is_opened_for_its_retention() -> None
     await world.broker.start()
     await control_of(world).advance(8 * DAY_MS)
     assert world.services.partitions.get("t", 0).log_start_offset == 1
-    await world.close()
 
 
 async def test_a_log_is_compacted() -> None:
@@ -114,7 +109,6 @@ async def test_a_log_is_compacted() -> None:
     await control.advance(MINUTE_MS)
     cleaned = world.services.partitions.get("t", 0).read(0, 1 << 20, committed=True, force_first_batch=True)
     assert cleaned.read_all()[:8] != bytes(8), "the first that is left is not the first that was written"
-    await world.close()
 
 
 async def test_a_member_that_sends_no_heartbeats_is_gone() -> None:
@@ -136,7 +130,6 @@ async def test_a_member_that_sends_no_heartbeats_is_gone() -> None:
     await control.advance(46_000)
     assert members(world) == []
     assert await beat(epoch) == E.UNKNOWN_MEMBER_ID
-    await world.close()
 
 
 def members(world: BrokerWorld) -> list[int]:
@@ -161,7 +154,6 @@ async def test_a_fetch_that_waits_for_records_is_answered_at_its_time() -> None:
     assert peer.answers() == []
     await control.advance(1)
     assert peer.answer().error_code == E.NONE
-    await world.close()
 
 
 async def test_offsets_of_a_group_that_is_gone_expire() -> None:
@@ -175,7 +167,6 @@ async def test_offsets_of_a_group_that_is_gone_expire() -> None:
     assert world.services.groups.fetch_offsets("g").offsets
     await control.advance(2 * DAY_MS)
     assert not world.services.groups.fetch_offsets("g").offsets
-    await world.close()
 
 
 async def test_records_are_stamped_with_the_time_that_clients_are_told() -> None:
@@ -186,7 +177,6 @@ async def test_records_are_stamped_with_the_time_that_clients_are_told() -> None
     state = await control.advance(DAY_MS)
     found = world.services.partitions.append("t", 0, bytearray(world.batch(b"v")))
     assert found.log_append_time_ms == state.now_ms == world.clock.now_ms() + DAY_MS
-    await world.close()
 
 
 # --- how it ends -----------------------------------------------------------------------------------------------------
@@ -216,7 +206,6 @@ async def test_a_move_ends_with_a_sentence_where_something_goes_on_for_too_long(
     assert control.state[:2] == ("running", world.clock.now_ms() + MINUTE_MS)
     assert "clock not advanced to the end" in caplog.text
     endless.set_result(None)
-    await world.close()
 
 
 async def test_clients_that_never_leave_a_part_without_work_do_not_hold_a_move_up() -> None:
@@ -249,7 +238,6 @@ async def test_clients_that_never_leave_a_part_without_work_do_not_hold_a_move_u
     assert syncs > 1
     assert rounds > 1
     await settle()
-    await world.close()
 
 
 async def test_consumers_that_ask_again_at_once_do_not_make_a_move_long() -> None:
@@ -273,7 +261,6 @@ async def test_consumers_that_ask_again_at_once_do_not_make_a_move_long() -> Non
     await asyncio.gather(*consumers)
     assert state.ahead_ms == DAY_MS
     assert all(1 < count <= 2 * TIMES_IN_A_MOVE for count in answers)
-    await world.close()
 
 
 async def test_consumers_are_answered_where_a_move_is_given_up() -> None:
@@ -298,7 +285,6 @@ async def test_consumers_are_answered_where_a_move_is_given_up() -> None:
     await settle()
     assert peer.answer().error_code == E.NONE
     endless.set_result(None)
-    await world.close()
 
 
 async def test_a_stop_ends_a_move() -> None:
@@ -331,14 +317,12 @@ async def test_each_change_is_a_line_in_the_log(caplog: pytest.LogCaptureFixture
         "clock frozen",
     ]
     assert said[-1].endswith("now=2023-11-14T22:15:20.000Z ahead_ms=120000")
-    await world.close()
 
 
 async def test_the_clock_of_a_broker_that_nobody_may_move_is_the_machines() -> None:
     world = BrokerWorld()
     with pytest.raises(ClockRefused, match="the clock of this broker is the machine's"):
         control_of(world)
-    await world.close()
 
 
 # --- after a restart -------------------------------------------------------------------------------------------------
@@ -384,4 +368,3 @@ async def test_a_clock_that_the_machine_has_caught_up_with_is_the_machines_again
     await world.close()
     after = BrokerWorld(files=world.files)
     assert after.services.clock is after.clock
-    await after.close()

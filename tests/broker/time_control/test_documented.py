@@ -35,7 +35,6 @@ async def test_a_record_produced_after_a_move_is_as_old_as_the_clock_is_ahead() 
     await control.advance(HOUR_MS)
     assert world.services.partitions.get("t", 0).log_start_offset == 1
     assert world.services.partitions.get("stamped", 0).log_start_offset == 0
-    await world.close()
 
 
 async def test_a_record_is_refused_that_is_too_old_for_the_clock() -> None:
@@ -48,7 +47,6 @@ async def test_a_record_is_refused_that_is_too_old_for_the_clock() -> None:
     with pytest.raises(KafkaError) as refused:
         append(world, client_ms=world.clock.now_ms())
     assert refused.value.code is E.INVALID_TIMESTAMP
-    await world.close()
 
 
 async def test_while_the_clock_stands_clients_may_be_ahead_of_it_for_an_hour_and_their_records_are_kept() -> None:
@@ -65,7 +63,6 @@ async def test_while_the_clock_stands_clients_may_be_ahead_of_it_for_an_hour_and
     assert world.services.partitions.get("t", 0).log_start_offset == 0
     await control.advance(2 * HOUR_MS)
     assert world.services.partitions.get("t", 0).log_start_offset == 1
-    await world.close()
 
 
 async def test_idle_connections_are_closed_by_the_machines_time() -> None:
@@ -79,7 +76,6 @@ async def test_idle_connections_are_closed_by_the_machines_time() -> None:
     world.clock.advance(120_000)
     await settle()
     assert peer.is_closed
-    await world.close()
 
 
 async def test_the_clock_moves_for_all_nodes() -> None:
@@ -88,7 +84,6 @@ async def test_the_clock_moves_for_all_nodes() -> None:
     control.freeze()
     await control.advance(DAY_MS)
     assert {node.clock.now_ms() for node in world.services.every_node} == {world.clock.now_ms() + DAY_MS}
-    await world.close()
 
 
 async def test_a_transaction_is_aborted_at_its_minute_in_a_move_of_a_week() -> None:
@@ -99,7 +94,6 @@ async def test_a_transaction_is_aborted_at_its_minute_in_a_move_of_a_week() -> N
     await control_of(world.broker).advance(6 * DAY_MS)
     assert world.txn().state.name == "COMPLETE_ABORT"
     assert 60_000 <= world.txn().last_update_timestamp_ms - begin_ms <= 80_000
-    await world.close()
 
 
 async def test_a_member_of_a_classic_group_joins_once_the_delay_is_over_by_the_clock() -> None:
@@ -130,4 +124,3 @@ async def test_a_member_of_a_classic_group_joins_once_the_delay_is_over_by_the_c
     (group,) = world.services.groups.groups()
     assert group.group_id == "g"
     assert not group.members
-    await world.close()

@@ -20,7 +20,6 @@ async def test_a_move_by_a_timeout_is_enough_whenever_transactions_were_looked_a
         await control.advance(1)
         assert world.txn().state.name == "COMPLETE_ABORT"
         assert world.log(0).last_stable_offset == world.log(0).high_watermark
-    await world.close()
 
 
 async def test_a_move_by_a_retention_time_is_enough_whenever_records_were_looked_at_last() -> None:
@@ -35,4 +34,3 @@ async def test_a_move_by_a_retention_time_is_enough_whenever_records_were_looked
     assert world.services.partitions.get("t", 0).log_start_offset == 0
     await control.advance(2_000)
     assert world.services.partitions.get("t", 0).log_start_offset == 1
-    await world.close()

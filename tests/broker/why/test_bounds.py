@@ -21,11 +21,10 @@ from tests.support.worlds.broker import until
 
 
 @pytest.fixture
-async def world() -> AsyncIterator[Inspected]:
+async def world() -> Inspected:
     world = Inspected()
     world.services.catalogue.create_topic("t", 2)
-    yield world
-    await world.close()
+    return world
 
 
 @pytest.mark.pure
@@ -84,11 +83,8 @@ async def test_of_very_many_groups_few_are_looked_at_in_a_step_and_one_that_hang
 ) -> None:
     for number in range(1_500):
         await world.commit(f"a-{number}", "t", 0)
-    first, second = Classic(world), Classic(world)
-    await first.join()
-    await first.joined()
-    await first.sync(first)
-    await second.join()
+    await Classic(world).alone()
+    await Classic(world).join()
     looked: list[str] = []
     original = LoadedGroup.summary
 
@@ -127,15 +123,12 @@ async def test_all_that_hangs_is_told_and_nothing_where_nothing_does(
 ) -> None:
     asked = Asked(world.services)
     assert await asked.hanging() == {}
-    first, second = Classic(world), Classic(world)
-    await first.join()
-    await first.joined()
-    await first.sync(first)
+    await Classic(world).alone()
     await world.commit("reads", "t", 0)
     world.append("t", b"v")
     assert await asked.hanging() == {}
     await world.begin("tx", ("t", 0))
-    await second.join()
+    await Classic(world).join()
     found = await asked.hanging()
     assert list(found) == ["transactional id tx", "group g", "consumer reads"]
     assert found["group g"].sentences[0] == "Group g rebalances: it waits for 1 member to join again."

@@ -1,7 +1,6 @@
 """Why a consumer gets nothing: each cause is brought about in a broker in memory, and told."""
 
 import errno
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -25,11 +24,10 @@ from tests.support.worlds.transactional_broker import TransactionalBroker
 
 
 @pytest.fixture
-async def world() -> AsyncIterator[Inspected]:
+async def world() -> Inspected:
     world = Inspected()
     world.services.catalogue.create_topic("t", 2)
-    yield world
-    await world.close()
+    return world
 
 
 async def heartbeat(world: BrokerWorld, group: str, *topics: str, peer: Peer | None = None) -> None:
@@ -159,7 +157,6 @@ async def test_a_partition_that_nobody_leads_and_a_commit_that_waits_for_it() ->
     told = str(await asked.producer(NAME))
     assert "Its commit is decided, and 1 partition did not take the marker yet" in told
     assert "t-1: no node leads it, since node 3 is stopped" in told
-    await world.close()
 
 
 async def test_markers_and_aborted_records_are_all_that_is_left(world: Inspected) -> None:
@@ -230,7 +227,6 @@ async def test_a_group_whose_coordinator_cannot_read_its_log() -> None:
     answer = str(await Asked(again.services).consumer("g"))
     assert answer.startswith("The coordinator of group g cannot be asked: "), answer
     files.heal()
-    await again.close()
 
 
 async def test_a_full_disk_is_told_beside_what_is_left_to_read() -> None:

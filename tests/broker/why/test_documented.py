@@ -6,11 +6,11 @@ from pathlib import Path
 from barnabas.broker.context import Deferred
 from barnabas.broker.why.sources.armed_faults import ArmedFaults
 from barnabas.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
-from barnabas.protocol.messages.init_producer_id import InitProducerIdRequest
 from tests.broker.events.test_security import AUTHORIZED, client_of
 from tests.broker.why.test_groups import beat
 from tests.broker.why.test_kept_out import Watch
 from tests.support.inspected_broker import Inspected
+from tests.support.requests import init_producer
 from tests.support.source_tree import ROOT
 from tests.support.why import Asked
 from tests.support.worlds.broker import BrokerWorld, settle
@@ -32,7 +32,7 @@ async def told_of_a_fault() -> str:
     faults.get()
     world.arm({"api": "InitProducerId"}, {"pause": True}, name="slow-start")
     peer = world.connect()
-    peer.ask(InitProducerIdRequest(transactional_id="till", transaction_timeout_ms=60_000))
+    peer.ask(init_producer("till"))
     await settle()
     world.clock.advance(12_000)
     told = await Asked(world.world.services, held_up=ArmedFaults(faults)).producer("till")
@@ -80,4 +80,3 @@ async def test_the_examples_are_true() -> None:
     world.clock.advance(5_000)
     told["barnabas why group g"] = str(await asked.group("g"))
     assert examples() == told
-    await world.close()

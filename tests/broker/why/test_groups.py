@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -11,21 +10,20 @@ from barnabas.broker.why import consumers
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest, TopicPartitions
 from barnabas.protocol.messages.heartbeat import HeartbeatRequest
-from barnabas.protocol.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
-from barnabas.protocol.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
 from tests.support.inspected_broker import Inspected
+from tests.support.requests import join_group, sync_group
 from tests.support.why import Asked
 from tests.support.worlds.broker import BrokerWorld, Peer, settle
 
 NONE = ErrorCode.NONE
+OF_T = b"\0\0\0\0\0\1\0\1t\0\0\0\0"  # a subscription
 
 
 @pytest.fixture
-async def world() -> AsyncIterator[Inspected]:
+async def world() -> Inspected:
     world = Inspected()
     world.services.catalogue.create_topic("t", 4)
-    yield world
-    await world.close()
+    return world
 
 
 # --- the classic protocol --------------------------------------------------------------------------------------------
@@ -42,17 +40,16 @@ class Classic:
 
     async def join(self) -> None:
         """JoinGroup, which waits for the others."""
-        asked = JoinGroupRequest(
-            group_id="g",
-            session_timeout_ms=45_000,
-            rebalance_timeout_ms=60_000,
-            member_id=self.member_id,
-            protocol_type="consumer",
-            protocols=[JoinGroupRequestProtocol(name="range", metadata=b"\0\0\0\0\0\1\0\1t\0\0\0\0")],
-        )
-        self.peer.ask(asked, 3)
+        self.peer.ask(join_group("g", self.member_id, OF_T, session_timeout_ms=45_000), 3)
         self.world.clock.advance(0)
         await settle()
+
+    async def alone(self) -> Classic:
+        """Be the only member, and lead it."""
+        await self.join()
+        await self.joined()
+        await self.sync(self)
+        return self
 
     async def joined(self) -> None:
         answer = self.peer.answer()
@@ -60,11 +57,8 @@ class Classic:
         self.member_id, self.generation_id = answer.member_id, answer.generation_id
 
     async def sync(self, *members: Classic, assignment: bytes = b"") -> None:
-        given = [SyncGroupRequestAssignment(member_id=each.member_id, assignment=assignment) for each in members]
-        asked = SyncGroupRequest(
-            group_id="g", generation_id=self.generation_id, member_id=self.member_id, assignments=given
-        )
-        self.peer.ask(asked, 2)
+        given = {each.member_id: assignment for each in members}
+        self.peer.ask(sync_group("g", self.generation_id, self.member_id, given), 2)
         await settle()
 
     async def heartbeat(self) -> ErrorCode:
@@ -78,18 +72,12 @@ async def test_a_group_that_there_is_not_one_without_members_and_a_stable_one(wo
     assert str(await asked.group("g")).startswith("There is no group g")
     await world.commit("g", "t", 1)
     assert str(await asked.group("g")) == "Group g has no members: nobody reads for it, unless with assign()."
-    alone = Classic(world)
-    await alone.join()
-    await alone.joined()
-    await alone.sync(alone)
+    await Classic(world).alone()
     assert str(await asked.group("g")) == "Group g waits for nothing: it is Stable, with 1 member."
 
 
 async def test_members_that_have_not_joined_again_and_the_leader_that_does_not_assign(world: Inspected) -> None:
-    first, second = Classic(world), Classic(world)
-    await first.join()
-    await first.joined()
-    await first.sync(first)
+    first, second = await Classic(world).alone(), Classic(world)
     first.peer.answers()
     asked = Asked(world.services)
     await second.join()
@@ -120,11 +108,8 @@ async def test_members_that_have_not_joined_again_and_the_leader_that_does_not_a
 
 
 async def test_a_rebalance_is_what_a_consumer_hears_of_first(world: Inspected) -> None:
-    first, second = Classic(world), Classic(world)
-    await first.join()
-    await first.joined()
-    await first.sync(first)
-    await second.join()
+    await Classic(world).alone()
+    await Classic(world).join()
     answer = await Asked(world.services).consumer("g", "t")
     assert answer.sentences[0] == "Group g rebalances: it waits for 1 member to join again."
 
@@ -137,24 +122,12 @@ async def test_a_new_group_that_waits_for_company() -> None:
     assert str(await Asked(world.services).group("g")).startswith(
         "Group g is new and waits for more members to come: group.initial.rebalance.delay.ms, 2 s more."
     )
-    await world.close()
 
 
 async def test_an_id_that_was_given_and_not_used(world: Inspected) -> None:
-    first, second = Classic(world), Classic(world)
-    await first.join()
-    await first.joined()
-    await first.sync(first)
+    first, second = await Classic(world).alone(), Classic(world)
     first.peer.answers()
-    asked = JoinGroupRequest(
-        group_id="g",
-        session_timeout_ms=45_000,
-        rebalance_timeout_ms=60_000,
-        member_id="",
-        protocol_type="consumer",
-        protocols=[JoinGroupRequestProtocol(name="range", metadata=b"\0\0\0\0\0\1\0\1t\0\0\0\0")],
-    )
-    second.peer.ask(asked, 5)
+    second.peer.ask(join_group("g", "", OF_T, session_timeout_ms=45_000), 5)
     await settle()
     assert second.peer.answer().error_code == ErrorCode.MEMBER_ID_REQUIRED
     third = Classic(world)

@@ -12,17 +12,13 @@ from barnabas.broker.why.held import HELD_MAX
 from barnabas.broker.why.rules.held import HeldFacts
 from barnabas.broker.why.sources.armed_faults import ArmedFaults
 from barnabas.broker.why.sources.known import Known
-from barnabas.protocol.messages.end_txn import EndTxnRequest
-from barnabas.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from barnabas.protocol.messages.find_coordinator import FindCoordinatorRequest
 from barnabas.protocol.messages.heartbeat import HeartbeatRequest
-from barnabas.protocol.messages.init_producer_id import InitProducerIdRequest
 from tests.broker.why.test_groups import Classic
+from tests.support.requests import end_txn, fetch, init_producer
 from tests.support.why import Asked
 from tests.support.worlds.broker import Peer, settle
 from tests.support.worlds.faulty_broker import FaultyWorld, find
-
-INIT = InitProducerIdRequest(transactional_id="tx", transaction_timeout_ms=60_000)
 
 
 class Hanging(FaultyWorld):
@@ -56,7 +52,7 @@ async def hanging() -> AsyncIterator[Hanging]:
 
 async def test_a_producer_whose_request_stands_at_a_pause(hanging: Hanging) -> None:
     hanging.arm({"api": "InitProducerId", "transactional_id": "tx"}, {"pause": True}, name="p")
-    peer = await hanging.sent(INIT)
+    peer = await hanging.sent(init_producer())
     hanging.goes_by(12_000)
     answer = await hanging.ask.producer("tx")
     assert answer.sentences[0] == (
@@ -99,9 +95,7 @@ async def test_a_producer_whose_request_stands_at_a_pause(hanging: Hanging) -> N
 )
 async def test_each_way_to_hold_a_request_up(hanging: Hanging, do: dict[str, Any], told: str) -> None:
     hanging.arm({"api": "EndTxn"}, do, name="f")
-    peer = await hanging.sent(
-        EndTxnRequest(transactional_id="tx", producer_id=0, producer_epoch=0, committed=True), version=4
-    )
+    peer = await hanging.sent(end_txn("tx", (0, 0)), version=4)
     hanging.goes_by(2_000)
     await settle()
     expected = f"EndTxn of client test from {peer.connection.peer} {told}"
@@ -135,20 +129,10 @@ async def test_a_group_whose_member_cannot_join(hanging: Hanging) -> None:
 
 
 async def test_a_consumer_whose_fetch_is_held_up_is_known_by_its_member(hanging: Hanging) -> None:
-    member = Classic(hanging.world)
-    await member.join()
-    await member.joined()
-    await member.sync(member)
+    member = await Classic(hanging.world).alone()
     hanging.arm({"api": "Fetch"}, {"drop": True}, name="lost", times="always")
     hanging.arm({"api": "Heartbeat"}, {"delay": "1m"}, name="slow", times="always")
-    partition = FetchPartition(partition=0, fetch_offset=0, partition_max_bytes=1 << 20)
-    fetch = FetchRequest(
-        replica_id=-1,
-        max_wait_ms=500,
-        min_bytes=1,
-        topics=[FetchTopic(topic="t", partitions=[partition])],
-    )
-    peer = await hanging.sent(fetch, version=4)
+    peer = await hanging.sent(fetch(wait_ms=500), version=4)
     for about in (await hanging.ask.consumer("g"), await hanging.ask.consumer("g", "t")):
         assert about.sentences[0].startswith(f"Fetch of client test from {peer.connection.peer} was not applied")
     assert "held" not in (await hanging.ask.consumer("g", "u")).evidence, "it names another topic"

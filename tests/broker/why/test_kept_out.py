@@ -1,6 +1,5 @@
 """Clients that are denied, throttled or not let in: answers name it, and what ends it, for as long as it is so."""
 
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -10,11 +9,10 @@ from barnabas.broker.session.operations import Operation, Resource
 from barnabas.broker.why.sources.kept_out import LATELY_MS
 from barnabas.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 from barnabas.protocol.messages.find_coordinator import FindCoordinatorRequest
-from barnabas.protocol.messages.init_producer_id import InitProducerIdRequest
 from barnabas.protocol.messages.list_groups import ListGroupsRequest
-from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from tests.broker.events.test_refusals import fetching
 from tests.broker.events.test_security import AUTHORIZED, client_of, limit
+from tests.support.requests import init_producer, produce
 from tests.support.why import Asked, RememberedEvents
 from tests.support.worlds.broker import BrokerWorld, settle
 from tests.support.worlds.secured_broker import SecuredWorld
@@ -38,11 +36,10 @@ def watch() -> Watch:
 
 
 @pytest.fixture
-async def world(watch: Watch) -> AsyncIterator[BrokerWorld]:
+async def world(watch: Watch) -> BrokerWorld:
     world = BrokerWorld({**AUTHORIZED, "offsets.topic.num.partitions": "2"}, stopwatch=watch)
     world.services.catalogue.create_topic("orders", 1)
-    yield world
-    await world.close()
+    return world
 
 
 def acl(
@@ -90,7 +87,7 @@ async def test_a_topic_that_a_member_may_not_read(world: BrokerWorld) -> None:
     acl(world, Operation.READ, Resource.GROUP, "billing")
     await alice.ask(beat(), 1)
     await alice.ask(fetching(("orders", [0])), 11)
-    await bob.ask(InitProducerIdRequest(transactional_id="shop", transaction_timeout_ms=1_000), 4)
+    await bob.ask(init_producer("shop", 1_000), 4)
     for answer in (
         await Asked(world.services).consumer("billing"),
         await Asked(world.services).consumer("billing", "orders"),
@@ -138,11 +135,9 @@ async def test_clients_that_wait_for_their_quota(watch: Watch) -> None:
     asked = Asked(world.services, RememberedEvents(world))
     limit(world, {"user": None, "client-id": "test"}, producer_byte_rate=100.0, consumer_byte_rate=100.0)
     alice = Asking(world)
-    await alice.ask(InitProducerIdRequest(transactional_id="shop", transaction_timeout_ms=1_000), 4)
+    await alice.ask(init_producer("shop", 1_000), 4)
     await alice.ask(beat(), 1)
-    batch = world.batch(b"x" * 2_000)
-    data = [TopicProduceData(name="orders", partition_data=[PartitionProduceData(index=0, records=batch)])]
-    await alice.ask(ProduceRequest(acks=-1, timeout_ms=1_000, topic_data=data), 9)
+    await alice.ask(produce(world.batch(b"x" * 2_000), "orders"), 9)
     first = (await asked.producer("shop")).sentences[0]
     assert first.startswith("Produce of client test (user ANONYMOUS) from 127.0.0.1:50000 is throttled, for 11.")
     assert first.endswith(
@@ -163,7 +158,6 @@ async def test_clients_that_wait_for_their_quota(watch: Watch) -> None:
     assert over.endswith(" ago: its quota producer_byte_rate is gone since.")
     watch.now_s = 200.0
     assert "throttled" not in str(await asked.hanging())
-    await world.close()
 
 
 async def test_clients_that_do_not_get_in_may_be_anybodys() -> None:
@@ -177,4 +171,3 @@ async def test_clients_that_do_not_get_in_may_be_anybodys() -> None:
         "SASL_PLAINTEXT, 0 ms ago: a request with API key 16 before SaslHandshake."
     )
     assert "which may" not in str((await asked.hanging())["clients"])
-    await world.close()

@@ -22,7 +22,6 @@ async def test_a_partition_that_is_recovered(monkeypatch: pytest.MonkeyPatch) ->
     await until(lambda: ("t", 0) not in world.services.partitions.recoveries)
     await settle()
     assert "Every consumer can see it." in str(await asked.record("t", 0, 0))
-    await world.close()
 
 
 @pytest.mark.pure
@@ -53,7 +52,6 @@ async def test_coordinators_that_load(monkeypatch: pytest.MonkeyPatch) -> None:
     )
     assert "t-0: the group's position is 49" in str(await asked.consumer("g"))
     assert "waits for nothing" in str(await asked.producer("tx"))
-    await world.close()
 
 
 @pytest.mark.parametrize("kind", [0, 1], ids=["group", "transactional id"])
@@ -66,4 +64,3 @@ async def test_a_coordinator_on_a_stopped_node(kind: int) -> None:
     asked = Asked(world.services)
     told = str(await (asked.producer(name) if kind else asked.group(name)))
     assert "cannot be asked: no node leads __" in told, told
-    await world.close()

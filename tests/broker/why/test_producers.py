@@ -1,7 +1,5 @@
 """Why a transactional producer was fenced or refused, and what its EndTxn waits for."""
 
-from collections.abc import AsyncIterator
-
 import pytest
 
 from barnabas.broker.coordinator.transaction.states import TransactionState
@@ -12,11 +10,10 @@ from tests.support.worlds.transactional_broker import TransactionalBroker
 
 
 @pytest.fixture
-async def world() -> AsyncIterator[Inspected]:
+async def world() -> Inspected:
     world = Inspected()
     world.services.catalogue.create_topic("t", 2)
-    yield world
-    await world.close()
+    return world
 
 
 async def test_an_id_that_nobody_used(world: Inspected) -> None:
@@ -93,4 +90,3 @@ async def test_a_coordinator_that_cannot_read_its_log(world: Inspected) -> None:
     answer = str(await Asked(again.services).producer("tx"))
     assert answer.startswith("The coordinator of transactional id tx cannot be asked: "), answer
     files.heal()
-    await again.close()

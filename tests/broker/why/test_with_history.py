@@ -1,49 +1,37 @@
 """Answers that stand on what happened: producers that are fenced by real requests, and whose transactions are."""
 
-from collections.abc import AsyncIterator
-from typing import Any
-
 import pytest
 
 from barnabas.protocol.errors import ErrorCode
-from barnabas.protocol.messages.add_partitions_to_txn import (
-    AddPartitionsToTxnRequest,
-    AddPartitionsToTxnTopic,
-)
-from barnabas.protocol.messages.end_txn import EndTxnRequest
-from barnabas.protocol.messages.init_producer_id import InitProducerIdRequest
-from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from tests.broker.faults.test_point_faults import FaultyTransactions
 from tests.support.inspected_broker import Inspected
+from tests.support.requests import BY_NAME, add_partitions, end_txn, init_producer, produce
 from tests.support.why import Asked, RememberedEvents
 from tests.support.worlds.broker import settle
 from tests.support.worlds.told import Asking
 
-BY_NAME = 12
 NONE = ErrorCode.NONE
 
 
 @pytest.fixture
-async def world() -> AsyncIterator[Inspected]:
+async def world() -> Inspected:
     world = Inspected()
     world.services.catalogue.create_topic("t", 1)
-    yield world
-    await world.close()
+    return world
 
 
 class Client(Asking):
     """A transactional producer, request by request."""
 
     async def init(self, timeout_ms: int = 60_000) -> None:
-        asked = InitProducerIdRequest(transactional_id="tx", transaction_timeout_ms=timeout_ms)
-        answer = await self.ask(asked, 5)
+        answer = await self.ask(init_producer(timeout_ms=timeout_ms), 5)
         assert answer.error_code == NONE
         self.producer = answer.producer_id, answer.producer_epoch
 
     async def init_through(self) -> None:
         """As often as it takes until the transaction of the one before is aborted."""
         while True:
-            answer = await self.ask(InitProducerIdRequest(transactional_id="tx", transaction_timeout_ms=60_000), 5)
+            answer = await self.ask(init_producer(), 5)
             if answer.error_code != ErrorCode.CONCURRENT_TRANSACTIONS:
                 assert answer.error_code == NONE
                 self.producer = answer.producer_id, answer.producer_epoch
@@ -51,27 +39,16 @@ class Client(Asking):
 
     async def produce(self) -> int:
         batch = self.world.batch(b"v", producer=(*self.producer, 0), transactional=True)
-        data = TopicProduceData(name="t", partition_data=[PartitionProduceData(index=0, records=batch)])
-        asked = ProduceRequest(transactional_id="tx", acks=-1, timeout_ms=1_000, topic_data=[data])
-        answer = await self.ask(asked, BY_NAME)
+        answer = await self.ask(produce(batch, transactional_id="tx"), BY_NAME)
         code: int = answer.responses[0].partition_responses[0].error_code
         return code
 
     async def end(self) -> int:
-        producer_id, epoch = self.producer
-        ids: Any = {"transactional_id": "tx", "producer_id": producer_id, "producer_epoch": epoch}
-        answer = await self.ask(EndTxnRequest(committed=True, **ids), 5)
+        answer = await self.ask(end_txn("tx", self.producer), 5)
         return int(answer.error_code)
 
     async def add(self) -> int:
-        producer_id, epoch = self.producer
-        asked = AddPartitionsToTxnRequest(
-            v3_and_below_transactional_id="tx",
-            v3_and_below_producer_id=producer_id,
-            v3_and_below_producer_epoch=epoch,
-            v3_and_below_topics=[AddPartitionsToTxnTopic(name="t", partitions=[0])],
-        )
-        answer = await self.ask(asked, 3)
+        answer = await self.ask(add_partitions("tx", self.producer, ("t", [0])), 3)
         return int(answer.results_by_topic_v3_and_below[0].results_by_partition[0].partition_error_code)
 
 

@@ -129,6 +129,11 @@ class MemoryFiles:
         if survival != "everything":
             settle(self._root, Fate(self.random, survival, torn=torn))
 
+    @property
+    def boots(self) -> int:
+        """How often it has crashed, and started again."""
+        return self._boots
+
     @one_at_a_time
     def used(self) -> int:
         """Bytes in all files that have a name."""

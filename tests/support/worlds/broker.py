@@ -10,7 +10,7 @@ import asyncio
 import random
 from collections.abc import Callable
 from struct import Struct
-from typing import Any
+from typing import Any, ClassVar
 
 from barnabas.broker.api.dispatch import Dispatcher
 from barnabas.broker.app import Broker
@@ -63,7 +63,9 @@ async def until(is_so: Callable[[], object]) -> None:
 
 
 class BrokerWorld:
-    """The broker, and what surrounds it."""
+    """The broker, and what surrounds it. One that a test leaves open is closed for it (tests/broker/conftest.py)."""
+
+    opened: ClassVar[list[BrokerWorld] | None] = None  # by the test, where somebody closes them for it
 
     def __init__(
         self,
@@ -113,6 +115,9 @@ class BrokerWorld:
         )
         self.services = self.broker.services
         self.dispatcher = Dispatcher(self.services)
+        self._boot = self._boots_of_files()
+        if BrokerWorld.opened is not None:
+            BrokerWorld.opened.append(self)
 
     @property
     def listener(self) -> Any:
@@ -145,6 +150,23 @@ class BrokerWorld:
         if not self.is_closed:
             self.is_closed = True
             await self.broker.stop()
+
+    def abandon(self) -> None:
+        """Be killed."""
+        self.is_closed = True
+        self.broker.abandon()
+
+    @classmethod
+    async def close_all(cls) -> None:
+        """Close those of `opened` that were neither closed nor killed, the last one first."""
+        worlds, cls.opened = cls.opened or [], None
+        for world in reversed(worlds):
+            if world._boots_of_files() == world._boot:
+                await world.close()
+
+    def _boots_of_files(self) -> int:
+        """How often the disk in memory crashed; a real one, which few tests give, does not."""
+        return getattr(self.files, "boots", 0)
 
 
 def request_frame(request: Request, version: int, correlation_id: int = 1, client_id: str | None = "test") -> bytes:

@@ -5,23 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 from barnabas.protocol.errors import ErrorCode
-from barnabas.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
-from barnabas.protocol.messages.delete_records import (
-    DeleteRecordsPartition,
-    DeleteRecordsRequest,
-    DeleteRecordsTopic,
-)
+from barnabas.protocol.messages.delete_records import DeleteRecordsPartition, DeleteRecordsRequest, DeleteRecordsTopic
 from barnabas.protocol.messages.delete_topics import DeleteTopicsRequest
-from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from barnabas.protocol.records.batch import iter_batches
 from barnabas.protocol.records.record import iter_records
 from barnabas.protocol.schema import Request
 from tests.support.files.memory_files import MemoryFiles
+from tests.support.requests import BY_NAME, create_topic, produce
 from tests.support.worlds.broker import BrokerWorld, settle
 
 CAPACITY = 4 << 20
 VALUE = b"v" * 80_000
-PER_BY_NAME = 12  # the last version of Produce that names topics by name
 
 
 class FullDisk:
@@ -57,8 +51,7 @@ class FullDisk:
             delay_ms -= step_ms
 
     async def create(self, topic: str) -> ErrorCode:
-        wanted = CreatableTopic(name=topic, num_partitions=1, replication_factor=1, assignments=[], configs=[])
-        answer = await self.ask(CreateTopicsRequest(topics=[wanted], timeout_ms=1000))
+        answer = await self.ask(create_topic(topic))
         return ErrorCode(answer.topics[0].error_code)
 
     async def delete(self, topic: str) -> ErrorCode:
@@ -75,9 +68,7 @@ class FullDisk:
         sequence = self.sequences.setdefault(topic, 0)
         value = b"%d " % sequence + value
         batch = memoryview(bytearray(self.world.batch(value, producer=(77, 0, sequence))))
-        data = TopicProduceData(name=topic, partition_data=[PartitionProduceData(index=0, records=batch)])
-        request = ProduceRequest(transactional_id=None, acks=-1, timeout_ms=1000, topic_data=[data])
-        answer = await self.ask(request, PER_BY_NAME)
+        answer = await self.ask(produce(batch, topic), BY_NAME)
         code = ErrorCode(answer.responses[0].partition_responses[0].error_code)
         if code is ErrorCode.NONE:
             self.sequences[topic] += 1

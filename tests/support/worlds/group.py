@@ -19,10 +19,7 @@ from barnabas.broker.coordinator.group.classic.model import (
     OffsetToCommit,
     SyncRequest,
 )
-from barnabas.broker.coordinator.group.consumer.model import (
-    ConsumerConfig,
-    ConsumerContext,
-)
+from barnabas.broker.coordinator.group.consumer.model import ConsumerConfig, ConsumerContext
 from barnabas.broker.coordinator.groups import GroupCoordinator
 from barnabas.broker.coordinator.runtime.outcome import Producer
 from barnabas.broker.slices import Slices

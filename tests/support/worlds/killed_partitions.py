@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from typing import Any
 
-from barnabas.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
+from barnabas.protocol.messages.fetch import FetchRequest
 from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from tests.support import requests
 from tests.support.worlds.broker import BrokerWorld, Peer
 
 
@@ -28,9 +29,7 @@ def produce(world: BrokerWorld, *partitions: int, timeout_ms: int = 1_000) -> Pr
 
 def fetch(world: BrokerWorld, *partitions: int, max_wait_ms: int = 500) -> FetchRequest:
     topic_id = world.services.catalogue.topics["t"].topic_id
-    wanted = [FetchPartition(partition=index, fetch_offset=0, partition_max_bytes=1 << 20) for index in partitions]
-    topics = [FetchTopic(topic="t", topic_id=topic_id, partitions=wanted)]
-    return FetchRequest(max_wait_ms=max_wait_ms, min_bytes=1, max_bytes=1 << 20, topics=topics)
+    return requests.fetch(*partitions, topic_id=topic_id, wait_ms=max_wait_ms)
 
 
 def produced(peer: Peer) -> Sequence[Any]:

@@ -3,12 +3,9 @@
 from typing import Any
 
 from barnabas.protocol.errors import ErrorCode
-from barnabas.protocol.messages.add_partitions_to_txn import AddPartitionsToTxnRequest, AddPartitionsToTxnTopic
 from barnabas.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
-from barnabas.protocol.messages.end_txn import EndTxnRequest
 from barnabas.protocol.messages.init_producer_id import InitProducerIdRequest
-from barnabas.protocol.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
-from barnabas.protocol.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
+from tests.support.requests import add_partitions, end_txn, join_group, sync_group
 from tests.support.worlds.broker import BrokerWorld, settle
 from tests.support.worlds.told import Asking, Told
 
@@ -35,39 +32,23 @@ class Story:
         return await self.client.ask(InitProducerIdRequest(transactional_id=transactional_id, **fields), 4)
 
     async def add(self, producer: Any, *topics: tuple[str, list[int]]) -> Any:
-        request = AddPartitionsToTxnRequest(
-            v3_and_below_transactional_id="x",
-            v3_and_below_producer_id=producer.producer_id,
-            v3_and_below_producer_epoch=producer.producer_epoch,
-            v3_and_below_topics=[AddPartitionsToTxnTopic(name=name, partitions=each) for name, each in topics],
-        )
-        return await self.client.ask(request, 3)
+        return await self.client.ask(add_partitions("x", (producer.producer_id, producer.producer_epoch), *topics), 3)
 
     async def end(self, producer: Any, committed: bool = True, version: int = 4) -> ErrorCode:
-        who = {"producer_id": producer.producer_id, "producer_epoch": producer.producer_epoch}
-        answer = await self.client.ask(EndTxnRequest(transactional_id="x", committed=committed, **who), version)
+        who = producer.producer_id, producer.producer_epoch
+        answer = await self.client.ask(end_txn("x", who, committed), version)
         return ErrorCode(answer.error_code)
 
     async def join(self, member_id: str, group: str = "g", session_timeout_ms: int = 10_000) -> Any:
-        protocols = [JoinGroupRequestProtocol(name="range", metadata=b"")]
-        request = JoinGroupRequest(
-            group_id=group,
-            member_id=member_id,
-            protocol_type="consumer",
-            session_timeout_ms=session_timeout_ms,
-            rebalance_timeout_ms=MINUTE_MS,
-            protocols=protocols,
-        )
-        self.client.peer.ask(request, 3)
+        self.client.peer.ask(join_group(group, member_id, session_timeout_ms=session_timeout_ms), 3)
         await settle()
         self.world.clock.advance(1)
         await settle()
         return self.client.peer.answer()
 
     async def sync(self, joined: Any, group: str = "g") -> Any:
-        assignments = [SyncGroupRequestAssignment(member_id=joined.member_id, assignment=b"all")]
-        ids = {"group_id": group, "member_id": joined.member_id, "generation_id": joined.generation_id}
-        return await self.client.ask(SyncGroupRequest(assignments=assignments, **ids), 3)
+        request = sync_group(group, joined.generation_id, joined.member_id, {joined.member_id: b"all"})
+        return await self.client.ask(request, 3)
 
     async def consumer_heartbeat(self, member_epoch: int, member_id: str = "m", **fields: Any) -> Any:
         request = ConsumerGroupHeartbeatRequest(group_id="c", member_id=member_id, member_epoch=member_epoch, **fields)

@@ -93,7 +93,6 @@ async def test_what_is_abandoned_in_a_partition_that_opens_at_last_ends_without_
     world.files.heal()
     await world.advance(TIMEOUT_MS + 10_000)
     assert world.txn("a").state is S.COMPLETE_ABORT
-    await world.close()
 
 
 async def test_what_was_prepared_in_a_partition_that_opens_at_last_is_finished() -> None:
@@ -184,4 +183,3 @@ async def test_a_marker_for_offsets_that_cannot_be_loaded_is_written_when_they_c
     world.files.heal()
     await world.advance(ownership.RETRY_MS + 1_000)
     assert world.txn("b").state is S.COMPLETE_COMMIT
-    await world.close()
