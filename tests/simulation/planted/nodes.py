@@ -1,20 +1,13 @@
 """Bugs of several nodes: leaders and coordinators that move."""
 
-from tests.simulation.planted.planting import bug
+from tests.simulation.planted.planting import Bug
 
 BUGS = (
-    bug(
-        "an old leader that goes on",
-        "A node that leads a partition no longer takes records for it.",
-        "broker/together.py",
-        "    services.partitions.resign(topic, number)\n    coordinator:",
-        "    coordinator:",
+    Bug("an old leader that goes on", "A node that leads a partition no longer takes records for it.").at(
+        "_resign", "services.partitions.resign(topic, number)"
     ),
-    bug(
+    Bug(
         "a coordinator that forgets what others began",
         "A node that coordinates transactions again knows nothing of those that were begun elsewhere meanwhile.",
-        "broker/together.py",
-        "    if coordinator is not None:\n        coordinator.resign(number)\n",
-        "    if coordinator is not None and topic == CONSUMER_OFFSETS_TOPIC:\n        coordinator.resign(number)\n",
-    ),
+    ).at("_resign", "coordinator is not None", "coordinator is not None and topic == CONSUMER_OFFSETS_TOPIC"),
 )

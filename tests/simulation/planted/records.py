@@ -1,153 +1,83 @@
 """Bugs of partitions: sequences, windows, watermarks, what an append and a read do."""
 
-from tests.simulation.planted.planting import bug
+from tests.simulation.planted.planting import Bug
 
 BUGS = (
-    bug(
-        "one sequence too many",
-        "A batch is taken that leaves one sequence out.",
-        "storage/producers/producer.py",
-        "        if header.base_sequence != expected:\n",
-        "        if header.base_sequence not in (expected, expected + 1):\n",
+    Bug("one sequence too many", "A batch is taken that leaves one sequence out.").at(
+        "Producer.check_sequence",
+        "header.base_sequence != expected",
+        "header.base_sequence not in (expected, expected + 1)",
     ),
-    bug(
-        "the window forgotten",
-        "A batch that comes again is not recognised.",
-        "storage/producers/producer.py",
-        "            if batch.first_sequence == first_sequence and batch.last_sequence == last_sequence:\n",
-        "            if batch.first_sequence == last_sequence + 1:\n",
+    Bug("the window forgotten", "A batch that comes again is not recognised.").at(
+        "Producer.find",
+        "batch.first_sequence == first_sequence and batch.last_sequence == last_sequence",
+        "batch.first_sequence == last_sequence + 1",
     ),
-    bug(
-        "sequences not checked",
-        "Any sequence is taken.",
-        "storage/producers/producer.py",
-        "        if header.base_sequence != expected:\n",
-        "        if header.base_sequence < 0:\n",
+    Bug("sequences not checked", "Any sequence is taken.").at(
+        "Producer.check_sequence", "header.base_sequence != expected", "header.base_sequence < 0"
     ),
-    bug(
-        "epochs not checked",
-        "A producer that was fenced may go on writing.",
-        "storage/producers/producer.py",
-        "        if producer_epoch < self.producer_epoch:\n",
-        "        if producer_epoch < -1:\n",
+    Bug("epochs not checked", "A producer that was fenced may go on writing.").at(
+        "Producer.check_epoch", "producer_epoch < self.producer_epoch", "producer_epoch < -1"
     ),
-    bug(
+    Bug(
         "the last stable offset moved too early",
         "Readers of committed records get past a transaction whose first batch is not its last.",
-        "storage/producers/open_transactions.py",
-        "        self._open[producer_id] = first_offset\n        self.unstable[first_offset] = producer_id\n",
-        "        self._open[producer_id] = first_offset\n        self.unstable[first_offset + 1] = producer_id\n",
+    ).at(
+        "OpenTransactions.begin",
+        "self.unstable[first_offset] = producer_id",
+        "self.unstable[first_offset + 1] = producer_id",
     ),
-    bug(
-        "an abort not noted",
-        "The transaction index does not know of an aborted transaction.",
-        "storage/producers/open_transactions.py",
-        "        return CompletedTxn(marker.producer_id, first_offset, offset, aborted=not marker.commit)\n",
-        "        return CompletedTxn(marker.producer_id, first_offset, offset, aborted=False)\n",
+    Bug("an abort not noted", "The transaction index does not know of an aborted transaction.").at(
+        "OpenTransactions.completed_by", "not marker.commit", "False"
     ),
-    bug(
+    Bug(
         "an abort noted from one offset on too late",
         "The transaction index has another first offset than the transaction.",
-        "storage/producers/open_transactions.py",
-        "        return AbortedTxn(completed.producer_id, completed.first_offset, completed.last_offset,",
-        "        return AbortedTxn(completed.producer_id, completed.first_offset + 1, completed.last_offset,",
+    ).at("OpenTransactions.aborted_txn", "completed.first_offset", "completed.first_offset + 1"),
+    Bug("the window forgotten by a snapshot", "A producer that a snapshot restores has no last batch.").at(
+        "Producer.restored", "entry.last_offset > NO_OFFSET", "entry.last_offset > 1 << 60"
     ),
-    bug(
-        "the window forgotten by a snapshot",
-        "A producer that a snapshot restores has no last batch.",
-        "storage/producers/producer.py",
-        "        if entry.last_offset > NO_OFFSET:\n            producer.add",
-        "        if entry.last_offset > 1 << 60:\n            producer.add",
+    Bug("open transactions forgotten by a snapshot", "A producer that a snapshot restores has no open transaction.").at(
+        "Producer.restored", "entry.current_txn_first_offset > NO_OFFSET", "entry.current_txn_first_offset > 1 << 60"
     ),
-    bug(
-        "open transactions forgotten by a snapshot",
-        "A producer that a snapshot restores has no open transaction.",
-        "storage/producers/producer.py",
-        "        if entry.current_txn_first_offset > NO_OFFSET:\n",
-        "        if entry.current_txn_first_offset > 1 << 60:\n",
+    Bug("the epoch forgotten by a snapshot", "A producer that a snapshot restores has epoch 0.").at(
+        "Producer.restored", "entry.producer_epoch", "0"
     ),
-    bug(
-        "the epoch forgotten by a snapshot",
-        "A producer that a snapshot restores has epoch 0.",
-        "storage/producers/producer.py",
-        "        producer = cls(entry.producer_epoch)\n",
-        "        producer = cls(0)\n",
+    Bug("a snapshot taken too late", "The snapshot at the end of a segment has what comes behind it, too.").at(
+        "Roller.seal_active", "self._watermarks.log_end_offset", "self._segments.active.base_offset"
     ),
-    bug(
-        "a snapshot taken too late",
-        "The snapshot at the end of a segment has what comes behind it, too.",
-        "storage/log/roll.py",
-        "        self._snapshots.write(self._watermarks.log_end_offset, self._producers.to_snapshot())\n",
-        "        self._snapshots.write(self._segments.active.base_offset, self._producers.to_snapshot())\n",
+    Bug("a marker that leaves the transaction open", "The producer of a marker is still in its transaction.").at(
+        "Producers.add_marker",
+        "producer.current_txn_first_offset = None",
+        "producer.current_txn_first_offset = producer.current_txn_first_offset",
     ),
-    bug(
-        "a marker that leaves the transaction open",
-        "The producer of a marker is still in its transaction.",
-        "storage/producers/window.py",
-        "        producer.current_txn_first_offset = None\n        if completed",
-        "        producer.current_txn_first_offset = producer.current_txn_first_offset\n        if completed",
+    Bug("a marker that does not fence", "The producer's epoch stays when a marker with the next one is written.").at(
+        "Producers.add_marker", "producer.adopt_epoch(marker.producer_epoch)"
     ),
-    bug(
-        "a marker that does not fence",
-        "The producer's epoch stays when a marker with the next one is written.",
-        "storage/producers/window.py",
-        "        producer.adopt_epoch(marker.producer_epoch)  # the same epoch keeps its window\n",
-        "",
+    Bug("another epoch keeps the window", "The sequences of a new epoch go on where the old one's ended.").at(
+        "Producer.adopt_epoch", "self.window = []\nself.next_sequence = 0"
     ),
-    bug(
-        "another epoch keeps the window",
-        "The sequences of a new epoch go on where the old one's ended.",
-        "storage/producers/producer.py",
-        "            self.window = []\n            self.next_sequence = 0\n",
-        "",
-    ),
-    bug(
+    Bug(
         "aborted transactions of the slice's own segment only",
         "A reader is not told of transactions whose marker lies in a later segment.",
-        "storage/log/read.py",
-        "    for segment in segments[index:]:\n",
-        "    for segment in segments[index : index + 1]:\n",
+    ).at("aborted_in", "segments[index:]", "segments[index : index + 1]"),
+    Bug("committed readers read to the high watermark", "The last stable offset bounds nobody.").at(
+        "Reader.read", "marks.last_stable_offset if committed else marks.high_watermark", "marks.high_watermark"
     ),
-    bug(
-        "committed readers read to the high watermark",
-        "The last stable offset bounds nobody.",
-        "storage/log/read.py",
-        "        bound = marks.last_stable_offset if committed else marks.high_watermark\n        data: FileSlice",
-        "        bound = marks.high_watermark\n        data: FileSlice",
+    Bug("a transaction index that is not written", "A sealed segment has no transaction index.").at(
+        "TransactionIndex.write", "self._is_synced", "self._is_synced or len(self) > 0"
     ),
-    bug(
-        "a transaction index that is not written",
-        "A sealed segment has no transaction index.",
-        "storage/segment/txn_index.py",
-        "        if self._is_synced:\n            return\n        entries = self.held()\n",
-        "        if self._is_synced or len(self) > 0:\n            return\n        entries = self.held()\n",
+    Bug("markers that are not replayed", "After a start what was ended is open again.").at(
+        "ProducerRebuild.replay", "self.producers.add_marker(marker, header.base_offset, self._now_ms)"
     ),
-    bug(
-        "markers that are not replayed",
-        "After a start what was ended is open again.",
-        "storage/recovery/producers.py",
-        "            self.producers.add_marker(marker, header.base_offset, self._now_ms)\n",
-        "",
+    Bug("batches that are not replayed", "After a start the producers of the last segment are not known.").at(
+        "ProducerRebuild.replay", "self.producers.add_batch(header, self._now_ms)"
     ),
-    bug(
-        "batches that are not replayed",
-        "After a start the producers of the last segment are not known.",
-        "storage/recovery/producers.py",
-        "            self.producers.add_batch(header, self._now_ms)\n",
-        "            pass\n",
+    Bug("no sync although one was asked for", "Answers do not wait for the disk.").at(
+        "Watermarks.is_sync_awaited", "self.log_end_offset - self.recovery_point >= self._flush_messages", "False"
     ),
-    bug(
-        "no sync although one was asked for",
-        "Answers do not wait for the disk.",
-        "storage/log/watermarks.py",
-        "        return self.log_end_offset - self.recovery_point >= self._flush_messages\n",
-        "        return False\n",
-    ),
-    bug(
+    Bug(
         "aborted transactions of before",
         "A Fetch names aborted transactions that were over before it begins, as if they went on.",
-        "storage/log/read.py",
-        "segment.aborted(start_offset, upper_bound)",
-        "segment.aborted(0, upper_bound)",
-    ),
+    ).at("aborted_in", "segment.aborted(start_offset, upper_bound)", "segment.aborted(0, upper_bound)"),
 )
