@@ -56,7 +56,7 @@ class Story:
         with Client(self.proxy.address) as client:
             assert Counter(committed_values(client, self.topic)) == self.expected
 
-    def requests(self) -> tuple[int, int]:
+    def requests(self) -> dict[str, int]:
         """How many requests a batch takes, in a run that begins with it: its tasks', and commit()'s."""
         self.query.play(self.batch_id + 1, self.next_batch(), self.checkpoint())  # which makes topics and the ledger
         self.proxy.listen()
@@ -65,7 +65,44 @@ class Story:
         written = len(self.proxy.heard)
         self.proxy.listen()
         self.query.commit(self.batch_id, messages, self.checkpoint())
-        return written, len(self.proxy.heard)
+        return {"write": written, "commit": len(self.proxy.heard)}
+
+    def cut(self, part: str, nth: int, where: Cut) -> None:
+        """A batch, with the connection lost at one request of its tasks or of commit()."""
+        parts = self._begin(part)
+        if part == "write":
+            self.proxy.cut(nth, where)
+        messages = self.query.write(self.batch_id, parts)
+        if part == "write":
+            self.proxy.listen()
+        else:
+            self.proxy.cut(nth, where)
+        self.query.commit(self.batch_id, messages, self.checkpoint())
+        self.proxy.listen()
+
+    def end(self, part: str, nth: int, where: Cut) -> list[str]:
+        """The same with the broker gone for good, and what that fails with; the next run makes it good."""
+        parts, failures = self._begin(part), []
+        messages = self.query.write(self.batch_id, parts) if part == "commit" else []
+        self.proxy.cut(nth, where, for_good=True)
+        self.query.settings = self.impatient
+        try:
+            if part == "write":
+                self.query.write(self.batch_id, parts)
+            else:
+                self.query.commit(self.batch_id, messages, self.checkpoint())
+        except SinkFailed as failure:
+            failures.append(str(failure))
+        self.proxy.listen()
+        self.query.settings = self.patient
+        self.query.start()
+        self.query.play(self.batch_id, parts, self.checkpoint())
+        return failures
+
+    def _begin(self, part: str) -> list[object]:
+        if part == "write":
+            self.query.start()
+        return self.next_batch()
 
 
 @pytest.fixture(scope="module")
@@ -81,81 +118,34 @@ def proxy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CuttingProxy]:
 
 
 @pytest.mark.parametrize("where", Cut)
-def test_a_connection_lost_at_any_request_of_commit_is_made_up_for(proxy: CuttingProxy, where: Cut) -> None:
-    story = Story(proxy, f"commit-{where.name}")
-    _, requests = story.requests()
-    assert requests > 12
+@pytest.mark.parametrize(("part", "least"), [("commit", 13), ("write", 17)])
+def test_a_connection_lost_at_any_request_is_made_up_for(
+    proxy: CuttingProxy, part: str, least: int, where: Cut
+) -> None:
+    story = Story(proxy, f"{part}-{where.name}")
+    requests = story.requests()[part]
+    assert requests >= least
     for nth in range(requests):
-        parts = story.next_batch()
-        messages = story.query.write(story.batch_id, parts)
-        proxy.cut(nth, where)
-        story.query.commit(story.batch_id, messages, story.checkpoint())
-        proxy.listen()
+        story.cut(part, nth, where)
     story.check()
 
 
 @pytest.mark.parametrize("where", GONE)
-def test_a_broker_gone_at_any_request_of_commit_fails_it_and_the_next_run_makes_it_good(
-    proxy: CuttingProxy, where: Cut
+@pytest.mark.parametrize(
+    ("part", "told", "without"),
+    [
+        ("commit", ("restart the query", "next run"), 4),  # what remains is the sweep, which another batch may do
+        ("write", ("restart the query",), 6),  # the impatient client knows leaders that the patient one had to look for
+    ],
+)
+def test_a_broker_gone_at_any_request_fails_it_and_the_next_run_makes_it_good(
+    proxy: CuttingProxy, part: str, told: tuple[str, ...], without: int, where: Cut
 ) -> None:
-    story = Story(proxy, f"commit-gone-{where.name}")
-    _, requests = story.requests()
-    failures: list[str] = []
-    for nth in range(requests):
-        parts = story.next_batch()
-        messages = story.query.write(story.batch_id, parts)
-        proxy.cut(nth, where, for_good=True)
-        story.query.settings = story.impatient
-        try:
-            story.query.commit(story.batch_id, messages, story.checkpoint())
-        except SinkFailed as failure:
-            failures.append(str(failure))
-        proxy.listen()
-        story.query.settings = story.patient
-        story.query.start()
-        story.query.play(story.batch_id, parts, story.checkpoint())
-    assert all("restart the query" in each or "next run" in each for each in failures), failures
-    assert len(failures) >= requests - 4  # what remains is the sweep, which may be left to another batch
-    story.check()
-
-
-@pytest.mark.parametrize("where", Cut)
-def test_a_connection_lost_at_any_request_of_a_task_is_made_up_for(proxy: CuttingProxy, where: Cut) -> None:
-    story = Story(proxy, f"write-{where.name}")
-    requests, _ = story.requests()
-    assert requests > 16
-    for nth in range(requests):
-        story.query.start()
-        parts = story.next_batch()
-        proxy.cut(nth, where)
-        messages = story.query.write(story.batch_id, parts)
-        proxy.listen()
-        story.query.commit(story.batch_id, messages, story.checkpoint())
-    story.check()
-
-
-@pytest.mark.parametrize("where", GONE)
-def test_a_broker_gone_at_any_request_of_a_task_fails_it_and_the_next_run_makes_it_good(
-    proxy: CuttingProxy, where: Cut
-) -> None:
-    story = Story(proxy, f"write-gone-{where.name}")
-    requests, _ = story.requests()
-    failures: list[str] = []
-    for nth in range(requests):
-        story.query.start()
-        parts = story.next_batch()
-        proxy.cut(nth, where, for_good=True)
-        story.query.settings = story.impatient
-        try:
-            story.query.write(story.batch_id, parts)
-        except SinkFailed as failure:
-            failures.append(str(failure))
-        proxy.listen()
-        story.query.settings = story.patient
-        story.query.start()
-        story.query.play(story.batch_id, parts, story.checkpoint())
-    assert all("restart the query" in each for each in failures), failures
-    assert len(failures) >= requests - 6  # the impatient client knows some leaders that the patient one had to look for
+    story = Story(proxy, f"{part}-gone-{where.name}")
+    requests = story.requests()[part]
+    failures = [failure for nth in range(requests) for failure in story.end(part, nth, where)]
+    assert all(any(sentence in each for sentence in told) for each in failures), failures
+    assert len(failures) >= requests - without
     story.check()
 
 
@@ -192,19 +182,10 @@ def test_apache_kafka_keeps_each_row_once_through_lost_connections(tmp_path: Pat
             with Client(proxy.address) as client:
                 create_topic(client, "in")
             story = Story(proxy, "kafka", short_ms=3_000)
-            written, requests = story.requests()
+            requests = story.requests()
             for where in Cut:
-                for nth in range(3, requests, 3):
-                    parts = story.next_batch()
-                    messages = story.query.write(story.batch_id, parts)
-                    proxy.cut(nth, where)
-                    story.query.commit(story.batch_id, messages, story.checkpoint())
-                    proxy.listen()
-                for nth in range(2, written, 6):
-                    story.query.start()
-                    parts = story.next_batch()
-                    proxy.cut(nth, where)
-                    messages = story.query.write(story.batch_id, parts)
-                    proxy.listen()
-                    story.query.commit(story.batch_id, messages, story.checkpoint())
+                for nth in range(3, requests["commit"], 3):
+                    story.cut("commit", nth, where)
+                for nth in range(2, requests["write"], 6):
+                    story.cut("write", nth, where)
             story.check()

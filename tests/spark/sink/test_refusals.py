@@ -14,7 +14,6 @@ from barnabas.client.client import Client
 from barnabas.client.produce.producer import Producer
 from barnabas.client.transactions.producer import TransactionalProducer
 from pyspark_barnabas.commit.identity import RunToken
-from pyspark_barnabas.commit.messages import Prepared
 from pyspark_barnabas.connection import ConnectionSettings
 from pyspark_barnabas.sink import driver, topics
 from pyspark_barnabas.sink.before import look_before_writing
@@ -22,7 +21,7 @@ from pyspark_barnabas.sink.failure import SinkFailed
 from pyspark_barnabas.sink.ledger import access as ledger_access
 from pyspark_barnabas.sink.settings import SinkSettings
 from tests.support.processes.broker import BrokerProcess
-from tests.support.spark.sink_query import Query, checkpoint, committed_values, rows
+from tests.support.spark.sink_query import Query, checkpoint, committed_values, rows, transaction_of
 
 
 def test_rows_without_a_value_are_refused(settings: SinkSettings) -> None:
@@ -101,9 +100,7 @@ def test_a_run_that_was_overtaken_stops(client: Client, settings: SinkSettings) 
 def test_a_transaction_that_was_ended_from_outside_is_not_decided(client: Client, settings: SinkSettings) -> None:
     query = Query(settings)
     messages = query.write(0, [rows(["a"]), rows(["b"])])
-    assert isinstance(messages[0], Prepared)
-    assert messages[0].transaction is not None
-    fence(client, messages[0].transaction.transactional_id)
+    fence(client, transaction_of(messages[0]).transactional_id)
     with pytest.raises(SinkFailed, match="before the batch was decided"):
         query.commit(0, messages)
     assert committed_values(client, settings.topic or "") == []

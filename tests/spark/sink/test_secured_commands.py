@@ -16,8 +16,6 @@ from pyspark_barnabas.cli.looking import look
 from pyspark_barnabas.cli.picture import Look
 from pyspark_barnabas.commit.messages import Prepared
 from pyspark_barnabas.connection import ConnectionSettings
-from pyspark_barnabas.sink import driver
-from pyspark_barnabas.sink.failure import SinkFailed
 from pyspark_barnabas.sink.settings import SinkSettings
 from tests.support.clients import topics
 from tests.support.security.grants import Grant, Grants
@@ -47,10 +45,6 @@ def secured(server: SecuredServer, tmp_path: Path) -> tuple[str, ...]:
     return "--command-config", str(path)
 
 
-def stop(*arguments: object, **options: object) -> None:
-    raise SinkFailed("stopped here")
-
-
 def die(server: SecuredServer, name: str) -> tuple[Query, list[Prepared]]:
     """A query that leaves one transaction of no batch, and two of a batch that it has decided: those."""
     topics.create(server.address, name, 1)
@@ -58,10 +52,7 @@ def die(server: SecuredServer, name: str) -> tuple[Query, list[Prepared]]:
     query.play(0, [rows(["a"])])
     query.write_part(1, 0, rows(["never"]))
     messages = query.write(1, [rows(["b"]), rows(["c"])], attempt_number=1)
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(driver, "end_all", stop)
-        with pytest.raises(SinkFailed, match="stopped here"):
-            query.commit(1, messages)
+    query.decide(1, messages)
     return query, [each for each in messages if isinstance(each, Prepared)]
 
 

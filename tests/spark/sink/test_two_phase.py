@@ -8,13 +8,11 @@ import pytest
 from barnabas.client.admin.transactions import fence
 from barnabas.client.client import Client
 from barnabas.client.transactions.sets import find_transactions
-from pyspark_barnabas.commit.messages import Prepared, PreparedTransaction
 from pyspark_barnabas.connection import ConnectionSettings
-from pyspark_barnabas.sink import driver
 from pyspark_barnabas.sink.failure import SinkFailed
 from pyspark_barnabas.sink.settings import SinkSettings
 from tests.support.processes.broker import BrokerProcess
-from tests.support.spark.sink_query import Query, committed_values, rows
+from tests.support.spark.sink_query import Query, committed_values, rows, transaction_of
 
 WITHOUT_END_MS = 0x7FFFFFFF
 
@@ -39,7 +37,7 @@ def test_transactions_have_no_end_where_the_broker_has_two_phase_commits(
     query = Query(settings)
     messages = query.write(0, [rows(["a"])])
     with Client(two_phase_broker.address) as client:
-        name = transaction(messages[0]).transactional_id
+        name = transaction_of(messages[0]).transactional_id
         found = find_transactions(client, [name])[name]
         assert found is not None
         assert found.transaction_timeout_ms == timeout_ms
@@ -56,24 +54,19 @@ def test_transactions_are_open_for_as_long_as_the_broker_allows_where_no_option_
 ) -> None:
     query = Query(replace(settings, prefix="unasked", transaction_timeout_ms=None))
     messages = query.write(0, [rows(["a"])])
-    name = transaction(messages[0]).transactional_id
+    name = transaction_of(messages[0]).transactional_id
     found = find_transactions(client, [name])[name]
     assert found is not None
     assert found.transaction_timeout_ms == settings.transaction_timeout_ms  # the fixture's: the broker's limit
     query.commit(0, messages)
 
 
-def test_a_decided_batch_whose_transaction_was_aborted_is_told_as_lost(
-    client: Client, settings: SinkSettings, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_decided_batch_whose_transaction_was_aborted_is_told_as_lost(client: Client, settings: SinkSettings) -> None:
     """As when nobody was there to end it before its timeout."""
     query = Query(replace(settings, two_phase="off"))
     messages = query.write(0, [rows(["a"]), rows(["b"])])
-    with monkeypatch.context() as patched:
-        patched.setattr(driver, "end_all", stop)
-        with pytest.raises(SinkFailed, match="stopped here"):
-            query.commit(0, messages)
-    lost = transaction(messages[1]).transactional_id
+    query.decide(0, messages)
+    lost = transaction_of(messages[1]).transactional_id
     fence(client, lost)
     query.start()
     with pytest.raises(SinkFailed, match=f"its transaction '{lost}' is .*part of the batch is missing"):
@@ -81,13 +74,3 @@ def test_a_decided_batch_whose_transaction_was_aborted_is_told_as_lost(
     query.start()
     with pytest.raises(SinkFailed, match="part of the batch is missing"):
         query.play(0, [rows(["a"]), rows(["b"])])
-
-
-def stop(*arguments: object, **options: object) -> None:
-    raise SinkFailed("stopped here")
-
-
-def transaction(message: object) -> PreparedTransaction:
-    assert isinstance(message, Prepared)
-    assert message.transaction is not None
-    return message.transaction

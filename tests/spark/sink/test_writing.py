@@ -28,7 +28,7 @@ from pyspark_barnabas.sink import coordinators, driver
 from pyspark_barnabas.sink.checkpoint import _read_remote, parse_offsets
 from pyspark_barnabas.sink.failure import SinkFailed
 from pyspark_barnabas.sink.settings import SinkSettings
-from tests.support.spark.sink_query import Query, checkpoint, committed, committed_values, rows
+from tests.support.spark.sink_query import Query, checkpoint, committed, committed_values, rows, transaction_of
 
 
 def ledger(client: Client, settings: SinkSettings) -> list[object]:
@@ -85,38 +85,20 @@ def test_a_batch_that_was_decided_is_read_and_not_written_again(client: Client, 
     assert sorted(committed_values(client, settings.topic or "")) == ["a", "b"]
 
 
-def test_a_commit_that_stopped_halfway_is_rolled_forward(
-    client: Client, settings: SinkSettings, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_commit_that_stopped_halfway_is_rolled_forward(client: Client, settings: SinkSettings) -> None:
     query = Query(settings)
     messages = query.write(0, [rows(["a"]), rows(["b"])])
-
-    def stop(*arguments: object, **options: object) -> None:
-        raise SinkFailed("halfway")
-
-    with monkeypatch.context() as patched:
-        patched.setattr(driver, "end_all", stop)
-        with pytest.raises(SinkFailed, match="halfway"):
-            query.commit(0, messages)
+    query.decide(0, messages)
     assert len(list_transactions(client, states=["Ongoing"], pattern=f"^{settings.prefix}\\..*$")) == 2
     query.start()
     query.play(0, [rows(["a"]), rows(["b"])])
     assert sorted(committed_values(client, settings.topic or "")) == ["a", "b"]
 
 
-def test_what_another_query_left_decided_is_made_visible_first(
-    client: Client, settings: SinkSettings, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_another_query_left_decided_is_made_visible_first(client: Client, settings: SinkSettings) -> None:
     left = Query(settings, "left")
     messages = left.write(0, [rows(["a"]), rows(["b"])])
-
-    def stop(*arguments: object, **options: object) -> None:
-        raise SinkFailed("halfway")
-
-    with monkeypatch.context() as patched:
-        patched.setattr(driver, "end_all", stop)
-        with pytest.raises(SinkFailed, match="halfway"):
-            left.commit(0, messages)
+    left.decide(0, messages)
     Query(settings, "next").play(0, [rows(["c"])])
     assert sorted(committed_values(client, settings.topic or "")) == ["a", "b", "c"]
     assert [each.query_id for each in ledger(client, settings) if isinstance(each, Settled)] == ["left"]
@@ -198,9 +180,7 @@ def test_a_process_uses_its_ids_again_two_batches_later(settings: SinkSettings) 
     used: list[str] = []
     for batch_id in range(6):
         messages = query.write(batch_id, [rows(["a"])])
-        assert isinstance(messages[0], Prepared)
-        assert messages[0].transaction is not None
-        used.append(messages[0].transaction.transactional_id)
+        used.append(transaction_of(messages[0]).transactional_id)
         query.commit(batch_id, messages)
     assert len(set(used)) == 2
 

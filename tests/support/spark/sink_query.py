@@ -5,15 +5,17 @@ from itertools import count
 from typing import Any
 
 import pyarrow as pa
+import pytest
 
 from barnabas.client.client import Client
 from barnabas.client.consume.consumer import ConsumedRecord, Consumer
 from barnabas.client.metadata import TopicPartition
 from barnabas.client.offsets import LATEST, READ_COMMITTED, READ_UNCOMMITTED, list_offsets
 from pyspark_barnabas.commit.ledger import SourceOffset
-from pyspark_barnabas.commit.messages import Message
+from pyspark_barnabas.commit.messages import Message, Prepared, PreparedTransaction
 from pyspark_barnabas.sink import driver, task
 from pyspark_barnabas.sink.checkpoint import CheckpointOffsets
+from pyspark_barnabas.sink.failure import SinkFailed
 from pyspark_barnabas.sink.settings import SinkSettings, TaskFacts
 
 _task_attempts = count()
@@ -60,9 +62,27 @@ class Query:
             driver.abort(self.settings, batch_id, messages, **options)
             raise
 
+    def decide(self, batch_id: int, messages: Sequence[Message], checkpoint: CheckpointOffsets | None = None) -> None:
+        """A commit() that stops where the batch is decided, before its transactions end."""
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(driver, "end_all", _stop)
+            with pytest.raises(SinkFailed, match="stopped here"):
+                self.commit(batch_id, messages, checkpoint)
+
     def play(self, batch_id: int, parts: Sequence[Any], checkpoint: CheckpointOffsets | None = None) -> None:
         """A whole batch."""
         self.commit(batch_id, self.write(batch_id, parts), checkpoint)
+
+
+def _stop(*arguments: object, **options: object) -> None:
+    raise SinkFailed("stopped here")
+
+
+def transaction_of(message: object) -> PreparedTransaction:
+    """The one that a task has prepared."""
+    assert isinstance(message, Prepared)
+    assert message.transaction is not None
+    return message.transaction
 
 
 def checkpoint(batch_id: int, story: str = "a", **offsets: int) -> CheckpointOffsets:
