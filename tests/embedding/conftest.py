@@ -3,14 +3,39 @@
 import os
 import subprocess
 import sys
+import venv
 from pathlib import Path
 
 import pytest
 
 from barnabas import form
+from tests.support.source_tree import ROOT
 
+PIP = (sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check", "--no-input")
 OWN_PACKAGES = ("broker", "client", "logfiles", "protocol", "storage")
 TIMEOUT_S = 180
+
+
+def run(*command: str | Path, cwd: Path = ROOT) -> str:
+    done = subprocess.run(command, cwd=cwd, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, f"{command}:\n{done.stdout}\n{done.stderr}"
+    return done.stdout
+
+
+class Environment:
+    """A virtual environment with nothing in it, to which pip outside of it installs."""
+
+    def __init__(self, directory: Path) -> None:
+        venv.create(directory, with_pip=False)
+        self.directory, self.programs = directory, directory / "bin"
+        self.python = self.programs / "python"
+        (self.packages,) = directory.glob("lib/python*/site-packages")
+
+    def install(self, *what: str | Path) -> None:
+        run(*PIP, "--python", self.python, "install", *what)
+
+    def uninstall(self, name: str) -> None:
+        run(*PIP, "--python", self.python, "uninstall", "--yes", name)
 
 
 class Project:
@@ -58,6 +83,15 @@ class Project:
 def _whichever_form(monkeypatch: pytest.MonkeyPatch) -> None:
     """No form is demanded of what is installed: a wheel that is built here is the pure one."""
     monkeypatch.delenv(form.VARIABLE, raising=False)
+
+
+@pytest.fixture(scope="session")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel that is built from the tree."""
+    directory = tmp_path_factory.mktemp("wheel")
+    run(*PIP, "wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", directory, ROOT)
+    (built,) = directory.glob("barnabas-*.whl")
+    return built
 
 
 @pytest.fixture

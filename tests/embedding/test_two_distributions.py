@@ -1,13 +1,12 @@
 """`barnabas` and `pyspark-barnabas`: each is whole alone, they share no file, and either goes alone."""
 
 import sys
-import venv
 import zipfile
 from pathlib import Path
 
 import pytest
 
-from tests.embedding.test_wheel import PIP, run
+from tests.embedding.conftest import Environment, run
 from tests.support.source_tree import ROOT
 
 BROKER, SPARK = "barnabas", "pyspark-barnabas"
@@ -31,38 +30,24 @@ assert not [name for name in sys.modules if name.partition(".")[0] == "barnabas"
 
 
 @pytest.fixture(scope="module")
-def wheels(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+def wheels(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """Both wheels, built from the tree without a network."""
     directory = tmp_path_factory.mktemp("wheels")
-    sources = {BROKER: ROOT, SPARK: ROOT / "pyspark_barnabas"}
-    return {
-        name: directory / run(sys.executable, "-c", BUILD, directory, cwd=source).strip().splitlines()[-1]
-        for name, source in sources.items()
-    }
+    built = run(sys.executable, "-c", BUILD, directory, cwd=ROOT / "pyspark_barnabas").strip().splitlines()[-1]
+    return {BROKER: wheel, SPARK: directory / built}
 
 
-class Environment:
-    """A virtual environment with nothing in it, to which pip outside of it installs."""
+def install(environment: Environment, wheel: Path) -> None:
+    environment.install("--no-deps", "--no-index", "--no-compile", wheel)
 
-    def __init__(self, directory: Path) -> None:
-        venv.create(directory, with_pip=False)
-        self.python = directory / "bin" / "python"
-        self._pip = (sys.executable, *PIP, "--python", self.python)
-        (self.packages,) = directory.glob("lib/python*/site-packages")
-        self.directory = directory
 
-    def install(self, wheel: Path) -> None:
-        run(*self._pip, "install", "--no-deps", "--no-index", "--no-compile", wheel)
+def works(environment: Environment, name: str) -> None:
+    """Whether what the distribution does without any other package is done."""
+    run(environment.python, "-I", "-c", WORK[name], cwd=environment.directory)
 
-    def uninstall(self, name: str) -> None:
-        run(*self._pip, "uninstall", "--yes", name)
 
-    def works(self, name: str) -> None:
-        """Whether what the distribution does without any other package is done."""
-        run(self.python, "-I", "-c", WORK[name], cwd=self.directory)
-
-    def files(self) -> set[str]:
-        return {str(path.relative_to(self.packages)) for path in self.packages.rglob("*") if path.suffix == ".py"}
+def files(environment: Environment) -> set[str]:
+    return {str(path.relative_to(environment.packages)) for path in environment.packages.rglob("*.py")}
 
 
 def files_of(wheel: Path) -> set[str]:
@@ -88,12 +73,12 @@ def test_each_is_whole_alone_and_the_other_comes_and_goes(
     wheels: dict[str, Path], first: str, second: str, tmp_path: Path
 ) -> None:
     environment = Environment(tmp_path / "venv")
-    environment.install(wheels[first])
-    environment.works(first)
-    alone = environment.files()
-    environment.install(wheels[second])
-    environment.works(first)
-    environment.works(second)
+    install(environment, wheels[first])
+    works(environment, first)
+    alone = files(environment)
+    install(environment, wheels[second])
+    works(environment, first)
+    works(environment, second)
     environment.uninstall(second)
-    assert environment.files() == alone
-    environment.works(first)
+    assert files(environment) == alone
+    works(environment, first)
