@@ -21,12 +21,11 @@ from kafka import KafkaConsumer, KafkaProducer
 
 from barnabas import Barnabas, BarnabasError
 from barnabas.broker.cli import main
-from tests.compat.tools import TOPICS, Tools
+from tests.compat.tools import ACLS, TOPICS, Tools
 from tests.support.processes.broker import BrokerProcess
 from tests.support.processes.server import ROOT
 
 PAGE = ROOT / "docs" / "security" / "secure.md"
-ACLS = "org.apache.kafka.tools.AclCommand"
 
 
 def secured(directory: Path, *flags: str) -> BrokerProcess:

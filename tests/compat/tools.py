@@ -12,6 +12,7 @@ from tests.support.processes.server import Server
 _SOURCE = Path(__file__).resolve().parent / "java" / "Tools.java"
 _PACKAGE = "org.apache.kafka.tools."
 
+ACLS = f"{_PACKAGE}AclCommand"
 TOPICS = f"{_PACKAGE}TopicCommand"
 CONFIGS = "kafka.admin.ConfigCommand"
 PRODUCER = f"{_PACKAGE}ConsoleProducer"

@@ -5,11 +5,10 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from barnabas.broker.cli import main
-from tests.compat.tools import CONFIGS, Tools
+from tests.compat.tools import ACLS, CONFIGS, Tools
 from tests.support.security.secured import ADMIN, SASL_SSL, STORE_PASSWORD, secured_kind
 from tests.support.waiting import until
 
-ACLS = "org.apache.kafka.tools.AclCommand"
 Ask = Callable[..., str]
 
 

@@ -6,6 +6,7 @@ A command is its tool and its words. In them `{dir}` is a directory with the fil
 import json
 
 from tests.compat.tools import (
+    ACLS,
     ALL_GROUPS,
     CLIENT_METRICS,
     CONFIGS,
@@ -45,6 +46,8 @@ FILES = {
     "more.json": json.dumps({"version": 1, "partitions": [{**_PLACES[0], "replicas": [1, 2]}]}),
 }
 RECORDS = "".join(f"key-{number}:value\n" for number in range(20))
+
+_PREFIXED = "--topic pre --resource-pattern-type prefixed"
 
 COMMANDS: list[tuple[str, str]] = [
     (TOPICS, "--create --topic a --partitions 3 --replication-factor 1 --config retention.ms=-1"),
@@ -262,6 +265,30 @@ COMMANDS: list[tuple[str, str]] = [
     (CLIENT_METRICS, "--delete --name m"),
     (CLIENT_METRICS, "--version"),
     (TOPICS, "--delete --topic b"),
+    (ACLS, "--list"),
+    # Who asks needs it once there are others:
+    (ACLS, "--add --allow-principal User:ANONYMOUS --operation All --cluster"),
+    (ACLS, "--add --allow-principal User:a --allow-principal User:bob --operation Read --operation Write --topic t"),
+    (ACLS, "--add --allow-principal User:* --producer --topic p --transactional-id x --idempotent"),
+    (ACLS, "--add --allow-principal User:* --consumer --topic c --group g"),
+    (ACLS, f"--add --deny-principal User:eve --deny-host 10.0.0.7 --operation All {_PREFIXED}"),
+    (ACLS, "--add --allow-principal User:ops --allow-host 10.0.0.8 --operation Alter --cluster"),
+    (ACLS, "--add --allow-principal User:ops --operation Describe --delegation-token token"),
+    (ACLS, "--add --allow-principal User:ops --operation CreateTokens --user-principal User:alice"),
+    (ACLS, "--list"),
+    (ACLS, "--list --topic t"),
+    (ACLS, "--list --topic prefixed --resource-pattern-type match"),
+    (ACLS, "--list --topic pre --resource-pattern-type any"),
+    (ACLS, "--list --principal User:a --command-config {dir}/client.properties"),
+    (ACLS, "--remove --force --allow-principal User:bob --operation Write --topic t"),
+    (ACLS, f"--remove --force --deny-principal User:eve --deny-host 10.0.0.7 --operation All {_PREFIXED}"),
+    (ACLS, "--list"),
+    (ACLS, "--remove --force --topic t"),
+    (ACLS, "--add --allow-principal alice --operation Read --topic t"),
+    (ACLS, "--add --allow-principal User:a --operation Create --group g"),
+    (ACLS, "--remove --force --topic p --topic c --transactional-id x --group g --cluster"),
+    (ACLS, "--list"),
+    (ACLS, "--version"),
 ]
 
 UNASKED = {
