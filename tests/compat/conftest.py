@@ -42,9 +42,14 @@ def clients() -> Iterator[dict[str, Client]]:
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory, new_server: NewServer) -> Iterator[Server]:
-    """A running broker that makes topics of three partitions by itself, and keeps messages of times long past."""
-    settings = {"num.partitions": PARTITIONS, "log.retention.ms": -1}
+def server(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, new_server: NewServer
+) -> Iterator[Server]:
+    """A running broker that makes topics of three partitions by itself, and keeps messages of times long past.
+
+    Where the module has SETTINGS, these are its settings.
+    """
+    settings = getattr(request.module, "SETTINGS", {"num.partitions": PARTITIONS, "log.retention.ms": -1})
     with new_server(tmp_path_factory.mktemp("server") / "data", settings) as server:
         yield server
 

@@ -6,6 +6,7 @@ from typing import NamedTuple, Protocol
 COMPRESSIONS = ("none", "gzip", "snappy", "lz4", "zstd")
 PARTITIONS = 3
 Headers = tuple[tuple[str, bytes | None], ...]
+Settings = dict[str, object]
 
 
 class Message(NamedTuple):
@@ -57,6 +58,7 @@ class StreamingClient(Client, Protocol):
 
 
 READS_NULL_AS_EMPTY = frozenset({"kafka-go"})  # clients that do not tell the one from the other in what they read
+HEARTBEAT_INTERVAL_MS = 200
 WINDOW = 300  # messages in flight while streaming: a kill always meets some
 
 
@@ -112,3 +114,16 @@ def as_read_by(reader: str, stored: Sequence[Stored]) -> list[Stored]:
         )
         for record in stored
     ]
+
+
+def quick_groups(session_timeout_ms: int = 45_000, heartbeat_interval_ms: int = HEARTBEAT_INTERVAL_MS) -> Settings:
+    """Settings of a broker whose groups settle soon, in either protocol."""
+    return {
+        "group.min.session.timeout.ms": 1_000,
+        "group.initial.rebalance.delay.ms": 0,
+        "group.consumer.min.session.timeout.ms": 1_000,
+        "group.consumer.session.timeout.ms": session_timeout_ms,
+        "group.consumer.min.heartbeat.interval.ms": heartbeat_interval_ms,
+        "group.consumer.heartbeat.interval.ms": heartbeat_interval_ms,
+        "group.consumer.assignment.interval.ms": 0,
+    }

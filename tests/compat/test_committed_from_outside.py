@@ -4,14 +4,14 @@ Several librdkafka members share the partitions, one leaves and another comes. W
 or some of them; the others begin where auto.offset.reset says.
 """
 
-import threading
 from collections.abc import Sequence
-from typing import Any
 
 import pytest
-from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, Producer, TopicPartition
+from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
+from tests.compat.readers import Reader
+from tests.support.clients import topics
 from tests.support.processes.server import Server
 from tests.support.waiting import until
 
@@ -20,55 +20,6 @@ RECORDS = 20
 COMMITTED = 5
 COMMITTED_FOR = {"all": range(PARTITIONS), "some": range(0, PARTITIONS, 2)}
 WITHIN_S = 60
-
-
-class Member:
-    """A consumer in a thread of its own. `read`: partition -> the offsets it was given."""
-
-    def __init__(self, server: Server, topic: str, strategy: str) -> None:
-        self.read: dict[int, list[int]] = {number: [] for number in range(PARTITIONS)}
-        self.has: set[int] = set()
-        self._ending = threading.Event()
-        settings = {
-            "bootstrap.servers": server.address,
-            "group.id": topic,
-            "auto.offset.reset": "earliest",
-            "partition.assignment.strategy": strategy,
-            "heartbeat.interval.ms": 200,
-        }
-        self._thread = threading.Thread(target=self._live, args=(topic, settings), daemon=True)
-        self._thread.start()
-
-    def _live(self, topic: str, settings: dict[str, Any]) -> None:
-        consumer = Consumer(settings)
-        consumer.subscribe([topic], on_assign=self._assigned, on_revoke=self._revoked)
-        while not self._ending.is_set():
-            message = consumer.poll(0.05)
-            if message is not None and message.error() is None:
-                partition, offset = message.partition(), message.offset()
-                assert partition is not None
-                assert offset is not None
-                self.read[partition].append(offset)
-        consumer.close()
-
-    def _assigned(self, _: Consumer, partitions: Sequence[Any]) -> None:
-        self.has |= {each.partition for each in partitions}
-
-    def _revoked(self, _: Consumer, partitions: Sequence[Any]) -> None:
-        self.has -= {each.partition for each in partitions}
-
-    def leave(self) -> None:
-        """Commit and leave. It has partitions: without any, a cooperative librdkafka does not say that it leaves."""
-        self._ending.set()
-        self._thread.join()
-
-
-def _write(server: Server, topic: str, count: int) -> None:
-    producer = Producer({"bootstrap.servers": server.address})
-    for partition in range(PARTITIONS):
-        for _ in range(count):
-            producer.produce(topic, b"record", partition=partition)
-    assert producer.flush(30) == 0
 
 
 def _commit(server: Server, topic: str, partitions: Sequence[int], by: str) -> None:
@@ -92,17 +43,18 @@ def test_members_read_on_from_what_was_committed_before_they_came(
     topic = f"outside-{strategy}-{covered}-{by}"
     admin = AdminClient({"bootstrap.servers": server.address})
     admin.create_topics([NewTopic(topic, PARTITIONS, 1)])[topic].result(30)
-    _write(server, topic, RECORDS)
+    topics.send(server.address, topic, [b"record"] * (RECORDS * PARTITIONS))
     _commit(server, topic, COMMITTED_FOR[covered], by)
 
-    members = [Member(server, topic, strategy) for _ in range(3)]
+    settings = {"partition.assignment.strategy": strategy, "heartbeat.interval.ms": 200}
+    members = [Reader(server.address, topic, topic, settings) for _ in range(3)]
     until(lambda: all(len(member.has) == PARTITIONS // 3 for member in members), WITHIN_S)
-    members.append(Member(server, topic, strategy))
-    members[0].leave()
-    _write(server, topic, 1)
+    members.append(Reader(server.address, topic, topic, settings))
+    members[0].close()  # it has partitions: without any, a cooperative librdkafka does not say that it leaves
+    topics.send(server.address, topic, [b"record"] * PARTITIONS)
 
     def read(partition: int) -> set[int]:
-        return {offset for member in members for offset in member.read[partition]}
+        return {offset for member in members for number, offset, _ in member.read if number == partition}
 
     until(lambda: all(RECORDS in read(number) for number in range(PARTITIONS)), WITHIN_S)
     for number in range(PARTITIONS):
@@ -110,4 +62,4 @@ def test_members_read_on_from_what_was_committed_before_they_came(
         assert read(number) == set(range(first, RECORDS + 1))
     until(lambda: all(member.has for member in members[1:]), WITHIN_S)
     for member in members[1:]:
-        member.leave()
+        member.close()

@@ -7,7 +7,7 @@ from pathlib import Path
 from confluent_kafka import Consumer, ConsumerGroupState, ConsumerGroupType, TopicPartition
 from confluent_kafka.admin import AdminClient
 
-from tests.compat.model import PARTITIONS, Client, messages_for
+from tests.compat.model import PARTITIONS, Client, messages_for, quick_groups
 from tests.support.clients.java import program_command
 from tests.support.processes.server import Server
 from tests.support.waiting import until
@@ -15,6 +15,7 @@ from tests.support.waiting import until
 Clients = Mapping[str, Client]
 COUNT = 30
 DEADLINE_S = 60
+SETTINGS = quick_groups(heartbeat_interval_ms=100) | {"num.partitions": PARTITIONS, "log.retention.ms": -1}
 _PROGRAM = Path(__file__).parent / "java" / "ConsumerProtocol.java"
 
 

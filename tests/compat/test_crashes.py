@@ -4,12 +4,12 @@ import os
 import signal
 import subprocess
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 import pytest
 from confluent_kafka.admin import AdminClient
 
-from tests.compat.conftest import STREAMING, NewServer
+from tests.compat.conftest import STREAMING
 from tests.compat.model import (
     PARTITIONS,
     Client,
@@ -26,17 +26,14 @@ from tests.support.waiting import until
 COUNT = 8000
 KILL_AT = 2000  # acknowledgements
 NUMBERS_NO_BATCHES = "kafka-go"
+SETTINGS = {
+    "num.partitions": PARTITIONS,
+    "log.retention.ms": -1,
+    "log.segment.bytes": 1024 * 1024,  # so small that recovery meets more than one
+}
 
 Clients = Mapping[str, Client]
 StreamingClients = Mapping[str, StreamingClient]
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory, new_server: NewServer) -> Iterator[Server]:
-    """A broker whose segments are so small that recovery meets more than one."""
-    settings = {"num.partitions": PARTITIONS, "log.retention.ms": -1, "log.segment.bytes": 1024 * 1024}
-    with new_server(tmp_path_factory.mktemp("crashes") / "data", settings) as server:
-        yield server
 
 
 def test_everything_is_there_after_a_clean_restart(server: Server, clients: Clients) -> None:

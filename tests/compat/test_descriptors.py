@@ -2,9 +2,10 @@
 
 from pathlib import Path
 
-from confluent_kafka import OFFSET_BEGINNING, Consumer, Producer, TopicPartition
+from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 
+from tests.compat.clients.confluent import Confluent
 from tests.support.processes.broker import BrokerProcess
 
 PARTITIONS = 500
@@ -21,7 +22,8 @@ def test_five_hundred_partitions_under_256_descriptors(tmp_path: Path) -> None:
         server.start()
         _write_to_each(server.address, ROUNDS)
 
-        assert _read_all(server.address) == {
+        found = {(each.partition, each.offset): each.value for each in Confluent().read(server.address, "wide")}
+        assert found == {
             (partition, number): b"%d in %d" % (number, partition)
             for partition in range(PARTITIONS)
             for number in range(ROUNDS + 1)
@@ -41,17 +43,3 @@ def _write_to_each(address: str, number: int) -> None:
         )
     assert producer.flush(60) == 0
     assert failures == []
-
-
-def _read_all(address: str) -> dict[tuple[int | None, int | None], bytes | None]:
-    consumer = Consumer({"bootstrap.servers": address, "group.id": "none", "enable.auto.commit": False})
-    try:
-        consumer.assign([TopicPartition("wide", partition, OFFSET_BEGINNING) for partition in range(PARTITIONS)])
-        found: dict[tuple[int | None, int | None], bytes | None] = {}
-        while len(found) < PARTITIONS * (ROUNDS + 1):
-            for message in consumer.consume(1000, timeout=1.0):
-                assert message.error() is None, message.error()
-                found[message.partition(), message.offset()] = message.value()
-        return found
-    finally:
-        consumer.close()

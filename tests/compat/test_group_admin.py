@@ -2,18 +2,20 @@
 
 import json
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
 from confluent_kafka import Consumer, ConsumerGroupState, ConsumerGroupTopicPartitions, KafkaError, KafkaException
 from confluent_kafka import TopicPartition as Position
 from confluent_kafka.admin import AdminClient
-from kafka import KafkaAdminClient, KafkaConsumer, TopicPartition
+from kafka import KafkaAdminClient, TopicPartition
 from kafka.errors import for_code
 
 from barnabas.broker.cli import main
 from barnabas.protocol.errors import ErrorCode
 from tests.compat.model import PARTITIONS, Client, messages_for
+from tests.compat.readers import PythonReader
 from tests.compat.tools import ALL_GROUPS, GROUPS, Tools
 from tests.support.processes.server import Server
 
@@ -49,33 +51,22 @@ def commit(server: Server, group: str, offset: int) -> None:
     consumer.close()
 
 
+@contextmanager
+def busy(server: Server, group: str) -> Iterator[None]:
+    """A kafka-python consumer is the only member of the group, and has all partitions."""
+    with PythonReader(server.address, TOPIC, group) as member:
+        member.wait_until_it_has(PARTITIONS)
+        yield
+
+
 def result(futures: Mapping[str, Any]) -> Any:
     [future] = futures.values()
     return future.result(timeout=30)
 
 
-class Member:
-    """A kafka-python consumer that is the only member of its group and has all partitions."""
-
-    def __init__(self, server: Server, group: str) -> None:
-        self._consumer = KafkaConsumer(
-            TOPIC, bootstrap_servers=server.address, group_id=group, auto_offset_reset="earliest", client_id="reader"
-        )
-
-    def __enter__(self) -> KafkaConsumer:
-        for _ in range(30):
-            self._consumer.poll(timeout_ms=1000)  # as in test_groups.py
-            if self._consumer.assignment():
-                return self._consumer
-        raise AssertionError("nothing was assigned")
-
-    def __exit__(self, *_: object) -> None:
-        self._consumer.close()
-
-
 def test_kafka_python_lists_describes_and_deletes(server: Server, python_admin: KafkaAdminClient) -> None:
     commit(server, "python-idle", 4)
-    with Member(server, "python-busy"):
+    with busy(server, "python-busy"):
         listed = {group["group_id"]: group for group in python_admin.list_groups()}
         assert listed["python-busy"]["protocol_type"] == "consumer"
         stable = {group["group_id"] for group in python_admin.list_groups(states_filter=["Stable"])}
@@ -106,7 +97,7 @@ def test_kafka_python_lists_describes_and_deletes(server: Server, python_admin: 
 
 def test_librdkafka_lists_describes_alters_and_deletes(server: Server, librdkafka_admin: AdminClient) -> None:
     commit(server, "librdkafka-idle", 4)
-    with Member(server, "librdkafka-busy"):
+    with busy(server, "librdkafka-busy"):
         states = {ConsumerGroupState.STABLE}
         listed = librdkafka_admin.list_consumer_groups(states=states).result(timeout=30)
         assert listed.errors == []
@@ -145,7 +136,7 @@ def table(text: str) -> list[dict[str, str]]:
 
 
 def test_kafkas_tool_lists_and_describes_a_busy_group(server: Server, tools: Tools) -> None:
-    with Member(server, "java-busy"):
+    with busy(server, "java-busy"):
         listed = tools.ask(server, GROUPS, "--list", "--state", "stable")
         assert {"java-busy", "Stable"} <= set(listed.split())
         described = tools.ask(server, GROUPS, "--describe", "--group", "java-busy", "--members", "--verbose")
@@ -167,7 +158,7 @@ def test_barnabas_groups_tells_moves_and_deletes(server: Server, capfd: pytest.C
 
     commit(server, "barnabas-idle", 4)
     assert "barnabas-idle" in {group["group"] for group in barnabas("list", "--state", "empty", "--type", "classic")}
-    with Member(server, "barnabas-busy"):
+    with busy(server, "barnabas-busy"):
         [told] = barnabas("describe", "barnabas-busy")
     assert (told["state"], told["protocol"]) == ("Stable", "range")
     assert [member["assignment"] for member in told["members"]] == [{TOPIC: [*range(PARTITIONS)]}]

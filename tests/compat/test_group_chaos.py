@@ -6,15 +6,12 @@ each other, a new owner begins between what was acknowledged as committed and wh
 partition to one member.
 """
 
-from collections.abc import Iterator
-
 import pytest
 from confluent_kafka import Consumer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from tests.compat.chaos.ledger import Ledger
 from tests.compat.chaos.members import (
-    HEARTBEAT_INTERVAL_MS,
     AiokafkaMember,
     ConfluentMember,
     CooperativeConfluentMember,
@@ -23,7 +20,7 @@ from tests.compat.chaos.members import (
     NewConfluentMember,
 )
 from tests.compat.chaos.play import play
-from tests.compat.conftest import NewServer
+from tests.compat.model import quick_groups
 from tests.support.depth import long
 from tests.support.processes.server import Server
 from tests.support.waiting import until
@@ -32,27 +29,13 @@ PARTITIONS = 6
 MOVES = 10
 SESSION_TIMEOUT_MS = 3_000
 LONG_SESSION_TIMEOUT_MS = 10_000
+SETTINGS = quick_groups(SESSION_TIMEOUT_MS) | {"offsets.topic.num.partitions": 5}
 EAGER = (ConfluentMember, KafkaPythonMember, AiokafkaMember, ConfluentMember, KafkaPythonMember)
 COOPERATIVE = (CooperativeConfluentMember,) * 5
 COOPERATIVE_PYTHON = (CooperativeKafkaPythonMember,) * 5
 NEW = (NewConfluentMember,) * 5
 
 KINDS = {"eager": EAGER, "cooperative": COOPERATIVE, "cooperative-python": COOPERATIVE_PYTHON, "new": NEW}
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory, new_server: NewServer) -> Iterator[Server]:
-    settings = {
-        "group.min.session.timeout.ms": 1_000,
-        "offsets.topic.num.partitions": 5,
-        "group.consumer.min.session.timeout.ms": 1_000,
-        "group.consumer.session.timeout.ms": SESSION_TIMEOUT_MS,
-        "group.consumer.min.heartbeat.interval.ms": HEARTBEAT_INTERVAL_MS,
-        "group.consumer.heartbeat.interval.ms": HEARTBEAT_INTERVAL_MS,
-        "group.consumer.assignment.interval.ms": 0,
-    }
-    with new_server(tmp_path_factory.mktemp("chaos") / "data", settings) as server:
-        yield server
 
 
 def _topic(server: Server, name: str) -> str:

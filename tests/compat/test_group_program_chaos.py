@@ -12,25 +12,16 @@ import pytest
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from barnabas import Barnabas
-from tests.compat.chaos.members import HEARTBEAT_INTERVAL_MS
 from tests.compat.chaos.program_play import Script, play_programs
 from tests.compat.chaos.programs import CLASSIC, CONSUMER, COOPERATIVE, Command, franz_go, java, kafkajs, sarama
 from tests.compat.chaos.troubles import NODES, OneBroker, ThreeNodes
-from tests.compat.conftest import NewServer
+from tests.compat.model import quick_groups
 from tests.support.depth import long
 from tests.support.processes.server import Server
 
 PARTITIONS = 6
 SESSION_TIMEOUT_MS = 6_000
-SETTINGS = {
-    "group.min.session.timeout.ms": 1_000,
-    "offsets.topic.num.partitions": 1,
-    "group.consumer.min.session.timeout.ms": 1_000,
-    "group.consumer.session.timeout.ms": SESSION_TIMEOUT_MS,
-    "group.consumer.min.heartbeat.interval.ms": HEARTBEAT_INTERVAL_MS,
-    "group.consumer.heartbeat.interval.ms": HEARTBEAT_INTERVAL_MS,
-    "group.consumer.assignment.interval.ms": 0,
-}
+SETTINGS = quick_groups(SESSION_TIMEOUT_MS) | {"offsets.topic.num.partitions": 1}
 GROUPS: dict[str, tuple[str, Sequence[Command]]] = {
     "classic": (CLASSIC, (java, franz_go, sarama, kafkajs)),
     "consumer": (CONSUMER, (java, franz_go, java, franz_go)),
@@ -46,12 +37,6 @@ GROUPS: dict[str, tuple[str, Sequence[Command]]] = {
 def _script(group: str, seed: int, moves: int = 10, *, is_static: bool = False) -> Script:
     protocol, programs = GROUPS[group]
     return Script(programs, protocol, PARTITIONS, seed, moves, SESSION_TIMEOUT_MS, is_static)
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory, new_server: NewServer) -> Iterator[Server]:
-    with new_server(tmp_path_factory.mktemp("chaos") / "data", SETTINGS) as server:
-        yield server
 
 
 @pytest.fixture(scope="module")

@@ -6,13 +6,16 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
-from confluent_kafka import Consumer, KafkaException, TopicPartition
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka import KafkaException
+from confluent_kafka.admin import AdminClient
 
+from barnabas.client.client import Client as OwnClient
+from barnabas.client.offsets import committed_offsets
 from tests.compat.model import PARTITIONS, Client, Message
 from tests.support.depth import long
 from tests.support.processes.server import ROOT, Server
 from tests.support.waiting import until
+from tests.transactions.views import make_topics
 
 PROGRAMS = Path(__file__).resolve().parent / "programs"
 QUIXSTREAMS_PYTHON = ROOT / ".venv-quixstreams" / "bin" / "python"
@@ -42,7 +45,7 @@ def start(request: pytest.FixtureRequest, server: Server, tmp_path: Path) -> Ite
 
 def test_copies_of_a_program_share_its_work_and_outlive_kills(server: Server, clients: Clients, start: Start) -> None:
     source, target, group = (f"{start.__name__}-{what}" for what in ("in", "out", "copiers"))
-    _make(server, source, target)
+    make_topics(server.address, source, target)
     writer = clients["confluent-kafka"]
 
     def write(first: int) -> None:
@@ -75,14 +78,8 @@ def test_copies_of_a_program_share_its_work_and_outlive_kills(server: Server, cl
     (program,) = programs
     program.terminate()
     assert program.wait(30) == 0
-    assert _committed(server, group, source) == [COUNT] * PARTITIONS
-
-
-def _make(server: Server, *topics: str) -> None:
-    admin = AdminClient({"bootstrap.servers": server.address})
-    for future in admin.create_topics([NewTopic(name, PARTITIONS) for name in topics]).values():
-        future.result(timeout=30)
-    until(lambda: set(topics) <= set(admin.list_topics(timeout=10).topics))
+    with OwnClient(server.address) as client:
+        assert committed_offsets(client, group) == {(source, number): COUNT for number in range(PARTITIONS)}
 
 
 def _members_at_work(server: Server, group: str) -> int:
@@ -93,12 +90,3 @@ def _members_at_work(server: Server, group: str) -> int:
     except KafkaException:  # its coordinator is not there yet
         return 0
     return sum(bool(member.assignment.topic_partitions) for member in described.members)
-
-
-def _committed(server: Server, group: str, topic: str) -> list[int]:
-    consumer = Consumer({"bootstrap.servers": server.address, "group.id": group})
-    try:
-        found = consumer.committed([TopicPartition(topic, number) for number in range(PARTITIONS)], timeout=10)
-    finally:
-        consumer.close()
-    return [partition.offset for partition in found]

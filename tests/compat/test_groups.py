@@ -1,13 +1,12 @@
 """Consumers of several kinds in one group: partitions are shared, handed over, and read on from where one stopped."""
 
-import threading
 from collections.abc import Mapping
-from typing import Self
 
 from confluent_kafka import Consumer
 from kafka import KafkaAdminClient, KafkaConsumer, TopicPartition
 
 from tests.compat.model import PARTITIONS, Client, Message, messages_for
+from tests.compat.readers import PythonReader
 from tests.support.processes.server import Server
 from tests.support.waiting import until
 
@@ -20,58 +19,11 @@ def _fill(server: Server, clients: Clients, topic: str, count: int) -> None:
     client.write(server.address, topic, messages_for(client, "lz4", count), "lz4")
 
 
-class _Member:
-    """A kafka-python consumer that polls in a thread, so that rebalances go on while the test waits for them.
-
-    It knows the topic's partitions before it joins. kafka-python 3.0.12 would join without, and again as soon as it
-    knows them; and where `poll` gives up in the middle of a rebalance of that kind, it forgets it: it takes over no
-    assignment and sends no heartbeat any more.
-    """
-
-    def __init__(self, server: Server, topic: str, group: str) -> None:
-        self._consumer = KafkaConsumer(
-            topic,
-            bootstrap_servers=server.address,
-            group_id=group,
-            auto_offset_reset="earliest",
-            heartbeat_interval_ms=500,
-        )
-        assert self._consumer.partitions_for_topic(topic)
-        self.assigned: set[int] = set()
-        self.changed = threading.Condition()
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._poll, daemon=True)
-        self._thread.start()
-
-    def _poll(self) -> None:
-        while not self._stop.is_set():
-            self._consumer.poll(timeout_ms=1000)  # it forgets the assignment of a join that ends between two polls
-            with self.changed:
-                self.assigned = {partition.partition for partition in self._consumer.assignment()}
-                self.changed.notify_all()
-        self._consumer.close()
-
-    def wait_until_it_has(self, count: int) -> set[int]:
-        with self.changed:
-            assert self.changed.wait_for(lambda: len(self.assigned) == count, DEADLINE_S), self.assigned
-            return set(self.assigned)
-
-    def leave(self) -> None:
-        self._stop.set()
-        self._thread.join()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.leave()
-
-
 def test_two_members_share_the_partitions_and_one_inherits_them(server: Server, clients: Clients) -> None:
     _fill(server, clients, "shared", 30)
-    with _Member(server, "shared", "two-members") as first:
+    with PythonReader(server.address, "shared", "two-members") as first:
         assert first.wait_until_it_has(PARTITIONS) == set(range(PARTITIONS))
-        with _Member(server, "shared", "two-members") as second:
+        with PythonReader(server.address, "shared", "two-members") as second:
             # Which of them gets the larger share depends on their ids, which are random.
             until(
                 lambda: (

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from confluent_kafka import Consumer, Producer, TopicPartition
 
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages.alter_replica_log_dirs import (
@@ -15,6 +14,7 @@ from barnabas.protocol.messages.alter_replica_log_dirs import (
 )
 from tests.compat.conftest import NewServer
 from tests.compat.tools import LOG_DIRS, REASSIGN, TOPICS, Tools
+from tests.support.clients import topics
 from tests.support.probes.wire import Wire
 from tests.support.processes.server import Server
 from tests.support.waiting import until
@@ -34,26 +34,6 @@ def places(tmp_path_factory: pytest.TempPathFactory) -> Places:
 def server(places: Places, new_server: NewServer) -> Iterator[Server]:
     with new_server(Path(places[0]), {"log.dirs": ",".join(places), "auto.create.topics.enable": "false"}) as server:
         yield server
-
-
-def produce(server: Server, topic: str, first: int) -> None:
-    producer = Producer({"bootstrap.servers": server.address})
-    for number in range(first, first + RECORDS):
-        producer.produce(topic, str(number), partition=0)
-    assert producer.flush(30) == 0
-
-
-def consumed(server: Server, topic: str, count: int) -> list[int]:
-    consumer = Consumer({"bootstrap.servers": server.address, "group.id": "nobody", "enable.auto.commit": False})
-    consumer.assign([TopicPartition(topic, 0, 0)])
-    found: list[int] = []
-    while len(found) < count:
-        message = consumer.poll(20)
-        assert message is not None, f"only {len(found)} of {count} records came"
-        assert message.error() is None, message.error()
-        found.append(int(message.value() or b""))
-    consumer.close()
-    return found
 
 
 def described(server: Server, tools: Tools, topic: str) -> dict[int, list[tuple[str, bool]]]:
@@ -80,7 +60,7 @@ def test_a_partition_is_moved_by_the_tool_and_what_was_in_it_is_there(
     server: Server, tools: Tools, places: Places, tmp_path: Path
 ) -> None:
     tools.ask(server, TOPICS, "--create", "--topic", "moved", "--partitions", "1")
-    produce(server, "moved", 0)
+    topics.send(server.address, "moved", (b"%d" % number for number in range(RECORDS)))
     ((place, _),) = described(server, tools, "moved")[0]
     (other,) = {*places} - {place}
     wish = tmp_path / "moves.json"
@@ -94,8 +74,9 @@ def test_a_partition_is_moved_by_the_tool_and_what_was_in_it_is_there(
 
     until(lambda: "Reassignment of replica moved-0-1 completed successfully." in verified())
     assert described(server, tools, "moved") == {0: [(other, False)]}
-    produce(server, "moved", RECORDS)
-    assert consumed(server, "moved", 2 * RECORDS) == list(range(2 * RECORDS))
+    topics.send(server.address, "moved", (b"%d" % number for number in range(RECORDS, 2 * RECORDS)))
+    found = [int(record.value) for record in topics.committed(server.address, "moved")]
+    assert found == list(range(2 * RECORDS))
 
 
 def test_what_cannot_be_moved_is_refused(server: Server, tools: Tools, places: Places) -> None:

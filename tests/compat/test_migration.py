@@ -2,18 +2,20 @@
 
 import subprocess
 import threading
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack
+from collections.abc import Mapping
+from contextlib import ExitStack, closing
 from functools import partial
 from pathlib import Path
 from typing import Self
 
 import pytest
-from confluent_kafka import Consumer, KafkaException, Producer
+from confluent_kafka import KafkaException, Producer
 
 from barnabas.client.admin.groups import describe_group
 from barnabas.client.admin.topics import create_topic
 from barnabas.client.client import Client
+from tests.compat.model import quick_groups
+from tests.compat.readers import Reader
 from tests.support.clients.java import program_command
 from tests.support.processes.server import Server
 from tests.support.waiting import until
@@ -21,62 +23,9 @@ from tests.support.waiting import until
 PARTITIONS, MEMBERS = 6, 3
 DEADLINE_S = 90
 _PROGRAM = Path(__file__).parent / "java" / "Migration.java"
-SETTINGS = {
-    "group.initial.rebalance.delay.ms": 0,
-    "group.consumer.min.heartbeat.interval.ms": 100,
-    "group.consumer.heartbeat.interval.ms": 100,
-    "group.consumer.assignment.interval.ms": 0,
-    "log.retention.ms": -1,
-}
+SETTINGS = quick_groups(heartbeat_interval_ms=100) | {"log.retention.ms": -1}
 CLASSIC = {"heartbeat.interval.ms": 100, "session.timeout.ms": 10_000}
 CONSUMER = {"group.protocol": "consumer"}
-
-
-@pytest.fixture(scope="module")
-def server(
-    tmp_path_factory: pytest.TempPathFactory, new_server: Callable[[Path, Mapping[str, object]], Server]
-) -> Iterator[Server]:
-    with new_server(tmp_path_factory.mktemp("migration") / "data", SETTINGS) as server:
-        yield server
-
-
-class _Member:
-    """A consumer in a thread of its own; what it read is committed when it gives partitions up, and when it leaves."""
-
-    def __init__(self, server: Server, group: str, settings: Mapping[str, object], read: list[int]) -> None:
-        self._consumer = Consumer(
-            {
-                "bootstrap.servers": server.address,
-                "group.id": group,
-                "auto.offset.reset": "earliest",
-                **settings,
-            }
-        )
-        self._consumer.subscribe([group])
-        self._read = read
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._poll)
-        self.has = 0
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        self._stop.set()
-        self._thread.join()
-
-    def _poll(self) -> None:
-        while not self._stop.is_set():
-            for message in self._consumer.consume(100, timeout=0.05):
-                value = message.value()
-                if message.error() is None and value is not None:
-                    self._read.append(int(value))
-            self.has = len(self._consumer.assignment())
-        self._consumer.close()
 
 
 class _Writer:
@@ -116,22 +65,28 @@ def _types(client: Client, group: str) -> list[str]:
 def test_librdkafkas_members_are_moved_there_and_back_and_nothing_is_lost(server: Server, assignor: str) -> None:
     """Not with cooperative-sticky: librdkafka keeps data of its own in assignments then, which refuses an upgrade."""
     group = f"moved-{assignor}"
-    read: list[int] = []
     classic = {**CLASSIC, "partition.assignment.strategy": assignor}
+    readers: list[Reader] = []
     with Client(server.address) as client, ExitStack() as stack:
         create_topic(client, group, partitions=PARTITIONS)
+
+        def reader(settings: Mapping[str, object]) -> Reader:
+            readers.append(stack.enter_context(closing(Reader(server.address, group, group, settings))))
+            return readers[-1]
+
         with _Writer(server, group) as writer:
-            members = [stack.enter_context(_Member(server, group, classic, read)) for _ in range(MEMBERS)]
+            members = [reader(classic) for _ in range(MEMBERS)]
             until(partial(_is_shared, members), DEADLINE_S)
             for settings, kind in ((CONSUMER, "consumer"), (classic, "classic")):
                 for moved in range(MEMBERS):
                     members.pop(0).close()
-                    members.append(stack.enter_context(_Member(server, group, settings, read)))
+                    members.append(reader(settings))
                     until(partial(_is_shared, members), DEADLINE_S)
                     if moved < MEMBERS - 1:
                         assert _types(client, group)[0] == "consumer"
                 assert _types(client, group) == [kind] * (MEMBERS + 1)
-        until(lambda: {*read} == {*range(writer.count)}, DEADLINE_S)
+        everything = {*range(writer.count)}
+        until(lambda: {int(value) for each in readers for _, _, value in each.read} == everything, DEADLINE_S)
     assert writer.count > 0
 
 
@@ -150,6 +105,6 @@ def test_javas_members_are_moved_there_and_back_and_nothing_is_lost(server: Serv
     ]
 
 
-def _is_shared(members: list[_Member]) -> bool:
+def _is_shared(members: list[Reader]) -> bool:
     """Whether each has as many partitions as the others."""
-    return [member.has for member in members] == [PARTITIONS // MEMBERS] * MEMBERS
+    return [len(member.has) for member in members] == [PARTITIONS // MEMBERS] * MEMBERS

@@ -1,14 +1,10 @@
-"""Our own client in consumer groups (KIP-848): alone, beside others, fenced, static; and what is told of the groups.
-
-The oracle is Apache Kafka. Once Barnabas serves the protocol, SERVED_HERE lets `--against` decide, as everywhere.
-"""
+"""Our own client in consumer groups (KIP-848): alone, beside others, fenced, static; and what is told of the groups."""
 
 import json
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import ExitStack
 from functools import partial
-from pathlib import Path
 from typing import Any, Self
 
 import pytest
@@ -34,31 +30,14 @@ from barnabas.protocol.messages.incremental_alter_configs import (
     AlterConfigsResource,
     IncrementalAlterConfigsRequest,
 )
-from tests.support.kafka.process import KafkaProcess
+from tests.compat.model import quick_groups
+from tests.support.clients.heartbeats import heartbeat
 from tests.support.processes.server import Server
 from tests.support.waiting import until
 
-SERVED_HERE = True
-"""Whether Barnabas serves the protocol."""
-
-NewServer = Callable[[Path, Mapping[str, object]], Server]
 PARTITIONS = 4
 _GROUP_CONFIGS = 32  # a type of resources
-SETTINGS = {
-    "num.partitions": PARTITIONS,
-    "log.retention.ms": -1,
-    "group.consumer.min.heartbeat.interval.ms": 100,
-    "group.consumer.heartbeat.interval.ms": 100,
-    "group.consumer.min.session.timeout.ms": 1000,
-    "group.consumer.assignment.interval.ms": 0,
-}
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory, new_server: NewServer) -> Iterator[Server]:
-    make = new_server if SERVED_HERE else KafkaProcess
-    with make(tmp_path_factory.mktemp("consumer-groups") / "data", SETTINGS) as server:
-        yield server
+SETTINGS = quick_groups(heartbeat_interval_ms=100) | {"num.partitions": PARTITIONS, "log.retention.ms": -1}
 
 
 @pytest.fixture
@@ -167,7 +146,7 @@ def _is_shared(members: list[Member], topic: str, at_most: int) -> bool:
 def test_the_end_is_behind_what_a_member_had_that_is_gone_without_a_word(
     server: Server, client: Client, name: str
 ) -> None:
-    _let_sessions_end_after(client, name, timeout_ms=5000)
+    _let_sessions_end_after(client, name, timeout_ms=2000)
     found = []
     with Client(server.address) as killed:
         gone = GroupConsumer(killed, name, [name], protocol=ConsumerProtocol(), auto_offset_reset="earliest")
@@ -236,19 +215,12 @@ def test_a_member_that_was_removed_joins_again_under_its_id(server: Server, clie
     with Member(server, name, [name]) as member:
         until(lambda: len(member.records) == 10 * PARTITIONS)
         before = member.consumer.member
-        _heartbeat(client, name, before.member_id, -1)
+        heartbeat(client, name, before.member_id, -1)
         until(lambda: member.consumer.member.generation_id > before.generation_id)
         until(lambda: member.assigned == _all(name))
         assert (member.consumer.member.member_id, member.failures) == (before.member_id, [])
         _write(client, name, range(4))
         until(lambda: {*member.records[40:]} >= {b"0", b"1", b"2", b"3"})
-
-
-def _heartbeat(client: Client, group: str, member_id: str, epoch: int) -> None:
-    request = ConsumerGroupHeartbeatRequest(group_id=group, member_id=member_id, member_epoch=epoch)
-    deadline = client.deadline()
-    response = client.coordinator(GROUP, group, deadline).ask(request, deadline)
-    assert response.error_code == ErrorCode.NONE
 
 
 def test_a_commit_of_another_epoch_is_refused(server: Server, client: Client, name: str) -> None:

@@ -1,24 +1,15 @@
 """Kafka Streams at_least_once: a word count over its own internal topics, killed, stopped and started anew."""
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
-from tests.compat.conftest import NewServer
 from tests.compat.tools import CONFIGS, OFFSETS, TOPICS, Tools
-from tests.support.clients.word_count import ENDED_BY_SIGTERM, SETTINGS, WordCount
+from tests.support.clients.word_count import ENDED_BY_SIGTERM, WordCount
+from tests.support.clients.word_count import SETTINGS as SETTINGS
 from tests.support.processes.server import Server
 from tests.support.waiting import until
 
 PATIENCE_S = 120
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory, new_server: NewServer) -> Iterator[Server]:
-    with new_server(tmp_path_factory.mktemp("streams") / "data", SETTINGS) as server:
-        yield server
 
 
 def test_a_word_count_loses_nothing_over_a_kill_and_repeats_nothing_over_a_stop(

@@ -6,14 +6,13 @@ franz-go is left out: it gives up what it has for a topic that is gone for more 
 """
 
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from tests.compat.conftest import NewServer
 from tests.compat.model import PARTITIONS, StreamingClient, by_position
 from tests.support.processes.server import Server
 from tests.support.waiting import until
@@ -21,14 +20,8 @@ from tests.support.waiting import until
 COUNT = 40_000
 DELETE_AT = 1_000  # acknowledgements
 TIMEOUT_S = 90
+SETTINGS = {"num.partitions": PARTITIONS, "auto.create.topics.enable": "false"}
 Clients = Mapping[str, StreamingClient]
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory, new_server: NewServer) -> Iterator[Server]:
-    settings = {"num.partitions": PARTITIONS, "auto.create.topics.enable": "false"}
-    with new_server(tmp_path_factory.mktemp("again") / "data", settings) as server:
-        yield server
 
 
 @pytest.mark.parametrize("name", ["confluent-kafka", "java-4.4.0"])

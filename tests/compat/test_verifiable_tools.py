@@ -1,6 +1,7 @@
 """Kafka's verifiable producer and consumers, which tell in JSON what they do: everything is written, and read once."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 from tests.compat.model import PARTITIONS
@@ -43,10 +44,12 @@ class Verifiable(Program):
 
 
 def test_every_message_is_acknowledged_and_consumed_once_while_members_come_and_go(
-    server: Server, tools: Tools
+    server: Server, tools: Tools, tmp_path: Path
 ) -> None:
     tools.ask(server, TOPICS, "--create", "--topic", "verified", "--partitions", str(PARTITIONS))
-    member = ("--group-id", "verifiers", "--verbose", "--reset-policy", "earliest")
+    (tmp_path / "consumer.properties").write_text("heartbeat.interval.ms=200\n")
+    group = ("--group-id", "verifiers", "--verbose", "--reset-policy", "earliest")
+    member = (*group, "--command-config", str(tmp_path / "consumer.properties"))
     everything = set(range(PARTITIONS))
     with (
         Verifiable(server, "Consumer", "verified", *member) as first,

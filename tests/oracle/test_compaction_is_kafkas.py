@@ -9,11 +9,12 @@ import re
 from pathlib import Path
 
 import pytest
-from confluent_kafka import OFFSET_BEGINNING, Consumer, Producer, TopicPartition
+from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from barnabas.protocol.files.checkpoints import decode_offsets
 from barnabas.protocol.files.names import FileKind, FileState, parse_segment_file
+from tests.support.clients import topics
 from tests.support.clients.java import run_tool
 from tests.support.kafka.process import KafkaProcess
 from tests.support.processes.broker import BrokerProcess
@@ -70,23 +71,10 @@ class Workload:
 
 
 def read(address: str, isolation: str) -> Left:
-    settings = {"bootstrap.servers": address, "group.id": "g", "isolation.level": isolation}
-    consumer = Consumer(settings | {"enable.partition.eof": True, "enable.auto.commit": False})
-    consumer.assign([TopicPartition("t", 0, OFFSET_BEGINNING)])
-    found: Left = []
-    try:
-        while True:
-            message = consumer.poll(30)
-            assert message is not None
-            if message.error():
-                return found
-            offset, key = message.offset(), message.key()
-            assert offset is not None
-            assert isinstance(key, bytes)
-            value = message.value()
-            found.append((offset, key, None if value is None else bytes(value).removesuffix(PADDING)))
-    finally:
-        consumer.close()
+    return [
+        (record.offset, record.key, None if record.value is None else record.value.removesuffix(PADDING))
+        for record in topics.committed(address, "t", isolation=isolation)
+    ]
 
 
 def offset_of(record: tuple[int, bytes | None, bytes | None]) -> int:

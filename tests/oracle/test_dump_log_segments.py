@@ -11,8 +11,11 @@ import re
 from pathlib import Path
 
 import pytest
-from confluent_kafka import OFFSET_BEGINNING, Consumer, Producer, TopicPartition
+from confluent_kafka import Producer
 
+from barnabas.client.client import Client
+from barnabas.client.offsets import commit_offsets
+from tests.compat.clients.confluent import Confluent
 from tests.support.clients.java import run_tool
 from tests.support.processes.broker import BrokerProcess
 
@@ -52,8 +55,15 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Written:
     with BrokerProcess(data_dir, {"log.segment.bytes": SEGMENT_BYTES}) as broker:
         for compression in COMPRESSIONS:
             _write(broker.address, compression)
-        seen = {compression: _read(broker.address, compression) for compression in COMPRESSIONS}
-        _commit(broker.address, "zstd", "readers", 1234)
+        seen = {
+            compression: [
+                (each.offset, each.timestamp, "n", (each.key or b"").decode(), (each.value or b"").decode())
+                for each in Confluent().read(broker.address, compression)
+            ]
+            for compression in COMPRESSIONS
+        }
+        with Client(broker.address) as client:
+            commit_offsets(client, "readers", {("zstd", 0): 1234})
         assert broker.stop() == 0
     return Written(data_dir, seen)
 
@@ -73,29 +83,6 @@ def _write(address: str, compression: str) -> None:
         value = base64.b64encode(source.randbytes(800)) + b"=" * 200  # librdkafka compresses what shrinks
         producer.produce(compression, key=f"key-{number}", value=value, headers={"n": str(number)})
     assert producer.flush(60) == 0
-
-
-def _read(address: str, topic: str) -> list[tuple[int, int, str, str, str]]:
-    consumer = Consumer({"bootstrap.servers": address, "group.id": "none", "enable.auto.commit": False})
-    try:
-        consumer.assign([TopicPartition(topic, 0, OFFSET_BEGINNING)])
-        found: list[tuple[int, int, str, str, str]] = []
-        while len(found) < COUNT:
-            for message in consumer.consume(1000, timeout=1.0):
-                assert message.error() is None, message.error()
-                key, value = (message.key() or b"").decode(), (message.value() or b"").decode()
-                found.append((message.offset() or 0, message.timestamp()[1], "n", key, value))
-        return found
-    finally:
-        consumer.close()
-
-
-def _commit(address: str, topic: str, group: str, offset: int) -> None:
-    consumer = Consumer({"bootstrap.servers": address, "group.id": group})
-    try:
-        consumer.commit(offsets=[TopicPartition(topic, 0, offset)], asynchronous=False)
-    finally:
-        consumer.close()
 
 
 def _complaints(printed: str) -> list[str]:

@@ -1,10 +1,9 @@
 """Whoever outgrows this broker takes its data directory to Apache Kafka: everything in it is there, and goes on."""
 
-import time
 from pathlib import Path
 
 import pytest
-from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
+from confluent_kafka import Consumer, Producer
 
 from barnabas import Barnabas
 from barnabas.client.addresses import Address
@@ -12,6 +11,8 @@ from barnabas.client.admin import groups
 from barnabas.client.admin.group_descriptions import ConsumerMember, GroupInfo
 from barnabas.client.admin.topics import create_topic, describe_topics
 from barnabas.client.client import Client
+from barnabas.client.metadata import TopicPartition
+from barnabas.client.offsets import committed_offsets
 from barnabas.protocol.messages.consumer_group_heartbeat import Assignment
 from tests.support.clients.heartbeats import heartbeat
 from tests.support.depth import long
@@ -20,11 +21,6 @@ from tests.support.processes.broker import BrokerProcess
 
 PARTITIONS, RECORDS = 3, 3000
 SETTINGS = {"log.segment.bytes": 1_048_576, "offsets.topic.num.partitions": 4}
-LOADING = (
-    KafkaError.NOT_COORDINATOR,
-    KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
-    KafkaError.COORDINATOR_NOT_AVAILABLE,
-)
 FORBIDDEN = (
     "marked stray",
     "caused truncation of conflicting entries",
@@ -63,20 +59,9 @@ def _consume(address: str, group: str, expected: int) -> list[int]:
     return found
 
 
-def _committed(address: str, group: str) -> list[int]:
-    """A Kafka that has just started may still be loading the group."""
-    consumer = Consumer({"bootstrap.servers": address, "group.id": group})
-    asked = [TopicPartition("words", number) for number in range(PARTITIONS)]
-    deadline = time.monotonic() + 60
-    while True:
-        try:
-            positions = consumer.committed(asked, timeout=60)
-            break
-        except KafkaException as error:
-            if error.args[0].code() not in LOADING or time.monotonic() > deadline:
-                raise
-    consumer.close()
-    return [position.offset for position in positions]
+def _committed(address: str, group: str) -> dict[TopicPartition, int]:
+    with Client(address) as client:
+        return committed_offsets(client, group)
 
 
 @pytest.mark.parametrize("end", [long("stop"), "kill"])

@@ -6,10 +6,10 @@ Kafka has the settings that `barnabas handover` prints for both directories, whi
 from pathlib import Path
 
 import pytest
-from confluent_kafka import Consumer, Producer, TopicPartition
 
 from barnabas.client.admin.topics import create_topic
 from barnabas.client.client import Client
+from tests.support.clients import topics
 from tests.support.depth import long
 from tests.support.kafka.handed_over import HandedOverKafka, handover
 from tests.support.kafka.jars import KAFKA_VERSION
@@ -40,23 +40,8 @@ def kafkas(directories: list[Path]) -> KafkaProcess:
 
 
 def produce(server: Server, first: int) -> None:
-    producer = Producer({"bootstrap.servers": server.address, "enable.idempotence": True})
-    for number in range(first, first + RECORDS):
-        producer.produce("words", str(number), partition=number % PARTITIONS)
-    assert producer.flush(30) == 0
-
-
-def consumed(server: Server, expected: int) -> set[int]:
-    consumer = Consumer({"bootstrap.servers": server.address, "group.id": "nobody", "enable.auto.commit": False})
-    consumer.assign([TopicPartition("words", number, 0) for number in range(PARTITIONS)])
-    found: list[int] = []
-    while len(found) < expected:
-        message = consumer.poll(60)
-        assert message is not None, f"only {len(found)} of {expected} records came"
-        assert message.error() is None, message.error()
-        found.append(int(message.value() or b""))
-    consumer.close()
-    return set(found)
+    values = (b"%d" % number for number in range(first, first + RECORDS))
+    topics.send(server.address, "words", values, enable_idempotence=True)
 
 
 def check_handover(directories: list[Path]) -> None:
@@ -82,7 +67,7 @@ def test_two_directories_change_hands(tmp_path: Path, first: str) -> None:
                 with Client(server.address) as client:
                     create_topic(client, "words", partitions=PARTITIONS)
             else:
-                assert consumed(server, turn * RECORDS) == set(range(turn * RECORDS))
+                assert topics.numbers(server.address, "words") == list(range(turn * RECORDS))
             produce(server, turn * RECORDS)
             server.stop()
             check_handover(directories)

@@ -9,7 +9,7 @@ import os
 from pathlib import Path
 
 import pytest
-from confluent_kafka import OFFSET_BEGINNING, Consumer, Producer, TopicPartition
+from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from barnabas.protocol.files.checkpoints import decode_partition_metadata
@@ -49,23 +49,7 @@ def fill(address: str) -> list[str]:
     opener.begin_transaction()
     opener.produce("t", b"open", partition=0)
     opener.flush(30)
-    return committed(address)
-
-
-def committed(address: str) -> list[str]:
-    settings = {"bootstrap.servers": address, "group.id": "g", "isolation.level": "read_committed"}
-    consumer = Consumer(settings | {"enable.partition.eof": True})
-    consumer.assign([TopicPartition("t", 0, OFFSET_BEGINNING)])
-    found: list[str] = []
-    while True:
-        message = consumer.poll(30)
-        assert message is not None
-        if message.error():
-            consumer.close()
-            return found
-        value = message.value()
-        assert value is not None
-        found.append(value.decode())
+    return [record.value.decode() for record in topics.committed(address, "t")]
 
 
 def read_committed(log: PartitionLog) -> list[str]:

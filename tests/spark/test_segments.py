@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from kafka import KafkaConsumer, TopicPartition
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
@@ -13,6 +12,7 @@ from barnabas.client.admin.topics import create_topic
 from barnabas.client.client import Client
 from barnabas.client.produce.producer import Producer
 from barnabas.client.transactions.producer import TransactionalProducer
+from tests.support.clients import topics
 from tests.support.files.segment_files import LogWriter
 from tests.support.kafka.process import KafkaProcess
 from tests.support.processes.broker import BrokerProcess
@@ -75,17 +75,8 @@ class Writer:
 
 def consume(server: Server) -> list[Row]:
     """What kafka-python gets at read_committed."""
-    places = [TopicPartition(TOPIC, partition) for partition in range(PARTITIONS)]
-    rows: list[Row] = []
-    with KafkaConsumer(
-        bootstrap_servers=server.address, isolation_level="read_committed", auto_offset_reset="earliest"
-    ) as consumer:
-        consumer.assign(places)
-        ends = consumer.end_offsets(places)
-        while any(consumer.position(place) < ends[place] for place in places):
-            for records in consumer.poll(timeout_ms=1000).values():
-                rows += [(r.partition, r.offset, r.timestamp, r.key, r.value, list(r.headers)) for r in records]
-    return sorted(rows, key=lambda row: row[:2])
+    found = topics.committed(server.address, TOPIC)
+    return [(each.partition, each.offset, each.timestamp, each.key, each.value, list(each.headers)) for each in found]
 
 
 @pytest.fixture(scope="module", params=["barnabas", "kafka"])

@@ -11,6 +11,7 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql.functions import col, explode, split
 from pyspark.sql.streaming import StreamingQuery
 
+from tests.support.clients import topics
 from tests.support.processes.server import Server
 from tests.support.waiting import PATIENCE_S, until
 
@@ -103,7 +104,7 @@ def test_a_batch_writes_what_a_batch_reads(spark: SparkSession, server: Server) 
 
 def test_a_stream_counts_words_into_another_topic(spark: SparkSession, server: Server, tmp_path: Path) -> None:
     lines = ["the castle", "the count", "the count and the castle"]
-    _write_lines(server, "lines", lines)
+    topics.send(server.address, "lines", map(str.encode, lines))
     words = _stream(spark, server, "lines").select(explode(split(col("value").cast("string"), " ")).alias("word"))
     counts = words.groupBy("word").count().selectExpr("word AS key", "CAST(count AS STRING) AS value")
     query = (
@@ -146,12 +147,6 @@ def test_a_stream_begins_where_its_checkpoint_says(spark: SparkSession, server: 
         query.processAllAvailable()
 
     assert _numbers(_read(spark, server, "went")) == list(range(60))
-
-
-def _write_lines(server: Server, topic: str, lines: Sequence[str]) -> None:
-    with KafkaProducer(bootstrap_servers=server.address) as producer:
-        for future in [producer.send(topic, line.encode()) for line in lines]:
-            future.get(timeout=30)
 
 
 def _stream(spark: SparkSession, server: Server, topic: str) -> DataFrame:

@@ -12,7 +12,12 @@ from tests.transactions.clients.programs import PROGRAMS
 from tests.transactions.model import Program
 
 NewServer = Callable[[Path, Mapping[str, object]], Server]
-SETTINGS = {"num.partitions": 3, "log.retention.ms": -1, "group.min.session.timeout.ms": 1000}
+SETTINGS = {
+    "num.partitions": 3,
+    "log.retention.ms": -1,
+    "group.min.session.timeout.ms": 1000,
+    "transaction.abort.timed.out.transaction.cleanup.interval.ms": 1000,
+}
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -13,7 +13,7 @@ from tests.transactions.views import make_topics, values
 COUNT = 3000  # messages in each of the two partitions
 AT_ONCE = 5  # messages in a transaction
 PATIENCE_S = 120
-TRANSACTION_TIMEOUT_MS = 20_000
+TRANSACTION_TIMEOUT_MS = 12_000
 """Well below the minute that the tool waits for its position, which it asks for before `initTransactions` ends the
 transaction of the one that was killed: where that one had sent its offsets, only the timeout ends it."""
 

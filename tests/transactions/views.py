@@ -2,18 +2,12 @@
 
 from collections.abc import Sequence
 
-from confluent_kafka import (
-    OFFSET_BEGINNING,
-    Consumer,
-    ConsumerGroupTopicPartitions,
-    KafkaError,
-    Producer,
-    TopicPartition,
-)
+from confluent_kafka import ConsumerGroupTopicPartitions, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from barnabas.client.admin.transactions import describe_transactions
 from barnabas.client.client import Client
+from tests.compat.clients.confluent import Confluent
 from tests.support.waiting import until
 
 PARTITIONS = 3
@@ -37,34 +31,7 @@ def write(address: str, topic: str, count: int) -> None:
 
 def values(address: str, topic: str, isolation: str = "read_committed") -> list[str]:
     """The sorted values that a reader at this isolation level gets before it has to wait."""
-    consumer = Consumer(
-        {
-            "bootstrap.servers": address,
-            "group.id": "none",
-            "isolation.level": isolation,
-            "enable.partition.eof": True,
-            "fetch.wait.max.ms": 10,
-        }
-    )
-    try:
-        consumer.assign([TopicPartition(topic, number, OFFSET_BEGINNING) for number in range(PARTITIONS)])
-        found: list[str] = []
-        ends: set[int] = set()
-        while len(ends) < PARTITIONS:
-            for message in consumer.consume(1000, timeout=0.1):
-                error = message.error()
-                if error is None:
-                    value = message.value()
-                    assert value is not None
-                    found.append(value.decode())
-                else:
-                    assert error.code() == KafkaError._PARTITION_EOF, error
-                    partition = message.partition()
-                    assert partition is not None
-                    ends.add(partition)
-        return sorted(found)
-    finally:
-        consumer.close()
+    return sorted((record.value or b"").decode() for record in Confluent().read(address, topic, isolation))
 
 
 def wait_for_coordinators(address: str, transactional_ids: Sequence[str]) -> None:

@@ -17,8 +17,8 @@ from kafka.coordinator.assignors.cooperative_sticky import CooperativeStickyAssi
 from kafka.coordinator.assignors.range import RangePartitionAssignor
 
 from tests.compat.chaos.ledger import Ledger
+from tests.compat.model import HEARTBEAT_INTERVAL_MS
 
-HEARTBEAT_INTERVAL_MS = 200
 COMMIT_EVERY = 5  # turns of a member's loop
 DEADLINE_S = 60.0
 

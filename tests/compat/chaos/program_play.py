@@ -113,7 +113,7 @@ def _check_the_end(playing: Play, partitions: int) -> None:
     if playing.ledger.broken:
         return
     writer = playing.writer
-    found = stored(playing.address, playing.topic, writer.ends)
+    found = stored(playing.address, playing.topic)
     assert found == writer.acknowledged
     assert len(set(found.values())) == len(found), "something was stored twice"
     with Client(playing.address) as client:

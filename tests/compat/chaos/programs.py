@@ -25,7 +25,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from tests.compat.chaos.ledger import Ledger
-from tests.compat.chaos.members import DEADLINE_S, HEARTBEAT_INTERVAL_MS, Member
+from tests.compat.chaos.members import DEADLINE_S, Member
+from tests.compat.model import HEARTBEAT_INTERVAL_MS
 from tests.support.clients.go import group_member
 from tests.support.clients.java import program_command
 from tests.support.clients.npm import JS, node_of

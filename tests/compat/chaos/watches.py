@@ -2,15 +2,14 @@
 
 import threading
 import time
-from collections.abc import Callable, Mapping
-
-from confluent_kafka import Consumer, TopicPartition
+from collections.abc import Callable
 
 from barnabas.client.admin.groups import describe_group
 from barnabas.client.client import Client
 from barnabas.client.offsets import committed_offsets
 from barnabas.protocol.errors import KafkaError
 from tests.compat.chaos.ledger import Ledger
+from tests.compat.clients.confluent import Confluent
 
 ASK_AGAIN_S = 0.2
 ANSWER_WITHIN_MS = 60_000
@@ -80,22 +79,6 @@ def shares(client: Client, group: str) -> list[list[int]]:
     return [[partition for _, partition in member.assignment or ()] for member in members]
 
 
-def stored(address: str, topic: str, ends: Mapping[int, int]) -> dict[tuple[int, int], bytes]:
-    """Every record of the topic, to its ends: (partition, offset) -> its value."""
-    settings = {"bootstrap.servers": address, "group.id": f"{topic}-reader", "enable.auto.commit": False}
-    consumer = Consumer(settings)
-    found: dict[tuple[int, int], bytes] = {}
-    consumer.assign([TopicPartition(topic, partition, 0) for partition in ends])
-    deadline = time.monotonic() + 60
-    try:
-        while len(found) < sum(ends.values()) and time.monotonic() < deadline:
-            for message in consumer.consume(1_000, 0.2):
-                partition, offset, value = message.partition(), message.offset(), message.value()
-                if message.error() is None:
-                    assert partition is not None
-                    assert offset is not None
-                    assert value is not None
-                    found[partition, offset] = value
-    finally:
-        consumer.close()
-    return found
+def stored(address: str, topic: str) -> dict[tuple[int, int], bytes]:
+    """Every record of the topic: (partition, offset) -> its value."""
+    return {(each.partition, each.offset): each.value or b"" for each in Confluent().read(address, topic)}

@@ -1,6 +1,7 @@
 """confluent-kafka: librdkafka behind Python."""
 
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from typing import Any
 
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, Producer, TopicPartition
@@ -34,36 +35,38 @@ class Confluent:
         assert producer.flush(30) == 0
         return offsets
 
-    def read(self, address: str, topic: str) -> list[Stored]:
+    def read(self, address: str, topic: str, isolation: str = "read_committed") -> list[Stored]:
         settings = {"bootstrap.servers": address, "group.id": "none", "enable.auto.commit": False}
         # An end is told when there is nothing to fetch: soon, also where somebody writes all the while.
-        consumer = Consumer(settings | {"enable.partition.eof": True, "fetch.wait.max.ms": 5})
-        try:
+        settings |= {"enable.partition.eof": True, "fetch.wait.max.ms": 5, "isolation.level": isolation}
+        with closing(Consumer(settings)) as consumer:
             unread = set(consumer.list_topics(topic, timeout=10).topics[topic].partitions)
             consumer.assign([TopicPartition(topic, number, OFFSET_BEGINNING) for number in unread])
             found = []
             while unread:
-                for message in consumer.consume(1000, timeout=0.2):
-                    error = message.error()
-                    if error is None:
-                        found.append(_stored(message))
-                    elif error.code() == KafkaError._PARTITION_EOF:
-                        unread.discard(message.partition())
-                    else:
-                        raise KafkaException(error)
+                message = consumer.poll(1.0)
+                if message is None:
+                    continue
+                error = message.error()
+                if error is None:
+                    found.append(_stored(message))
+                elif error.code() == KafkaError._PARTITION_EOF:
+                    unread.discard(message.partition())
+                else:
+                    raise KafkaException(error)
             return found
-        finally:
-            consumer.close()
 
     def read_in_group(self, address: str, topic: str, group: str, count: int) -> list[Stored]:
-        consumer = Consumer({"bootstrap.servers": address, "group.id": group, "auto.offset.reset": "earliest"})
-        try:
+        settings = {"bootstrap.servers": address, "group.id": group, "auto.offset.reset": "earliest"}
+        with closing(Consumer(settings)) as consumer:
             consumer.subscribe([topic])
-            found = _consume(consumer, count)
+            found: list[Stored] = []
+            while len(found) < count:
+                if (message := consumer.poll(1.0)) is not None:  # a message without a value is false
+                    _check(message.error())
+                    found.append(_stored(message))
             consumer.commit(asynchronous=False)
             return found
-        finally:
-            consumer.close()
 
     def stream(self, address: str, topic: str, count: int, on_ack: Callable[[int, int], None]) -> None:
         producer = Producer({"bootstrap.servers": address, "enable.idempotence": True})
@@ -78,15 +81,6 @@ class Confluent:
             producer.produce(topic, value=b"%d" % number, on_delivery=delivered)
             producer.poll(0)
         assert producer.flush(60) == 0
-
-
-def _consume(consumer: Consumer, count: int) -> list[Stored]:
-    found: list[Stored] = []
-    while len(found) < count:
-        for message in consumer.consume(1000, timeout=0.2):
-            _check(message.error())
-            found.append(_stored(message))
-    return found
 
 
 def _stored(message: Any) -> Stored:

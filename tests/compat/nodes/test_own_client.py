@@ -1,7 +1,7 @@
 """Our own client, and `barnabas produce` and `consume`, while leaders and coordinators move and nodes stop."""
 
 import subprocess
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -17,12 +17,11 @@ from barnabas.client.produce.batching import Delivery
 from barnabas.client.produce.producer import Producer
 from barnabas.client.transactions.producer import TransactionalProducer
 from tests.compat.model import Client as StockClient
-from tests.compat.nodes.conftest import NewTopic
+from tests.compat.nodes.conftest import Nodes
 from tests.compat.nodes.test_transactions import check_transactions
-from tests.support.processes.moves import OFFSETS, Moves
+from tests.support.processes.moves import OFFSETS
 from tests.support.processes.program import Program
 from tests.support.processes.server import ROOT
-from tests.support.processes.three_nodes import ThreeNodes
 from tests.support.waiting import until
 
 BARNABAS = str(ROOT / ".venv" / "bin" / "barnabas")
@@ -40,22 +39,17 @@ many_steps = pytest.mark.parametrize("steps", [STEPS, pytest.param(LONG_STEPS, m
 @many_steps
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_our_producer_and_member_lose_nothing_while_leaders_and_the_coordinator_move(
-    server: ThreeNodes,
-    clients: Mapping[str, StockClient],
-    new_topic: NewTopic,
-    moves: Callable[..., Moves],
-    protocol: str,
-    steps: int,
+    nodes: Nodes, clients: Mapping[str, StockClient], protocol: str, steps: int
 ) -> None:
-    topic = new_topic(f"own-{protocol}-{steps}")
-    nodes = moves(topic)
+    topic = nodes.topic(f"own-{protocol}-{steps}")
+    moves = nodes.moves(topic)
     sent: list[Delivery] = []
     came: list[ConsumedRecord] = []
     told = {"protocol": PROTOCOLS[protocol], "auto_offset_reset": "earliest"}
-    with Client(server.address) as client, Producer(client) as producer, ThreadPoolExecutor(1) as thread:
+    with Client(nodes.address) as client, Producer(client) as producer, ThreadPoolExecutor(1) as thread:
         with GroupConsumer(client, topic, [topic], **told) as member:  # type: ignore[arg-type]  # each is of its own type
             for _ in range(steps):
-                moving = thread.submit(nodes.make)
+                moving = thread.submit(moves.make)
                 for _ in range(TURNS):
                     sent += [producer.send(topic, b"%d" % (len(sent) + number)) for number in range(AT_ONCE)]
                     producer.flush()
@@ -63,10 +57,10 @@ def test_our_producer_and_member_lose_nothing_while_leaders_and_the_coordinator_
                 moving.result()
             deadline = client.deadline()
             while len({_place(each) for each in came}) < len(sent):
-                assert not deadline.is_over, nodes.told
+                assert not deadline.is_over, moves.told
                 came += member.poll()
         ends = committed_offsets(client, topic)
-    found = clients["confluent-kafka"].read(server.address, topic)
+    found = clients["confluent-kafka"].read(nodes.address, topic)
     assert sorted(int(record.value or b"") for record in found) == list(range(len(sent)))
     acknowledged = sorted((each.partition, each.result()) for each in sent)
     assert sorted((record.partition, record.offset) for record in found) == acknowledged
@@ -102,12 +96,10 @@ class OwnProducer:
         """It has nothing to close."""
 
 
-def test_our_transactions_end_as_they_are_told_while_the_coordinator_moves(
-    server: ThreeNodes, new_topic: NewTopic, moves: Callable[..., Moves]
-) -> None:
-    topic = new_topic("ended-own")
-    with Client(server.address) as client:
-        check_transactions(server, OwnProducer(client, topic), topic, moves(topic))
+def test_our_transactions_end_as_they_are_told_while_the_coordinator_moves(nodes: Nodes) -> None:
+    topic = nodes.topic("ended-own")
+    with Client(nodes.address) as client:
+        check_transactions(nodes, OwnProducer(client, topic), topic)
 
 
 # --- from a shell ---
@@ -115,10 +107,10 @@ def test_our_transactions_end_as_they_are_told_while_the_coordinator_moves(
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_the_commands_go_on_while_the_nodes_command_moves_stops_and_starts(
-    server: ThreeNodes, clients: Mapping[str, StockClient], new_topic: NewTopic, protocol: str
+    nodes: Nodes, clients: Mapping[str, StockClient], protocol: str
 ) -> None:
-    topic = new_topic(f"shell-{protocol}")
-    at = ("--bootstrap-server", server.address)
+    topic = nodes.topic(f"shell-{protocol}")
+    at = ("--bootstrap-server", nodes.address)
     consume = (BARNABAS, "consume", topic, *at, "--group", topic, "--group-protocol", protocol, "--from-beginning")
     written: list[str] = []
     with Program([BARNABAS, "produce", topic, *at]) as producer, Program(consume) as consumer:
@@ -139,6 +131,6 @@ def test_the_commands_go_on_while_the_nodes_command_moves_stops_and_starts(
         producer.close_input()
         producer.succeed()
         assert consumer.stop() == 0
-    found = clients["confluent-kafka"].read(server.address, topic)
+    found = clients["confluent-kafka"].read(nodes.address, topic)
     assert sorted((record.value or b"").decode() for record in found) == sorted(written)
     assert set(consumer.lines) == set(written)

@@ -1,14 +1,12 @@
 """Kafka Streams with exactly_once_v2 while leaders and coordinators move and nodes stop: every count is exact."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from tests.compat.nodes.conftest import Nodes
 from tests.compat.tools import Tools
 from tests.support.clients.word_count import ENDED_BY_SIGTERM, WordCount
-from tests.support.processes.moves import Moves
-from tests.support.processes.three_nodes import ThreeNodes
 from tests.support.waiting import until
 
 STEPS = 6
@@ -19,19 +17,19 @@ DEADLINE_S = 120.0
 
 @pytest.mark.parametrize("steps", [STEPS, pytest.param(LONG_STEPS, marks=pytest.mark.long)])
 def test_counts_are_exact_while_leaders_and_coordinators_move(
-    server: ThreeNodes, tools: Tools, moves: Callable[..., Moves], tmp_path: Path, steps: int
+    nodes: Nodes, tools: Tools, tmp_path: Path, steps: int
 ) -> None:
     name = f"exact-{steps}"
-    count = WordCount(server, tools, name, "exactly_once_v2")
-    nodes = moves(*(f"{name}-{each}" for each in ("lines", "counts", "counts-changelog", "counts-repartition")))
+    count = WordCount(nodes.server, tools, name, "exactly_once_v2")
+    moves = nodes.moves(*(f"{name}-{each}" for each in ("lines", "counts", "counts-changelog", "counts-repartition")))
     with count.run(tmp_path / "state") as program:
         with count.writing():
             for _ in range(steps):
                 _wait_for_more(count)
-                nodes.make()
+                moves.make()
         until(lambda: count.counted() >= count.written, DEADLINE_S)
         assert program.stop() == ENDED_BY_SIGTERM
-    assert count.counted() == count.written, nodes.told
+    assert count.counted() == count.written, moves.told
 
 
 def _wait_for_more(count: WordCount) -> None:

@@ -3,15 +3,14 @@ what is aborted is not.
 """
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Protocol
 
 import pytest
 
-from tests.compat.nodes.conftest import NewTopic
-from tests.support.processes.moves import Moves
-from tests.support.processes.three_nodes import ThreeNodes
+from tests.compat.nodes.conftest import Nodes
+from tests.support.depth import long
 from tests.support.waiting import until
 from tests.transactions.clients.programs import PROGRAMS
 from tests.transactions.conftest import programs as programs
@@ -41,96 +40,69 @@ class Producer(Protocol):
 # --- each client, step by step ---
 
 
-@pytest.mark.parametrize("name", IN_SHORT_RUNS)
+@pytest.mark.parametrize("name", [name if name in IN_SHORT_RUNS else long(name) for name in PROGRAMS])
 def test_transactions_end_as_they_are_told_while_the_coordinator_moves(
-    server: ThreeNodes,
-    programs: Mapping[str, Program],
-    new_topic: NewTopic,
-    moves: Callable[..., Moves],
-    name: str,
+    nodes: Nodes, programs: Mapping[str, Program], name: str
 ) -> None:
-    topic = new_topic(f"ended-{name}")
-    check_transactions(server, programs[name].open(server.address, topic), topic, moves(topic))
+    topic = nodes.topic(f"ended-{name}")
+    check_transactions(nodes, programs[name].open(nodes.address, topic), topic)
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("name", [each for each in PROGRAMS if each not in IN_SHORT_RUNS])
-def test_they_do_so_in_every_client(
-    server: ThreeNodes,
-    programs: Mapping[str, Program],
-    new_topic: NewTopic,
-    moves: Callable[..., Moves],
-    name: str,
-) -> None:
-    topic = new_topic(f"ended-{name}")
-    check_transactions(server, programs[name].open(server.address, topic), topic, moves(topic))
-
-
-def check_transactions(server: ThreeNodes, producer: Producer, topic: str, nodes: Moves) -> None:
+def check_transactions(nodes: Nodes, producer: Producer, topic: str) -> None:
     """Commit and abort transactions, whose coordinator moves; readers see all and only what is committed."""
+    moves = nodes.moves(topic)
     committed: list[str] = []
     for number, after_s in enumerate(MOVES_AFTER_S):
         producer.begin()
         producer.send(topic, 0, f"{number} first")
-        nodes.coordinate_elsewhere()
+        moves.coordinate_elsewhere()
         producer.send(topic, 1, f"{number} second")
-        nodes.lead_elsewhere()
+        moves.lead_elsewhere()
         producer.send(topic, 0, f"{number} third")
         is_committed = number % 3 != 2
         with ThreadPoolExecutor(1) as thread:
             ending = thread.submit(producer.commit if is_committed else producer.abort)
             threading.Event().wait(after_s)
-            nodes.coordinate_elsewhere()
+            moves.coordinate_elsewhere()
             ending.result()
         if is_committed:
             committed += [f"{number} {which}" for which in ("first", "second", "third")]
-        assert values(server.address, topic) == sorted(committed), nodes.told
+        assert values(nodes.address, topic) == sorted(committed), moves.told
     producer.close()
 
 
 # --- the Java client ---
 
 
-def test_javas_transactions_are_there_once_while_coordinator_and_leaders_move(
-    server: ThreeNodes, new_topic: NewTopic, moves: Callable[..., Moves]
-) -> None:
-    topic = new_topic("java-transactions")
-    nodes = moves(topic)
+def test_javas_transactions_are_there_once_while_coordinator_and_leaders_move(nodes: Nodes) -> None:
+    topic = nodes.topic("java-transactions")
+    moves = nodes.moves(topic)
     names: list[str] = []
-    with TransactionalProducer(server, JAVA, topic) as program:
+    with TransactionalProducer(nodes.server, JAVA, topic) as program:
         for number, after_s in enumerate(MOVES_AFTER_S):
             name = f"{number}"
             program.send(name)
-            nodes.coordinate_elsewhere()
+            moves.coordinate_elsewhere()
             is_committed = number % 3 != 2
             program.tell("commit" if is_committed else "fail")
             threading.Event().wait(after_s)
-            nodes.make()
-            nodes.coordinate_elsewhere()
+            moves.make()
+            moves.coordinate_elsewhere()
             program.line(f"committed {name}" if is_committed else f"aborted {name}")
             names += [name] if is_committed else []
-            assert values(server.address, topic) == sorted(records(*names)), nodes.told
+            assert values(nodes.address, topic) == sorted(records(*names)), moves.told
 
 
-def test_java_copies_exactly_once_while_coordinators_and_leaders_move(
-    server: ThreeNodes, new_topic: NewTopic, moves: Callable[..., Moves]
-) -> None:
-    _check_copies(server, new_topic("copied"), new_topic("copies"), moves, STEPS)
-
-
-@pytest.mark.long
-def test_java_does_so_for_long(server: ThreeNodes, new_topic: NewTopic, moves: Callable[..., Moves]) -> None:
-    _check_copies(server, new_topic("long-copied"), new_topic("long-copies"), moves, LONG_STEPS)
-
-
-def _check_copies(server: ThreeNodes, source: str, target: str, moves: Callable[..., Moves], steps: int) -> None:
-    nodes = moves(source, target)
-    with ConsumeTransformProduce(server, JAVA, source, target) as program:
-        with writing(server.address, source) as written:
+@pytest.mark.parametrize("steps", [STEPS, long(LONG_STEPS)])
+def test_java_copies_exactly_once_while_coordinators_and_leaders_move(nodes: Nodes, steps: int) -> None:
+    source, target = nodes.topic(f"copied-{steps}"), nodes.topic(f"copies-{steps}")
+    moves = nodes.moves(source, target)
+    with ConsumeTransformProduce(nodes.server, JAVA, source, target) as program:
+        with writing(nodes.address, source) as written:
             for _ in range(steps):
-                nodes.make()
+                moves.make()
                 program.commits()
-        until(lambda: len(values(server.address, target)) >= len(written), DEADLINE_S)
-        until(lambda: committed_offsets(server.address, f"group-of-{target}", source) >= len(written), DEADLINE_S)
-    assert values(server.address, target) == sorted(value.upper() for value in written), nodes.told
-    assert committed_offsets(server.address, f"group-of-{target}", source) == len(written)
+        until(lambda: len(values(nodes.address, target)) >= len(written), DEADLINE_S)
+        until(lambda: committed_offsets(nodes.address, f"group-of-{target}", source) >= len(written), DEADLINE_S)
+    assert values(nodes.address, target) == sorted(value.upper() for value in written), moves.told
+    assert committed_offsets(nodes.address, f"group-of-{target}", source) == len(written)

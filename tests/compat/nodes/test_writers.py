@@ -2,15 +2,15 @@
 
 import threading
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 import pytest
 
 from tests.compat.conftest import JS, STREAMING
 from tests.compat.model import StreamingClient
-from tests.compat.nodes.conftest import NewTopic
+from tests.compat.nodes.conftest import Nodes
+from tests.support.depth import long
 from tests.support.processes.moves import Moves
-from tests.support.processes.three_nodes import ThreeNodes
 
 COUNT = 2_000  # messages of one round; there are as many rounds as the moves take
 ACKS_BETWEEN = 100  # acknowledgements between two steps: the next one meets a client that has found the way again
@@ -19,8 +19,6 @@ LONG_STEPS = 120
 DEADLINE_S = 60.0
 IN_LONG_RUNS = [name for name in STREAMING if name not in JS]  # see kafkajs's issue 598: it ends with an error
 IN_SHORT_RUNS = ("java-4.4.0", "confluent-kafka", "kafka-python", "franz-go")
-
-Clients = Mapping[str, StreamingClient]
 
 
 class Progress:
@@ -62,38 +60,20 @@ class Progress:
             raise self._error
 
 
-def _write(server: ThreeNodes, moves: Moves, clients: Clients, name: str, topic: str, steps: int) -> None:
-    progress = Progress(moves, steps)
+@pytest.mark.parametrize(
+    ("name", "steps"),
+    [*((name, STEPS) for name in IN_SHORT_RUNS), *(long(name, LONG_STEPS) for name in IN_LONG_RUNS)],
+)
+def test_what_is_acknowledged_is_there_once_while_leaders_move(
+    nodes: Nodes, clients: Mapping[str, StreamingClient], name: str, steps: int
+) -> None:
+    topic = nodes.topic(f"written-{name}-{steps}")
+    progress = Progress(nodes.moves(topic), steps)
     rounds = 0
     while not progress.is_over:
-        clients[name].stream(server.address, topic, COUNT, progress.acknowledged)
+        clients[name].stream(nodes.address, topic, COUNT, progress.acknowledged)
         rounds += 1
     progress.join()
-    found = clients["confluent-kafka"].read(server.address, topic)
+    found = clients["confluent-kafka"].read(nodes.address, topic)
     assert Counter(int(record.value or b"") for record in found) == dict.fromkeys(range(COUNT), rounds)
     assert Counter(record.offset for record in found) == Counter(progress.offsets)
-
-
-@pytest.mark.parametrize("name", IN_SHORT_RUNS)
-def test_what_is_acknowledged_is_there_once_while_leaders_move(
-    server: ThreeNodes,
-    clients: Clients,
-    new_topic: NewTopic,
-    moves: Callable[..., Moves],
-    name: str,
-) -> None:
-    topic = new_topic(f"written-{name}")
-    _write(server, moves(topic), clients, name, topic, STEPS)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("name", IN_LONG_RUNS)
-def test_it_is_so_for_long(
-    server: ThreeNodes,
-    clients: Clients,
-    new_topic: NewTopic,
-    moves: Callable[..., Moves],
-    name: str,
-) -> None:
-    topic = new_topic(f"long-{name}")
-    _write(server, moves(topic), clients, name, topic, LONG_STEPS)

@@ -8,6 +8,7 @@ import os
 import shutil
 import subprocess
 import threading
+from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -15,71 +16,50 @@ SOURCES = ROOT / "tests" / "compat" / "go"
 EXAMPLE = ROOT / "examples" / "go"
 
 
+@dataclass(frozen=True)
+class Built:
+    """What `go <command>` makes of sources: called, it gives the program, built if it is not in .cache yet."""
+
+    name: str
+    command: tuple[str, ...]
+    sources: Path = SOURCES
+
+    def __call__(self) -> Path:
+        return _built(self.name, *self.command, sources=self.sources)
+
+
+go_clients = Built("clients", ("build", "."))
+"""Speaks through each of the clients."""
+go_transactions = Built("transactions", ("build", "./transactions"))
+"""Takes the steps of tests/transactions/model.py through each of the clients."""
+group_member = Built("group-member", ("build", "./group_member"))
+"""Is a member of a group and tells what it sees."""
+under_faults = Built("under-faults", ("build", "./under_faults"))
+"""Plays the scenarios of tests/compat/under_faults through franz-go."""
+history_writer = Built("history-writer", ("build", "./history_writer"))
+"""Has producers and readers of franz-go do what tests/support/histories/remote.py says."""
+go_secured = Built("secured", ("build", "./secured"))
+"""Speaks through franz-go or sarama over a secured listener."""
+franz_go_tests = Built("franz-go.test", ("test", "-c", "github.com/twmb/franz-go/pkg/kgo"))
+"""The tests that franz-go brings along in its module, of which some want a broker."""
+go_example = Built("example.test", ("test", "-c", "."), EXAMPLE)
+"""The Go example of docs/testing.md, as a program that runs its tests."""
+older_sarama = Built("older-sarama", ("build", "."), SOURCES / "older_sarama")
+"""Writes through a Sarama of before 1.45.1, in a module of its own, as it is another version."""
+confluent_kafka_go = Built("librdkafka", ("build", "."), SOURCES / "librdkafka")
+"""Speaks through confluent-kafka-go: librdkafka again, in a module of its own for its size."""
+
+
 def build_all() -> None:
     """Have everything that the tests without --long need."""
-    go_clients()
-    go_transactions()
-    group_member()
-    under_faults()
-    history_writer()
-    go_secured()
-    franz_go_tests()
-    older_sarama()
-    go_example()
-
-
-def go_clients() -> Path:
-    """The program that speaks through each of the clients."""
-    return _built("clients", "build", ".")
-
-
-def go_transactions() -> Path:
-    """The program that takes the steps of tests/transactions/model.py through each of the clients."""
-    return _built("transactions", "build", "./transactions")
-
-
-def group_member() -> Path:
-    """The program that is a member of a group and tells what it sees."""
-    return _built("group-member", "build", "./group_member")
-
-
-def under_faults() -> Path:
-    """The program that plays the scenarios of tests/compat/under_faults through franz-go."""
-    return _built("under-faults", "build", "./under_faults")
-
-
-def history_writer() -> Path:
-    """The program that has producers and readers of franz-go do what tests/support/histories/remote.py says."""
-    return _built("history-writer", "build", "./history_writer")
-
-
-def go_secured() -> Path:
-    """The program that speaks through franz-go or sarama over a secured listener."""
-    return _built("secured", "build", "./secured")
-
-
-def franz_go_tests() -> Path:
-    """The tests that franz-go brings along in its module, of which some want a broker."""
-    return _built("franz-go.test", "test", "-c", "github.com/twmb/franz-go/pkg/kgo")
-
-
-def go_example() -> Path:
-    """The Go example of docs/testing.md, as a program that runs its tests."""
-    return _built("example.test", "test", "-c", ".", sources=EXAMPLE)
-
-
-def older_sarama() -> Path:
-    """The program that writes through a Sarama of before 1.45.1, in a module of its own, as it is another version."""
-    return _built("older-sarama", "build", ".", sources=SOURCES / "older_sarama")
-
-
-def confluent_kafka_go() -> Path:
-    """The program that speaks through confluent-kafka-go: librdkafka again, in a module of its own for its size."""
-    return _built("librdkafka", "build", ".", sources=SOURCES / "librdkafka")
+    for program in (go_clients, go_transactions, group_member, under_faults, history_writer, go_secured):
+        program()
+    for program in (franz_go_tests, older_sarama, go_example):
+        program()
 
 
 def _built(name: str, *command: str, sources: Path = SOURCES) -> Path:
-    """What `go <command>` builds, if it is not in .cache yet. It is safe to call from several places at once."""
+    """It is safe to call from several places at once."""
     text = b"".join(path.read_bytes() for path in sorted(sources.rglob("*.*")))
     program = ROOT / ".cache" / "go" / hashlib.sha256(text).hexdigest()[:16] / name
     if not program.exists():
