@@ -6,8 +6,6 @@ from typing import Any
 import pytest
 
 from barnabas.broker import repeated_ids
-from barnabas.broker.catalogue import FeatureUpdate
-from barnabas.broker.catalogue.features import GROUP_VERSION, UpgradeType
 from barnabas.broker.coordinator.group.consumer.group import ConsumerGroup
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages.consumer_group_describe import ConsumerGroupDescribeRequest
@@ -76,16 +74,6 @@ def test_a_refusal_has_kafkas_sentence(api: GroupApi) -> None:
         "The consumer group member has a greater member epoch (7) than the one known by the group coordinator (2). "
         "The member must abandon all its partitions and rejoin."
     )
-
-
-@pytest.mark.parametrize("version", _VERSIONS)
-def test_without_the_feature_neither_is_offered(api: GroupApi, version: int) -> None:
-    api.catalogue.update_features([FeatureUpdate(GROUP_VERSION, 0, UpgradeType.SAFE_DOWNGRADE)])
-    assert beat(api, version=version).error_code == E.UNSUPPORTED_VERSION
-    (group,) = api.ask(
-        ConsumerGroupDescribeRequest(group_ids=["g"], include_authorized_operations=False), version
-    ).groups
-    assert (group.group_id, group.error_code) == ("g", E.UNSUPPORTED_VERSION)
 
 
 @pytest.mark.parametrize("version", _VERSIONS)

@@ -65,13 +65,6 @@ async def test_every_version_tells_the_sizes_of_all_partitions(world: BrokerWorl
     assert (directory.total_bytes, directory.usable_bytes, directory.is_cordoned) == (*room, False)
 
 
-async def test_a_list_tells_what_of_it_exists_once_and_an_empty_list_nothing(world: BrokerWorld) -> None:
-    size = append(world, 2, b"x")
-    assert sizes(await describe(world, {"t": [2, 0, 2, 7, -1], "nobody": [0]})) == {("t", 0): 0, ("t", 2): size}
-    assert (await describe(world, {"nobody": [0], "t": []})).topics == []
-    assert (await describe(world, {})).topics == []
-
-
 async def test_partitions_that_were_not_used_in_this_run_stay_closed(world: BrokerWorld) -> None:
     size = append(world, 1, b"x" * 1000)
     await world.close()

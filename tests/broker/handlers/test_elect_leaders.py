@@ -12,7 +12,6 @@ from tests.support.worlds.catalogue_api import CatalogueApi, versions
 E = ErrorCode
 PREFERRED, UNCLEAN = 0, 1
 VERSIONS = versions(ElectLeadersRequest)
-CODE_SINCE = 1
 NOT_NEEDED = (E.ELECTION_NOT_NEEDED, "Leader election not needed for topic partition.")
 
 
@@ -58,10 +57,6 @@ def test_each_partition_has_its_leader_in_every_version(api: CatalogueApi, versi
     assert found(answer) == [("t", of_t), ("other", [(0, *NOT_NEEDED)])]
 
 
-def test_any_replica_would_be_the_same(api: CatalogueApi) -> None:
-    assert found(elect(api, ("t", [1]), election_type=UNCLEAN)) == [("t", [(1, *NOT_NEEDED)])]
-
-
 def test_what_is_not_there_is_named(api: CatalogueApi) -> None:
     unknown = E.UNKNOWN_TOPIC_OR_PARTITION
     assert found(elect(api, ("t", [3, -1]), ("nobody", [0]), ("", []))) == [
@@ -71,21 +66,6 @@ def test_what_is_not_there_is_named(api: CatalogueApi) -> None:
     ]
 
 
-@pytest.mark.parametrize("version", VERSIONS)
-def test_asked_for_all_every_topic_is_listed_without_partitions(api: CatalogueApi, version: int) -> None:
-    answer = elect_all(api, version)
-    assert (answer.error_code, found(answer)) == (E.NONE, [("t", []), ("other", [])])
-
-
-@pytest.mark.parametrize("version", VERSIONS)
-def test_a_request_without_time_is_refused_as_a_whole(api: CatalogueApi, version: int) -> None:
-    answer = elect(api, ("t", [0]), ("nobody", [0]), version=version, timeout_ms=0)
-    assert answer.error_code == (E.REQUEST_TIMED_OUT if version >= CODE_SINCE else E.NONE)
-    codes = [(name, [code for _, code, _ in rows]) for name, rows in found(answer)]
-    assert codes == [("t", [E.REQUEST_TIMED_OUT]), ("nobody", [E.REQUEST_TIMED_OUT])]
-    assert found(elect_all(api, version, timeout_ms=0)) == []
-
-
 @pytest.mark.parametrize("election_type", [2, -1])
 def test_an_unknown_election_type_refuses_the_whole_request(api: CatalogueApi, election_type: int) -> None:
     answer = elect(api, ("t", [0]), ("nobody", [0]), election_type=election_type)
@@ -93,11 +73,6 @@ def test_an_unknown_election_type_refuses_the_whole_request(api: CatalogueApi, e
     assert (answer.error_code, found(answer)) == (E.INVALID_REQUEST, [("t", [why]), ("nobody", [why])])
     answer = elect_all(api, election_type=election_type)
     assert (answer.error_code, found(answer)) == (E.INVALID_REQUEST, [])
-
-
-def test_an_empty_list_is_answered_whatever_else_is_asked(api: CatalogueApi) -> None:
-    answer = elect(api, election_type=9, timeout_ms=-1)
-    assert (answer.error_code, found(answer)) == (E.NONE, [])
 
 
 def test_so_many_partitions_have_words_and_all_have_codes(api: CatalogueApi) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages.delete_records import DeleteRecordsPartition, DeleteRecordsRequest, DeleteRecordsTopic
-from barnabas.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic, ForgottenTopic, ReplicaState
+from barnabas.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic, ForgottenTopic
 from barnabas.protocol.records.batch import iter_batches
 from barnabas.protocol.records.control import EndTxnMarker
 from barnabas.protocol.registry import ApiKey
@@ -321,18 +321,6 @@ async def test_a_session_answers_only_what_changed(world: BrokerWorld, version: 
     assert ask(opened.session_id + 1, 1).error_code == E.FETCH_SESSION_ID_NOT_FOUND
     assert ask(opened.session_id, 3, forgotten=(0, 1)).session_id == 0
     assert ask(opened.session_id, 4).error_code == E.FETCH_SESSION_ID_NOT_FOUND
-
-
-@pytest.mark.parametrize("version", [12, 18])
-async def test_a_fetch_as_a_replica_is_refused(world: BrokerWorld, version: int) -> None:
-    append(world, 0, b"a")
-    asked = request(world, (0, 0), max_wait_ms=60_000)
-    if version >= 15:
-        asked.replica_state = ReplicaState(replica_id=2, replica_epoch=1)
-    else:
-        asked.replica_id = 2
-    (result,) = await fetch(world, asked, version)
-    assert (result.error_code, len(result.records)) == (E.NOT_LEADER_OR_FOLLOWER, 0)
 
 
 @pytest.mark.parametrize("level", [-1, 2])

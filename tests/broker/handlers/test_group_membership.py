@@ -81,28 +81,6 @@ def test_a_member_lives_its_life_in_every_version(api: GroupApi, version: int) -
     assert api.ask(_heartbeat(joined.member_id, 1), min(version, 4)).error_code == E.UNKNOWN_MEMBER_ID
 
 
-@pytest.mark.parametrize("version", _JOIN_VERSIONS)
-def test_the_name_of_no_protocol_is_null_from_version_7_on(api: GroupApi, version: int) -> None:
-    refused = api.ask(_join("nobody"), version)
-    assert (refused.error_code, refused.member_id, refused.generation_id) == (E.UNKNOWN_MEMBER_ID, "nobody", -1)
-    assert refused.protocol_name == (None if version >= 7 else "")
-
-
-@pytest.mark.parametrize(
-    ("fields", "code"),
-    [
-        ({"group_id": ""}, E.INVALID_GROUP_ID),
-        ({"session_timeout_ms": 5_999}, E.INVALID_SESSION_TIMEOUT),
-        ({"session_timeout_ms": 1_800_001}, E.INVALID_SESSION_TIMEOUT),
-        ({"protocols": []}, E.INCONSISTENT_GROUP_PROTOCOL),
-        ({"protocol_type": ""}, E.INCONSISTENT_GROUP_PROTOCOL),
-    ],
-)
-def test_a_bad_join_is_refused_and_leaves_no_group(api: GroupApi, fields: dict[str, Any], code: ErrorCode) -> None:
-    assert api.ask(_join(**fields), 9).error_code == code
-    assert api.world.coordinator.groups() == []
-
-
 def test_a_static_member_stays_one_when_it_joins_again_without_saying_so(api: GroupApi) -> None:
     first = api.begin(_join(group_instance_id="i"), 9)
     api.world.advance(0)
@@ -163,22 +141,6 @@ def test_a_request_that_waits_is_told_when_the_broker_stops(api: GroupApi) -> No
     api.world.settle()
     api.world.settle()
     assert (waiting.result().error_code, waiting.result().member_id) == (E.COORDINATOR_NOT_AVAILABLE, newcomer)
-
-
-def test_leaving_a_group_without_a_name_is_refused_as_a_whole(api: GroupApi) -> None:
-    left = api.ask(LeaveGroupRequest(group_id="", members=[MemberIdentity(member_id="m")]), 5)
-    assert (left.error_code, left.members) == (E.INVALID_GROUP_ID, [])
-
-
-@pytest.mark.parametrize("version", range(7))
-def test_every_group_is_coordinated_here(api: GroupApi, version: int) -> None:
-    is_batched = version >= 4
-    request = FindCoordinatorRequest(coordinator_keys=["g", "h"]) if is_batched else FindCoordinatorRequest(key="g")
-    found = api.ask(request, version)
-    answers = found.coordinators if is_batched else [found]
-    here = (E.NONE, 1, "localhost", 9092)
-    found_at = [(each.error_code, each.node_id, each.host, each.port) for each in answers]
-    assert found_at == ([here, here] if is_batched else [here])
 
 
 @pytest.mark.parametrize("key_type", [2, 9, -1])

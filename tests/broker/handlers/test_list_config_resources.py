@@ -40,22 +40,9 @@ def test_no_type_asked_for_means_all_that_the_version_knows(api: CatalogueApi) -
     assert listed(api, version=0) == []
 
 
-def test_a_type_lists_its_own_and_once(api: CatalogueApi) -> None:
-    assert listed(api, TOPIC) == TOPICS
-    assert listed(api, TOPIC, BROKER, TOPIC) == [("1", BROKER), *TOPICS]
-    assert listed(api, LOGGER) == [("1", LOGGER)]
-    assert listed(api, GROUP, METRICS) == []
-
-
 def test_groups_and_client_metrics_are_listed_while_they_have_settings(api: CatalogueApi) -> None:
     for kind, name in ((GROUP, "g"), (METRICS, "m"), (GROUP, "gone")):
         configure(api, kind, name, "5")
     configure(api, GROUP, "gone", None)
     assert listed(api, METRICS, GROUP) == [("g", GROUP), ("m", METRICS)]
     assert listed(api, version=0) == [("m", METRICS)]
-
-
-@pytest.mark.parametrize("types", [[0], [1], [3], [64], [-1], [BROKER, 3]])
-def test_a_type_that_does_not_exist_refuses_the_whole_request(api: CatalogueApi, types: list[int]) -> None:
-    answer = api.ask(ListConfigResourcesRequest(resource_types=types))
-    assert (answer.error_code, answer.config_resources) == (ErrorCode.UNSUPPORTED_VERSION, [])

@@ -15,7 +15,6 @@ from barnabas.protocol.messages.list_offsets import (
     ListOffsetsRequest,
     ListOffsetsResponse,
     ListOffsetsTopic,
-    ListOffsetsTopicResponse,
 )
 from barnabas.protocol.messages.offset_for_leader_epoch import (
     EpochEndOffset,
@@ -23,7 +22,6 @@ from barnabas.protocol.messages.offset_for_leader_epoch import (
     OffsetForLeaderPartition,
     OffsetForLeaderTopic,
 )
-from barnabas.protocol.registry import ApiKey, response_codec
 from barnabas.storage.log.log import PartitionLog
 from barnabas.storage.steps import finish
 from tests.support.worlds.log import START_MS, LogWorld
@@ -89,15 +87,6 @@ def look_up(
     return ask(broker, request, version).topics[0].partitions[0]
 
 
-@pytest.mark.parametrize("version", range(1, 12))
-def test_the_leader_epoch_is_told_from_version_4_on(broker: OnePartition, version: int) -> None:
-    found = look_up(broker, -1, version=version)
-    assert found.leader_epoch == (EPOCH if version >= 4 else -1)
-
-    response = ListOffsetsResponse(topics=[ListOffsetsTopicResponse(name="t", partitions=[found])])
-    assert response_codec(ApiKey.LIST_OFFSETS, version).encode(response)
-
-
 @pytest.mark.parametrize(
     ("timestamp", "committed", "expected"),
     [
@@ -127,10 +116,6 @@ def test_a_special_timestamp_is_known_from_its_version_on(broker: OnePartition, 
         assert look_up(broker, timestamp, version=since - 1).error_code == ErrorCode.UNSUPPORTED_VERSION
 
 
-def test_a_special_timestamp_that_means_nothing_is_refused(broker: OnePartition) -> None:
-    assert look_up(broker, -7).error_code == ErrorCode.UNSUPPORTED_VERSION
-
-
 @pytest.mark.parametrize(
     ("topic", "epoch", "code"),
     [
@@ -146,27 +131,6 @@ def test_each_read_knows_its_partition_and_epoch(broker: OnePartition, topic: st
     if code is not ErrorCode.NONE:
         assert (found.timestamp, found.offset, found.leader_epoch) == (-1, -1, -1)
     assert end_of_epoch(broker, EPOCH, topic=topic, current=epoch).error_code == code
-
-
-def test_a_partition_named_twice_is_refused_both_times(broker: OnePartition) -> None:
-    asked = ListOffsetsPartition(partition_index=0, timestamp=-1)
-    request = ListOffsetsRequest(replica_id=-1, topics=[ListOffsetsTopic(name="t", partitions=[asked, asked])])
-    answers = ask(broker, request).topics[0].partitions
-    assert [answer.error_code for answer in answers] == [ErrorCode.INVALID_REQUEST] * 2
-
-
-def test_an_empty_log_begins_in_the_leaders_epoch() -> None:
-    answer = look_up(OnePartition(), -2)
-    assert (answer.error_code, answer.offset, answer.leader_epoch) == (ErrorCode.NONE, 0, EPOCH)
-
-
-@pytest.mark.parametrize("level", [-1, 2])
-def test_an_isolation_level_that_does_not_exist_is_refused(broker: OnePartition, level: int) -> None:
-    asked = ListOffsetsPartition(partition_index=0, timestamp=-1)
-    topics = [ListOffsetsTopic(name="t", partitions=[asked])]
-    request = ListOffsetsRequest(replica_id=-1, isolation_level=level, topics=topics)
-    (answer,) = ask(broker, request).topics[0].partitions
-    assert answer.error_code == ErrorCode.INVALID_REQUEST
 
 
 def end_of_epoch(broker: OnePartition, epoch: int, *, topic: str = "t", current: int = -1) -> EpochEndOffset:
@@ -195,16 +159,3 @@ def test_deleting_records_moves_the_start_and_never_back(broker: OnePartition) -
     assert delete(broker, 1) == (ErrorCode.NONE, 2)
     assert look_up(broker, -2).offset == 2
     assert delete(broker, -1) == (ErrorCode.NONE, 4)
-
-
-@pytest.mark.parametrize(
-    ("topic", "offset", "code"),
-    [
-        ("t", 5, ErrorCode.OFFSET_OUT_OF_RANGE),
-        ("t", -2, ErrorCode.OFFSET_OUT_OF_RANGE),
-        ("nobody", 0, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
-        ("__internal", 0, ErrorCode.INVALID_TOPIC_EXCEPTION),
-    ],
-)
-def test_what_cannot_be_deleted_is_refused(broker: OnePartition, topic: str, offset: int, code: ErrorCode) -> None:
-    assert delete(broker, offset, topic) == (code, -1)

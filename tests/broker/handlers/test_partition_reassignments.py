@@ -10,15 +10,10 @@ from barnabas.protocol.messages.alter_partition_reassignments import (
     ReassignablePartition,
     ReassignableTopic,
 )
-from barnabas.protocol.messages.list_partition_reassignments import (
-    ListPartitionReassignmentsRequest,
-    ListPartitionReassignmentsTopics,
-)
 from tests.support.worlds.catalogue_api import CatalogueApi, versions
 
 E = ErrorCode
 VERSIONS = versions(AlterPartitionReassignmentsRequest)
-CHANGE_SINCE = 1
 Wish = tuple[int, list[int] | None]
 
 
@@ -83,10 +78,6 @@ def test_other_replicas_are_refused(api: CatalogueApi, wanted: list[int], words:
     assert found(answer) == [("t", [(0, E.INVALID_REPLICA_ASSIGNMENT, words), (1, E.NONE, None)])]
 
 
-def test_there_is_no_move_to_cancel(api: CatalogueApi) -> None:
-    assert found(alter(api, ("t", [(0, None)]))) == [("t", [(0, E.NO_REASSIGNMENT_IN_PROGRESS, None)])]
-
-
 def test_what_is_not_there_is_named(api: CatalogueApi) -> None:
     unknown = E.UNKNOWN_TOPIC_OR_PARTITION
     assert found(alter(api, ("t", [(3, [1]), (-1, None)]), ("nobody", [(0, [2])]), ("", []))) == [
@@ -94,28 +85,3 @@ def test_what_is_not_there_is_named(api: CatalogueApi) -> None:
         ("nobody", [(0, unknown, "Unable to find a topic named nobody.")]),
         ("", []),
     ]
-
-
-@pytest.mark.parametrize("version", VERSIONS)
-def test_a_request_without_time_is_refused_as_a_whole(api: CatalogueApi, version: int) -> None:
-    answer = alter(api, ("t", [(0, [1])]), version=version, timeout_ms=0, may_change=version < CHANGE_SINCE)
-    assert answer.error_code == E.REQUEST_TIMED_OUT
-    assert [code for _, rows in found(answer) for _, code, _ in rows] == [E.REQUEST_TIMED_OUT]
-    assert answer.allow_replication_factor_change
-
-
-@pytest.mark.parametrize("version", VERSIONS)
-def test_a_request_for_nothing_is_done_without_time(api: CatalogueApi, version: int) -> None:
-    answer = alter(api, version=version, timeout_ms=0)
-    assert (answer.error_code, answer.error_message, answer.responses) == (E.NONE, "", [])
-
-
-@pytest.mark.parametrize("asked", [None, {}, {"t": [0, 7]}, {"nobody": [0]}])
-def test_nothing_is_under_way_wherever_it_is_asked_for(api: CatalogueApi, asked: dict[str, list[int]] | None) -> None:
-    topics = (
-        None
-        if asked is None
-        else [ListPartitionReassignmentsTopics(name=name, partition_indexes=row) for name, row in asked.items()]
-    )
-    answer = api.ask(ListPartitionReassignmentsRequest(topics=topics, timeout_ms=0))
-    assert (answer.error_code, answer.error_message, answer.topics) == (E.NONE, None, [])

@@ -63,34 +63,6 @@ async def codes(world: BrokerWorld, asked: ProduceRequest, version: int | None =
     return [each.error_code for each in await answers_to(world, asked, version)]
 
 
-@pytest.mark.parametrize("version", VERSIONS)
-async def test_a_batch_is_appended_and_answered_in_every_version(world: BrokerWorld, version: int) -> None:
-    for base_offset in (0, 2):
-        (result,) = await answers_to(world, request(world, ("t", 1, world.batch(b"a", b"b"))), version)
-        assert (result.index, result.error_code, result.base_offset) == (1, E.NONE, base_offset)
-        assert result.log_append_time_ms == -1
-        assert result.log_start_offset == (0 if version >= 5 else -1)
-    assert world.services.partitions.get("t", 1).high_watermark == 4
-
-
-async def test_each_partition_has_its_own_answer(world: BrokerWorld) -> None:
-    asked = request(world, ("t", 0, world.batch(b"a")), ("missing", 0, world.batch(b"b")), ("t", 9, world.batch(b"c")))
-    assert await codes(world, asked, 12) == [E.NONE, E.UNKNOWN_TOPIC_OR_PARTITION, E.UNKNOWN_TOPIC_OR_PARTITION]
-    assert await codes(world, asked, 13) == [E.NONE, E.UNKNOWN_TOPIC_ID, E.UNKNOWN_TOPIC_OR_PARTITION]
-
-
-@pytest.mark.parametrize("acks", [2, -2, 100])
-async def test_other_acks_are_refused(world: BrokerWorld, acks: int) -> None:
-    (result,) = await answers_to(world, request(world, ("t", 0, world.batch(b"a")), acks=acks))
-    assert (result.error_code, result.base_offset, result.log_start_offset) == (E.INVALID_REQUIRED_ACKS, -1, -1)
-    assert world.services.partitions.get("t", 0).log_end_offset == 0
-
-
-async def test_other_acks_are_refused_only_where_there_is_a_partition(world: BrokerWorld) -> None:
-    asked = request(world, ("t", 0, world.batch(b"a")), ("t", 9, world.batch(b"b")), acks=2)
-    assert await codes(world, asked) == [E.INVALID_REQUIRED_ACKS, E.UNKNOWN_TOPIC_OR_PARTITION]
-
-
 @pytest.mark.parametrize("value", [b"v", b"v" * 9000])
 @pytest.mark.parametrize(("position", "bytes_there"), [(16, b"\0"), (16, b"\3"), (8, b"\0\0\0\x0a"), (8, b"\xff" * 4)])
 async def test_what_is_no_batch_is_refused_also_where_the_records_might_be_walked(
@@ -103,28 +75,6 @@ async def test_what_is_no_batch_is_refused_also_where_the_records_might_be_walke
     for topic in ("t", "compacted"):
         (code,) = await codes(world, request(world, (topic, 0, bytes(batch))))
         assert code in (E.INVALID_RECORD, E.CORRUPT_MESSAGE)
-
-
-async def test_a_retried_batch_is_answered_with_its_first_offset(world: BrokerWorld) -> None:
-    batch = world.batch(b"a", b"b", producer=(7, 0, 0))
-    again = [await answers_to(world, request(world, ("t", 0, batch))) for _ in range(2)]
-    assert [result.base_offset for (result,) in again] == [0, 0]
-    assert world.services.partitions.get("t", 0).log_end_offset == 2
-    gap = world.batch(b"x", producer=(7, 0, 5))
-    assert await codes(world, request(world, ("t", 0, gap))) == [E.OUT_OF_ORDER_SEQUENCE_NUMBER]
-
-
-async def test_a_transactional_batch_without_a_transactional_id_refuses_the_whole_request(world: BrokerWorld) -> None:
-    transactional = world.batch(b"a", producer=(7, 0, 0), transactional=True)
-    asked = request(world, ("t", 0, world.batch(b"b")), ("t", 1, transactional))
-    assert await codes(world, asked) == [E.TRANSACTIONAL_ID_AUTHORIZATION_FAILED] * 2
-    assert world.services.partitions.get("t", 0).log_end_offset == 0
-
-
-async def test_internal_topics_are_written_by_the_admin_client_only(world: BrokerWorld) -> None:
-    world.services.catalogue.create_internal_topic("__consumer_offsets")
-    asked = request(world, ("__consumer_offsets", 0, world.batch(b"a")))
-    assert await codes(world, asked) == [E.INVALID_TOPIC_EXCEPTION]
 
 
 @pytest.mark.parametrize(
@@ -146,18 +96,6 @@ async def test_a_payload_that_is_not_one_good_batch_is_refused(world: BrokerWorl
     assert result.error_code == code
     assert result.error_message
     assert world.services.partitions.get("t", 0).log_end_offset == 0
-
-
-async def test_a_batch_that_is_too_large_is_refused(world: BrokerWorld) -> None:
-    world.services.catalogue.create_topic("small", 1, {"max.message.bytes": "100"})
-    assert await codes(world, request(world, ("small", 0, world.batch(bytes(100))))) == [E.MESSAGE_TOO_LARGE]
-
-
-async def test_records_without_a_key_are_named_where_the_topic_is_compacted(world: BrokerWorld) -> None:
-    world.services.catalogue.create_topic("compacted", 1, {"cleanup.policy": "compact"})
-    (result,) = await answers_to(world, request(world, ("compacted", 0, world.batch(b"a", b"b"))))
-    assert result.error_code == E.INVALID_RECORD
-    assert [each.batch_index for each in result.record_errors] == [0, 1]
 
 
 @pytest.mark.parametrize("version", VERSIONS)

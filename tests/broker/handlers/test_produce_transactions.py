@@ -11,7 +11,6 @@ from barnabas.broker.coordinator.markers import MarkerWriter
 from barnabas.broker.coordinator.transaction.states import TransactionState
 from barnabas.broker.coordinator.verification import PRODUCE_ADDS_SINCE, produce_error, txn_offset_commit_error
 from barnabas.protocol.errors import ErrorCode
-from barnabas.protocol.messages.produce import ProduceResponse
 from tests.broker.handlers.test_produce import request
 from tests.support.worlds.broker import settle, turn
 from tests.support.worlds.transactional_broker import Producer, TransactionalBroker
@@ -56,17 +55,6 @@ async def test_a_batch_that_nobody_could_judge_is_not_appended_though_its_partit
     await world.close()
 
 
-@pytest.mark.parametrize(("version", "expected"), [(9, E.INVALID_TXN_STATE), (11, E.TRANSACTION_ABORTABLE)])
-async def test_an_older_clients_partition_must_have_been_added_before(
-    world: TransactionalBroker, version: int, expected: ErrorCode
-) -> None:
-    producer = await world.producer()
-    await world.add(producer, ("t", 0))
-    assert await code(producer, 1, version) == expected
-    assert world.log(1).log_end_offset == 0
-    assert await code(producer, 0, version) == E.NONE
-
-
 async def test_verification_can_be_switched_off_for_older_clients_alone() -> None:
     world = TransactionalBroker({"transaction.partition.verification.enable": "false"})
     producer = await world.producer()
@@ -75,65 +63,6 @@ async def test_verification_can_be_switched_off_for_older_clients_alone() -> Non
     assert await code(producer, 1, version=12) == E.NONE
     assert world.txn().partitions == {("t", 1)}
     await world.close()
-
-
-async def test_a_fenced_and_an_unknown_producer_get_in_nowhere(world: TransactionalBroker) -> None:
-    first = await world.producer()
-    await world.producer()
-    stranger = Producer(world, "nobody", first.id, 0)
-    other_id = Producer(world, "tx", first.id + 1, 1)
-    for version in (11, 12):
-        assert await code(first, 0, version) == E.INVALID_PRODUCER_EPOCH
-        assert await code(stranger, 0, version) == E.INVALID_PRODUCER_ID_MAPPING
-        assert await code(other_id, 0, version) == E.INVALID_PRODUCER_ID_MAPPING
-    assert world.log().log_end_offset == 0
-
-
-async def test_batches_of_two_transactional_producers_refuse_the_whole_request(world: TransactionalBroker) -> None:
-    first, second = await world.producer("a"), await world.producer("b")
-    batches = [
-        world.broker.batch(b"v", producer=(producer.id, producer.epoch, 0), transactional=True)
-        for producer in (first, second)
-    ]
-    asked = request(
-        world.broker,
-        ("t", 0, batches[0]),
-        ("t", 1, batches[1]),
-        ("t", 2, world.broker.batch(b"p")),
-        transactional_id="a",
-    )
-    peer = world.broker.connect()
-    peer.ask(asked, 12)
-    await settle()
-    response: ProduceResponse = peer.answer()
-    assert [each.error_code for topic in response.responses for each in topic.partition_responses] == [
-        E.INVALID_PRODUCER_ID_MAPPING
-    ] * 3
-    assert world.txn("a").state is world.txn("b").state is TransactionState.EMPTY
-
-
-async def test_one_partition_refused_leaves_the_others_alone(world: TransactionalBroker) -> None:
-    producer = await world.producer()
-    await world.add(producer, ("t", 0))
-    batch = world.broker.batch(b"v", producer=(producer.id, producer.epoch, 0), transactional=True)
-    asked = request(
-        world.broker,
-        ("t", 0, batch),
-        ("t", 1, batch),
-        ("missing", 0, batch),
-        ("t", 2, world.broker.batch(b"plain")),
-        transactional_id="tx",
-    )
-    peer = world.broker.connect()
-    peer.ask(asked, 11)
-    await settle()
-    response: ProduceResponse = peer.answer()
-    assert [each.error_code for topic in response.responses for each in topic.partition_responses] == [
-        E.NONE,
-        E.TRANSACTION_ABORTABLE,
-        E.UNKNOWN_TOPIC_OR_PARTITION,
-        E.NONE,
-    ]
 
 
 async def test_a_batch_that_is_walked_off_the_loop_is_verified_again_when_it_comes_back() -> None:
@@ -208,20 +137,6 @@ def test_every_answer_of_the_coordinator_has_one_that_a_producer_understands(
 )
 def test_and_one_that_a_committer_of_offsets_understands(code: ErrorCode, answers: list[ErrorCode]) -> None:
     assert [txn_offset_commit_error(code, version) for version in (3, 4, 5)] == answers
-
-
-async def test_what_is_not_one_batch_begins_no_transaction(world: TransactionalBroker) -> None:
-    producer = await world.producer()
-    batches = [
-        world.broker.batch(b"v", producer=(producer.id, producer.epoch, sequence), transactional=True)
-        for sequence in range(2)
-    ]
-    peer = world.broker.connect()
-    peer.ask(request(world.broker, ("t", 0, b"".join(batches)), transactional_id="tx"), 12)
-    await settle()
-    response: ProduceResponse = peer.answer()
-    assert response.responses[0].partition_responses[0].error_code == E.INVALID_RECORD
-    assert world.txn().state is TransactionState.EMPTY
 
 
 async def test_what_is_not_one_batch_is_refused_and_begins_no_transaction(world: TransactionalBroker) -> None:

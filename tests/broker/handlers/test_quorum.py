@@ -11,7 +11,6 @@ from barnabas.protocol.messages.describe_quorum import (
     DescribeQuorumRequestPartitionData,
     DescribeQuorumRequestTopicData,
 )
-from barnabas.protocol.messages.remove_raft_voter import RemoveRaftVoterRequest
 from barnabas.protocol.messages.unregister_broker import UnregisterBrokerRequest
 from barnabas.protocol.messages.unregister_controller import UnregisterControllerRequest
 from barnabas.protocol.primitives import ZERO_UUID, uuid_text
@@ -67,27 +66,6 @@ def test_the_log_grows_with_each_change_and_the_epoch_with_each_run(api: Catalog
     assert state()[0] == epoch + 1
 
 
-@pytest.mark.parametrize(
-    "asked",
-    [
-        [],
-        [(LOG, [])],
-        [(LOG, [1])],
-        [(LOG, [-1])],
-        [("t", [0])],
-        [(LOG, [0, 0])],
-        [(LOG, [0]), ("t", [0])],
-        [(LOG, [0]), (LOG, [0])],
-    ],
-)
-def test_a_request_for_anything_else_or_more_is_refused(api: CatalogueApi, asked: list[tuple[str, list[int]]]) -> None:
-    answer = describe(api, *asked)
-    assert (answer.error_code, answer.nodes) == (E.NONE, [])
-    assert [(each.topic_name, [row.partition_index for row in each.partitions]) for each in answer.topics] == asked
-    codes = {row.error_code for each in answer.topics for row in each.partitions}
-    assert codes <= {E.UNKNOWN_TOPIC_OR_PARTITION}
-
-
 def add(
     api: CatalogueApi,
     voter_id: int,
@@ -121,38 +99,6 @@ def test_this_node_is_a_voter_already_whichever_directory_is_named(api: Catalogu
     assert code == E.DUPLICATE_VOTER
     assert words is not None
     assert f"set of voters [ReplicaKey(id=1, directoryId={uuid_text(DIRECTORY_ID)})]" in words
-
-
-@pytest.mark.parametrize(
-    ("wish", "code"),
-    [
-        ({"cluster_id": "another", "voter_id": -1}, E.INCONSISTENT_CLUSTER_ID),
-        ({"cluster_id": ""}, E.INCONSISTENT_CLUSTER_ID),
-        ({"voter_id": -1}, E.INVALID_REQUEST),
-        ({"directory_id": ZERO_UUID}, E.INVALID_REQUEST),
-        ({"listener": "PLAINTEXT"}, E.INVALID_REQUEST),
-    ],
-)
-def test_a_voter_that_is_not_said_right_is_refused(api: CatalogueApi, wish: dict[str, Any], code: ErrorCode) -> None:
-    assert add(api, **({"voter_id": 2} | wish))[0] == code
-
-
-def remove(
-    api: CatalogueApi, voter_id: int, directory_id: bytes = ANOTHER, cluster_id: str | None = CLUSTER_ID
-) -> ErrorCode:
-    request = RemoveRaftVoterRequest(cluster_id=cluster_id, voter_id=voter_id, voter_directory_id=directory_id)
-    answer = api.ask(request)
-    assert answer.error_message
-    return E(answer.error_code)
-
-
-def test_no_voter_is_removed(api: CatalogueApi) -> None:
-    assert remove(api, 2) == E.VOTER_NOT_FOUND
-    assert remove(api, 1) == E.VOTER_NOT_FOUND
-    assert remove(api, 1, DIRECTORY_ID, None) == E.VOTER_NOT_FOUND, "it is the last one"
-    assert remove(api, 1, DIRECTORY_ID, "another") == E.INCONSISTENT_CLUSTER_ID
-    assert remove(api, -1) == E.INVALID_REQUEST
-    assert remove(api, 1, ZERO_UUID) == E.INVALID_REQUEST
 
 
 @pytest.mark.parametrize(

@@ -206,15 +206,6 @@ def delete(api: CatalogueApi, *targets: str | bytes | tuple[str, bytes]) -> list
     return [(each.name, each.topic_id, each.error_code, each.error_message) for each in answer.responses]
 
 
-@pytest.mark.parametrize("version", range(1, 6))
-def test_topics_are_deleted_by_name(api: CatalogueApi, version: int) -> None:
-    create(api, topic("a"), topic("b"))
-    answer = api.ask(DeleteTopicsRequest(topic_names=["a", "nope"], timeout_ms=1), version)
-    codes = {each.name: each.error_code for each in answer.responses}
-    assert codes == {"a": E.NONE, "nope": E.UNKNOWN_TOPIC_OR_PARTITION}
-    assert set(api.services.catalogue.topics) == {"b"}
-
-
 def test_topics_are_deleted_by_name_and_by_id(api: CatalogueApi) -> None:
     a, b = (answer.topic_id for answer in create(api, topic("a"), topic("b")))
     assert delete(api, "a", b) == [("a", a, E.NONE, None), ("b", b, E.NONE, None)]

@@ -12,7 +12,6 @@ from barnabas.broker.coordinator.transaction.model import AddRequest, EndRequest
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages.describe_producers import DescribeProducersRequest, TopicRequest
 from barnabas.protocol.messages.describe_transactions import DescribeTransactionsRequest
-from barnabas.protocol.messages.find_coordinator import FindCoordinatorRequest
 from barnabas.protocol.messages.list_transactions import ListTransactionsRequest
 from barnabas.protocol.records.control import EndTxnMarker
 from barnabas.protocol.schema import Request
@@ -76,29 +75,6 @@ async def views() -> AsyncIterator[Views]:
     await views.world.close()
 
 
-@pytest.mark.parametrize("version", range(1, 7))
-async def test_every_transactional_id_is_coordinated_here(views: Views, version: int) -> None:
-    services, is_batched = views.world.services, version >= 4
-    services.catalogue.delete_topics(["__transaction_state"])
-    keys = ["e", "", "x" * 300]
-    request = FindCoordinatorRequest(key="" if is_batched else "e", key_type=1)
-    request.coordinator_keys = keys if is_batched else []
-    found = await views.ask(request, version)
-    answers = found.coordinators if is_batched else [found]
-    node = services.node
-    told = [(each.error_code, each.node_id, each.host, each.port) for each in answers]
-    assert told == [(E.NONE, node.node_id, node.host, node.port)] * (3 if is_batched else 1)
-    assert len(services.catalogue.topics["__transaction_state"].partitions) == 50
-
-
-@pytest.mark.parametrize("version", [0, 1, 2])
-async def test_every_id_is_listed_with_its_producer_and_state(views: Views, version: int) -> None:
-    answer = await views.ask(ListTransactionsRequest(state_filters=[], producer_id_filters=[]), version)
-    told = {each.transactional_id: (each.producer_id, each.transaction_state) for each in answer.transaction_states}
-    states = {"a": "Empty", "b": "Ongoing", "c": "CompleteCommit", "d.x": "CompleteAbort"}
-    assert told == {name: (views.ids[name].producer_id, state) for name, state in states.items()}
-
-
 @pytest.mark.parametrize(
     ("filters", "ids"),
     [
@@ -121,35 +97,6 @@ async def test_every_id_is_listed_with_its_producer_and_state(views: Views, vers
 async def test_only_what_passes_every_filter_is_listed(views: Views, filters: dict[str, Any], ids: list[str]) -> None:
     views.world.clock.advance(1_000)
     assert await views.listed(**filters) == ids
-
-
-async def test_a_producer_id_finds_its_transaction(views: Views) -> None:
-    wanted = [views.ids["b"].producer_id]
-    assert await views.listed(producer_id_filters=wanted) == ["b"]
-    assert await views.listed(producer_id_filters=wanted, state_filters=["Empty"]) == []
-
-
-@pytest.mark.parametrize(
-    ("asked", "unknown", "ids"),
-    [
-        (["ongoing"], ["ongoing"], []),
-        (["Ongoing", "Nope", "Nope"], ["Nope"], ["b"]),
-        (["Nope"], ["Nope"], []),
-    ],
-)
-async def test_states_that_do_not_exist_are_told_back(
-    views: Views, asked: list[str], unknown: list[str], ids: list[str]
-) -> None:
-    answer = await views.ask(ListTransactionsRequest(state_filters=asked, producer_id_filters=[]))
-    assert answer.unknown_state_filters == unknown
-    assert [each.transactional_id for each in answer.transaction_states] == ids
-
-
-@pytest.mark.parametrize("pattern", ["(", r"(a)\1", "(?=a)a", "a{1001}"])
-async def test_what_is_no_pattern_of_re2_is_refused(views: Views, pattern: str) -> None:
-    request = ListTransactionsRequest(state_filters=[], producer_id_filters=[], transactional_id_pattern=pattern)
-    answer = await views.ask(request)
-    assert (answer.error_code, answer.transaction_states) == (E.INVALID_REGULAR_EXPRESSION, [])
 
 
 async def test_transactions_are_described_each_with_an_error_of_its_own(views: Views) -> None:

@@ -87,20 +87,6 @@ async def api() -> AsyncIterator[_Api]:
 # InitProducerId
 
 
-@pytest.mark.parametrize("version", range(6))
-async def test_an_id_gets_a_producer_and_each_new_one_the_next_epoch(api: _Api, version: int) -> None:
-    first, second = await api.init(version=version), await api.init(version=version)
-    assert (first.error_code, second.error_code) == (E.NONE, E.NONE)
-    assert (first.producer_epoch, second.producer_epoch) == (0, 1)
-    assert first.producer_id == second.producer_id
-
-
-async def test_without_an_id_everybody_gets_a_producer_of_their_own(api: _Api) -> None:
-    answers = [await api.init(None, producer_id=7, producer_epoch=3) for _ in range(2)]
-    assert [(answer.error_code, answer.producer_epoch) for answer in answers] == [(E.NONE, 0)] * 2
-    assert answers[0].producer_id != answers[1].producer_id
-
-
 @pytest.mark.parametrize(
     ("fields", "code"),
     [
@@ -108,6 +94,7 @@ async def test_without_an_id_everybody_gets_a_producer_of_their_own(api: _Api) -
         ({"producer_id": 1}, E.INVALID_REQUEST),
         ({"producer_epoch": 1}, E.INVALID_REQUEST),
         ({"transactional_id": None, "producer_id": 1}, E.INVALID_REQUEST),
+        ({"transactional_id": None, "producer_epoch": 1}, E.INVALID_REQUEST),
         ({"transaction_timeout_ms": 0}, E.INVALID_TRANSACTION_TIMEOUT),
         ({"transaction_timeout_ms": 2**31 - 1}, E.INVALID_TRANSACTION_TIMEOUT),
         ({"transaction_timeout_ms": -1}, E.INVALID_TRANSACTION_TIMEOUT),
@@ -123,32 +110,6 @@ async def test_weeks_are_a_timeout_where_it_is_allowed() -> None:
     api = _Api({"transaction.max.timeout.ms": str(2**31 - 1)})
     assert (await api.init(transaction_timeout_ms=_LONG_MS)).error_code == E.NONE
     await api.world.close()
-
-
-@pytest.mark.parametrize(
-    ("version", "code"), [(3, E.INVALID_PRODUCER_EPOCH), (4, E.PRODUCER_FENCED), (5, E.PRODUCER_FENCED)]
-)
-async def test_version_4_of_init_knows_the_fence(api: _Api, version: int, code: ErrorCode) -> None:
-    first = await api.init()
-    await api.init()
-    answer = await api.init(version=version, producer_id=first.producer_id, producer_epoch=0)
-    assert answer.error_code == code
-
-
-async def test_an_open_transaction_is_aborted_before_the_next_producer_begins(api: _Api) -> None:
-    await api.init()
-    await api.add(("t", [0]))
-    assert (await api.init()).error_code == E.CONCURRENT_TRANSACTIONS
-    await settle()
-    answer = await api.init()
-    assert (answer.error_code, answer.producer_epoch) == (E.NONE, 2)
-    assert (await api.add(("t", [0]))) == {"t": [E.PRODUCER_FENCED]}
-
-
-async def test_version_6_is_not_served_unless_it_is_enabled(api: _Api) -> None:
-    api.peer.ask(InitProducerIdRequest(transactional_id="x", transaction_timeout_ms=1000), 6)
-    await settle()
-    assert api.peer.is_closed
 
 
 async def test_version_6_keeps_a_prepared_transaction() -> None:
@@ -176,51 +137,6 @@ async def test_partitions_are_added(api: _Api, version: int) -> None:
     assert txn is not None
     assert txn.partitions == {("t", 0), ("t", 2), ("u", 0)}
     assert (txn.state, txn.client_transaction_version) == (TransactionState.ONGOING, 0)
-
-
-async def test_nothing_is_added_if_any_partition_is_not_there(api: _Api) -> None:
-    await api.init()
-    codes = await api.add(("t", [0, 3, -1]), ("nowhere", [0]), ("u", [0]))
-    unknown, not_tried = E.UNKNOWN_TOPIC_OR_PARTITION, E.OPERATION_NOT_ATTEMPTED
-    assert codes == {"t": [not_tried, unknown, unknown], "nowhere": [unknown], "u": [not_tried]}
-    txn = api.transaction()
-    assert txn is not None
-    assert txn.state is TransactionState.EMPTY
-
-
-async def test_a_client_may_not_name_an_internal_topic(api: _Api) -> None:
-    await api.init()
-    codes = await api.add(("__consumer_offsets", [0]), ("__transaction_state", [0]), ("t", [0]))
-    forbidden = [E.TOPIC_AUTHORIZATION_FAILED]
-    assert codes == {
-        "__consumer_offsets": forbidden,
-        "__transaction_state": forbidden,
-        "t": [E.OPERATION_NOT_ATTEMPTED],
-    }
-
-
-@pytest.mark.parametrize(("version", "code"), [(1, E.INVALID_PRODUCER_EPOCH), (2, E.PRODUCER_FENCED)])
-async def test_version_2_of_add_knows_the_fence(api: _Api, version: int, code: ErrorCode) -> None:
-    await api.init()
-    assert await api.add(("t", [0]), ("u", [0]), version=version, producer_epoch=9) == {"t": [code], "u": [code]}
-
-
-@pytest.mark.parametrize(
-    ("fields", "code"),
-    [
-        ({"transactional_id": ""}, E.INVALID_REQUEST),
-        ({"transactional_id": "unknown"}, E.INVALID_PRODUCER_ID_MAPPING),
-        ({"producer_id": 4711}, E.INVALID_PRODUCER_ID_MAPPING),
-        ({"producer_id": -1}, E.INVALID_PRODUCER_ID_MAPPING),
-        ({"producer_epoch": -1}, E.PRODUCER_FENCED),
-        ({"producer_epoch": 1}, E.PRODUCER_FENCED),
-    ],
-)
-async def test_strangers_add_nothing(api: _Api, fields: dict[str, Any], code: ErrorCode) -> None:
-    await api.init()
-    before = api.transaction()
-    assert await api.add(("t", [0]), **fields) == {"t": [code]}
-    assert api.transaction() is before
 
 
 async def test_ten_thousand_partitions_in_one_request(api: _Api) -> None:
@@ -268,11 +184,6 @@ async def test_brokers_ask_for_many_transactions_at_once(api: _Api, version: int
     assert txn.client_transaction_version == 2
 
 
-async def test_asking_for_no_transaction_is_answered(api: _Api) -> None:
-    answer = await api.ask(AddPartitionsToTxnRequest(transactions=[]), 5)
-    assert (answer.error_code, answer.results_by_transaction) == (E.NONE, [])
-
-
 # AddOffsetsToTxn
 
 
@@ -288,73 +199,7 @@ async def test_the_partition_of_a_group_is_added(api: _Api, version: int) -> Non
     assert txn.partitions == {("__consumer_offsets", partition_for("readers", 50))}
 
 
-@pytest.mark.parametrize(("version", "code"), [(1, E.INVALID_PRODUCER_EPOCH), (2, E.PRODUCER_FENCED)])
-async def test_version_2_of_add_offsets_knows_the_fence(api: _Api, version: int, code: ErrorCode) -> None:
-    producer_id = (await api.init()).producer_id
-    request = AddOffsetsToTxnRequest(transactional_id="x", producer_id=producer_id, producer_epoch=9, group_id="g")
-    assert (await api.ask(request, version)).error_code == code
-
-
-async def test_offsets_of_nobodys_transaction_are_refused(api: _Api) -> None:
-    request = AddOffsetsToTxnRequest(transactional_id="", producer_id=0, producer_epoch=0, group_id="g")
-    assert (await api.ask(request, 4)).error_code == E.INVALID_REQUEST
-    request.transactional_id = "unknown"
-    assert (await api.ask(request, 4)).error_code == E.INVALID_PRODUCER_ID_MAPPING
-
-
 # EndTxn
-
-
-@pytest.mark.parametrize("version", range(5))
-@pytest.mark.parametrize("committed", [True, False])
-async def test_an_end_under_tv1_keeps_the_epoch(api: _Api, version: int, committed: bool) -> None:
-    await api.init()
-    await api.add(("t", [0]))
-    assert (await api.end(committed, version)).error_code == E.NONE
-    await settle()
-    assert (await api.end(committed, version)).error_code == E.NONE, "the same again"
-    assert (await api.end(not committed, version)).error_code == E.INVALID_TXN_STATE
-    txn = api.transaction()
-    assert txn is not None
-    assert txn.state is (TransactionState.COMPLETE_COMMIT if committed else TransactionState.COMPLETE_ABORT)
-    assert txn.producer_epoch == 0
-
-
-@pytest.mark.parametrize("committed", [True, False])
-async def test_an_end_under_tv2_tells_the_next_epoch(api: _Api, committed: bool) -> None:
-    producer_id = (await api.init()).producer_id
-    await api.add(("t", [0]))
-    for _ in range(2):  # a retry is told the same
-        answer = await api.end(committed)
-        assert (answer.error_code, answer.producer_id, answer.producer_epoch) == (E.NONE, producer_id, 1)
-        await settle()
-    refused = await api.end(not committed)
-    assert (refused.error_code, refused.producer_id, refused.producer_epoch) == (E.INVALID_TXN_STATE, -1, -1)
-
-
-@pytest.mark.parametrize(("version", "code"), [(1, E.INVALID_PRODUCER_EPOCH), (2, E.PRODUCER_FENCED)])
-async def test_version_2_of_end_knows_the_fence(api: _Api, version: int, code: ErrorCode) -> None:
-    await api.init()
-    assert (await api.end(True, version, producer_epoch=9)).error_code == code
-
-
-@pytest.mark.parametrize("version", [4, 5])
-@pytest.mark.parametrize(
-    ("fields", "code"),
-    [
-        ({"transactional_id": ""}, E.INVALID_REQUEST),
-        ({"transactional_id": "unknown"}, E.INVALID_PRODUCER_ID_MAPPING),
-        ({"producer_id": 4711}, E.INVALID_PRODUCER_ID_MAPPING),
-        ({"producer_epoch": 9}, E.PRODUCER_FENCED),
-        ({"producer_epoch": -2}, E.PRODUCER_FENCED),
-        ({}, E.INVALID_TXN_STATE),
-    ],
-)
-async def test_nobody_else_ends_anything(api: _Api, version: int, fields: dict[str, Any], code: ErrorCode) -> None:
-    await api.init()
-    before = api.transaction()
-    assert (await api.end(True, version, **fields)).error_code == code
-    assert api.transaction() is before
 
 
 async def test_where_flushing_is_on_the_answer_waits_for_the_disk() -> None:

@@ -22,7 +22,6 @@ from barnabas.protocol.messages.txn_offset_commit import (
     TxnOffsetCommitRequestPartition,
     TxnOffsetCommitRequestTopic,
 )
-from barnabas.protocol.primitives import ZERO_UUID
 from barnabas.protocol.schema import Request
 from tests.support.files.memory_files import MemoryFiles
 from tests.support.worlds.broker import BrokerWorld, settle
@@ -31,7 +30,6 @@ E = ErrorCode
 _VERSIONS = range(7)
 _PARTITION = partition_for("g", 50)
 _PLACE = CONSUMER_OFFSETS_TOPIC, _PARTITION
-_IN_NO_GROUP = {"generation_id_or_member_epoch": 2, "member_id": "m"}
 
 
 def _of(index: int, offset: int) -> TxnOffsetCommitRequestPartition:
@@ -115,14 +113,6 @@ async def test_offsets_wait_for_the_commit_in_every_version(api: _Api, version: 
     assert await api.fetch(require_stable=True) == [(E.NONE, 5), (E.NONE, -1), (E.NONE, 7)]
 
 
-@pytest.mark.parametrize("version", [7, 8, 9, 10])
-async def test_every_version_that_can_ask_for_stable_offsets_is_told(api: _Api, version: int) -> None:
-    await api.begin()
-    await api.commit(3, (1, 5))
-    told = await api.fetch(require_stable=True, version=version)
-    assert told == [(E.NONE, -1), (E.UNSTABLE_OFFSET_COMMIT, -1), (E.NONE, -1)]
-
-
 async def test_an_abort_leaves_what_was_there(api: _Api) -> None:
     await api.begin()
     await api.commit(3, (0, 5))
@@ -131,16 +121,6 @@ async def test_an_abort_leaves_what_was_there(api: _Api) -> None:
     await api.commit(3, (0, 9), (1, 9))
     await api.end(committed=False)
     assert await api.fetch(require_stable=True) == [(E.NONE, 5), (E.NONE, -1), (E.NONE, -1)]
-
-
-@pytest.mark.parametrize(
-    ("version", "code"), [(0, E.INVALID_TXN_STATE), (3, E.INVALID_TXN_STATE), (4, E.TRANSACTION_ABORTABLE)]
-)
-async def test_who_did_not_add_the_group_is_refused(api: _Api, version: int, code: ErrorCode) -> None:
-    await api.begin(adds_offsets=False)
-    assert await api.commit(version, (0, 5)) == [code]
-    assert await api.fetch(require_stable=True) == [(E.NONE, -1)] * 3
-    assert api.open_partitions() == set()
 
 
 @pytest.mark.parametrize("version", [5, 6])
@@ -157,42 +137,6 @@ async def test_with_verification_off_older_versions_are_taken_at_their_word() ->
     await api.world.close()
 
 
-@pytest.mark.parametrize("version", _VERSIONS)
-async def test_a_zombie_is_fenced(api: _Api, version: int) -> None:
-    await api.begin(adds_offsets=False)
-    zombie = dict(api.producer)
-    await api.begin()
-    api.producer = zombie
-    assert await api.commit(version, (0, 5)) == [E.INVALID_PRODUCER_EPOCH]
-
-
-@pytest.mark.parametrize(
-    ("version", "fields", "code"),
-    [
-        *((version, _IN_NO_GROUP, E.ILLEGAL_GENERATION) for version in (3, 4, 5)),
-        (6, _IN_NO_GROUP, E.GROUP_ID_NOT_FOUND),
-        *((version, {"group_id": ""}, E.INVALID_GROUP_ID) for version in (3, 4, 5, 6)),
-    ],
-)
-async def test_what_the_group_refuses_leaves_no_offset(
-    api: _Api, version: int, fields: dict[str, Any], code: ErrorCode
-) -> None:
-    await api.begin()
-    assert await api.commit(version, (0, 5), (1, 6), **fields) == [code, code]
-    assert await api.fetch(require_stable=True) == [(E.NONE, -1)] * 3
-
-
-@pytest.mark.parametrize(("version", "no_topic"), [(3, E.UNKNOWN_TOPIC_OR_PARTITION), (6, E.UNKNOWN_TOPIC_ID)])
-async def test_unknown_partitions_are_refused_and_the_others_committed(
-    api: _Api, version: int, no_topic: ErrorCode
-) -> None:
-    await api.begin()
-    assert await api.commit(version, (0, 5), (3, 5), (-1, 5)) == [E.NONE] + [E.UNKNOWN_TOPIC_OR_PARTITION] * 2
-    assert await api.commit(version, (0, 6), topic="nowhere") == [no_topic]
-    await api.end(committed=True)
-    assert await api.fetch(require_stable=True) == [(E.NONE, 5), (E.NONE, -1), (E.NONE, -1)]
-
-
 async def test_where_flushing_is_on_the_answer_waits_for_the_disk() -> None:
     api = _Api({"log.flush.interval.messages": "1"})
     await api.begin(adds_offsets=False)
@@ -201,18 +145,6 @@ async def test_where_flushing_is_on_the_answer_waits_for_the_disk() -> None:
     await api.end(committed=True)
     assert await api.fetch(require_stable=False) == [(E.NONE, 5), (E.NONE, -1), (E.NONE, -1)]
     await api.world.close()
-
-
-async def test_topics_by_id_are_answered_by_id_and_the_zero_id_is_none(api: _Api) -> None:
-    await api.begin()
-    topic_id = api.world.services.catalogue.topics["t"].topic_id
-    ids = [topic_id, ZERO_UUID, topic_id]
-    topics = [TxnOffsetCommitRequestTopic(topic_id=each, partitions=[_of(index, 5)]) for index, each in enumerate(ids)]
-    request = TxnOffsetCommitRequest(transactional_id="x", group_id="g", topics=topics, **api.producer)
-    answer = await api.ask(request, 6)
-    assert [(each.topic_id, each.name) for each in answer.topics] == [(each, "") for each in ids]
-    codes = [partition.error_code for each in answer.topics for partition in each.partitions]
-    assert codes == [E.NONE, E.UNKNOWN_TOPIC_ID, E.NONE]
 
 
 @pytest.mark.parametrize(("version", "code"), [(5, E.UNKNOWN_TOPIC_OR_PARTITION), (6, E.UNKNOWN_TOPIC_ID)])

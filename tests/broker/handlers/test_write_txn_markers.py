@@ -75,28 +75,6 @@ async def test_a_hanging_transaction_is_ended(world: TransactionalBroker, versio
     assert world.read() == []
 
 
-async def test_each_marker_and_partition_has_its_own_answer(world: TransactionalBroker) -> None:
-    producer = await hanging(world)
-    found = await answer(
-        world,
-        marker(producer.id, producer.epoch - 1, 0, 1),
-        marker(producer.id, producer.epoch, 9),
-        marker(producer.id, producer.epoch, 0, topic="missing"),
-        marker(producer.id, producer.epoch, 0, transaction_version=2),
-        marker(producer.id, producer.epoch + 1, 0, commit=True, transaction_version=2, coordinator_epoch=7),
-        marker(producer.id, producer.epoch + 1, 0, coordinator_epoch=6),
-    )
-    assert [codes for _, codes in found] == [
-        [E.INVALID_PRODUCER_EPOCH, E.NONE],
-        [E.UNKNOWN_TOPIC_OR_PARTITION],
-        [E.UNKNOWN_TOPIC_OR_PARTITION],
-        [E.INVALID_PRODUCER_EPOCH],
-        [E.NONE],
-        [E.TRANSACTION_COORDINATOR_FENCED],
-    ]
-    assert world.read() == [b"v"]
-
-
 async def test_a_producer_that_cannot_be_leaves_nothing_behind(world: TransactionalBroker) -> None:
     for producer_id, epoch in ((-5, 0), (5, -1)):
         assert await answer(world, marker(producer_id, epoch, 0)) == [(producer_id, [E.INVALID_REQUEST])]
