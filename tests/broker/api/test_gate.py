@@ -1,7 +1,6 @@
 """What may be asked for before it is proven who asks, and what becomes of everything else: as in Kafka 4.4.0."""
 
 import logging
-from collections.abc import AsyncIterator
 from typing import Any, NoReturn
 
 import pytest
@@ -23,10 +22,8 @@ VERSIONS = ApiVersionsRequest(client_software_name="test", client_software_versi
 
 
 @pytest.fixture
-async def world() -> AsyncIterator[SecuredWorld]:
-    world = SecuredWorld()
-    yield world
-    await world.close()
+async def world() -> SecuredWorld:
+    return SecuredWorld()
 
 
 @pytest.mark.parametrize("version", [0, 1, 2])

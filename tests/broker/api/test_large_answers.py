@@ -90,7 +90,6 @@ async def test_a_turn_of_the_loop_encodes_so_many_and_no_more(
     assert sum(watched.steps.values()) >= _MANY
     assert max(watched.steps.values()) <= 2 * ENCODING.steps_max, "a slice when it begins, and one in its turn"
     assert not watched.are_large_at_once
-    await world.close()
 
 
 async def test_what_comes_behind_a_large_answer_comes_after_it() -> None:
@@ -101,7 +100,6 @@ async def test_what_comes_behind_a_large_answer_comes_after_it() -> None:
     peer.ask(describe_transactions.DescribeTransactionsRequest(transactional_ids=["one"]), correlation_id=2)
     await peer.until_answered()
     assert [_count(answer) for answer in peer.answers()] == [_MANY, 1]
-    await world.close()
 
 
 async def test_a_client_that_leaves_takes_its_large_answer_with_it() -> None:
@@ -111,7 +109,6 @@ async def test_a_client_that_leaves_takes_its_large_answer_with_it() -> None:
     peer.ask(REQUESTS[-1])
     peer.transport.close()
     await until(lambda: world.services.slices.are_over)
-    await world.close()
 
 
 def test_elements_are_counted_in_arrays_within_arrays_and_not_beyond_the_bound() -> None:

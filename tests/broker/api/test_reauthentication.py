@@ -1,7 +1,5 @@
 """Sessions that end, and who authenticates again in time (KIP-368): as in Kafka 4.4.0."""
 
-from collections.abc import AsyncIterator
-
 import pytest
 
 from barnabas.protocol.errors import ErrorCode
@@ -12,10 +10,8 @@ from tests.support.worlds.secured_broker import SecuredWorld, ask, log_in, refus
 
 
 @pytest.fixture
-async def short() -> AsyncIterator[SecuredWorld]:
-    world = SecuredWorld(reauth_ms=10_000)
-    yield world
-    await world.close()
+async def short() -> SecuredWorld:
+    return SecuredWorld(reauth_ms=10_000)
 
 
 async def test_a_session_that_has_expired_closes_at_its_next_request(short: SecuredWorld) -> None:

@@ -272,8 +272,6 @@ async def test_the_first_batch_of_a_transaction_is_served_on_the_short_path(vers
         assert txn is not None
         assert txn.partitions == {("t", 0)}
     assert sides[0].kept() == sides[1].kept()
-    for side in sides:
-        await side.world.close()
 
 
 @pytest.mark.parametrize("version", [version for version in VERSIONS if version >= PRODUCE_ADDS_SINCE])
@@ -293,7 +291,6 @@ async def test_an_addition_that_waits_for_the_disk_is_not_made_on_the_short_path
     logs = [(call.name, call.path.split("/")[2]) for call in side.world.files.calls if call.path.endswith(".log")]
     state = next(name for _, name in logs if name.startswith(TRANSACTION_STATE_TOPIC))
     assert logs == [("pwrite", state), ("sync", state), ("pwrite", "t-0")]
-    await side.world.close()
 
 
 @pytest.mark.pure
@@ -313,7 +310,6 @@ async def test_our_own_mistake_about_a_transaction_is_answered(
             patch.setattr(TransactionCoordinator, name, mistaken)
         assert _code(await side.answer(transactional), version) == ErrorCode.UNKNOWN_SERVER_ERROR
     assert [record.exc_info is not None for record in caplog.records] == [True], "logged once"
-    await side.world.close()
 
 
 @versions
@@ -376,4 +372,3 @@ async def test_what_is_remembered_has_a_bound(monkeypatch: pytest.MonkeyPatch) -
     for ask in topics * 3:
         assert await side.answer(ask) is not None
     assert len(side.entries[9].__self__._targets) <= 2
-    await side.world.close()

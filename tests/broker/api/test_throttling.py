@@ -1,6 +1,5 @@
 """Clients that have to wait: what they are told, and what becomes of their connections. Over a broker in memory."""
 
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -44,11 +43,10 @@ def stopwatch() -> _Busy:
 
 
 @pytest.fixture
-async def world(stopwatch: _Busy) -> AsyncIterator[BrokerWorld]:
+async def world(stopwatch: _Busy) -> BrokerWorld:
     world = BrokerWorld(stopwatch=stopwatch)
     world.services.catalogue.create_topic("t", 3)
-    yield world
-    await world.close()
+    return world
 
 
 def limit(services: Services, entity: dict[str, str | None] = TEST_CLIENT, **quotas: float | None) -> None:

@@ -1,7 +1,5 @@
 """Who is not known is refused as who is known and has a wrong password: nobody learns by it which users there are."""
 
-from collections.abc import AsyncIterator
-
 import pytest
 
 from barnabas.protocol.errors import ErrorCode
@@ -12,10 +10,8 @@ from tests.support.worlds.secured_broker import SecuredWorld, ask
 
 
 @pytest.fixture
-async def world() -> AsyncIterator[SecuredWorld]:
-    world = SecuredWorld()
-    yield world
-    await world.close()
+async def world() -> SecuredWorld:
+    return SecuredWorld()
 
 
 @pytest.mark.parametrize(

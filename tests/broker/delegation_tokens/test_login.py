@@ -2,7 +2,6 @@
 
 import logging
 from base64 import b64encode
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -55,10 +54,8 @@ class TokenWorld(BrokerWorld):
 
 
 @pytest.fixture
-async def world() -> AsyncIterator[TokenWorld]:
-    world = TokenWorld()
-    yield world
-    await world.close()
+async def world() -> TokenWorld:
+    return TokenWorld()
 
 
 def ask(peer: Peer, request: Any) -> Any:

@@ -1,7 +1,6 @@
 """Who has which rights sees what: sessions of several users on one broker, and rights that come and go."""
 
 import logging
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -36,12 +35,11 @@ _BODY = 14
 
 
 @pytest.fixture
-async def world() -> AsyncIterator[BrokerWorld]:
+async def world() -> BrokerWorld:
     world = BrokerWorld({"authorizer.class.name": STANDARD_AUTHORIZER, "super.users": "User:root"})
     for name in ("orders", "other"):
         world.services.catalogue.create_topic(name)
-    yield world
-    await world.close()
+    return world
 
 
 def user(world: BrokerWorld, name: str) -> Peer:

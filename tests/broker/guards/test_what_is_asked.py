@@ -5,7 +5,7 @@ for in place of others.
 """
 
 from asyncio import Future
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
@@ -48,7 +48,7 @@ VERSIONS: dict[ApiKey, tuple[int, ...]] = {
 
 
 @pytest.fixture
-async def world() -> AsyncIterator[BrokerWorld]:
+async def world() -> BrokerWorld:
     """One in which there is something to be hidden, left out and listed."""
     settings = {"authorizer.class.name": STANDARD_AUTHORIZER, "super.users": "User:ANONYMOUS"}
     world = BrokerWorld(settings | {"delegation.token.secret.key": "key-of-a-test"})
@@ -64,8 +64,7 @@ async def world() -> AsyncIterator[BrokerWorld]:
     await _served(world, _with(filled(ApiKey.ADD_PARTITIONS_TO_TXN), adding), 3)
     joining = {"group_id": "c", "member_id": "m", "member_epoch": 0, "rebalance_timeout_ms": 1, "topic_partitions": []}
     await _served(world, _with(filled(ApiKey.CONSUMER_GROUP_HEARTBEAT), joining), 1)
-    yield world
-    await world.close()
+    return world
 
 
 async def _served(world: BrokerWorld, request: Any, version: int) -> Any:
@@ -218,4 +217,3 @@ async def test_without_an_authorizer_nothing_is_asked_and_nothing_is_put_before_
     assert RequestContext(world.services, ApiKey.FETCH, 18).rights is None
     request = filled(ApiKey.DESCRIBE_GROUPS)
     assert (await _served(world, request, 6)).groups
-    await world.close()

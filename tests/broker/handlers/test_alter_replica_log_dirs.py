@@ -1,7 +1,5 @@
 """AlterReplicaLogDirs with one data directory: what is in it, what is not, and directories there are not."""
 
-from collections.abc import AsyncIterator
-
 import pytest
 
 from barnabas.protocol.errors import ErrorCode
@@ -17,14 +15,6 @@ E = ErrorCode
 OWN, NOWHERE = "/data", "/nowhere"
 KEY = ApiKey.ALTER_REPLICA_LOG_DIRS
 VERSIONS = range(KEY.min_version, KEY.max_version + 1)
-
-
-@pytest.fixture
-async def world() -> AsyncIterator[BrokerWorld]:
-    world = BrokerWorld()
-    world.services.catalogue.create_topic("t", 3)
-    yield world
-    await world.close()
 
 
 async def move(

@@ -1,6 +1,5 @@
 """ConsumerGroupHeartbeat and ConsumerGroupDescribe, and what other APIs say of consumer groups."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -22,13 +21,6 @@ from tests.support.worlds.group_api import GroupApi
 
 E = ErrorCode
 _VERSIONS = (0, 1)
-
-
-@pytest.fixture
-def api() -> Iterator[GroupApi]:
-    api = GroupApi()
-    yield api
-    api.close()
 
 
 def beat(api: GroupApi, member_id: str = "m", epoch: int = 0, version: int = 1, **fields: Any) -> Any:

@@ -1,7 +1,6 @@
 """CreateDelegationToken, RenewDelegationToken, ExpireDelegationToken and DescribeDelegationToken: who may ask, about
 whose tokens, and what is answered."""
 
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -27,17 +26,13 @@ NOT_ALLOWED = ErrorCode.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED
 
 
 @pytest.fixture
-async def world() -> AsyncIterator[BrokerWorld]:
-    world = BrokerWorld(SETTINGS)
-    yield world
-    await world.close()
+async def world() -> BrokerWorld:
+    return BrokerWorld(SETTINGS)
 
 
 @pytest.fixture
-async def with_acls() -> AsyncIterator[BrokerWorld]:
-    world = BrokerWorld(SETTINGS | WITH_ACLS)
-    yield world
-    await world.close()
+async def with_acls() -> BrokerWorld:
+    return BrokerWorld(SETTINGS | WITH_ACLS)
 
 
 def peer_of(world: BrokerWorld, user: str, *, by_token: bool = False) -> Peer:
@@ -124,7 +119,6 @@ async def test_without_a_secret_key_there_are_no_tokens() -> None:
     world = BrokerWorld({"delegation.token.secret.key": " "})
     assert world.services.tokens is None
     assert ask(world.connect(), creation()).error_code == NOT_ALLOWED
-    await world.close()
 
 
 async def test_without_an_authorizer_everybody_makes_and_sees_every_token(world: BrokerWorld) -> None:
@@ -173,4 +167,3 @@ async def test_tokens_outlive_a_stop_and_expire_by_the_clock_of_the_broker() -> 
     assert described(peer_of(again, "alice")) == [("alice", "alice")]
     again.clock.advance(3_600_000)
     assert described(peer_of(again, "alice")) == []
-    await again.close()

@@ -1,7 +1,6 @@
 """DescribeLogDirs over a data directory in memory: sizes without opening anything, filters, versions, a dead disk."""
 
 import errno
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -17,12 +16,11 @@ ROOM_SINCE = 4
 
 
 @pytest.fixture
-async def world() -> AsyncIterator[BrokerWorld]:
+async def world() -> BrokerWorld:
     world = BrokerWorld()
     world.services.catalogue.create_topic("t", 3)
     world.services.catalogue.create_topic("unused", 1)
-    yield world
-    await world.close()
+    return world
 
 
 async def describe(world: BrokerWorld, topics: dict[str, list[int]] | None, version: int | None = None) -> Any:
@@ -73,7 +71,6 @@ async def test_partitions_that_were_not_used_in_this_run_stay_closed(world: Brok
     assert sizes(await describe(again, {"t": [1]})) == {("t", 1): size}
     assert again.services.partitions.directory.members[0].logs == {}
     assert {call.name for call in again.files.calls} == {"entries", "stat", "volume"}
-    await again.close()
 
 
 async def test_many_partitions_let_others_have_their_turn(world: BrokerWorld) -> None:

@@ -1,7 +1,6 @@
 """Fetch over real logs in memory: versions, limits, long polls, sessions, epochs, the code of each partition."""
 
 import errno
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -18,14 +17,6 @@ E = ErrorCode
 VERSIONS = range(ApiKey.FETCH.min_version, ApiKey.FETCH.max_version + 1)
 BY_ID_SINCE = 13
 READ_COMMITTED = 1
-
-
-@pytest.fixture
-async def world() -> AsyncIterator[BrokerWorld]:
-    world = BrokerWorld()
-    world.services.catalogue.create_topic("t", 3)
-    yield world
-    await world.close()
 
 
 def append(world: BrokerWorld, partition: int, *values: bytes, transactional_id: int | None = None) -> None:
@@ -159,7 +150,6 @@ async def test_the_brokers_own_limit_counts_too(world: BrokerWorld) -> None:
         append(small, 0, bytes(600))
     (result,) = await fetch(small, request(small, (0, 0)))
     assert batch_offsets(result) == [0]
-    await small.close()
 
 
 async def test_a_fetch_waits_for_min_bytes_and_no_longer_than_it_asked_to(world: BrokerWorld) -> None:

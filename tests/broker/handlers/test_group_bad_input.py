@@ -4,7 +4,7 @@ Nothing: no record, no group, no member, no timer, nobody parked. Each request i
 one with a stable group, whose member must not notice.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from copy import deepcopy
 from typing import Any, NamedTuple
 
@@ -182,13 +182,6 @@ IN_A_STABLE_GROUP = {
     "delete offsets, no such partition": delete_offsets(E.UNKNOWN_TOPIC_OR_PARTITION, index=3),
     "delete a group with members": delete(E.NON_EMPTY_GROUP, "g"),
 }
-
-
-@pytest.fixture
-def api() -> Iterator[GroupApi]:
-    api = GroupApi()
-    yield api
-    api.close()
 
 
 def _kept(api: GroupApi) -> Any:

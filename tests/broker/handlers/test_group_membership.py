@@ -1,6 +1,5 @@
 """FindCoordinator, JoinGroup, SyncGroup, Heartbeat, LeaveGroup, in all their versions."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -17,13 +16,6 @@ from tests.support.worlds.group_api import GroupApi
 
 E = ErrorCode
 _JOIN_VERSIONS = range(10)
-
-
-@pytest.fixture
-def api() -> Iterator[GroupApi]:
-    api = GroupApi()
-    yield api
-    api.close()
 
 
 def _join(member_id: str = "", group_id: str = "g", **fields: Any) -> JoinGroupRequest:

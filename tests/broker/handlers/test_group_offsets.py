@@ -1,6 +1,5 @@
 """OffsetCommit and OffsetFetch in all their versions, and the APIs that look after groups."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -25,13 +24,6 @@ E = ErrorCode
 _COMMIT_VERSIONS = range(2, 11)
 _FETCH_VERSIONS = range(1, 11)
 _EPOCH = 4
-
-
-@pytest.fixture
-def api() -> Iterator[GroupApi]:
-    api = GroupApi()
-    yield api
-    api.close()
 
 
 def _topic(api: GroupApi, name: str, version: int, *partitions: tuple[int, int]) -> OffsetCommitRequestTopic:

@@ -2,7 +2,6 @@
 
 import asyncio
 import itertools
-from collections.abc import AsyncIterator
 
 import pytest
 
@@ -25,13 +24,12 @@ LOOKS_A_SLICE = 20
 
 
 @pytest.fixture
-async def world() -> AsyncIterator[BrokerWorld]:
+async def world() -> BrokerWorld:
     """A broker with a topic `t`, whose stopwatch goes on whenever somebody looks at it."""
     looks = itertools.count()
     world = BrokerWorld(stopwatch=lambda: next(looks) * SLICE_MS / 1000 / LOOKS_A_SLICE)
     world.services.catalogue.create_topic("t", 1)
-    yield world
-    await world.close()
+    return world
 
 
 def bomb(now_ms: int, records: int = 20_000) -> bytearray:

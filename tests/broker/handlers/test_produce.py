@@ -1,7 +1,7 @@
 """Produce over real logs in memory: versions, acks, the code of each partition, flushing, walking, a failing disk."""
 
 import errno
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -20,14 +20,6 @@ from tests.support.worlds.broker import BrokerWorld, settle
 
 E = ErrorCode
 VERSIONS = range(ApiKey.PRODUCE.min_version, ApiKey.PRODUCE.max_version + 1)
-
-
-@pytest.fixture
-async def world() -> AsyncIterator[BrokerWorld]:
-    world = BrokerWorld()
-    world.services.catalogue.create_topic("t", 3)
-    yield world
-    await world.close()
 
 
 def request(

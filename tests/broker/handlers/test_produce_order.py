@@ -1,7 +1,6 @@
 """A batch of an idempotent producer that is refused for now: the next one, on its way already, does not overtake it."""
 
 import errno
-from collections.abc import AsyncIterator
 from dataclasses import replace
 
 import pytest
@@ -19,13 +18,12 @@ FIRST, SECOND = b"first" * 1_000, b"second"
 
 
 @pytest.fixture
-async def world() -> AsyncIterator[BrokerWorld]:
+async def world() -> BrokerWorld:
     """A broker with a topic `t`, and a topic `w` whose large batches wait until they are looked into."""
     world = BrokerWorld()
     world.services.catalogue.create_topic("t", 1)
     world.services.catalogue.create_topic("w", 2, {"compression.type": "gzip"})
-    yield world
-    await world.close()
+    return world
 
 
 def ask(peer: Peer, topic: str, *batches: tuple[int, bytes], acks: int = -1, timeout_ms: int = 1_000) -> None:
@@ -97,7 +95,6 @@ async def test_a_batch_for_a_partition_that_is_being_recovered_while_others_are_
     ask(peer, "t", (0, world.batch(FIRST, producer=(PID, 0, 0))), (1, world.batch(b"v")))
     assert [each.error_code for each in produced(peer)] == [E.NOT_LEADER_OR_FOLLOWER, E.NONE]
     await both_in_order(world, "t")
-    await world.close()
 
 
 async def test_a_batch_that_waited_too_long_for_its_partition(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -110,7 +107,6 @@ async def test_a_batch_that_waited_too_long_for_its_partition(monkeypatch: pytes
     await peer.until_answered()
     assert [each.error_code for each in produced(peer)] == [E.NOT_LEADER_OR_FOLLOWER]
     await both_in_order(world, "t")
-    await world.close()
 
 
 async def test_a_topic_of_the_same_name_knows_of_no_refusal(world: BrokerWorld) -> None:

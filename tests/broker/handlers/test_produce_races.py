@@ -34,7 +34,6 @@ async def test_a_batch_that_was_walked_while_its_transaction_ended_is_refused(
     assert (await sending).error_code == E.TRANSACTION_ABORTABLE
     assert world.log(topic="w").log_end_offset == 1, "the marker"
     assert not world.log(topic="w").has_open_transaction(producer.id, producer.epoch)
-    await world.close()
 
 
 async def test_a_batch_whose_addition_was_synced_while_its_transaction_ended_is_refused() -> None:
@@ -48,7 +47,6 @@ async def test_a_batch_whose_addition_was_synced_while_its_transaction_ended_is_
     assert (await sending).error_code != E.NONE
     assert world.log().log_end_offset == 1, "the marker"
     assert not world.log().has_open_transaction(producer.id, producer.epoch)
-    await world.close()
 
 
 async def test_a_batch_that_was_sent_away_for_now_is_not_overtaken_by_the_next() -> None:
@@ -67,7 +65,6 @@ async def test_a_batch_that_was_sent_away_for_now_is_not_overtaken_by_the_next()
     assert (await producer.send(b"second", 2, version=11)).error_code == E.OUT_OF_ORDER_SEQUENCE_NUMBER
     producer.sequences["t", 2] = 0
     assert [(await producer.send(value, 2, version=11)).error_code for value in (b"first", b"second")] == [E.NONE] * 2
-    await world.close()
 
 
 async def test_a_batch_there_was_no_room_to_walk_is_not_overtaken_by_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -88,4 +85,3 @@ async def test_a_batch_there_was_no_room_to_walk_is_not_overtaken_by_the_next(mo
     assert [(await producer.send(value, topic="w", version=11)).error_code for value in (b"first", b"second")] == [
         E.NONE
     ] * 2
-    await world.close()

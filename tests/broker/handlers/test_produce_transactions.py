@@ -2,7 +2,7 @@
 
 import asyncio
 import errno
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from functools import partial
 
 import pytest
@@ -19,10 +19,8 @@ E = ErrorCode
 
 
 @pytest.fixture
-async def world() -> AsyncIterator[TransactionalBroker]:
-    world = TransactionalBroker()
-    yield world
-    await world.close()
+async def world() -> TransactionalBroker:
+    return TransactionalBroker()
 
 
 async def code(producer: Producer, partition: int = 0, version: int = 12) -> int:
@@ -52,7 +50,6 @@ async def test_a_batch_that_nobody_could_judge_is_not_appended_though_its_partit
         await world.add(producer, ("t", 0))
     assert await code(producer, 0, version) == E.NONE
     assert world.txn().partitions == {("t", 0)}
-    await world.close()
 
 
 async def test_verification_can_be_switched_off_for_older_clients_alone() -> None:
@@ -62,7 +59,6 @@ async def test_verification_can_be_switched_off_for_older_clients_alone() -> Non
     assert world.txn().partitions == frozenset()
     assert await code(producer, 1, version=12) == E.NONE
     assert world.txn().partitions == {("t", 1)}
-    await world.close()
 
 
 async def test_a_batch_that_is_walked_off_the_loop_is_verified_again_when_it_comes_back() -> None:
@@ -74,7 +70,6 @@ async def test_a_batch_that_is_walked_off_the_loop_is_verified_again_when_it_com
     await world.end(producer, commit=False)  # the partition is in the transaction, the batch is not there yet
     assert (await sending).error_code == E.INVALID_PRODUCER_EPOCH
     assert world.log(topic="walked").last_stable_offset == world.log(topic="walked").high_watermark
-    await world.close()
 
 
 async def test_an_addition_waits_for_the_transaction_before_it_and_gives_up_in_time(world: TransactionalBroker) -> None:
@@ -182,4 +177,3 @@ async def test_an_addition_goes_on_the_moment_the_transaction_before_it_is_compl
     assert (await next_write).error_code == E.NONE
     assert world.read() == [b"v"]
     assert len(world.coordinator.completions) == 0
-    await world.close()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import AsyncIterator
 from dataclasses import replace
 from inspect import GEN_CLOSED, getgeneratorstate
 from math import inf
@@ -32,14 +31,13 @@ ALL = -1
 
 
 @pytest.fixture
-async def world() -> AsyncIterator[BrokerWorld]:
+async def world() -> BrokerWorld:
     """A broker with a topic `looked-into` and a topic `t`, whose stopwatch goes on whenever somebody looks at it."""
     looks = itertools.count()
     world = BrokerWorld(stopwatch=lambda: next(looks) * SLICE_MS / 1000 / LOOKS_A_SLICE)
     world.services.catalogue.create_topic("looked-into", 4, {"cleanup.policy": "compact"})
     world.services.catalogue.create_topic("t", 1)
-    yield world
-    await world.close()
+    return world
 
 
 def bomb(now_ms: int, records: int = RECORDS) -> bytes:

@@ -1,7 +1,6 @@
 """Users of SCRAM: given, taken back and described, as by Kafka 4.4.0's controller; they outlive the broker."""
 
 import logging
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -24,13 +23,6 @@ TWICE = "A user credential cannot be altered twice in the same request"
 
 def new_user(text: str) -> NewUser:
     return parse_user(text, lambda path: b"", {})
-
-
-@pytest.fixture
-async def world() -> AsyncIterator[BrokerWorld]:
-    world = BrokerWorld()
-    yield world
-    await world.close()
 
 
 def upsertion(
@@ -191,7 +183,6 @@ async def test_users_outlive_a_stop(snapshot_bytes: str) -> None:
     again = BrokerWorld(settings, files=world.files)
     assert describe(again) == {"alice": [(1, 5000)], "carol": [(1, 4096)]}
     assert again.services.catalogue.users.credential_of(SCRAM_SHA_256, "alice") == before
-    await again.close()
 
 
 async def test_a_level_before_scram_has_no_users() -> None:
@@ -200,4 +191,3 @@ async def test_a_level_before_scram_has_no_users() -> None:
     sentence = "The current metadata.version does not support SCRAM"
     assert alter(world, upsertion("alice")) == [("alice", ErrorCode.UNSUPPORTED_VERSION, sentence)]
     world.services.catalogue._image.features["metadata.version"] = 25
-    await world.close()

@@ -3,7 +3,6 @@
 What is expected was recorded from Apache Kafka 4.4.0.
 """
 
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -68,11 +67,10 @@ async def _now(reply: Any) -> Any:
 
 
 @pytest.fixture
-async def views() -> AsyncIterator[Views]:
+async def views() -> Views:
     views = Views()
     await views.fill()
-    yield views
-    await views.world.close()
+    return views
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,6 @@
 """InitProducerId with an id, AddPartitionsToTxn, AddOffsetsToTxn, EndTxn: asked as clients ask, in all versions."""
 
 import asyncio
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -78,10 +77,8 @@ def _codes(topics: Any) -> dict[str, list[ErrorCode]]:
 
 
 @pytest.fixture
-async def api() -> AsyncIterator[_Api]:
-    api = _Api()
-    yield api
-    await api.world.close()
+async def api() -> _Api:
+    return _Api()
 
 
 # InitProducerId
@@ -109,7 +106,6 @@ async def test_a_request_that_makes_no_sense_is_refused(api: _Api, fields: dict[
 async def test_weeks_are_a_timeout_where_it_is_allowed() -> None:
     api = _Api({"transaction.max.timeout.ms": str(2**31 - 1)})
     assert (await api.init(transaction_timeout_ms=_LONG_MS)).error_code == E.NONE
-    await api.world.close()
 
 
 async def test_version_6_keeps_a_prepared_transaction() -> None:
@@ -123,7 +119,6 @@ async def test_version_6_keeps_a_prepared_transaction() -> None:
     assert (await api.end(True, producer_id=first.producer_id)).error_code == E.PRODUCER_FENCED
     ended = await api.end(True, producer_id=second.producer_id, producer_epoch=1)
     assert (ended.error_code, ended.producer_epoch) == (E.NONE, 2)
-    await api.world.close()
 
 
 # AddPartitionsToTxn
@@ -208,7 +203,6 @@ async def test_where_flushing_is_on_the_answer_waits_for_the_disk() -> None:
     assert await api.add(("t", [0]), producer_id=producer_id) == {"t": [E.NONE]}
     answer = await api.end(True, producer_id=producer_id)
     assert (answer.error_code, answer.producer_epoch) == (E.NONE, 1)
-    await api.world.close()
 
 
 @pytest.mark.parametrize("api_key", ["partitions", "offsets"])
@@ -233,7 +227,6 @@ async def test_where_flushing_is_on_the_next_transaction_waits_for_the_one_befor
         api.world.clock.advance(1)
     code = (await answer)["u"][0] if api_key == "partitions" else (await answer).error_code
     assert code == (E.NONE if waits else E.CONCURRENT_TRANSACTIONS)
-    await api.world.close()
 
 
 async def test_the_longest_id_that_the_wire_carries_is_one(api: _Api) -> None:

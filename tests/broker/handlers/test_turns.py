@@ -1,7 +1,7 @@
 """A request about everything there is lets others have their turn: what is counted is turns, not seconds."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
@@ -29,10 +29,8 @@ E = ErrorCode
 
 
 @pytest.fixture
-async def world() -> AsyncIterator[BrokerWorld]:
-    world = BrokerWorld()
-    yield world
-    await world.close()
+async def world() -> BrokerWorld:
+    return BrokerWorld()
 
 
 def _create(world: BrokerWorld, count: int) -> list[str]:

@@ -1,6 +1,5 @@
 """TxnOffsetCommit in all its versions, and what OffsetFetch and others see of it before and after the marker."""
 
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -96,10 +95,8 @@ class _Api:
 
 
 @pytest.fixture
-async def api() -> AsyncIterator[_Api]:
-    api = _Api()
-    yield api
-    await api.world.close()
+async def api() -> _Api:
+    return _Api()
 
 
 @pytest.mark.parametrize("version", _VERSIONS)
@@ -134,7 +131,6 @@ async def test_with_verification_off_older_versions_are_taken_at_their_word() ->
     api = _Api({"transaction.partition.verification.enable": "false"})
     await api.begin(adds_offsets=False)
     assert await api.commit(4, (0, 5)) == [E.NONE]
-    await api.world.close()
 
 
 async def test_where_flushing_is_on_the_answer_waits_for_the_disk() -> None:
@@ -144,7 +140,6 @@ async def test_where_flushing_is_on_the_answer_waits_for_the_disk() -> None:
     assert api.open_partitions() == {_PLACE}
     await api.end(committed=True)
     assert await api.fetch(require_stable=False) == [(E.NONE, 5), (E.NONE, -1), (E.NONE, -1)]
-    await api.world.close()
 
 
 @pytest.mark.parametrize(("version", "code"), [(5, E.UNKNOWN_TOPIC_OR_PARTITION), (6, E.UNKNOWN_TOPIC_ID)])
@@ -165,7 +160,6 @@ async def test_a_topic_deleted_while_the_commit_waits_for_its_admission_is_unkno
     assert topic.partitions[0].error_code == code
     await api.end(committed=True)
     assert api.world.services.groups.fetch_offsets("g").offsets == {}
-    await api.world.close()
 
 
 async def test_a_failing_disk_is_told_and_the_offsets_do_not_wait(api: _Api) -> None:

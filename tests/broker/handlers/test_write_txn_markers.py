@@ -1,7 +1,5 @@
 """WriteTxnMarkers: an administrator ends a transaction that hangs, and nobody ends one they may not."""
 
-from collections.abc import AsyncIterator
-
 import pytest
 
 from barnabas.protocol.errors import ErrorCode
@@ -18,10 +16,8 @@ E = ErrorCode
 
 
 @pytest.fixture
-async def world() -> AsyncIterator[TransactionalBroker]:
-    world = TransactionalBroker()
-    yield world
-    await world.close()
+async def world() -> TransactionalBroker:
+    return TransactionalBroker()
 
 
 def marker(

@@ -1,7 +1,7 @@
 """Connections over a transport in memory: order, parking, back-pressure both ways, acks=0, broken peers."""
 
 import logging
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import Iterable
 
 import pytest
 
@@ -17,11 +17,10 @@ VERSION = 12  # of Produce and Fetch: the last that name topics
 
 
 @pytest.fixture
-async def world() -> AsyncIterator[BrokerWorld]:
+async def world() -> BrokerWorld:
     world = BrokerWorld()
     world.services.catalogue.create_topic("t", 2)
-    yield world
-    await world.close()
+    return world
 
 
 def produce(world: BrokerWorld, *values: bytes, acks: int = -1, topic: str = "t") -> ProduceRequest:
@@ -279,7 +278,6 @@ async def test_more_connections_than_allowed_are_refused() -> None:
     assert [peer.is_closed for peer in peers] == [False, False, True]
     peers[0].transport.hang_up()
     assert not world.connect().is_closed
-    await world.close()
 
 
 async def test_an_idle_connection_is_closed_and_a_parked_or_busy_one_is_not() -> None:
@@ -294,7 +292,6 @@ async def test_an_idle_connection_is_closed_and_a_parked_or_busy_one_is_not() ->
     assert idle.is_closed
     assert not parked.is_closed
     assert not busy.is_closed
-    await world.close()
 
 
 async def test_a_stop_answers_what_is_parked_and_closes_every_connection(world: BrokerWorld) -> None:

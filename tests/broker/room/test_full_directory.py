@@ -2,7 +2,6 @@
 
 import errno
 import logging
-from collections.abc import AsyncIterator
 
 import pytest
 
@@ -31,12 +30,11 @@ TOPIC_RESOURCE = 2
 
 
 @pytest.fixture
-async def disk() -> AsyncIterator[FullDisk]:
+async def disk() -> FullDisk:
     disk = await FullDisk().start()
     assert await disk.create("a") is NONE
     assert await disk.create("b") is NONE
-    yield disk
-    await disk.world.close()
+    return disk
 
 
 async def test_deleting_a_topic_lets_producers_go_on(disk: FullDisk, caplog: pytest.LogCaptureFixture) -> None:
@@ -109,7 +107,6 @@ async def test_records_too_old_by_now_make_room() -> None:
     await disk.advance(75_000)
     assert not disk.is_full
     assert await disk.produce("a") is NONE
-    await disk.world.close()
 
 
 async def test_it_is_shown(disk: FullDisk) -> None:
@@ -141,7 +138,6 @@ async def test_a_start_on_a_full_disk_serves_and_can_be_made_room_on() -> None:
     await disk.advance(AT_ONCE_MS)
     assert await disk.produce("a") is NONE
     assert disk.world.services.partitions.get("a", 0).log_end_offset == disk.sequences["a"]
-    await disk.world.close()
 
 
 PLACES = [
@@ -201,7 +197,6 @@ async def test_wherever_a_call_finds_no_room_nothing_is_lost_and_all_goes_on(
     assert after.world.broker.services.partitions.directory.was_clean
     for topic in ("a", "b"):
         assert after.read(topic) == disk.acknowledged[topic]
-    await after.world.close()
 
 
 async def test_a_quota_that_the_file_system_does_not_tell_of_is_tried_seldom() -> None:
@@ -220,7 +215,6 @@ async def test_a_quota_that_the_file_system_does_not_tell_of_is_tried_seldom() -
     files.heal()
     await disk.advance(WAIT_MAX_MS)
     assert await disk.produce("a") is NONE
-    await disk.world.close()
 
 
 async def test_of_two_directories_only_the_full_one_refuses() -> None:
@@ -241,4 +235,3 @@ async def test_of_two_directories_only_the_full_one_refuses() -> None:
     await disk.advance(WAIT_MAX_MS)
     assert await disk.produce("a") is NONE
     await settle()
-    await disk.world.close()

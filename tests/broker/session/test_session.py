@@ -1,6 +1,5 @@
 """A connection has a session from the moment it is accepted, and what it may ask for depends on it."""
 
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -16,10 +15,8 @@ ALICE = Principal("User", "alice")
 
 
 @pytest.fixture
-async def world() -> AsyncIterator[BrokerWorld]:
-    world = BrokerWorld()
-    yield world
-    await world.close()
+async def world() -> BrokerWorld:
+    return BrokerWorld()
 
 
 async def test_an_accepted_connection_has_a_session_of_its_listener() -> None:
@@ -31,7 +28,6 @@ async def test_an_accepted_connection_has_a_session_of_its_listener() -> None:
     assert (first.listener, first.principal, first.is_authenticated) == ("INSIDE", ANONYMOUS, True)
     assert first is not second
     assert str(ANONYMOUS) == "User:ANONYMOUS"
-    await world.close()
 
 
 async def test_who_need_not_authenticate_is_dispatched_without_being_asked(world: BrokerWorld) -> None:
