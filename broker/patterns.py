@@ -1,21 +1,33 @@
 """Regular expressions as Kafka takes them from clients: RE2's, which take time linear in the text whatever they are.
 
 Python's own `re` would take exponential time for some patterns, and knows others (backreferences, lookaround) that
-Kafka refuses. RE2 is loaded when the first pattern comes: it takes some megabytes.
+Kafka refuses. RE2 is loaded when the first pattern comes: it takes some megabytes. Where it is not installed, as there
+are no wheels of it for the newest Python yet, every pattern is refused, and nothing else changes.
 """
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from typing import Any
 
 MEMORY_MAX = 8 << 20  # of one compiled pattern; one that needs more is refused
 TOO_LARGE = "pattern too large - compile failed"
 """What RE2 says of such a one."""
 _ANY_BYTE = "C"
+MISSING = "this broker takes no regular expressions, because the package google-re2 is not installed"
 
 
 class InvalidPattern(ValueError):
     """What was given is no pattern. str() says why."""
+
+
+class NoEngine(InvalidPattern):
+    """No pattern can be compiled on this machine."""
+
+
+def is_available() -> bool:
+    """Whether patterns can be compiled here."""
+    return find_spec("re2") is not None
 
 
 class Pattern:
@@ -37,7 +49,10 @@ class Pattern:
 
 def compile_pattern(text: str, memory_max: int = MEMORY_MAX) -> Pattern:
     """The pattern in `text`; InvalidPattern if it is none, or takes more than `memory_max` bytes."""
-    import re2  # type: ignore[import-untyped]  # because it comes without stubs
+    try:
+        import re2  # type: ignore[import-untyped]  # because it comes without stubs
+    except ModuleNotFoundError as missing:
+        raise NoEngine(MISSING) from missing
 
     options = re2.Options()
     options.log_errors = False

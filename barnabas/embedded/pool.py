@@ -32,7 +32,7 @@ sys.path.extend(others)
 from barnabas.embedded.inside.nursery import main
 main(int(descriptor), int(parent))
 """
-_NEEDED = ("crc32c", "cramjam", "lz4", "re2", "uvloop", "zstandard")
+_NEEDED = ("crc32c", "cramjam", "re2", "uvloop", "xxhash", "zstandard")
 _MEASURED = ("COVERAGE_PROCESS", "COV_CORE")  # with these, installed packages begin to measure any Python's coverage
 _END_TIMEOUT_S = 10.0
 _LAST_WORDS_S = 1.0

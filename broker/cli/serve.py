@@ -115,13 +115,14 @@ def _serve(options: Options) -> int:
 
 def _config(options: Options) -> tuple[BrokerConfig, Security | None]:
     """The configuration, and with --secure the security directory that it is made of."""
+    from barnabas.broker import patterns
     from barnabas.broker.log_lines import line, logger
 
     loaded, security = load(options, os.environ), None
     if "--secure" in options:
         security, settings = _secured(loaded.config, renames=owns_listener(options, loaded.config))
         loaded = load(options, os.environ, settings)
-    for warning in loaded.warnings:
+    for warning in (*loaded.warnings, *([] if patterns.is_available() else [patterns.MISSING])):
         logger("config").warning(line(warning))
     return loaded.config, security
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from barnabas.broker.config.broker_config import Source, Synonym
 from barnabas.broker.config.values import InvalidValue, Value, ValueType, check_words, parse
-from barnabas.broker.patterns import InvalidPattern, Pattern, compile_pattern
+from barnabas.broker.patterns import InvalidPattern, NoEngine, Pattern, compile_pattern
 from barnabas.protocol.errors import ErrorCode, KafkaError
 
 EVERY_METRIC = "*"
@@ -108,6 +108,8 @@ def _patterns(wishes: Iterable[str]) -> dict[str, Pattern]:
             raise _illegal(wish)
         try:
             found[words[0].strip()] = compile_pattern(words[1].strip())
+        except NoEngine as missing:
+            raise KafkaError(ErrorCode.INVALID_CONFIG, str(missing)) from missing
         except InvalidPattern as invalid:
             raise _illegal(wish) from invalid
     return found

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from importlib.util import find_spec
 
+from barnabas.broker import patterns
 from barnabas.broker.data import open_files_max, sockets_max
 from barnabas.broker.doctor.finding import Finding, ok, problem, warning
 from barnabas.storage.disk.files import Volume
@@ -54,6 +55,8 @@ def examine_python() -> Finding:
     version = ".".join(map(str, sys.version_info[:3]))
     if missing:
         return warning("python", f"Python {version} without {', '.join(missing)}: everything works, but slowly")
+    if not patterns.is_available():
+        return warning("python", f"Python {version}: {patterns.MISSING}")
     return ok("python", f"Python {version}, uvloop and crc32c are there")
 
 

@@ -1,4 +1,4 @@
-"""The four codecs of record batches, each through the field's own library, imported at first use.
+"""The four codecs of record batches, each through a library in C, imported at first use.
 
 Decompression is a stream of chunks: memory follows the bytes that were really sent, never a length they claim, and a
 limit on the total ends a bomb. Every failure is a DecodeError.
@@ -7,6 +7,8 @@ Framings (KIP-110 and the Java client): gzip is RFC 1952, also several members; 
 stream of the Java library and read in that and as one raw block (librdkafka); lz4 is the LZ4 frame format with
 independent blocks, which the Java reader insists on; zstd is a standard frame. A zstd stream cut between two blocks
 gives what it holds without complaint: who knows how much there should be (the record walk) notices.
+
+zstd is Python's own from 3.14 on, and the package zstandard before: `protocol/records/zstd_frames.py`.
 """
 
 from __future__ import annotations
@@ -17,11 +19,12 @@ from typing import Protocol
 
 from barnabas.protocol.errors import DecodeError
 from barnabas.protocol.primitives import Buffer
+from barnabas.protocol.records import lz4_frames, zstd_frames
 
 NONE, GZIP, SNAPPY, LZ4, ZSTD = range(5)
 COMPRESSION_NAMES: dict[int, str] = {NONE: "none", GZIP: "gzip", SNAPPY: "snappy", LZ4: "lz4", ZSTD: "zstd"}
 COMPRESSION_IDS: dict[str, int] = {name: number for number, name in COMPRESSION_NAMES.items()}
-LIBRARIES = {SNAPPY: "cramjam", LZ4: "lz4", ZSTD: "zstandard"}
+LIBRARIES = {SNAPPY: "cramjam", LZ4: "cramjam", ZSTD: zstd_frames.LIBRARY}
 
 DECOMPRESSED_BYTES_MAX = 1 << 30  # default limit of one batch: a thousand times the largest batch Kafka accepts untuned
 
@@ -35,7 +38,7 @@ _XERIAL_MAGIC = b"\x82SNAPPY\x00"
 _XERIAL_HEADER = _XERIAL_MAGIC + b"\x00\x00\x00\x01\x00\x00\x00\x01"  # version 1, readable by version 1
 _XERIAL_BLOCK_BYTES = 32 * 1024  # the Java library's default
 _SNAPPY_RATIO_MAX = 22  # a copy of 64 bytes takes 3, so a block cannot grow more than 64/3
-_ZSTD_WINDOW_BYTES_MAX = 1 << 27  # zstd's own default limit, what level 22 needs; reserved, not touched, until used
+_ZSTD_LEVEL = 3
 
 
 def compress(compression: int, data: Buffer, level: int | None = None) -> bytes:
@@ -51,20 +54,9 @@ def compress(compression: int, data: Buffer, level: int | None = None) -> bytes:
     if compression == SNAPPY:
         return _compress_snappy(data)
     if compression == LZ4:
-        import lz4.frame  # type: ignore[import-untyped]  # because lz4 ships no types
-
-        framed: bytes = lz4.frame.compress(
-            data,
-            compression_level=0 if level is None else level,
-            block_size=lz4.frame.BLOCKSIZE_MAX64KB,
-            block_linked=False,
-            store_size=False,
-        )
-        return framed
+        return lz4_frames.frame_of(data, 0 if level is None else level)
     if compression == ZSTD:
-        import zstandard
-
-        return zstandard.ZstdCompressor(level=3 if level is None else level).compress(data)
+        return zstd_frames.frame_of(data, _ZSTD_LEVEL if level is None else level)
     raise ValueError(f"no compression has the number {compression}")
 
 
@@ -89,11 +81,9 @@ def new_compressor(compression: int) -> Compressor | None:
     if compression == SNAPPY:
         return _SnappyStream()
     if compression == LZ4:
-        return _Lz4Stream()
+        return lz4_frames.FrameStream()
     if compression == ZSTD:
-        import zstandard
-
-        return zstandard.ZstdCompressor(level=3).compressobj()
+        return zstd_frames.new_stream(_ZSTD_LEVEL)
     raise ValueError(f"no compression has the number {compression}")
 
 
@@ -111,23 +101,6 @@ class _SnappyStream:
 
     def flush(self) -> bytes:
         return self._ready + _snappy_blocks(memoryview(bytes(self._pending)))
-
-
-class _Lz4Stream:
-    def __init__(self) -> None:
-        import lz4.frame
-
-        self._frame = lz4.frame.LZ4FrameCompressor(
-            block_size=lz4.frame.BLOCKSIZE_MAX64KB, block_linked=False, compression_level=0
-        )
-        self._ready: bytes = self._frame.begin()
-
-    def compress(self, data: bytes, /) -> bytes:
-        ready, self._ready = self._ready, b""
-        return ready + bytes(self._frame.compress(data))
-
-    def flush(self) -> bytes:
-        return self._ready + bytes(self._frame.flush())
 
 
 def is_available(compression: int) -> bool:
@@ -234,39 +207,10 @@ def lz4_blocks_are_independent(data: Buffer) -> bool:
     return len(data) > _LZ4_FLAGS_POSITION and bool(data[_LZ4_FLAGS_POSITION] & _LZ4_INDEPENDENT_BLOCKS)
 
 
-def _lz4_chunks(data: Buffer) -> Iterator[bytes]:
-    import lz4.frame
-
-    frame = lz4.frame.LZ4FrameDecompressor()
-    pending: Buffer = data
-    try:
-        while True:
-            chunk = frame.decompress(pending, _CHUNK_BYTES)
-            if chunk:
-                yield chunk
-            if frame.eof:
-                if not frame.unused_data:
-                    return
-                pending = frame.unused_data
-                frame.reset()
-            elif frame.needs_input or not chunk:
-                raise DecodeError("lz4 data ends too early")
-            else:
-                pending = b""
-    except RuntimeError as error:
-        raise DecodeError(f"lz4 data is damaged: {error}") from error
-
-
-def _zstd_chunks(data: Buffer) -> Iterator[bytes]:
-    import zstandard
-
-    decompressor = zstandard.ZstdDecompressor(max_window_size=_ZSTD_WINDOW_BYTES_MAX)
-    try:
-        with decompressor.stream_reader(data, read_across_frames=True) as reader:
-            while chunk := reader.read(_CHUNK_BYTES):
-                yield chunk
-    except zstandard.ZstdError as error:
-        raise DecodeError(f"zstd data is damaged: {error}") from error
-
-
-_STREAMS = {NONE: _stored_chunks, GZIP: _gzip_chunks, SNAPPY: _snappy_chunks, LZ4: _lz4_chunks, ZSTD: _zstd_chunks}
+_STREAMS = {
+    NONE: _stored_chunks,
+    GZIP: _gzip_chunks,
+    SNAPPY: _snappy_chunks,
+    LZ4: lz4_frames.read_frames,
+    ZSTD: zstd_frames.read_frames,
+}

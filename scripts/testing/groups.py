@@ -16,7 +16,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 PURE, COMPILED = "pure", "compiled"  # BARNABAS_FORM: docs/compiled.md
-OLDEST, NEWEST = "3.11", "3.13"
+OLDEST, NEWEST, NEXT = "3.11", "3.14", "3.15"
 JAVA = ("java", "javac", "mvn")
 CLIENTS = (*JAVA, "kcat", "node", "npm", "go")
 IMAGE_BUILDERS = ("buildah", "mmdebstrap")
@@ -117,6 +117,7 @@ def _groups() -> Iterator[Group]:
     yield Group("fuzz", 60, ("tests/fuzz",))
     yield Group("probes", 80, ("tests/probes",))
     yield Group("embedding", 80, ("tests/embedding",))
+    yield Group("pythons", 30, ("tests/pythons",), venv=f".venv-{NEXT}", lock="test", python=NEXT, form=PURE)
 
 
 GROUPS = tuple(_groups())

@@ -34,7 +34,7 @@ WHOLE = {
 }
 NO_LIMITS = {"limited_stream_read": "maxOffsetsPerTrigger and minOffsetsPerTrigger need Spark 4.2"}
 ONLY_FOR_EACH_BATCH = dict.fromkeys(WHOLE, "DATA_SOURCE_NOT_FOUND") | {"for_each_batch": COUNT}
-CODECS = ("crc32c", "cramjam", "lz4", "zstandard")
+CODECS = ("crc32c", "cramjam", "xxhash", "zstandard")
 
 
 class Release(NamedTuple):

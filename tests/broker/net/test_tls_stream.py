@@ -4,6 +4,7 @@ import asyncio
 import gc
 import logging
 import random
+import re
 import ssl
 from contextlib import suppress
 from pathlib import Path
@@ -303,7 +304,8 @@ async def test_garbage_after_the_handshake_is_the_end(secured: Secured, caplog: 
     peer.transport.send(b"\x17\x03\x03\x00\x20" + b"x" * 32)
     assert peer.transport.is_lost
     assert secured.connections[0].is_closed
-    assert ["TLS: decryption failed or bad record mac" in line for line in lines(caplog)] == [True]
+    [said] = lines(caplog)
+    assert re.search("TLS: (decryption failed or bad record mac|record layer failure)", said)  # OpenSSL 3.0 and 3.6
     assert secured.memory.incoming.pending == 0
 
 

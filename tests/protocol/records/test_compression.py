@@ -2,6 +2,7 @@
 
 import contextlib
 import gzip
+import random
 
 import lz4.frame  # type: ignore[import-untyped]  # because lz4 ships no types
 import pytest
@@ -101,6 +102,53 @@ def test_lz4_is_written_with_independent_blocks_and_without_a_size() -> None:
 def test_lz4_of_linked_blocks_with_size_and_checksums_is_read() -> None:
     framed = lz4.frame.compress(TEXT, block_linked=True, store_size=True, content_checksum=True, block_checksum=True)
     assert decompress(LZ4, framed) == TEXT
+
+
+@pytest.mark.parametrize("level", [None, 1, 2, 3, 9, 12, 17])
+@pytest.mark.parametrize("data", [b"", b"x" * 13, TEXT, random.Random(1).randbytes(70_000)], ids=len)
+def test_lz4_is_written_as_by_lz4s_own_library(data: bytes, level: int | None) -> None:
+    own = lz4.frame.compress(
+        data,
+        compression_level=level or 0,
+        block_size=lz4.frame.BLOCKSIZE_MAX64KB,
+        block_linked=False,
+        store_size=False,
+    )
+    assert compress(LZ4, data, level) == own
+
+
+@pytest.mark.parametrize("is_linked", [False, True], ids=["independent", "linked"])
+def test_every_damage_is_found_in_lz4_with_checksums(is_linked: bool) -> None:
+    framed = lz4.frame.compress(
+        TEXT[:500], block_linked=is_linked, store_size=True, content_checksum=True, block_checksum=True
+    )
+    for position in range(len(framed)):
+        damaged = bytearray(framed)
+        damaged[position] ^= 0x41
+        with pytest.raises(DecodeError):
+            decompress(LZ4, damaged)
+
+
+def test_lz4_frames_to_skip_are_skipped() -> None:
+    skipped = bytes.fromhex("572a4d18 03000000") + b"any"
+    assert decompress(LZ4, skipped + compress(LZ4, TEXT) + skipped) == TEXT
+
+
+@given(st.binary(max_size=600), st.lists(st.integers(1, 300), max_size=8))
+def test_lz4_of_short_linked_blocks_is_read(unit: bytes, sizes: list[int]) -> None:
+    frame = lz4.frame.LZ4FrameCompressor(block_linked=True, auto_flush=True)
+    pieces = [(unit * 2)[:size] for size in sizes]
+    framed = frame.begin() + b"".join(map(frame.compress, pieces)) + frame.flush()
+    assert decompress(LZ4, framed) == b"".join(pieces)
+
+
+def test_zstd_cut_short_gives_what_it_holds() -> None:
+    whole = random.Random(2).randbytes(300_000)
+    data = compress(ZSTD, whole)
+    for cut in (0, 3, 9, 140_000, len(data) - 1):
+        assert whole.startswith(decompress(ZSTD, data[:cut]))
+    with pytest.raises(DecodeError, match="zstd data is damaged"):
+        decompress(ZSTD, data + b"behind it")
 
 
 def test_several_members_or_frames_are_one_stream() -> None:
