@@ -19,7 +19,7 @@ PROGRAMS = (java.PROGRAM, franz_go.PROGRAM)
 WRITE = ("Produce", "AddPartitionsToTxn", "TxnOffsetCommit", "EndTxn")
 COMMIT = dict.fromkeys(WRITE[1:], "in-transactions") | {"OffsetCommit": "committing"}
 WRITTEN = ("goes on", "tries again")
-AT_ONCE = 4
+AT_ONCE = len(KINDS)  # they mostly wait
 LIMIT_S = 120
 
 

@@ -4,29 +4,14 @@ from datetime import UTC, datetime
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.types import (
-    ArrayType,
-    BinaryType,
-    IntegerType,
-    LongType,
-    StringType,
-    StructField,
-    StructType,
-)
+from pyspark.sql.types import StructType
 
 from pipeline.transforms import batches, coverage, revenue, sums, visibility
 from pyspark_barnabas import digest
 
-HEADERS = ArrayType(StructType([StructField("key", StringType()), StructField("value", BinaryType())]))
-ROWS = StructType(
-    [
-        StructField("topic", StringType()),
-        StructField("partition", IntegerType()),
-        StructField("offset", LongType()),
-        StructField("key", BinaryType()),
-        StructField("value", BinaryType()),
-        StructField("headers", HEADERS),
-    ]
+ROWS = (
+    "topic STRING, partition INT, offset BIGINT, key BINARY, value BINARY,"
+    " headers ARRAY<STRUCT<key: STRING, value: BINARY>>"
 )
 Out = tuple[str, int, int, bytes | None, bytes, list[tuple[str, bytes]] | None]
 NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)

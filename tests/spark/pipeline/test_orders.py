@@ -6,30 +6,12 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from pyspark.sql import Row, SparkSession
-from pyspark.sql.types import (
-    BinaryType,
-    IntegerType,
-    LongType,
-    StringType,
-    StructField,
-    StructType,
-    TimestampType,
-)
 
 from pipeline.demo.orders import OrderStream
 from pipeline.transforms import coverage, orders, reference, revenue
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
-RAW = StructType(
-    [
-        StructField("topic", StringType()),
-        StructField("partition", IntegerType()),
-        StructField("offset", LongType()),
-        StructField("timestamp", TimestampType()),
-        StructField("key", BinaryType()),
-        StructField("value", BinaryType()),
-    ]
-)
+RAW = "topic STRING, partition INT, offset BIGINT, timestamp TIMESTAMP, key BINARY, value BINARY"
 
 
 def outputs(spark: SparkSession, values: Sequence[bytes | None], key: bytes = b"k") -> list[Row]:
