@@ -6,6 +6,7 @@ compacted. Ours is killed on the way. At the end Kafka's dump tool reads what ou
 """
 
 import re
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -32,6 +33,7 @@ ROUNDS, KEYS = 24, 7
 PADDING = bytes(80_000)
 DEADLINE_S = 60
 Left = list[tuple[int, bytes | None, bytes | None]]
+Both = tuple[Path, dict[str, Left], dict[str, Left]]
 
 
 class Workload:
@@ -106,8 +108,15 @@ def wait_until_compacted(data_dir: Path) -> None:
     until(is_compacted, DEADLINE_S)
 
 
-def ran(server: Server, data_dir: Path, *, is_killed: bool) -> dict[str, Left]:
+def ran(server: Server, *, is_killed: bool) -> dict[str, Left]:
     """What readers of both isolation levels see at the end."""
+    with server:
+        left = _ran(server, is_killed=is_killed)
+        server.stop()
+    return left
+
+
+def _ran(server: Server, *, is_killed: bool) -> dict[str, Left]:
     workload = Workload(server.address)
     workload.write(range(ROUNDS // 2))
     if is_killed:
@@ -120,36 +129,31 @@ def ran(server: Server, data_dir: Path, *, is_killed: bool) -> dict[str, Left]:
         == 1
     )
     workload.write(range(ROUNDS // 2, ROUNDS))
-    wait_until_compacted(data_dir)
+    wait_until_compacted(server.data_dir)
     return {isolation: read(server.address, isolation) for isolation in ("read_committed", "read_uncommitted")}
 
 
 @pytest.fixture(scope="module")
-def ours(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Left]]:
-    data_dir = tmp_path_factory.mktemp("ours") / "data"
-    with BrokerProcess(data_dir, SETTINGS) as server:
-        left = ran(server, data_dir, is_killed=True)
-        server.stop()
-    return data_dir, left
+def both(tmp_path_factory: pytest.TempPathFactory) -> Both:
+    """Our directory, what is left there, and what is left in Kafka's."""
+    home = tmp_path_factory.mktemp("both")
+    with ThreadPoolExecutor() as pool:
+        ours = pool.submit(ran, BrokerProcess(home / "ours" / "data", SETTINGS), is_killed=True)
+        kafkas = pool.submit(ran, KafkaProcess(home / "kafka" / "data", SETTINGS), is_killed=False)
+        return home / "ours" / "data", ours.result(), kafkas.result()
 
 
-@pytest.fixture(scope="module")
-def kafkas(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Left]:
-    data_dir = tmp_path_factory.mktemp("kafka") / "data"
-    with KafkaProcess(data_dir, SETTINGS) as server:
-        return ran(server, data_dir, is_killed=False)
-
-
-def test_the_same_records_are_left(ours: tuple[Path, dict[str, Left]], kafkas: dict[str, Left]) -> None:
+def test_the_same_records_are_left(both: Both) -> None:
+    _, ours, kafkas = both
     for isolation, left in kafkas.items():
-        assert sorted(set(ours[1][isolation]) ^ set(left)) == []
-        assert ours[1][isolation] == left
-    assert len(ours[1]["read_committed"]) < 3 * ROUNDS
-    assert any(value is None for _, _, value in ours[1]["read_committed"])
+        assert sorted(set(ours[isolation]) ^ set(left)) == []
+        assert ours[isolation] == left
+    assert len(ours["read_committed"]) < 3 * ROUNDS
+    assert any(value is None for _, _, value in ours["read_committed"])
 
 
-def test_kafkas_dump_tool_reads_what_was_compacted(ours: tuple[Path, dict[str, Left]]) -> None:
-    data_dir, left = ours
+def test_kafkas_dump_tool_reads_what_was_compacted(both: Both) -> None:
+    data_dir, left, _ = both
     files = sorted(str(path) for path in (data_dir / "t-0").glob("*.log"))
     said = run_tool(
         "org.apache.kafka.tools.DumpLogSegments", "--deep-iteration", "--print-data-log", "--files", ",".join(files)

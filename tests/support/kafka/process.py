@@ -29,6 +29,19 @@ ONE_NODE = {
     "share.coordinator.state.topic.min.isr": 1,
     "group.initial.rebalance.delay.ms": 0,
 }
+UNCLEAN_ELECTION = "using an unclean election"
+_COMPLAINTS = (
+    UNCLEAN_ELECTION,  # after a kill it is what Kafka says of its own directories
+    "marked stray",
+    "caused truncation of conflicting entries",
+    "Skipping unsupported config",
+    "does not match",
+    "Found invalid messages",
+    "CorruptRecordException",
+    "CorruptIndexException",
+    "Encountered fatal fault",
+    "due to uncaught exception",
+)
 
 
 class KafkaProcess(Server):
@@ -76,6 +89,10 @@ class KafkaProcess(Server):
     @property
     def log(self) -> str:
         return self._stdout.text() if self._stdout else ""
+
+    def complaints(self) -> list[str]:
+        """By what it has logged, what it does not like in its directory."""
+        return [phrase for phrase in _COMPLAINTS if phrase in self.log]
 
     def write_properties(self) -> Path:
         """The file that it is started with."""
