@@ -113,9 +113,11 @@ def join_group(group: str = "g", member_id: str = "", metadata: bytes = b"", **m
     return JoinGroupRequest(group_id=group, member_id=member_id, protocols=protocols, **said)
 
 
-def sync_group(group: str, generation: int, member_id: str, assignments: Mapping[str, bytes]) -> SyncGroupRequest:
+def sync_group(
+    group: str, generation: int, member_id: str, assignments: Mapping[str, bytes], **more: Any
+) -> SyncGroupRequest:
     rows = [SyncGroupRequestAssignment(member_id=each, assignment=data) for each, data in assignments.items()]
-    return SyncGroupRequest(group_id=group, generation_id=generation, member_id=member_id, assignments=rows)
+    return SyncGroupRequest(group_id=group, generation_id=generation, member_id=member_id, assignments=rows, **more)
 
 
 def commit(group: str, offset: int, topic: str = "t", partition: int = 0) -> OffsetCommitRequest:
@@ -149,10 +151,12 @@ def add_partitions(
     )
 
 
-def txn_commit(transactional_id: str, producer: tuple[int, int], group: str, offset: int) -> TxnOffsetCommitRequest:
-    """TxnOffsetCommit for t-0."""
+def txn_commit(
+    transactional_id: str, producer: tuple[int, int], group: str, offset: int, topic: str = "t"
+) -> TxnOffsetCommitRequest:
+    """TxnOffsetCommit for partition 0."""
     row = TxnOffsetCommitRequestPartition(partition_index=0, committed_offset=offset, committed_metadata="")
-    topics = [TxnOffsetCommitRequestTopic(name="t", partitions=[row])]
+    topics = [TxnOffsetCommitRequestTopic(name=topic, partitions=[row])]
     return TxnOffsetCommitRequest(
         transactional_id=transactional_id,
         group_id=group,

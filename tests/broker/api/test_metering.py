@@ -5,10 +5,10 @@ from barnabas.broker.api.metering import Meter
 from barnabas.broker.api.short_produce import ShortProduce
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
-from barnabas.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from barnabas.protocol.messages.init_producer_id import InitProducerIdRequest
 from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from barnabas.protocol.registry import ApiKey
+from tests.support import requests
 from tests.support.worlds.broker import BrokerWorld, Peer, settle
 
 PRODUCE_VERSION, FETCH_VERSION = 11, 12
@@ -31,14 +31,10 @@ class Metered:
         return self.now_ns
 
     def produce(self, records: bytes, topic: str = "t", acks: int = -1) -> None:
-        data = TopicProduceData(name=topic, partition_data=[PartitionProduceData(index=0, records=memoryview(records))])
-        self.peer.ask(ProduceRequest(acks=acks, timeout_ms=1000, topic_data=[data]), PRODUCE_VERSION)
+        self.peer.ask(requests.produce(memoryview(records), topic, acks=acks), PRODUCE_VERSION)
 
     def fetch(self, *, offset: int = 0, max_wait_ms: int = 0, min_bytes: int = 1) -> None:
-        partition = FetchPartition(partition=0, fetch_offset=offset, partition_max_bytes=1 << 20)
-        topics = [FetchTopic(topic="t", partitions=[partition])]
-        request = FetchRequest(max_wait_ms=max_wait_ms, min_bytes=min_bytes, max_bytes=1 << 20, topics=topics)
-        self.peer.ask(request, FETCH_VERSION)
+        self.peer.ask(requests.fetch(offset=offset, wait_ms=max_wait_ms, min_bytes=min_bytes), FETCH_VERSION)
 
 
 async def test_requests_are_counted_by_api_and_version_with_their_time() -> None:

@@ -22,9 +22,10 @@ from barnabas.protocol.messages.consumer_group_heartbeat import ConsumerGroupHea
 from barnabas.protocol.messages.create_acls import AclCreation, CreateAclsRequest
 from barnabas.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from barnabas.protocol.messages.metadata import MetadataRequest
-from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from barnabas.protocol.messages.produce import ProduceRequest
 from barnabas.protocol.registry import ApiKey, response_codec
 from barnabas.storage.steps import finish
+from tests.support import requests
 from tests.support.worlds.broker import BrokerWorld, Peer, request_frame, settle
 from tests.support.worlds.memory_transport import MemoryTransport
 
@@ -69,9 +70,7 @@ def topics_of(peer: Peer) -> dict[str | None, int]:
 
 
 def one_record(world: BrokerWorld, topic: str) -> ProduceRequest:
-    data = [PartitionProduceData(index=0, records=world.batch(b"v"))]
-    named = [TopicProduceData(name=topic, partition_data=data)]
-    return ProduceRequest(transactional_id=None, acks=1, timeout_ms=1000, topic_data=named)
+    return requests.produce(world.batch(b"v"), topic, acks=1)
 
 
 def produced(world: BrokerWorld, peer: Peer, topic: str = "orders") -> int:

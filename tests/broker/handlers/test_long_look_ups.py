@@ -9,14 +9,13 @@ from barnabas.broker.slices import SLICE_MS, UNDER_WAY_MAX
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages.describe_topic_partitions import DescribeTopicPartitionsRequest, TopicRequest
 from barnabas.protocol.messages.list_offsets import (
-    ListOffsetsPartition,
     ListOffsetsPartitionResponse,
     ListOffsetsRequest,
-    ListOffsetsTopic,
 )
 from barnabas.protocol.records.batch import CREATE_TIME, set_max_timestamp
 from barnabas.protocol.records.builder import build_batch
 from barnabas.protocol.records.compression import ZSTD
+from tests.support import requests
 from tests.support.worlds.broker import ANSWER_TIMEOUT_S, BrokerWorld, Peer, settle, turn, until
 
 LATEST, MAX_TIMESTAMP = -1, -3
@@ -44,8 +43,7 @@ async def slow_answer(peer: Peer) -> None:
 
 
 def asking(timestamp: int, topic: str = "t") -> ListOffsetsRequest:
-    partition = ListOffsetsPartition(partition_index=0, timestamp=timestamp)
-    return ListOffsetsRequest(replica_id=-1, topics=[ListOffsetsTopic(name=topic, partitions=[partition])])
+    return requests.list_offsets(topic=topic, timestamp=timestamp)
 
 
 def told(peer: Peer) -> ListOffsetsPartitionResponse | None:

@@ -4,11 +4,7 @@ import pytest
 
 from barnabas.broker.catalogue.alterations import Operation
 from barnabas.protocol.errors import ErrorCode
-from barnabas.protocol.messages.incremental_alter_configs import (
-    AlterableConfig,
-    AlterConfigsResource,
-    IncrementalAlterConfigsRequest,
-)
+from tests.support import requests
 from tests.support.worlds.catalogue_api import CatalogueApi
 
 LONGEST = 0x7FFF
@@ -25,9 +21,7 @@ def api() -> CatalogueApi:
 
 
 def alter(api: CatalogueApi, kind: int, resource: str, key: str, operation: Operation, value: str) -> tuple[int, str]:
-    config = AlterableConfig(name=key, config_operation=operation, value=value)
-    asked = AlterConfigsResource(resource_type=kind, resource_name=resource, configs=[config])
-    (answer,) = api.ask(IncrementalAlterConfigsRequest(resources=[asked], validate_only=False), None).responses
+    (answer,) = api.ask(requests.alter_config(kind, resource, key, value, operation)).responses
     return answer.error_code, answer.error_message or ""
 
 

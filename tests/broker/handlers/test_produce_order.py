@@ -7,8 +7,8 @@ import pytest
 
 from barnabas.broker.partitions import walks
 from barnabas.protocol.errors import ErrorCode
-from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from barnabas.storage.config import LogConfig
+from tests.support import requests
 from tests.support.worlds.broker import BrokerWorld, Peer, turn
 from tests.support.worlds.killed_partitions import killed, produced
 
@@ -27,9 +27,7 @@ async def world() -> BrokerWorld:
 
 
 def ask(peer: Peer, topic: str, *batches: tuple[int, bytes], acks: int = -1, timeout_ms: int = 1_000) -> None:
-    data = [PartitionProduceData(index=index, records=batch) for index, batch in batches]
-    topics = [TopicProduceData(name=topic, partition_data=data)]
-    peer.ask(ProduceRequest(transactional_id=None, acks=acks, timeout_ms=timeout_ms, topic_data=topics), 11)
+    peer.ask(requests.produce(dict(batches), topic, acks=acks, timeout_ms=timeout_ms), 11)
 
 
 async def send(world: BrokerWorld, topic: str, value: bytes) -> int:

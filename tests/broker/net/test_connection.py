@@ -8,9 +8,10 @@ import pytest
 from barnabas.broker.net.memory import SEND_PIECE_BYTES
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages.api_versions import ApiVersionsRequest
-from barnabas.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
+from barnabas.protocol.messages.fetch import FetchRequest
 from barnabas.protocol.messages.metadata import MetadataRequest
-from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from barnabas.protocol.messages.produce import ProduceRequest
+from tests.support import requests
 from tests.support.worlds.broker import BrokerWorld, Peer, request_frame, settle
 
 VERSION = 12  # of Produce and Fetch: the last that name topics
@@ -24,20 +25,11 @@ async def world() -> BrokerWorld:
 
 
 def produce(world: BrokerWorld, *values: bytes, acks: int = -1, topic: str = "t") -> ProduceRequest:
-    records = PartitionProduceData(index=0, records=world.batch(*values))
-    return ProduceRequest(
-        acks=acks, timeout_ms=1000, topic_data=[TopicProduceData(name=topic, partition_data=[records])]
-    )
+    return requests.produce(world.batch(*values), topic, acks=acks)
 
 
 def fetch(offset: int = 0, max_wait_ms: int = 500, min_bytes: int = 1, max_bytes: int = 50 << 20) -> FetchRequest:
-    partition = FetchPartition(partition=0, fetch_offset=offset, partition_max_bytes=max_bytes)
-    return FetchRequest(
-        max_wait_ms=max_wait_ms,
-        min_bytes=min_bytes,
-        max_bytes=max_bytes,
-        topics=[FetchTopic(topic="t", partitions=[partition])],
-    )
+    return requests.fetch(offset=offset, wait_ms=max_wait_ms, min_bytes=min_bytes, max_bytes=max_bytes)
 
 
 def records_of(answer: object) -> bytes:
@@ -188,9 +180,9 @@ async def test_a_request_read_behind_a_parked_one_waits_although_it_came_whole(w
     assert [int.from_bytes(frame[:4], "big") for frame in peer.frames()] == [1, 2]
 
 
-@pytest.mark.parametrize("requests", [1, 2])
+@pytest.mark.parametrize("count", [1, 2])
 async def test_a_mistake_of_ours_closes_the_connection_and_is_logged(
-    world: BrokerWorld, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch, requests: int
+    world: BrokerWorld, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch, count: int
 ) -> None:
     def broken(*_: object) -> None:
         raise ZeroDivisionError("ours")
@@ -198,7 +190,7 @@ async def test_a_mistake_of_ours_closes_the_connection_and_is_logged(
     peer = world.connect()
     monkeypatch.setattr(peer.connection, "_dispatch", broken)
     with caplog.at_level(logging.ERROR, "barnabas"):
-        peer.transport.send(request_frame(MetadataRequest(topics=[]), 1) * requests)
+        peer.transport.send(request_frame(MetadataRequest(topics=[]), 1) * count)
     assert peer.is_closed
     (record,) = caplog.records
     assert "connection failed" in record.message

@@ -11,8 +11,9 @@ from barnabas.broker.net.bound import bind
 from barnabas.broker.net.connection import Connection
 from barnabas.broker.net.network import LoopNetwork
 from barnabas.protocol.framing import FrameBuffer
-from barnabas.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
+from barnabas.protocol.messages.fetch import FetchRequest
 from barnabas.protocol.messages.metadata import MetadataRequest
+from tests.support import requests
 from tests.support.worlds.broker import BrokerWorld, Peer, request_frame, settle, until
 from tests.support.worlds.memory_transport import MemoryTransport
 
@@ -53,8 +54,7 @@ def metadata(count: int, first: int = 0) -> list[bytes]:
 
 def fetch() -> FetchRequest:
     """From the beginning, as a long poll."""
-    partition = FetchPartition(partition=0, fetch_offset=0, partition_max_bytes=4 << 20)
-    return FetchRequest(max_wait_ms=500, min_bytes=1, topics=[FetchTopic(topic="t", partitions=[partition])])
+    return requests.fetch(wait_ms=500, max_bytes=4 << 20)
 
 
 def numbers(frames: list[bytes]) -> list[int]:

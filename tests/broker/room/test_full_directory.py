@@ -9,17 +9,8 @@ from barnabas.broker.room.decisions import WAIT_MAX_MS
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsTopic
 from barnabas.protocol.messages.describe_log_dirs import DescribeLogDirsRequest
-from barnabas.protocol.messages.incremental_alter_configs import (
-    AlterableConfig,
-    AlterConfigsResource,
-    IncrementalAlterConfigsRequest,
-)
 from barnabas.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
-from barnabas.protocol.messages.offset_commit import (
-    OffsetCommitRequest,
-    OffsetCommitRequestPartition,
-    OffsetCommitRequestTopic,
-)
+from tests.support import requests
 from tests.support.files.memory_files import MemoryFiles
 from tests.support.worlds.broker import settle, until
 from tests.support.worlds.full_disk import CAPACITY, FullDisk
@@ -69,9 +60,7 @@ async def test_what_would_grow_is_refused_and_what_is_small_goes_on(disk: FullDi
     assert answer.topics[0].error_code == REFUSED
     assert disk.world.services.catalogue.topics.keys() == {"a", "b"}
 
-    partition = OffsetCommitRequestPartition(partition_index=0, committed_offset=3, committed_metadata="")
-    topics = [OffsetCommitRequestTopic(name="a", partitions=[partition])]
-    commit = OffsetCommitRequest(group_id="g", member_id="", topics=topics)
+    commit = requests.commit("g", 3, "a")
     await disk.ask(commit, 8)
     await disk.advance(100)
     answer = await disk.ask(commit, 8)
@@ -87,9 +76,7 @@ async def test_deleted_records_and_a_shorter_retention_make_room_at_once(disk: F
 
     await disk.fill("b")
     assert disk.is_full
-    setting = AlterableConfig(name="retention.bytes", config_operation=0, value="1")
-    resource = AlterConfigsResource(resource_type=TOPIC_RESOURCE, resource_name="b", configs=[setting])
-    answer = await disk.ask(IncrementalAlterConfigsRequest(resources=[resource], validate_only=False))
+    answer = await disk.ask(requests.alter_config(TOPIC_RESOURCE, "b", "retention.bytes", "1"))
     assert answer.responses[0].error_code == NONE
     await disk.advance(AT_ONCE_MS)
     assert not disk.is_full
@@ -169,12 +156,11 @@ async def test_wherever_a_call_finds_no_room_nothing_is_lost_and_all_goes_on(
     assert await disk.create("a") is NONE
     assert await disk.create("b") is NONE
     files.fail(call, error, path=path)
-    partition = OffsetCommitRequestPartition(partition_index=0, committed_offset=3, committed_metadata="")
-    topics = [OffsetCommitRequestTopic(name="a", partitions=[partition])]
+    commit = requests.commit("g", 3, "a")
     for count in range(40):
         await disk.produce("a" if count % 4 else "b")
         if count % 10 == 0:
-            await disk.ask(OffsetCommitRequest(group_id="g", member_id="", topics=topics), 8)
+            await disk.ask(commit, 8)
             await disk.advance(2_000)
     await disk.advance(70_000)
     assert await disk.create("c") in (NONE, REFUSED)
@@ -187,9 +173,9 @@ async def test_wherever_a_call_finds_no_room_nothing_is_lost_and_all_goes_on(
     for topic in ("a", "b"):
         assert await disk.produce(topic) is NONE
         assert disk.read(topic) == disk.acknowledged[topic]
-    await disk.ask(OffsetCommitRequest(group_id="g", member_id="", topics=topics), 8)
+    await disk.ask(commit, 8)
     await disk.advance(12_000)
-    answer = await disk.ask(OffsetCommitRequest(group_id="g", member_id="", topics=topics), 8)
+    answer = await disk.ask(commit, 8)
     assert answer.topics[0].partitions[0].error_code == NONE
     await disk.world.close()
 

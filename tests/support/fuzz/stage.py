@@ -16,25 +16,16 @@ from barnabas.protocol.messages.describe_quorum import (
     DescribeQuorumRequestPartitionData,
     DescribeQuorumRequestTopicData,
 )
-from barnabas.protocol.messages.end_txn import EndTxnRequest
 from barnabas.protocol.messages.get_telemetry_subscriptions import GetTelemetrySubscriptionsRequest
-from barnabas.protocol.messages.init_producer_id import InitProducerIdRequest
-from barnabas.protocol.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
 from barnabas.protocol.messages.offset_commit import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
 )
-from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
-from barnabas.protocol.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
-from barnabas.protocol.messages.txn_offset_commit import (
-    TxnOffsetCommitRequest,
-    TxnOffsetCommitRequestPartition,
-    TxnOffsetCommitRequestTopic,
-)
 from barnabas.protocol.primitives import ZERO_UUID
 from barnabas.protocol.records.builder import build_batch
 from barnabas.protocol.schema import Request
+from tests.support import requests
 
 Ask = Callable[[Request, int], Awaitable[Any]]
 """(request, version) -> response"""
@@ -146,8 +137,7 @@ async def _pusher(ask: Ask) -> Pusher:
 
 
 async def _producer(ask: Ask, transactional_id: str | None) -> Producer:
-    request = InitProducerIdRequest(transactional_id=transactional_id, transaction_timeout_ms=TRANSACTION_TIMEOUT_MS)
-    answer = await ask(request, 5)
+    answer = await ask(requests.init_producer(transactional_id, TRANSACTION_TIMEOUT_MS), 5)
     _succeeded(answer)
     return Producer(answer.producer_id, answer.producer_epoch, transactional_id)
 
@@ -161,31 +151,17 @@ async def _open_transaction(ask: Ask, producer: Producer, topic: str, member: Me
         base_sequence=0,
         transactional=True,
     )
-    data = TopicProduceData(name=topic, partition_data=[PartitionProduceData(index=0, records=bytes(batch))])
-    request = ProduceRequest(transactional_id=producer.transactional_id, acks=-1, timeout_ms=1000, topic_data=[data])
-    _succeeded((await ask(request, 12)).responses[0].partition_responses[0])
     assert producer.transactional_id is not None
-    partition = TxnOffsetCommitRequestPartition(partition_index=0, committed_offset=7, committed_metadata=None)
-    offsets = TxnOffsetCommitRequest(
-        transactional_id=producer.transactional_id,
-        group_id=member.group_id,
-        producer_id=producer.producer_id,
-        producer_epoch=producer.producer_epoch,
-        topics=[TxnOffsetCommitRequestTopic(name=topic, partitions=[partition])],
-    )
+    request = requests.produce(bytes(batch), topic, transactional_id=producer.transactional_id)
+    _succeeded((await ask(request, 12)).responses[0].partition_responses[0])
+    offsets = requests.txn_commit(producer.transactional_id, producer[:2], member.group_id, 7, topic)
     _succeeded((await ask(offsets, 5)).topics[0].partitions[0])
 
 
 async def _committed(ask: Ask, producer: Producer) -> Producer:
     """Who the producer is after it committed."""
     assert producer.transactional_id is not None
-    request = EndTxnRequest(
-        transactional_id=producer.transactional_id,
-        producer_id=producer.producer_id,
-        producer_epoch=producer.producer_epoch,
-        committed=True,
-    )
-    answer = await ask(request, 5)
+    answer = await ask(requests.end_txn(producer.transactional_id, producer[:2]), 5)
     _succeeded(answer)
     return Producer(answer.producer_id, answer.producer_epoch, producer.transactional_id)
 
@@ -212,23 +188,18 @@ async def _fill(ask: Ask, topic: str, now_ms: int, rng: Random) -> None:
     for index in range(PARTITIONS):
         for compression in range(5):
             records = [(b"key", rng.randbytes(10), [("h", None)], now_ms + compression)]
-            data = PartitionProduceData(index=index, records=bytes(build_batch(records, compression=compression)))
-            request = ProduceRequest(
-                acks=-1, timeout_ms=1000, topic_data=[TopicProduceData(name=topic, partition_data=[data])]
-            )
-            answer = await ask(request, 12)
+            batch = bytes(build_batch(records, compression=compression))
+            answer = await ask(requests.produce({index: batch}, topic), 12)
             _succeeded(answer.responses[0].partition_responses[0])
 
 
 async def _join(ask: Ask, group_id: str, instance_id: str | None) -> Member:
-    request = JoinGroupRequest(
-        group_id=group_id,
+    request = requests.join_group(
+        group_id,
+        metadata=b"\0\1\0\0\0\0\0\0\0\0",
         session_timeout_ms=SESSION_TIMEOUT_MS,
         rebalance_timeout_ms=10_000,
-        member_id="",
         group_instance_id=instance_id,
-        protocol_type=PROTOCOL_TYPE,
-        protocols=[JoinGroupRequestProtocol(name=PROTOCOL_NAME, metadata=b"\0\1\0\0\0\0\0\0\0\0")],
     )
     answer = await ask(request, 9)
     if answer.error_code == ErrorCode.MEMBER_ID_REQUIRED:
@@ -236,15 +207,8 @@ async def _join(ask: Ask, group_id: str, instance_id: str | None) -> Member:
         answer = await ask(request, 9)
     _succeeded(answer)
     member = Member(group_id, answer.member_id, answer.generation_id, instance_id)
-    sync = SyncGroupRequest(
-        group_id=group_id,
-        generation_id=member.generation_id,
-        member_id=member.member_id,
-        group_instance_id=instance_id,
-        protocol_type=PROTOCOL_TYPE,
-        protocol_name=PROTOCOL_NAME,
-        assignments=[SyncGroupRequestAssignment(member_id=member.member_id, assignment=b"\0\0")],
-    )
+    named = {"group_instance_id": instance_id, "protocol_type": PROTOCOL_TYPE, "protocol_name": PROTOCOL_NAME}
+    sync = requests.sync_group(group_id, member.generation_id, member.member_id, {member.member_id: b"\0\0"}, **named)
     _succeeded(await ask(sync, 5))
     return member
 
