@@ -42,15 +42,6 @@ async def test_a_right_password_lets_in(world: SecuredWorld, version: int) -> No
     assert world.door.outcomes.let_in == 1
 
 
-async def test_tokens_are_bare_after_a_handshake_of_version_0(world: SecuredWorld) -> None:
-    peer = world.connect()
-    assert ask(peer, SaslHandshakeRequest(mechanism="PLAIN"), 0).error_code == 0
-    peer.transport.send(bare(b"\0alice\0secret"))
-    assert peer.frames() == [b""]
-    assert peer.connection.session.principal == ALICE
-    assert ask(peer, MetadataRequest(topics=None)).brokers
-
-
 async def test_once_it_is_let_in_a_connection_is_not_asked_again(world: SecuredWorld) -> None:
     peer = world.connect()
     log_in(peer)
@@ -123,14 +114,6 @@ async def test_a_peer_that_leaves_before_its_refusal_leaves_nothing(world: Secur
     assert world.listener.connections_count == 0
 
 
-async def test_a_mechanism_that_is_not_there_is_answered_with_those_that_are(world: SecuredWorld) -> None:
-    peer = world.connect()
-    peer.ask(SaslHandshakeRequest(mechanism="GSSAPI"))
-    (answer,) = await refused(world, peer)
-    assert answer.error_code == ErrorCode.UNSUPPORTED_SASL_MECHANISM
-    assert answer.mechanisms == ["PLAIN", "SCRAM-SHA-256"]
-
-
 async def test_another_request_between_tokens_is_told_so_in_its_own_form(world: SecuredWorld) -> None:
     peer = world.connect()
     ask(peer, SaslHandshakeRequest(mechanism="PLAIN"))
@@ -191,14 +174,6 @@ async def test_two_handshakes_close(world: SecuredWorld) -> None:
     peer.ask(SaslHandshakeRequest(mechanism="PLAIN"))
     (answer,) = await refused(world, peer)
     assert answer.error_code == ErrorCode.ILLEGAL_SASL_STATE
-
-
-async def test_versions_that_are_not_ours_may_be_asked_for_again(world: SecuredWorld) -> None:
-    peer = world.connect()
-    peer.transport.send(bare(b"\x00\x12\x7f\xff\x00\x00\x00\x01\xff\xff"))
-    assert peer.frames()[0][4:6] == ErrorCode.UNSUPPORTED_VERSION.to_bytes(2, "big")
-    assert ask(peer, VERSIONS).error_code == 0
-    assert log_in(peer).error_code == 0
 
 
 @pytest.mark.parametrize(

@@ -63,14 +63,6 @@ async def test_somebody_else_may_not_authenticate_again(short: SecuredWorld) -> 
     assert short.door.outcomes.refused_again == 1
 
 
-async def test_nobody_authenticates_again_by_another_mechanism(short: SecuredWorld) -> None:
-    peer = short.connect()
-    log_in(peer)
-    assert ask(peer, SaslHandshakeRequest(mechanism="SCRAM-SHA-256")).error_code == 0
-    peer.ask(SaslAuthenticateRequest(auth_bytes=b"n,,n=alice,r=abc"))
-    assert await refused(short, peer) == []
-
-
 async def test_nobody_authenticates_again_within_a_second(short: SecuredWorld) -> None:
     peer = short.connect()
     log_in(peer)

@@ -11,12 +11,6 @@ from barnabas.protocol.messages.consumer_group_describe import ConsumerGroupDesc
 from barnabas.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest, TopicPartitions
 from barnabas.protocol.messages.describe_groups import DescribeGroupsRequest
 from barnabas.protocol.messages.list_groups import ListGroupsRequest
-from barnabas.protocol.messages.offset_commit import (
-    OffsetCommitRequest,
-    OffsetCommitRequestPartition,
-    OffsetCommitRequestTopic,
-)
-from barnabas.protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup
 from tests.support.worlds.group_api import GroupApi
 
 E = ErrorCode
@@ -131,23 +125,3 @@ def test_it_is_listed_with_its_type_and_state(api: GroupApi) -> None:
         listed = api.ask(ListGroupsRequest(states_filter=["stable"], types_filter=types), 5).groups
         assert [each.group_id for each in listed] == found
         assert all((each.group_type, each.protocol_type) == ("consumer", "consumer") for each in listed)
-
-
-@pytest.mark.parametrize(("version", "code"), [(8, E.UNSUPPORTED_VERSION), (9, E.NONE), (10, E.NONE)])
-def test_offsets_are_committed_and_fetched_by_members_that_know_epochs(
-    api: GroupApi, version: int, code: ErrorCode
-) -> None:
-    beat(api)
-    partition = OffsetCommitRequestPartition(partition_index=0, committed_offset=7, committed_metadata="")
-    request = OffsetCommitRequest(
-        group_id="g",
-        generation_id_or_member_epoch=2,
-        member_id="m",
-        topics=[OffsetCommitRequestTopic(name="t", topic_id=api.topic_id("t"), partitions=[partition])],
-    )
-    (topic,) = api.ask(request, version).topics
-    assert [each.error_code for each in topic.partitions] == [code]
-    for epoch, error in ((2, E.NONE), (1, E.STALE_MEMBER_EPOCH)):
-        asked = OffsetFetchRequestGroup(group_id="g", member_id="m", member_epoch=epoch, topics=None)
-        (group,) = api.ask(OffsetFetchRequest(groups=[asked], require_stable=False), max(version, 9)).groups
-        assert group.error_code == error

@@ -48,28 +48,24 @@ def _codes(response: Any) -> list[list[int]]:
     return [[partition.error_code for partition in topic.partitions] for topic in response.topics]
 
 
-def _fetch(api: GroupApi, version: int, topics: dict[str, list[int]] | None, group_id: str = "g") -> list[Any]:
+def _fetch(api: GroupApi, version: int, topics: dict[str, list[int]]) -> list[Any]:
     """The topics of the answer for one group."""
     if version < 8:
-        asked = None
-        if topics is not None:
-            asked = [OffsetFetchRequestTopic(name=name, partition_indexes=indexes) for name, indexes in topics.items()]
-        response = api.ask(OffsetFetchRequest(group_id=group_id, topics=asked), version)
+        asked = [OffsetFetchRequestTopic(name=name, partition_indexes=indexes) for name, indexes in topics.items()]
+        response = api.ask(OffsetFetchRequest(group_id="g", topics=asked), version)
         assert response.error_code == E.NONE
         return list(response.topics)
-    wanted = None
-    if topics is not None:
-        wanted = [
-            OffsetFetchRequestTopics(
-                name=name if version < 10 else "",
-                topic_id=api.topic_id(name) if version >= 10 else ZERO_UUID,
-                partition_indexes=indexes,
-            )
-            for name, indexes in topics.items()
-        ]
-    request = OffsetFetchRequest(groups=[OffsetFetchRequestGroup(group_id=group_id, topics=wanted)])
+    wanted = [
+        OffsetFetchRequestTopics(
+            name=name if version < 10 else "",
+            topic_id=api.topic_id(name) if version >= 10 else ZERO_UUID,
+            partition_indexes=indexes,
+        )
+        for name, indexes in topics.items()
+    ]
+    request = OffsetFetchRequest(groups=[OffsetFetchRequestGroup(group_id="g", topics=wanted)])
     (group,) = api.ask(request, version).groups
-    assert (group.group_id, group.error_code) == (group_id, E.NONE)
+    assert (group.group_id, group.error_code) == ("g", E.NONE)
     return list(group.topics)
 
 

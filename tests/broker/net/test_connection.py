@@ -256,14 +256,6 @@ async def test_what_was_answered_before_the_broken_bytes_still_leaves(world: Bro
     assert peer.is_closed
 
 
-async def test_an_unknown_version_of_api_versions_is_answered_in_version_0(world: BrokerWorld) -> None:
-    peer = world.connect()
-    peer.transport.send(b"\x00\x00\x00\x0a\x00\x12\x00\x63\x00\x00\x00\x05\xff\xff")
-    (frame,) = peer.frames()
-    assert frame == bytes.fromhex("00000005002300000001001200000005")
-    assert not peer.is_closed
-
-
 async def test_more_connections_than_allowed_are_refused() -> None:
     world = BrokerWorld({"max.connections": "2"})
     peers = [world.connect() for _ in range(3)]
