@@ -15,13 +15,7 @@ from barnabas.broker.api.hot import produce_entry
 from barnabas.broker.api.metering import Meter
 from barnabas.broker.api.short_produce import SHORT_SINCE, ShortProduce
 from barnabas.broker.catalogue.alterations import Alteration
-from barnabas.broker.coordinator.transaction.model import (
-    AddRequest,
-    EndReply,
-    EndRequest,
-    InitReply,
-    InitRequest,
-)
+from barnabas.broker.coordinator.transaction.model import AddRequest, EndReply, EndRequest, InitReply, InitRequest
 from barnabas.broker.coordinator.transactions import TransactionCoordinator
 from barnabas.broker.coordinator.verification import PRODUCE_ADDS_SINCE
 from barnabas.broker.handlers import produce

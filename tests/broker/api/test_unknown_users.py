@@ -16,10 +16,7 @@ async def world() -> SecuredWorld:
 
 @pytest.mark.parametrize(
     ("mechanism", "token", "unknown"),
-    [
-        ("PLAIN", b"\0alice\0wrong", b"\0carol\0wrong"),
-        ("SCRAM-SHA-256", b"n,,n=alice,r=", b"n,,n=carol,r=abc"),
-    ],
+    [("PLAIN", b"\0alice\0wrong", b"\0carol\0wrong"), ("SCRAM-SHA-256", b"n,,n=alice,r=", b"n,,n=carol,r=abc")],
 )
 async def test_an_unknown_user_is_told_the_same_at_the_same_time(
     world: SecuredWorld, mechanism: str, token: bytes, unknown: bytes

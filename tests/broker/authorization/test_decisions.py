@@ -120,11 +120,7 @@ def test_a_decision_is_that_of_the_model(acls: list[Acl], questions: list[_Asked
 
 
 @settings(max_examples=200, deadline=None)
-@given(
-    st.lists(st.tuples(st.booleans(), _acls), max_size=12),
-    st.lists(_asked, min_size=1, max_size=5),
-    st.booleans(),
-)
+@given(st.lists(st.tuples(st.booleans(), _acls), max_size=12), st.lists(_asked, min_size=1, max_size=5), st.booleans())
 def test_a_change_of_entries_counts_from_the_next_decision_on(
     changes: list[tuple[bool, Acl]], questions: list[_Asked], allows: bool
 ) -> None:

@@ -184,11 +184,7 @@ def test_a_deleted_topic_leaves_its_settings_behind_for_nobody(world: CatalogueW
         ("__consumer_offsets", {"compression.type": "producer"}),
         (
             "__transaction_state",
-            {
-                "compression.type": "uncompressed",
-                "min.insync.replicas": "1",
-                "unclean.leader.election.enable": "false",
-            },
+            {"compression.type": "uncompressed", "min.insync.replicas": "1", "unclean.leader.election.enable": "false"},
         ),
     ],
 )

@@ -190,14 +190,7 @@ def controller(number: int) -> RegisterControllerRecord:
 def test_of_what_no_image_holds_and_of_quotas_only_what_is_there_is_in_a_snapshot() -> None:
     """A Kafka does not start from a snapshot with a ClearElrRecord of a topic that comes behind it."""
     world = CatalogueWorld(settings=AT_EVERY_STOP)
-    there = [
-        USER,
-        rule(1),
-        quota(2.0),
-        quota(1.0, user=None),
-        token(3),
-        controller(2),
-    ]
+    there = [USER, rule(1), quota(2.0), quota(1.0, user=None), token(3), controller(2)]
     gone = [
         UserScramCredentialRecord(name="u", mechanism=2, salt=b"s", stored_key=b"k", server_key=b"v", iterations=4096),
         RemoveUserScramCredentialRecord(name="u", mechanism=2),

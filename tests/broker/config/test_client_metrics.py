@@ -5,6 +5,8 @@ import pytest
 from barnabas.broker.config.client_metrics import subscription, validate
 from barnabas.protocol.errors import ErrorCode, KafkaError
 
+REQUEST, CONFIG = ErrorCode.INVALID_REQUEST, ErrorCode.INVALID_CONFIG
+BOUNDS = "interval must be between 100 and 3600000 (1 hour)"
 CLIENT = {
     "client_instance_id": "AAAAAAAAAAAAAAAAAAAAAQ",
     "client_id": "orders-1",
@@ -40,27 +42,14 @@ def test_a_client_matches_if_all_its_attributes_do(match: str, is_for: bool) -> 
 @pytest.mark.parametrize(
     ("configs", "code", "sentence"),
     [
-        ({"no.such": "1"}, ErrorCode.INVALID_REQUEST, "Unknown client metrics configuration: no.such"),
-        (
-            {"interval.ms": "99"},
-            ErrorCode.INVALID_REQUEST,
-            "Invalid value 99 for interval.ms, interval must be between 100 and 3600000 (1 hour)",
+        ({"no.such": "1"}, REQUEST, "Unknown client metrics configuration: no.such"),
+        ({"interval.ms": "99"}, REQUEST, f"Invalid value 99 for interval.ms, {BOUNDS}"),
+        ({"interval.ms": "x"}, CONFIG, "Invalid value x for configuration interval.ms: Not a number of type INT"),
+        ({"metrics": "a,,b"}, CONFIG, "Configuration 'metrics' values must not be empty."),
+        *(
+            ({"match": pattern}, CONFIG, f"Illegal client matching pattern: {pattern}")
+            for pattern in ("client_id", "client_id=a=b", "color=a", "client_id=[", r"client_id=(a)\1")
         ),
-        (
-            {"interval.ms": "x"},
-            ErrorCode.INVALID_CONFIG,
-            "Invalid value x for configuration interval.ms: Not a number of type INT",
-        ),
-        (
-            {"metrics": "a,,b"},
-            ErrorCode.INVALID_CONFIG,
-            "Configuration 'metrics' values must not be empty.",
-        ),
-        ({"match": "client_id"}, ErrorCode.INVALID_CONFIG, "Illegal client matching pattern: client_id"),
-        ({"match": "client_id=a=b"}, ErrorCode.INVALID_CONFIG, "Illegal client matching pattern: client_id=a=b"),
-        ({"match": "color=a"}, ErrorCode.INVALID_CONFIG, "Illegal client matching pattern: color=a"),
-        ({"match": "client_id=["}, ErrorCode.INVALID_CONFIG, "Illegal client matching pattern: client_id=["),
-        ({"match": r"client_id=(a)\1"}, ErrorCode.INVALID_CONFIG, r"Illegal client matching pattern: client_id=(a)\1"),
     ],
 )
 def test_what_is_no_subscription_is_refused_with_kafkas_sentence(

@@ -14,10 +14,7 @@ DOUBLE = "value should not be greater than double the current value"
     [
         ("num.io.threads=16", None),
         ("num.io.threads=4", None),
-        (
-            "num.io.threads=17",
-            f"Dynamic thread count update validation failed for num.io.threads=17, {DOUBLE} 8",
-        ),
+        ("num.io.threads=17", f"Dynamic thread count update validation failed for num.io.threads=17, {DOUBLE} 8"),
         ("num.io.threads=3", f"Dynamic thread count update validation failed for num.io.threads=3, {HALF} 8"),
         ("log.retention.ms=100", None),
         ("log.local.retention.ms=604800000", None),

@@ -271,42 +271,28 @@ def test_a_flag_does_not_take_back_the_protection_a_file_asks_for() -> None:
     with pytest.raises(
         ConfigError, match=r"make one PLAINTEXT listener, but listeners has SSL \(SSL\): change that instead"
     ):
-        load_config(
-            properties=b"listeners=SSL://127.0.0.1:9092\n",
-            flags={"listeners": "PLAINTEXT://127.0.0.1:0"},
-        )
+        load_config(properties=b"listeners=SSL://127.0.0.1:9092\n", flags={"listeners": "PLAINTEXT://127.0.0.1:0"})
+
+
+CG, SG = "group.consumer", "group.streams"
+OR_MORE, OR_LESS = "must be greater than or equal to", "must be less than or equal to"
 
 
 @pytest.mark.parametrize(
     ("settings", "sentence"),
     [
+        ([f"{CG}.max.session.timeout.ms=40000"], f"{CG}.max.session.timeout.ms {OR_MORE} {CG}.min.session.timeout.ms"),
+        ([f"{CG}.session.timeout.ms=70000"], f"{CG}.session.timeout.ms {OR_LESS} {CG}.max.session.timeout.ms"),
+        ([f"{CG}.heartbeat.interval.ms=4000"], f"{CG}.heartbeat.interval.ms {OR_MORE} {CG}.min.heartbeat.interval.ms"),
         (
-            ["group.consumer.max.session.timeout.ms=40000"],
-            "group.consumer.max.session.timeout.ms must be greater than or equal to "
-            "group.consumer.min.session.timeout.ms",
+            [f"{CG}.max.heartbeat.interval.ms=50000", f"{CG}.heartbeat.interval.ms=45000"],
+            f"{CG}.heartbeat.interval.ms must be less than {CG}.session.timeout.ms",
         ),
         (
-            ["group.consumer.session.timeout.ms=70000"],
-            "group.consumer.session.timeout.ms must be less than or equal to group.consumer.max.session.timeout.ms",
+            [f"{CG}.max.assignment.interval.ms=10"],
+            f"{CG}.assignment.interval.ms {OR_LESS} {CG}.max.assignment.interval.ms",
         ),
-        (
-            ["group.consumer.heartbeat.interval.ms=4000"],
-            "group.consumer.heartbeat.interval.ms must be greater than or equal to "
-            "group.consumer.min.heartbeat.interval.ms",
-        ),
-        (
-            ["group.consumer.max.heartbeat.interval.ms=50000", "group.consumer.heartbeat.interval.ms=45000"],
-            "group.consumer.heartbeat.interval.ms must be less than group.consumer.session.timeout.ms",
-        ),
-        (
-            ["group.consumer.max.assignment.interval.ms=10"],
-            "group.consumer.assignment.interval.ms must be less than or equal to "
-            "group.consumer.max.assignment.interval.ms",
-        ),
-        (
-            ["group.streams.num.standby.replicas=3"],
-            "group.streams.num.standby.replicas must be less than or equal to group.streams.max.standby.replicas",
-        ),
+        ([f"{SG}.num.standby.replicas=3"], f"{SG}.num.standby.replicas {OR_LESS} {SG}.max.standby.replicas"),
     ],
 )
 def test_bounds_of_groups_that_contradict_each_other_refuse_to_start(settings: list[str], sentence: str) -> None:

@@ -177,9 +177,7 @@ def test_users_in_jaas_come_from_files_and_variables() -> None:
         f'{PLAIN} username="admin" password="x" user_alice="${{file:/etc/kafka/users.properties:alice}}" '
         'user_bob="${env:BOB}";'
     )
-    loaded = load(
-        {"listeners": "SASL_PLAINTEXT://127.0.0.1:0", "sasl.enabled.mechanisms": "PLAIN", LISTENER: jaas},
-    )
+    loaded = load({"listeners": "SASL_PLAINTEXT://127.0.0.1:0", "sasl.enabled.mechanisms": "PLAIN", LISTENER: jaas})
     assert loaded.warnings == []
     assert sasl_settings(loaded.config, "SASL_PLAINTEXT").plain_users == {"alice": "alice-secret", "bob": "bob-secret"}
 

@@ -14,6 +14,12 @@ from tests.support.own_logging import kept_logging
 from tests.support.source_tree import ROOT
 
 NODE = 1
+CONFIG, REQUEST = ErrorCode.INVALID_CONFIG, ErrorCode.INVALID_REQUEST
+NOT_HERE = "is not allowed for the BROKER_LOGGER resource"
+NO_LEVEL = (
+    "Cannot set the log level of kafka to LOUD as it is not a supported log level. "
+    "Valid log levels are DEBUG, ERROR, FATAL, INFO, TRACE, WARN"
+)
 
 
 @pytest.fixture(autouse=True)
@@ -78,31 +84,14 @@ def test_what_is_only_validated_changes_nothing() -> None:
 @pytest.mark.parametrize(
     ("alteration", "code", "sentence"),
     [
-        (("kafka.nothing", 0, "INFO"), ErrorCode.INVALID_CONFIG, "Logger kafka.nothing does not exist!"),
-        (("kafka.nothing", 1, None), ErrorCode.INVALID_CONFIG, "Logger kafka.nothing does not exist!"),
-        (
-            ("kafka", 0, "LOUD"),
-            ErrorCode.INVALID_CONFIG,
-            "Cannot set the log level of kafka to LOUD as it is not a supported log level. "
-            "Valid log levels are DEBUG, ERROR, FATAL, INFO, TRACE, WARN",
-        ),
-        (("root", 1, None), ErrorCode.INVALID_REQUEST, "Removing the log level of the root logger is not allowed"),
-        (
-            ("kafka", 2, "INFO"),
-            ErrorCode.INVALID_REQUEST,
-            "APPEND operation is not allowed for the BROKER_LOGGER resource",
-        ),
-        (
-            ("kafka.nothing", 3, "INFO"),
-            ErrorCode.INVALID_REQUEST,
-            "SUBTRACT operation is not allowed for the BROKER_LOGGER resource",
-        ),
-        (
-            ("kafka", 9, "INFO"),
-            ErrorCode.INVALID_REQUEST,
-            "Unknown operation type 9 is not allowed for the BROKER_LOGGER resource",
-        ),
-        (("kafka", 0, None), ErrorCode.INVALID_REQUEST, "Null value not supported for : kafka"),
+        (("kafka.nothing", 0, "INFO"), CONFIG, "Logger kafka.nothing does not exist!"),
+        (("kafka.nothing", 1, None), CONFIG, "Logger kafka.nothing does not exist!"),
+        (("kafka", 0, "LOUD"), CONFIG, NO_LEVEL),
+        (("root", 1, None), REQUEST, "Removing the log level of the root logger is not allowed"),
+        (("kafka", 2, "INFO"), REQUEST, f"APPEND operation {NOT_HERE}"),
+        (("kafka.nothing", 3, "INFO"), REQUEST, f"SUBTRACT operation {NOT_HERE}"),
+        (("kafka", 9, "INFO"), REQUEST, f"Unknown operation type 9 {NOT_HERE}"),
+        (("kafka", 0, None), REQUEST, "Null value not supported for : kafka"),
     ],
 )
 def test_one_wrong_alteration_has_none_made(

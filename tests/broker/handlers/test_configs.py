@@ -107,6 +107,20 @@ def test_lists_grow_and_shrink(api: CatalogueApi) -> None:
 
 
 _FIXED = "Cannot update these configs dynamically"
+_OWN = "Cannot update these configs at default cluster level, broker id must be specified"
+_CHARACTERS = "contains one or more characters other than ASCII alphanumerics, '.', '_' and '-'"
+_TWICE = "Error due to duplicate config keys"
+_PER_IP = "max.connections.per.ip.overrides"
+_NO_NUMBER, _POLICIES = "Not a number of type LONG", "String must be one of: compact, delete"
+_TOO_SMALL = "Value must be at least 0"
+
+
+def invalid(value: str, key: str, why: str) -> str:
+    return f"Invalid value {value} for configuration {key}: {why}"
+
+
+def no_list(operation: str, key: str) -> str:
+    return f"Can't {operation} to key {key} because its type is not LIST."
 
 
 @pytest.mark.parametrize(
@@ -114,46 +128,15 @@ _FIXED = "Cannot update these configs dynamically"
     [
         (TOPIC, "nope", [("retention.ms", SET, "5")], 3, "The topic 'nope' does not exist."),
         (TOPIC, "", [("retention.ms", SET, "5")], 42, "Default topic resources are not allowed."),
-        (
-            TOPIC,
-            "a/b",
-            [("retention.ms", SET, "5")],
-            17,
-            "Topic name is invalid: 'a/b' contains one or more characters other than ASCII alphanumerics, '.', '_' "
-            "and '-'",
-        ),
+        (TOPIC, "a/b", [("retention.ms", SET, "5")], 17, f"Topic name is invalid: 'a/b' {_CHARACTERS}"),
         (TOPIC, "a", [("foo", SET, "5")], 40, "Unknown topic config name: foo"),
-        (
-            TOPIC,
-            "a",
-            [("retention.ms", SET, "x")],
-            40,
-            "Invalid value x for configuration retention.ms: Not a number of type LONG",
-        ),
-        (
-            TOPIC,
-            "a",
-            [("retention.ms", APPEND, "5")],
-            40,
-            "Can't APPEND to key retention.ms because its type is not LIST.",
-        ),
-        (TOPIC, "a", [("foo", SUBTRACT, "5")], 40, "Can't SUBTRACT to key foo because its type is not LIST."),
-        (
-            TOPIC,
-            "a",
-            [("cleanup.policy", APPEND, "foo")],
-            40,
-            "Invalid value foo for configuration cleanup.policy: String must be one of: compact, delete",
-        ),
+        (TOPIC, "a", [("retention.ms", SET, "x")], 40, invalid("x", "retention.ms", _NO_NUMBER)),
+        (TOPIC, "a", [("retention.ms", APPEND, "5")], 40, no_list("APPEND", "retention.ms")),
+        (TOPIC, "a", [("foo", SUBTRACT, "5")], 40, no_list("SUBTRACT", "foo")),
+        (TOPIC, "a", [("cleanup.policy", APPEND, "foo")], 40, invalid("foo", "cleanup.policy", _POLICIES)),
         (TOPIC, "a", [("retention.ms", SET, None)], 42, "Null value not supported for : retention.ms"),
         (TOPIC, "a", [("cleanup.policy", APPEND, None)], 42, "Null value not supported for : cleanup.policy"),
-        (
-            TOPIC,
-            "a",
-            [("retention.ms", SET, "1"), ("retention.ms", SET, "2")],
-            42,
-            "Error due to duplicate config keys",
-        ),
+        (TOPIC, "a", [("retention.ms", SET, "1"), ("retention.ms", SET, "2")], 42, _TWICE),
         (TOPIC, "a", [("retention.ms", 7, "1")], 42, "Unknown operation type 7"),
         (77, "a", [("x", SET, "1")], 42, "Unknown resource type 77"),
         (METRICS, "a", [("x", SET, "1")], 42, "Unknown client metrics configuration: x"),
@@ -161,34 +144,10 @@ _FIXED = "Cannot update these configs dynamically"
         (BROKER, "abc", [("log.retention.ms", SET, "1")], 42, "Node id must be an integer, but it is: abc"),
         (BROKER, "1", [("num.partitions", SET, "5")], 42, f"{_FIXED}: [num.partitions]"),
         (BROKER, "", [("log.retention.hours", SET, "5")], 42, f"{_FIXED}: [log.retention.hours]"),
-        (
-            BROKER,
-            "",
-            [("listeners", SET, "x")],
-            42,
-            "Cannot update these configs at default cluster level, broker id must be specified: [listeners]",
-        ),
-        (
-            BROKER,
-            "1",
-            [("log.retention.ms", SET, "x")],
-            42,
-            "Invalid value x for configuration log.retention.ms: Not a number of type LONG",
-        ),
-        (
-            BROKER,
-            "",
-            [("message.max.bytes", SET, "-1")],
-            42,
-            "Invalid value -1 for configuration message.max.bytes: Value must be at least 0",
-        ),
-        (
-            BROKER,
-            "",
-            [("max.connections.per.ip.overrides", SET, "somewhere:5")],
-            42,
-            "max.connections.per.ip.overrides: somewhere:5 is not ADDRESS:COUNT",
-        ),
+        (BROKER, "", [("listeners", SET, "x")], 42, f"{_OWN}: [listeners]"),
+        (BROKER, "1", [("log.retention.ms", SET, "x")], 42, invalid("x", "log.retention.ms", _NO_NUMBER)),
+        (BROKER, "", [("message.max.bytes", SET, "-1")], 42, invalid("-1", "message.max.bytes", _TOO_SMALL)),
+        (BROKER, "", [(_PER_IP, SET, "somewhere:5")], 42, f"{_PER_IP}: somewhere:5 is not ADDRESS:COUNT"),
         (LOGGER, "1", [("kafka.server", SET, "DEBUG")], 40, "Logger kafka.server does not exist!"),
         (LOGGER, "3", [("x", SET, "DEBUG")], 42, "Unexpected node id. Expected 1, but received 3"),
     ],
@@ -258,7 +217,7 @@ def test_altering_the_old_way_takes_back_what_is_not_named(api: CatalogueApi, ve
         (BROKER, "1", [("num.partitions", "5")], 42, f"{_FIXED}: [num.partitions]"),
         (BROKER, "2", [("log.retention.ms", "5")], 42, "Unexpected broker id, expected 1, but received 2"),
         (LOGGER, "1", [("x", "5")], 42, "Unknown resource type 8"),
-        (TOPIC, "a", [("segment.ms", "1"), ("segment.ms", "2")], 42, "Error due to duplicate config keys"),
+        (TOPIC, "a", [("segment.ms", "1"), ("segment.ms", "2")], 42, _TWICE),
     ],
 )
 def test_altering_the_old_way_is_refused_as_kafka_refuses_it(

@@ -8,10 +8,7 @@ import pytest
 from barnabas.broker.slices import SLICE_MS, UNDER_WAY_MAX
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages.describe_topic_partitions import DescribeTopicPartitionsRequest, TopicRequest
-from barnabas.protocol.messages.list_offsets import (
-    ListOffsetsPartitionResponse,
-    ListOffsetsRequest,
-)
+from barnabas.protocol.messages.list_offsets import ListOffsetsPartitionResponse, ListOffsetsRequest
 from barnabas.protocol.records.batch import CREATE_TIME, set_max_timestamp
 from barnabas.protocol.records.builder import build_batch
 from barnabas.protocol.records.compression import ZSTD

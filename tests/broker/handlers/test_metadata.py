@@ -86,11 +86,7 @@ def test_a_missing_topic_is_not_created_unless_client_and_broker_allow_it(api: C
 
 
 @pytest.mark.parametrize(
-    ("name", "code"),
-    [
-        ("with_dot", E.INVALID_TOPIC_EXCEPTION),
-        ("__share_group_state", E.UNKNOWN_TOPIC_OR_PARTITION),
-    ],
+    ("name", "code"), [("with_dot", E.INVALID_TOPIC_EXCEPTION), ("__share_group_state", E.UNKNOWN_TOPIC_OR_PARTITION)]
 )
 def test_a_name_that_cannot_be_created_is_answered(api: CatalogueApi, name: str, code: ErrorCode) -> None:
     api.services.catalogue.create_topic("with.dot")

@@ -19,9 +19,7 @@ E = ErrorCode
 TV1 = 0
 
 
-async def test_a_batch_that_was_walked_while_its_transaction_ended_is_refused(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+async def test_a_batch_that_was_walked_while_its_transaction_ended_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(walks, "WALK", replace(walks.WALK, steps_max=1))
     world = TransactionalBroker()
     world.broker.services.catalogue.create_topic("w", 1, {"compression.type": "gzip"})

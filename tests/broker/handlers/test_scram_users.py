@@ -95,11 +95,7 @@ async def test_a_credential_is_taken_back(world: BrokerWorld) -> None:
         (upsertion("u", number=3), ErrorCode.UNSUPPORTED_SASL_MECHANISM, "Unknown SCRAM mechanism"),
         (deletion("", 1), ErrorCode.UNACCEPTABLE_CREDENTIAL, "Username must not be empty"),
         (deletion("u", 9), ErrorCode.UNSUPPORTED_SASL_MECHANISM, "Unknown SCRAM mechanism"),
-        (
-            deletion("u", 2),
-            ErrorCode.RESOURCE_NOT_FOUND,
-            "Attempt to delete a user credential that does not exist",
-        ),
+        (deletion("u", 2), ErrorCode.RESOURCE_NOT_FOUND, "Attempt to delete a user credential that does not exist"),
     ],
 )
 async def test_what_is_wrong_with_one_user_is_told_and_the_others_are_changed(
@@ -122,10 +118,7 @@ async def test_describing_names_who_is_not_there_and_who_was_named_twice(world: 
     alter(world, upsertion("alice"))
     assert describe(world, "alice", "carol", "bob", "bob") == {
         "alice": [(1, 4096)],
-        "carol": (
-            ErrorCode.RESOURCE_NOT_FOUND,
-            "Attempt to describe a user credential that does not exist: carol",
-        ),
+        "carol": (ErrorCode.RESOURCE_NOT_FOUND, "Attempt to describe a user credential that does not exist: carol"),
         "bob": (
             ErrorCode.DUPLICATE_RESOURCE,
             "Cannot describe SCRAM credentials for the same user twice in a single request: bob",

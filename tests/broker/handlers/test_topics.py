@@ -22,6 +22,7 @@ from barnabas.protocol.primitives import ZERO_UUID
 from tests.support.worlds.catalogue_api import CatalogueApi, versions
 
 E = ErrorCode
+LOG = "__cluster_metadata"
 
 
 @pytest.fixture
@@ -64,81 +65,51 @@ def test_a_topic_is_created_in_every_version(api: CatalogueApi, version: int) ->
 
 _LONG = "a" * 250
 _CHARACTERS = "contains one or more characters other than ASCII alphanumerics, '.', '_' and '-'"
+_TOO_LONG = f"the length of '{_LONG}' is longer than the max allowed length 249"
 _POSITIVE = "Number of partitions was set to an invalid non-positive value."
 _FACTOR = "Replication factor must be larger than 0, or -1 to use the default value."
+_UNREACHED = (
+    "Unable to replicate the partition 3 time(s): The target replication factor of 3 cannot be reached because only 1 "
+    "broker(s) are registered or some brokers have all their log directories cordoned."
+)
+_BY_HAND = "A manual partition assignment was specified, but {} was not set to -1."
+_ASSIGNED = "The manual partition assignment includes {}"
+_NO_BROKER = _ASSIGNED.format("broker 2, but no such broker is registered.")
+_NO_REPLICA = _ASSIGNED.format("an empty replica list.")
+_IN_ORDER = "partitions should be a consecutive 0-based integer sequence"
+_NAME, _ASSIGNMENT, _CONFIG = E.INVALID_TOPIC_EXCEPTION, E.INVALID_REPLICA_ASSIGNMENT, E.INVALID_CONFIG
 
 
 @pytest.mark.parametrize(
     ("wish", "code", "message"),
     [
-        (topic(""), E.INVALID_TOPIC_EXCEPTION, "Topic name is invalid: the empty string is not allowed"),
-        (topic("."), E.INVALID_TOPIC_EXCEPTION, "Topic name is invalid: '.' is not allowed"),
-        (topic(".."), E.INVALID_TOPIC_EXCEPTION, "Topic name is invalid: '..' is not allowed"),
-        (topic("a/b"), E.INVALID_TOPIC_EXCEPTION, f"Topic name is invalid: 'a/b' {_CHARACTERS}"),
-        (
-            topic(_LONG),
-            E.INVALID_TOPIC_EXCEPTION,
-            f"Topic name is invalid: the length of '{_LONG}' is longer than the max allowed length 249",
-        ),
+        (topic(""), _NAME, "Topic name is invalid: the empty string is not allowed"),
+        (topic("."), _NAME, "Topic name is invalid: '.' is not allowed"),
+        (topic(".."), _NAME, "Topic name is invalid: '..' is not allowed"),
+        (topic("a/b"), _NAME, f"Topic name is invalid: 'a/b' {_CHARACTERS}"),
+        (topic(_LONG), _NAME, f"Topic name is invalid: {_TOO_LONG}"),
         (topic("old"), E.TOPIC_ALREADY_EXISTS, "Topic 'old' already exists."),
-        (topic("with_dot"), E.INVALID_TOPIC_EXCEPTION, "Topic 'with_dot' collides with existing topic: with.dot"),
-        (
-            topic("__cluster_metadata"),
-            E.INVALID_REQUEST,
-            "Creation of internal topic __cluster_metadata is prohibited.",
-        ),
+        (topic("with_dot"), _NAME, "Topic 'with_dot' collides with existing topic: with.dot"),
+        (topic(LOG), E.INVALID_REQUEST, f"Creation of internal topic {LOG} is prohibited."),
         (topic("n", 0), E.INVALID_PARTITIONS, _POSITIVE),
         (topic("n", -2), E.INVALID_PARTITIONS, _POSITIVE),
         (topic("n", 1, 0), E.INVALID_REPLICATION_FACTOR, _FACTOR),
         (topic("n", 1, -2), E.INVALID_REPLICATION_FACTOR, _FACTOR),
-        (
-            topic("n", 1, 3),
-            E.INVALID_REPLICATION_FACTOR,
-            "Unable to replicate the partition 3 time(s): The target replication factor of 3 cannot be reached because "
-            "only 1 broker(s) are registered or some brokers have all their log directories cordoned.",
-        ),
+        (topic("n", 1, 3), E.INVALID_REPLICATION_FACTOR, _UNREACHED),
         (topic("n", 10_001), E.POLICY_VIOLATION, "Excessively large number of partitions per request."),
+        (topic("n", 2, 1, {0: [1], 1: [1]}), E.INVALID_REQUEST, _BY_HAND.format("replication factor")),
+        (topic("n", 2, -1, {0: [1], 1: [1]}), E.INVALID_REQUEST, _BY_HAND.format("numPartitions")),
+        (topic("n", -1, -1, {0: [1], 2: [1]}), _ASSIGNMENT, _IN_ORDER),
+        (topic("n", -1, -1, {0: [2]}), _ASSIGNMENT, _NO_BROKER),
+        (topic("n", -1, -1, {0: [1], 1: [1, 2]}), _ASSIGNMENT, _NO_BROKER),
+        (topic("n", -1, -1, {0: []}), _ASSIGNMENT, _NO_REPLICA),
+        (topic("n", -1, -1, {0: [1, 1]}), _ASSIGNMENT, _ASSIGNED.format("the broker 1 more than once.")),
+        (topic("n", foo="1"), _CONFIG, "Unknown topic config name: foo"),
+        (topic("n", foo=None), _CONFIG, "Null value not supported for topic configs: foo"),
         (
-            topic("n", 2, 1, {0: [1], 1: [1]}),
-            E.INVALID_REQUEST,
-            "A manual partition assignment was specified, but replication factor was not set to -1.",
-        ),
-        (
-            topic("n", 2, -1, {0: [1], 1: [1]}),
-            E.INVALID_REQUEST,
-            "A manual partition assignment was specified, but numPartitions was not set to -1.",
-        ),
-        (
-            topic("n", -1, -1, {0: [1], 2: [1]}),
-            E.INVALID_REPLICA_ASSIGNMENT,
-            "partitions should be a consecutive 0-based integer sequence",
-        ),
-        (
-            topic("n", -1, -1, {0: [2]}),
-            E.INVALID_REPLICA_ASSIGNMENT,
-            "The manual partition assignment includes broker 2, but no such broker is registered.",
-        ),
-        (
-            topic("n", -1, -1, {0: [1], 1: [1, 2]}),
-            E.INVALID_REPLICA_ASSIGNMENT,
-            "The manual partition assignment includes broker 2, but no such broker is registered.",
-        ),
-        (
-            topic("n", -1, -1, {0: []}),
-            E.INVALID_REPLICA_ASSIGNMENT,
-            "The manual partition assignment includes an empty replica list.",
-        ),
-        (
-            topic("n", -1, -1, {0: [1, 1]}),
-            E.INVALID_REPLICA_ASSIGNMENT,
-            "The manual partition assignment includes the broker 1 more than once.",
-        ),
-        (topic("n", foo="1"), E.INVALID_CONFIG, "Unknown topic config name: foo"),
-        (topic("n", foo=None), E.INVALID_CONFIG, "Null value not supported for topic configs: foo"),
-        (
-            topic("n", retention_ms="abc"),
-            E.INVALID_CONFIG,
-            "Invalid value abc for configuration retention.ms: Not a number of type LONG",
+            topic("n", segment_ms="a"),
+            _CONFIG,
+            "Invalid value a for configuration segment.ms: Not a number of type LONG",
         ),
     ],
 )
@@ -270,19 +241,9 @@ def test_a_topic_gains_partitions_in_every_version(api: CatalogueApi, version: i
         (2, None, E.INVALID_PARTITIONS, "Topic already has 2 partition(s)."),
         (1, None, E.INVALID_PARTITIONS, "The topic a currently has 2 partition(s); 1 would not be an increase."),
         (-1, None, E.INVALID_PARTITIONS, "The topic a currently has 2 partition(s); -1 would not be an increase."),
-        (
-            4,
-            [[1]],
-            E.INVALID_REPLICA_ASSIGNMENT,
-            "Attempted to add 2 additional partition(s), but only 1 assignment(s) were specified.",
-        ),
-        (
-            3,
-            [[2]],
-            E.INVALID_REPLICA_ASSIGNMENT,
-            "The manual partition assignment includes broker 2, but no such broker is registered.",
-        ),
-        (3, [[]], E.INVALID_REPLICA_ASSIGNMENT, "The manual partition assignment includes an empty replica list."),
+        (4, [[1]], _ASSIGNMENT, "Attempted to add 2 additional partition(s), but only 1 assignment(s) were specified."),
+        (3, [[2]], _ASSIGNMENT, _NO_BROKER),
+        (3, [[]], _ASSIGNMENT, _NO_REPLICA),
         (20_000, None, E.POLICY_VIOLATION, "Excessively large number of additional partitions per request."),
     ],
 )

@@ -7,13 +7,7 @@ import pytest
 
 from barnabas.broker.telemetry import otlp as otlp_reader
 from barnabas.broker.telemetry import points as point_reader
-from barnabas.broker.telemetry.otlp import (
-    BYTES_A_STEP,
-    METRIC_FIELDS_MAX,
-    POINT_BYTES_MAX,
-    Pushed,
-    read_metrics,
-)
+from barnabas.broker.telemetry.otlp import BYTES_A_STEP, METRIC_FIELDS_MAX, POINT_BYTES_MAX, Pushed, read_metrics
 from barnabas.broker.telemetry.points import BUCKETS_MAX, Histogram, Point
 from barnabas.broker.telemetry.protobuf import Field, fields
 from barnabas.protocol.errors import DecodeError
