@@ -7,21 +7,7 @@ from tests.simulation.checkers.transactions.cycles import circles, circular_read
 from tests.simulation.history.history import History, Incarnation, Outcome, Poll, Send, Transaction
 
 AT = ("output", 0)
-EMPTY = Poll(
-    client="r0",
-    is_committed=True,
-    at=AT,
-    began_us=0,
-    ended_us=1,
-    boot=1,
-    fetch=1,
-    from_offset=0,
-    next_offset=0,
-    records=[],
-    log_start_offset=0,
-    last_stable_offset=9,
-    high_watermark=9,
-)
+EMPTY = Poll("r0", True, AT, 0, 1, 1, 1, 0, 0, [], log_start_offset=0, last_stable_offset=9, high_watermark=9)
 
 
 def poll(*offsets: int, begin: int, end: int) -> Poll:

@@ -1,7 +1,7 @@
 """Who takes part: each client in a process of its own, made from the plan."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from barnabas.protocol.errors import ErrorCode
@@ -64,60 +64,52 @@ class Cast:
             *self._secured.start(is_over),
         ]
 
-    def _transactional(self, is_over: Callable[[], bool]) -> list[asyncio.Task[Any]]:
+    def _transactional(self, is_over: Callable[[], bool]) -> Iterator[asyncio.Task[Any]]:
         plan = self._plan
         names = [(f"t{number}", f"tx{number}") for number in range(plan.transactional)]
         names += [(f"z{number}", f"tx{number}") for number in range(plan.zombies)]
-        found = []
         for name, transactional_id in names:
             process = Process(self._world, name)
             producer = self._clients.producer(process, transactional_id)
             group, dice = group_of(transactional_id), self._world.dice(name)
             if plan.is_scripted:
-                found.append(process.run(scripted(producer, self._partitions, group, plan.timeout_ms)))
+                yield process.run(scripted(producer, self._partitions, group, plan.timeout_ms))
                 continue
             habits = Habits(plan, self._partitions, self._world.dice(f"habits of {name}"))
             program = transactional(producer, plan, self._partitions, group, dice, habits, is_over)
-            found.append(process.run(program))
-        return found
+            yield process.run(program)
 
-    def _idempotent(self, is_over: Callable[[], bool]) -> list[asyncio.Task[Any]]:
-        found = []
+    def _idempotent(self, is_over: Callable[[], bool]) -> Iterator[asyncio.Task[Any]]:
         for number in range(self._plan.idempotent):
             process = Process(self._world, f"i{number}")
             producer, dice = self._clients.producer(process, None), self._world.dice(process.name)
-            found.append(process.run(idempotent(producer, self._partitions, dice, is_over)))
+            yield process.run(idempotent(producer, self._partitions, dice, is_over))
         for number in range(self._plan.producing.skippers):
             process = Process(self._world, f"s{number}")
             skipper = self._clients.producer(process, None, kind=SkippingProducer)
             dice = self._world.dice(process.name)
-            found.append(process.run(idempotent(skipper, self._partitions, dice, is_over)))
-        return found
+            yield process.run(idempotent(skipper, self._partitions, dice, is_over))
 
-    def _readers(self, is_over: Callable[[], bool]) -> list[asyncio.Task[Any]]:
-        found = []
+    def _readers(self, is_over: Callable[[], bool]) -> Iterator[asyncio.Task[Any]]:
         for number in range(self._plan.readers):
             process = Process(self._world, f"r{number}")
             reader = self._clients.reader(process, self._partitions, is_committed=number % 2 == 0)
-            found.append(process.run(reading(reader, self._world.dice(process.name), is_over)))
+            yield process.run(reading(reader, self._world.dice(process.name), is_over))
             self._followers.append((process, reader))
-        return found
 
-    def _read_writers(self, is_over: Callable[[], bool]) -> list[asyncio.Task[Any]]:
-        found = []
+    def _read_writers(self, is_over: Callable[[], bool]) -> Iterator[asyncio.Task[Any]]:
         for number in range(self._plan.read_writers):
             process = Process(self._world, f"b{number}")
             producer = self._clients.producer(process, f"both{number}")
             reader = self._clients.reader(process, self._partitions, is_committed=True)
             dice = self._world.dice(process.name)
-            found.append(process.run(read_writing(producer, reader, self._partitions, dice, is_over)))
-        return found
+            yield process.run(read_writing(producer, reader, self._partitions, dice, is_over))
 
-    def _operator(self, is_over: Callable[[], bool]) -> list[asyncio.Task[Any]]:
+    def _operator(self, is_over: Callable[[], bool]) -> Iterator[asyncio.Task[Any]]:
         if self._plan.machine.nodes == 1:
-            return []
+            return
         process = Process(self._world, "operator")
-        return [process.run(self._clients.operator(process).run(is_over))]
+        yield process.run(self._clients.operator(process).run(is_over))
 
     def catch_up(self) -> list[asyncio.Task[None]]:
         """The readers that followed all the time read on to the end, from where they are."""

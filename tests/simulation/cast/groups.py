@@ -1,23 +1,20 @@
 """Who takes part in groups: one group that commits by itself, one that consumes, processes and produces, and who feeds
 them."""
 
-from __future__ import annotations
-
 import asyncio
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from typing import Any
 
+from tests.simulation.cast.clients import Clients
 from tests.simulation.clients.members.classic import ClassicMember
 from tests.simulation.clients.members.consumer import ConsumerMember
 from tests.simulation.clients.members.member import Member
 from tests.simulation.history.history import History, TopicPartition
 from tests.simulation.plans.plan import Plan
-from tests.simulation.workload.groups import feeding, membering, processing
+from tests.simulation.workload.groups import membering, processing
+from tests.simulation.workload.transactions import idempotent
 from tests.simulation.world.process import Process
 from tests.simulation.world.world import World
-
-if TYPE_CHECKING:
-    from tests.simulation.cast.clients import Clients
 
 WORK, DONE = "work", "done"
 PLAIN, LOOP = "plain", "loop"
@@ -33,26 +30,25 @@ class GroupCast:
         self.outputs: list[TopicPartition] = [(DONE, 0)] if self.is_there else []
         history.inputs = len(self.inputs)
 
-    def start(self, is_calm: Callable[[], bool], is_over: Callable[[], bool]) -> list[asyncio.Task[Any]]:
+    def start(self, is_calm: Callable[[], bool], is_over: Callable[[], bool]) -> Iterator[asyncio.Task[Any]]:
         if not self.is_there:
-            return []
-        found = [self._feeder(is_calm)]
+            return
+        yield self._feeder(is_calm)
         for number in range(self._plan.members):
             process = Process(self._world, f"m{number}")
             member, dice = self._member(process, PLAIN, number), self._world.dice(process.name)
-            found.append(process.run(membering(member, self._history, dice, is_calm, is_over)))
+            yield process.run(membering(member, self._history, dice, is_calm, is_over))
         for number in range(self._plan.processors):
             process = Process(self._world, f"p{number}")
             member, dice = self._member(process, LOOP, number), self._world.dice(process.name)
             producer = self._clients.producer(process, f"loop{number}")
             program = processing(member, producer, self.outputs, self._history, dice, is_calm, is_over)
-            found.append(process.run(program))
-        return found
+            yield process.run(program)
 
     def _feeder(self, is_over: Callable[[], bool]) -> asyncio.Task[Any]:
         process = Process(self._world, "w")
-        producer = self._clients.producer(process, None)
-        return process.run(feeding(producer, self.inputs, self._world.dice(process.name), is_over))
+        producer, dice = self._clients.producer(process, None), self._world.dice(process.name)
+        return process.run(idempotent(producer, self.inputs, dice, is_over, most=2, pauses_s=(0.05, 0.3, 1.0)))
 
     def _member(self, process: Process, group: str, number: int) -> Member:
         protocol = self._plan.group_protocol

@@ -1,12 +1,11 @@
 """Who writes and reads logs of which something goes: a compacted topic, and one of which retention deletes."""
 
-from __future__ import annotations
-
 import asyncio
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from typing import Any
 
 from barnabas.protocol.messages.create_topics import CreatableTopic, CreatableTopicConfig
+from tests.simulation.cast.clients import Clients
 from tests.simulation.history.history import History, TopicPartition
 from tests.simulation.history.logs import Promise
 from tests.simulation.plans.plan import Plan
@@ -14,9 +13,6 @@ from tests.simulation.workload.logs import keeping, scanning
 from tests.simulation.workload.transactions import reading
 from tests.simulation.world.process import Process
 from tests.simulation.world.world import World
-
-if TYPE_CHECKING:
-    from tests.simulation.cast.clients import Clients
 
 COMPACTED, AGEING = "compacted", "ageing"
 _KEYS = 4
@@ -46,13 +42,11 @@ class LogCast:
             for topic, configs in self._configs.items()
         ]
 
-    def start(self, is_over: Callable[[], bool]) -> list[asyncio.Task[Any]]:
-        found = []
+    def start(self, is_over: Callable[[], bool]) -> Iterator[asyncio.Task[Any]]:
         for topic, count in self._writers.items():
             for number in range(count):
-                found.append(self._write(topic, number, is_over))
-            found += [self._read(topic, is_over), self._scan(topic, is_over)]
-        return found
+                yield self._write(topic, number, is_over)
+            yield from (self._read(topic, is_over), self._scan(topic, is_over))
 
     def _write(self, topic: str, number: int, is_over: Callable[[], bool]) -> asyncio.Task[Any]:
         """Every second one writes outside of transactions."""

@@ -1,12 +1,11 @@
 """The Spark sink of a run: its cluster, who reads rows and ledger together, and what is there at the end."""
 
-from __future__ import annotations
-
 import asyncio
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from typing import Any
 
 from barnabas.protocol.messages.list_transactions import ListTransactionsRequest
+from tests.simulation.cast.clients import Clients
 from tests.simulation.history.history import History, TopicPartition
 from tests.simulation.plans.plan import Plan
 from tests.simulation.spark.checkpoint import SOURCE
@@ -16,9 +15,6 @@ from tests.simulation.workload.transactions import reading
 from tests.simulation.world.network import Network
 from tests.simulation.world.process import Process
 from tests.simulation.world.world import World
-
-if TYPE_CHECKING:
-    from tests.simulation.cast.clients import Clients
 
 
 class SinkCast:
@@ -41,17 +37,15 @@ class SinkCast:
     def is_there(self) -> bool:
         return self._plan.sinks > 0
 
-    def start(self, is_over: Callable[[], bool]) -> list[asyncio.Task[Any]]:
+    def start(self, is_over: Callable[[], bool]) -> Iterator[asyncio.Task[Any]]:
         if not self.is_there:
-            return []
+            return
         around = Surroundings(self._world, self._network, self._history, self._plan.sink, self._partitions)
         self._cluster = Cluster(around)
         process = Process(self._world, "sr")
         reader = self._clients.reader(process, [*self._partitions, self._ledger], is_committed=True)
-        return [
-            self._cluster.start(is_over),
-            process.run(reading(reader, self._world.dice(process.name), is_over)),
-        ]
+        yield self._cluster.start(is_over)
+        yield process.run(reading(reader, self._world.dice(process.name), is_over))
 
     @property
     def _ledger(self) -> TopicPartition:

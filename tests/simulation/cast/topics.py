@@ -1,20 +1,16 @@
 """Who owns topics and changes them, and who reads what these are."""
 
-from __future__ import annotations
-
 import asyncio
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from typing import Any
 
+from tests.simulation.cast.clients import Clients
 from tests.simulation.clients.admin import Admin
 from tests.simulation.history.history import History, Poll
 from tests.simulation.plans.plan import Plan
 from tests.simulation.workload.topics import administering, following
 from tests.simulation.world.process import Process
 from tests.simulation.world.world import World
-
-if TYPE_CHECKING:
-    from tests.simulation.cast.clients import Clients
 
 
 class TopicCast:
@@ -25,20 +21,18 @@ class TopicCast:
         self._names = [f"own{number}" for number in range(plan.admins)]
         self._owners: dict[str, Admin] = {}
 
-    def start(self, is_over: Callable[[], bool]) -> list[asyncio.Task[Any]]:
-        found = []
+    def start(self, is_over: Callable[[], bool]) -> Iterator[asyncio.Task[Any]]:
         for number, name in enumerate(self._names):
             process = Process(self._world, f"a{number}")
             admin, dice = self._clients.admin(process), self._world.dice(process.name)
             producer = self._clients.producer(process, f"admin{number}", protocol=2)
-            found.append(process.run(administering(admin, producer, name, dice, is_over)))
+            yield process.run(administering(admin, producer, name, dice, is_over))
             self._owners[name] = admin
         if self._names:
             process = Process(self._world, "q")
             dice = self._world.dice(process.name)
             reader = self._clients.topic_reader(process, is_committed=dice.random() < 0.5)
-            found.append(process.run(following(reader, self._names, dice, is_over)))
-        return found
+            yield process.run(following(reader, self._names, dice, is_over))
 
     async def read_all(self, process: Process) -> list[Poll]:
         """What is in the topics that there are at the end."""

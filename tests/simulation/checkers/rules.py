@@ -4,24 +4,12 @@ from tests.simulation.checkers import sink
 from tests.simulation.checkers.broker.answers import hanging_requests
 from tests.simulation.checkers.broker.files import open_files, unsound_files
 from tests.simulation.checkers.broker.rebuilt import other_records, wrong_checkpoints, wrong_snapshots
-from tests.simulation.checkers.groups import (
-    exactly_once,
-    offsets_go_back,
-    two_owners,
-    unsettled_groups,
-    zombie_commits,
-)
+from tests.simulation.checkers.groups import exactly_once, offsets_go_back, two_owners, unsettled_groups, zombie_commits
 from tests.simulation.checkers.leaders import old_leaders
 from tests.simulation.checkers.log.cleaning import early_deletions, lost_values, moved_records
 from tests.simulation.checkers.log.order import polls_go_back, sends_go_back, skipped_polls, unseen
 from tests.simulation.checkers.log.records import duplicates, inconsistent_offsets, lost_writes, reordered_sends
-from tests.simulation.checkers.topics import (
-    deleted_records,
-    lost_configs,
-    lost_topics,
-    old_records,
-    revived_topics,
-)
+from tests.simulation.checkers.topics import deleted_records, lost_configs, lost_topics, old_records, revived_topics
 from tests.simulation.checkers.transactions.cycles import circular_reads
 from tests.simulation.checkers.transactions.moments import held_back, torn_moments, watermarks_go_back
 from tests.simulation.checkers.transactions.outcomes import aborted_reads, early_reads, lost_commits, torn_transactions

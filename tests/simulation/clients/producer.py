@@ -32,6 +32,7 @@ from tests.simulation.clients.wire import Disconnected, Wire
 from tests.simulation.history.history import History, Incarnation, Outcome, Send, TopicPartition, Transaction
 from tests.simulation.history.topics import topic_id_in
 from tests.simulation.world.world import World
+from tests.support.clients.answers import code_of_add, code_of_offsets
 
 _BACKOFF_S = 0.05
 _PAUSE_S_MAX = 2.0
@@ -276,8 +277,8 @@ class Producer:
             v3_and_below_producer_epoch=self._epoch,
             v3_and_below_topics=[AddPartitionsToTxnTopic(name=at[0], partitions=[at[1]])],
         )
-        answer = await self._until_answered(request, self._versions.add, _code_of_add)
-        _raise(_code_of_add(answer))
+        answer = await self._until_answered(request, self._versions.add, code_of_add)
+        _raise(code_of_add(answer))
         self._added.add(at)
 
     # --- offsets ---------------------------------------------------------------------------------------------------
@@ -309,7 +310,7 @@ class Producer:
             topics=[TxnOffsetCommitRequestTopic(name=at[0], partitions=[partition])],
         )
         transaction.offsets[group, *at] = offset
-        _raise(_code_of_offsets(await self._until_answered(request, self._versions.offsets, _code_of_offsets)))
+        _raise(code_of_offsets(await self._until_answered(request, self._versions.offsets, code_of_offsets)))
 
     # --- asking ----------------------------------------------------------------------------------------------------
 
@@ -346,16 +347,3 @@ def _raise(code: int) -> None:
 
 def _code(answer: Any) -> int:
     return int(answer.error_code)
-
-
-def _code_of_add(answer: Any) -> int:
-    codes = [
-        result.partition_error_code
-        for topic in answer.results_by_topic_v3_and_below
-        for result in topic.results_by_partition
-    ]
-    return int(next((code for code in codes if code), ErrorCode.NONE))
-
-
-def _code_of_offsets(answer: Any) -> int:
-    return int(answer.topics[0].partitions[0].error_code)

@@ -14,7 +14,6 @@ from barnabas.protocol.messages.offset_fetch import (
     OffsetFetchRequestGroup,
     OffsetFetchRequestTopics,
 )
-from barnabas.protocol.records.batch import iter_batches
 from barnabas.protocol.records.record import iter_records
 from tests.simulation.clients.records import value_of
 from tests.simulation.clients.wire import Disconnected, Wire
@@ -22,6 +21,7 @@ from tests.simulation.history.history import History, OffsetRead, Poll, TopicPar
 from tests.simulation.history.logs import scan_of
 from tests.simulation.world.machine import Machine
 from tests.simulation.world.world import World
+from tests.support.clients.answers import taken_batches
 
 _BACKOFF_S = 0.05
 _BYTES_MAX = 1 << 20
@@ -73,18 +73,11 @@ class Reader:
             await asyncio.sleep(_BACKOFF_S)
             return False
         self._fetches += 1
-        polls = [
-            self._poll((self._name(topic), partition.partition_index), partition, began_us, boot)
-            for topic in answer.responses
-            for partition in topic.partitions
-            if partition.error_code == ErrorCode.NONE
+        parts = [
+            ((self._name(topic), part.partition_index), part) for topic in answer.responses for part in topic.partitions
         ]
-        errors = {
-            (self._name(topic), part.partition_index): part.error_code
-            for topic in answer.responses
-            for part in topic.partitions
-            if part.error_code
-        }
+        polls = [self._poll(at, part, began_us, boot) for at, part in parts if not part.error_code]
+        errors = {at: part.error_code for at, part in parts if part.error_code}
         if answer.error_code or errors:
             await self._get_over(errors)
             await asyncio.sleep(_BACKOFF_S)
@@ -237,17 +230,9 @@ class Reader:
 
 def _records(partition: Any, position: int) -> tuple[list[tuple[int, bytes]], int]:
     """Offsets and values that a consumer gives to its program, and from which offset on it reads next."""
-    aborted = sorted((txn.first_offset, txn.producer_id) for txn in partition.aborted_transactions or [])
-    skipped: set[int] = set()
     found: list[tuple[int, bytes]] = []
-    data = memoryview(bytes(partition.records or b""))
-    for at, header in iter_batches(data):
-        while aborted and aborted[0][0] <= header.last_offset:
-            skipped.add(aborted.pop(0)[1])
-        if header.is_control:
-            skipped.discard(header.producer_id)
-        elif not (header.is_transactional and header.producer_id in skipped):
-            batch = data[at : at + header.size_in_bytes]
+    for header, batch in taken_batches(partition):
+        if batch is not None:
             found += [(record.offset, value_of(record)) for record in iter_records(batch) if record.offset >= position]
         position = max(position, header.last_offset + 1)
     return found, position

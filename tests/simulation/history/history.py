@@ -13,16 +13,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 from tests.simulation.history.answers import Unanswered
 from tests.simulation.history.groups import Commit, Owned
 from tests.simulation.history.logs import Promise, Scan
 from tests.simulation.history.nodes import LeaderView
-from tests.simulation.history.sink import Attempt, CommitCall, SinkHistory
+from tests.simulation.history.sink import SinkHistory
 from tests.simulation.history.terms import Terms
 from tests.simulation.history.topics import Change, ConfigView, RecordsDeleted, TopicLife, TopicView
-from tests.simulation.secured.history import Asked, LoginTry, SecurityHistory, SecurityView, Setting, Used
+from tests.simulation.secured.history import SecurityHistory
 
 
 class Outcome(Enum):
@@ -183,30 +183,10 @@ class Event:
         return f"world {self.text}"
 
 
-Entry: TypeAlias = (
-    Incarnation
-    | Transaction
-    | Send
-    | Poll
-    | OffsetRead
-    | Event
-    | TopicLife
-    | Change
-    | RecordsDeleted
-    | TopicView
-    | ConfigView
-    | Scan
-    | Owned
-    | Commit
-    | Unanswered
-    | Attempt
-    | CommitCall
-    | Setting
-    | LoginTry
-    | Asked
-    | Used
-    | SecurityView
-)
+class Entry(Protocol):
+    """Whatever is printed of it."""
+
+    def line(self) -> str: ...
 
 
 class History:

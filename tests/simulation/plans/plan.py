@@ -21,42 +21,42 @@ class Plan:
 
     length_ms: int
     partitions: int
-    transactional: int
+    transactional: int = 0
     """How many transactional producers there are."""
-    zombies: int
+    zombies: int = 0
     """How many of them have a second life elsewhere, under the same transactional id."""
-    idempotent: int
-    admins: int
+    idempotent: int = 0
+    admins: int = 0
     """How many create, change and delete topics of their own."""
-    members: int
+    members: int = 0
     """How many a group has that commits its offsets itself."""
-    processors: int
+    processors: int = 0
     """How many a group has that consumes, processes and produces in transactions."""
-    group_protocol: str
+    group_protocol: str = "classic"
     """Of both: classic, consumer, or mixed."""
-    static_members: bool
-    inputs: int
+    static_members: bool = False
+    inputs: int = 0
     """How many partitions the groups read."""
-    readers: int
-    protocol: int
-    in_flight: int
-    timeout_ms: int
+    readers: int = 0
+    protocol: int = 2
+    in_flight: int = 1
+    timeout_ms: int = 60_000
     """Of transactions."""
-    abort: float
-    abandon: float
+    abort: float = 0.0
+    abandon: float = 0.0
     """How probable it is that a transaction is left open and its producer begins again."""
-    offsets: float
-    deaths: int
-    at_disk_calls: bool
+    offsets: float = 0.0
+    deaths: int = 0
+    at_disk_calls: bool = False
     """Whether deaths are at calls of the disk; else between any two turns, or in the middle of one."""
-    disk_errors: int
+    disk_errors: int = 0
     """How often a write to a partition's log fails."""
-    full_disks: int
+    full_disks: int = 0
     """How often the disk is full for a while."""
-    clock_jumps: int
+    clock_jumps: int = 0
     """How often the machine's wall clock goes ahead."""
-    weather: Weather
-    machine: MachineSettings
+    weather: Weather = field(default_factory=Weather)
+    machine: MachineSettings = field(default_factory=MachineSettings)
     producing: Producing = field(default_factory=Producing)
     features: tuple[str, ...] = field(default=())
     sinks: int = 0

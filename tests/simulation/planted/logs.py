@@ -40,11 +40,7 @@ BUGS = (
         "aborted values in the map of keys",
         "A value that was aborted takes the place of the one that was committed before it.",
         seeds=200,
-    ).at(
-        "MapBuilding._take",
-        "if is_skipped: ...",
-        "if is_skipped and header.records_count < 0: ...",
-    ),
+    ).at("MapBuilding._take", "if is_skipped: ...", "if is_skipped and header.records_count < 0: ..."),
     Bug(
         "a swap that is not synced",
         "Files that were compacted are given up before what replaces them has its name on the disk.",

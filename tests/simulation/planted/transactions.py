@@ -14,11 +14,7 @@ BUGS = (
     ),
     Bug(
         "prepared transactions forgotten", "What a kill left prepared is not finished by the next start.", seeds=300
-    ).at(
-        "TransactionCoordinator._on_loaded",
-        "if prepared: ...",
-        "if len(prepared) > 100: ...",
-    ),
+    ).at("TransactionCoordinator._on_loaded", "if prepared: ...", "if len(prepared) > 100: ..."),
     Bug(
         "a transaction shown partition by partition",
         "Readers see a part of a transaction while its other markers are written.",

@@ -1,33 +1,20 @@
 """Who takes part in security: an operator, users with a password and some rights, strangers, and who is throttled."""
 
-from __future__ import annotations
-
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from tests.simulation.clients.wire import Disconnected
+from tests.simulation.cast.clients import Clients
+from tests.simulation.clients.wire import Disconnected, Wire
 from tests.simulation.history.history import History, TopicPartition
 from tests.simulation.plans.plan import Plan
 from tests.simulation.secured.login import PLAIN, SCRAM, Login
 from tests.simulation.secured.operator import SecurityOperator
 from tests.simulation.secured.plan import BUSY, BYTE_RATE, CAST, HEAVY, REQUEST_PERCENTAGE, password_of
-from tests.simulation.secured.programs import (
-    TOPICS,
-    asking,
-    heavy_request,
-    intruding,
-    operating,
-    password,
-    using,
-)
+from tests.simulation.secured.programs import TOPICS, asking, heavy_request, intruding, operating, password, using
 from tests.simulation.world.process import Process
 from tests.simulation.world.world import World
-
-if TYPE_CHECKING:
-    from tests.simulation.cast.clients import Clients
-    from tests.simulation.clients.wire import Wire
 
 _FORGETS = 0.3
 _VISITS = 8  # of requests, that take a throttled client far beyond its quota
@@ -45,25 +32,24 @@ class SecuredCast:
         self._history.passwords = {user: password_of(user) for user in (CAST, HEAVY, BUSY)}
         self._history.rates = {HEAVY: BYTE_RATE, BUSY: REQUEST_PERCENTAGE / 100}
 
-    def start(self, is_over: Callable[[], bool]) -> list[asyncio.Task[Any]]:
+    def start(self, is_over: Callable[[], bool]) -> Iterator[asyncio.Task[Any]]:
         if not self._users:
-            return []
+            return
         world, history = self._world, self._history
         process = Process(world, "security")
-        found = [process.run(operating(self._operator(process), self._users, world.dice(process.name), is_over))]
+        yield process.run(operating(self._operator(process), self._users, world.dice(process.name), is_over))
         for user in self._users:
             process = Process(world, f"client of {user}")
             wire, dice = self._wire(process, user, SCRAM), world.dice(process.name)
-            found.append(process.run(asking(world, wire, history, process.name, dice, is_over)))
+            yield process.run(asking(world, wire, history, process.name, dice, is_over))
         for number in range(self._plan.security.strangers):
             process = Process(world, f"stranger{number}")
             wire, dice = self._clients.wire_of(process, None), world.dice(process.name)
-            found.append(process.run(intruding(world, wire, history, process.name, dice, is_over)))
+            yield process.run(intruding(world, wire, history, process.name, dice, is_over))
         for user in self._throttled:
             process = Process(world, user)
             operator, wire = self._operator(process), self._wire(process, user, PLAIN)
-            found.append(process.run(using(world, wire, history, operator, is_over)))
-        return found
+            yield process.run(using(world, wire, history, operator, is_over))
 
     def _operator(self, process: Process) -> SecurityOperator:
         dice = self._world.dice(f"operator of {process.name}")

@@ -83,10 +83,7 @@ KINDS: Final = (
         *("ListOffsets", 7, Operation.DESCRIBE, Resource.TOPIC, _list_offsets),
         lambda answer: answer.topics[0].partitions[0].error_code,
     ),
-    Kind(
-        *("Metadata", 12, Operation.DESCRIBE, Resource.TOPIC, _metadata),
-        lambda answer: answer.topics[0].error_code,
-    ),
+    Kind(*("Metadata", 12, Operation.DESCRIBE, Resource.TOPIC, _metadata), lambda answer: answer.topics[0].error_code),
     Kind(
         *("OffsetFetch", 9, Operation.DESCRIBE, Resource.GROUP, _fetch_offsets),
         lambda answer: answer.groups[0].error_code,

@@ -19,11 +19,7 @@ _FOR_GOOD = 0.3  # how probable it is that one who left or died does not come ba
 
 
 async def membering(
-    member: Member,
-    history: History,
-    dice: random.Random,
-    is_calm: Callable[[], bool],
-    is_over: Callable[[], bool],
+    member: Member, history: History, dice: random.Random, is_calm: Callable[[], bool], is_over: Callable[[], bool]
 ) -> None:
     """Reads and commits, outside of transactions."""
     while not is_over():
@@ -107,16 +103,3 @@ async def _process(
     else:
         await producer.end(commit=False)
         member.go_back()
-
-
-async def feeding(
-    producer: Producer, at: list[TopicPartition], dice: random.Random, is_over: Callable[[], bool]
-) -> None:
-    """What the groups read."""
-    await live_again(producer)
-    while not is_over():
-        try:
-            await producer.send(dice.choice(at), dice.randint(1, 2))
-        except (Fenced, Unusable) as error:
-            await go_on(producer, error)
-        await asyncio.sleep(dice.choice([0.05, 0.3, 1.0]))

@@ -106,16 +106,22 @@ async def _all_of(sends: list[object]) -> None:
 
 
 async def idempotent(
-    producer: Producer, at: list[TopicPartition], dice: random.Random, is_over: Callable[[], bool]
+    producer: Producer,
+    at: list[TopicPartition],
+    dice: random.Random,
+    is_over: Callable[[], bool],
+    *,
+    most: int = 5,
+    pauses_s: Sequence[float] = (0.0, 0.02, 0.2),
 ) -> None:
     """Records without transactions."""
     await live_again(producer)
     while not is_over():
         try:
-            await producer.send(dice.choice(at), dice.randint(1, 5))
+            await producer.send(dice.choice(at), dice.randint(1, most))
         except (Fenced, Unusable) as error:
             await go_on(producer, error)
-        await asyncio.sleep(dice.choice([0.0, 0.02, 0.2]))
+        await asyncio.sleep(dice.choice(pauses_s))
 
 
 async def reading(reader: Reader, dice: random.Random, is_over: Callable[[], bool]) -> None:

@@ -27,10 +27,10 @@ from barnabas.protocol.messages.txn_offset_commit import (
     TxnOffsetCommitRequestPartition,
     TxnOffsetCommitRequestTopic,
 )
-from barnabas.protocol.records.batch import iter_batches
 from barnabas.protocol.records.builder import build_batch
 from barnabas.protocol.records.record import iter_records
 from barnabas.protocol.schema import Request
+from tests.support.clients.answers import code_of_add, code_of_offsets, taken_batches
 from tests.support.files.memory_files import PowerCut
 
 E = ErrorCode
@@ -172,8 +172,8 @@ class TransactionProgram:
             v3_and_below_producer_epoch=self._producer_epoch,
             v3_and_below_topics=[AddPartitionsToTxnTopic(name=self._out, partitions=sorted(partitions))],
         )
-        answer = await self._call(request, 3, _code_of_add)
-        assert _code_of_add(answer) == E.NONE, answer
+        answer = await self._call(request, 3, code_of_add)
+        assert code_of_add(answer) == E.NONE, answer
         self._added |= partitions
 
     async def send_offset(self, offset: int) -> None:
@@ -195,8 +195,8 @@ class TransactionProgram:
             producer_epoch=self._producer_epoch,
             topics=[TxnOffsetCommitRequestTopic(name=self._in, partitions=[partition])],
         )
-        answer = await self._call(request, 5 if self._protocol == 2 else 4, _code_of_offsets)
-        assert _code_of_offsets(answer) == E.NONE, answer
+        answer = await self._call(request, 5 if self._protocol == 2 else 4, code_of_offsets)
+        assert code_of_offsets(answer) == E.NONE, answer
         self.current.offset = offset
 
     async def end(self, *, commit: bool) -> None:
@@ -314,19 +314,8 @@ class TransactionProgram:
 
 def _values(fetched: Any) -> list[bytes]:
     """The values in the data of a partition that are not those of its aborted transactions."""
-    aborted = sorted((txn.first_offset, txn.producer_id) for txn in fetched.aborted_transactions or [])
-    skipped: set[int] = set()
-    found: list[bytes] = []
-    data = memoryview(bytes(fetched.records or b""))
-    for position, header in iter_batches(data):
-        while aborted and aborted[0][0] <= header.last_offset:
-            skipped.add(aborted.pop(0)[1])
-        if header.is_control:
-            skipped.discard(header.producer_id)
-        elif not (header.is_transactional and header.producer_id in skipped):
-            batch = data[position : position + header.size_in_bytes]
-            found += [record.value or b"" for record in iter_records(batch)]
-    return found
+    batches = (batch for _, batch in taken_batches(fetched) if batch is not None)
+    return [record.value or b"" for batch in batches for record in iter_records(batch)]
 
 
 def _top_code(answer: Any) -> int:
@@ -342,16 +331,3 @@ def _code_of_produce(answer: Any) -> int:
     """The first code that does not say that the record is there."""
     codes = (partition.error_code for partition in answer.responses[0].partition_responses)
     return int(next((code for code in codes if code not in _WRITTEN), E.NONE))
-
-
-def _code_of_add(answer: Any) -> int:
-    codes = [
-        result.partition_error_code
-        for topic in answer.results_by_topic_v3_and_below
-        for result in topic.results_by_partition
-    ]
-    return int(next((code for code in codes if code), E.NONE))
-
-
-def _code_of_offsets(answer: Any) -> int:
-    return int(answer.topics[0].partitions[0].error_code)

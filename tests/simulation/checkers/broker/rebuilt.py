@@ -21,6 +21,7 @@ from barnabas.protocol.files.producer_snapshot import ProducerEntry, decode
 from barnabas.protocol.records.batch import BatchHeader, iter_batches
 from barnabas.protocol.records.control import EndTxnMarker, read_marker
 from barnabas.protocol.records.record import iter_records
+from tests.simulation.checkers.log.records import seen
 from tests.simulation.clients.records import value_of
 from tests.simulation.history.history import History, TopicPartition
 from tests.simulation.world.disk import Disk
@@ -72,9 +73,7 @@ def other_records(disk: Disk, history: History) -> Iterator[str]:
     Of a log of which something goes more may be gone since.
     """
     starts = {poll.at: poll.log_start_offset for poll in history.final}
-    seen: dict[tuple[bool, TopicPartition], list[tuple[int, bytes]]] = {}
-    for poll in history.final:
-        seen.setdefault((poll.is_committed, poll.at), []).extend(poll.records)
+    read_by = {is_committed: seen(history.final, is_committed=is_committed) for is_committed in (False, True)}
     for at, files in _partitions(disk):
         if at not in starts:
             continue
@@ -83,7 +82,7 @@ def other_records(disk: Disk, history: History) -> Iterator[str]:
             stored = [each for each in _records(batches, is_committed=is_committed) if each[0] >= starts[at]]
             if is_committed and not _is_whole(files, batches):
                 continue  # the beginning of a transaction may be gone, and with it which batches were aborted
-            read = seen.get((is_committed, at), [])
+            read = read_by[is_committed].get(at, [])
             if at[0] in history.promises:
                 read = [each for each in read if each in stored]
             for mine, theirs in zip(stored, read, strict=False):

@@ -9,18 +9,15 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import TypeAlias
 
-from tests.simulation.checkers.log.records import seen
-from tests.simulation.history.history import History, Outcome, Poll, Send, TopicPartition
+from tests.simulation.checkers.log.records import in_a_row, seen
+from tests.simulation.history.history import History, Outcome, Send, TopicPartition
 
 _Log: TypeAlias = dict[TopicPartition, list[tuple[int, bytes]]]
 
 
 def polls_go_back(history: History) -> Iterator[str]:
     """A reader sees offsets that only rise, in one poll and from poll to poll, but where its program moved it."""
-    last: dict[tuple[str, TopicPartition], Poll] = {}
-    for poll in history.polls:
-        before = last.get((poll.client, poll.at))
-        last[poll.client, poll.at] = poll
+    for before, poll in in_a_row(history.polls):
         if before is not None and not poll.is_moved and poll.from_offset < before.next_offset:
             yield f"{poll.line()}, after {before.line()}"
         offsets = [offset for offset, _ in poll.records]
@@ -33,10 +30,7 @@ def polls_go_back(history: History) -> Iterator[str]:
 def skipped_polls(history: History) -> Iterator[str]:
     """A poll has all records between where it began and where the next one goes on, and so have two polls together."""
     logs = {is_committed: _final(history, is_committed=is_committed) for is_committed in (True, False)}
-    last: dict[tuple[str, TopicPartition], Poll] = {}
-    for poll in history.polls:
-        before = last.get((poll.client, poll.at))
-        last[poll.client, poll.at] = poll
+    for before, poll in in_a_row(history.polls):
         log = logs[poll.is_committed].get(poll.at, [])
         begin = poll.from_offset
         if before is not None and not poll.is_moved:

@@ -15,6 +15,14 @@ def seen(polls: list[Poll], *, is_committed: bool) -> dict[TopicPartition, list[
     return found
 
 
+def in_a_row(polls: list[Poll]) -> Iterator[tuple[Poll | None, Poll]]:
+    """Each with the one before of the same reader and partition."""
+    last: dict[tuple[str, TopicPartition], Poll] = {}
+    for poll in polls:
+        yield last.get((poll.client, poll.at)), poll
+        last[poll.client, poll.at] = poll
+
+
 def kept(history: History) -> Callable[[Send], bool]:
     """Whether a record that was written must be there at the end: neither its topic is deleted nor it itself.
 

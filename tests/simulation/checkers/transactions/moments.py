@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 
+from tests.simulation.checkers.log.records import in_a_row
 from tests.simulation.history.history import History, Outcome, Poll, TopicPartition, Transaction
 
 
@@ -11,10 +12,7 @@ def watermarks_go_back(history: History) -> Iterator[str]:
     After a kill they do so, too, but for a log start that was not written yet, which DeleteRecords does not wait for
     (as in Kafka); after a power cut the high watermark is where the log was cut.
     """
-    last: dict[tuple[str, TopicPartition], Poll] = {}
-    for poll in history.polls:
-        before = last.get((poll.client, poll.at))
-        last[poll.client, poll.at] = poll
+    for before, poll in in_a_row(history.polls):
         if before is None or before.is_committed is not poll.is_committed:
             continue
         if before.boot != poll.boot and not history.all_survives:
@@ -49,7 +47,7 @@ def torn_moments(history: History) -> Iterator[str]:
     begins = {
         (at, first): transaction
         for transaction in history.transactions
-        for at, first in _ends(transaction, min).items()
+        for at, first in ends_of(transaction, min).items()
     }
     shown: dict[str, dict[TopicPartition, int]] = {}
     for polls in _fetches(history):
@@ -59,7 +57,7 @@ def torn_moments(history: History) -> Iterator[str]:
             transaction = begins.get((poll.at, poll.last_stable_offset))
             if transaction is None:
                 continue
-            for at, last in _ends(transaction, max).items():
+            for at, last in ends_of(transaction, max).items():
                 if at != poll.at and last < ends.get(at, 0):
                     where = f"{at[0]}-{at[1]}, and not in {poll.at[0]}-{poll.at[1]}"
                     yield f"{poll.client} was shown {transaction.line()} in {where}, at {poll.ended_us / 1000:.3f}"
@@ -74,7 +72,7 @@ def _fetches(history: History) -> Iterator[list[Poll]]:
     yield from found.values()
 
 
-def _ends(transaction: Transaction, which: Callable[[int, int], int]) -> dict[TopicPartition, int]:
+def ends_of(transaction: Transaction, which: Callable[[int, int], int]) -> dict[TopicPartition, int]:
     """The first (`min`) or last (`max`) offset that the transaction is known to have in each partition."""
     found: dict[TopicPartition, int] = {}
     for send in transaction.sends:

@@ -1,37 +1,32 @@
 """Rules about transactions: all of one or nothing, never before its commit was asked for, never after its abort."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from tests.simulation.checkers.log.records import kept, seen
-from tests.simulation.history.history import History, Outcome, Send
+from tests.simulation.history.history import History, Outcome, Poll, Transaction
 
 
-def _transactional(history: History) -> dict[bytes, Send]:
-    return {send.value: send for send in history.sends if send.transaction is not None}
+def _transactional(history: History, polls: Iterable[Poll]) -> Iterator[tuple[Poll, str, Transaction]]:
+    """What readers of committed records saw of transactions: which record, and where."""
+    transactions = {send.value: send.transaction for send in history.sends if send.transaction is not None}
+    for poll in polls:
+        for offset, value in poll.records if poll.is_committed else ():
+            if value in transactions:
+                yield poll, f"{value.decode()} at {offset}", transactions[value]
 
 
 def aborted_reads(history: History) -> Iterator[str]:
     """Readers of committed records see nothing of a transaction that was aborted, or whose commit nobody asked for."""
-    sends = _transactional(history)
-    for poll in [*history.polls, *history.final]:
-        if not poll.is_committed:
-            continue
-        for offset, value in poll.records:
-            transaction = sends[value].transaction if value in sends else None
-            if transaction is not None and (transaction.is_aborted or not transaction.is_commit):
-                yield f"{poll.client} saw {value.decode()} at {offset} of {transaction.line()}"
+    for poll, record, transaction in _transactional(history, [*history.polls, *history.final]):
+        if transaction.is_aborted or not transaction.is_commit:
+            yield f"{poll.client} saw {record} of {transaction.line()}"
 
 
 def early_reads(history: History) -> Iterator[str]:
     """Readers of committed records see nothing of a transaction before its commit is asked for."""
-    sends = _transactional(history)
-    for poll in history.polls:
-        if not poll.is_committed:
-            continue
-        for offset, value in poll.records:
-            transaction = sends[value].transaction if value in sends else None
-            if transaction is not None and poll.ended_us < (transaction.end_asked_us or 0):
-                yield f"{poll.client} saw {value.decode()} at {offset} before the end of {transaction.line()}"
+    for poll, record, transaction in _transactional(history, history.polls):
+        if poll.ended_us < (transaction.end_asked_us or 0):
+            yield f"{poll.client} saw {record} before the end of {transaction.line()}"
 
 
 def lost_commits(history: History) -> Iterator[str]:

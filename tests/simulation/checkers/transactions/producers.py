@@ -4,14 +4,7 @@ committed transactions."""
 from collections.abc import Iterator
 
 from tests.simulation.checkers.log.records import seen
-from tests.simulation.history.history import (
-    NO_PRODUCER,
-    History,
-    Incarnation,
-    Outcome,
-    TopicPartition,
-    Transaction,
-)
+from tests.simulation.history.history import NO_PRODUCER, History, Incarnation, Outcome, TopicPartition, Transaction
 
 
 def zombies(history: History) -> Iterator[str]:

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator
 
-from tests.simulation.history.history import History, Outcome, TopicPartition, Transaction
+from tests.simulation.checkers.transactions.moments import ends_of
+from tests.simulation.history.history import History, Outcome, Transaction
 
 _END_BOUND_US = 5_000_000  # of an EndTxn, from when the broker is there
 _DISTURBED_US = 12_000_000  # more: what a disk kept from being opened is tried again every ten seconds
@@ -30,7 +31,7 @@ def open_too_long(history: History) -> Iterator[str]:
     terms = history.terms
     if terms is None or terms.disk_fails:
         return
-    first = {key: each for each in history.transactions for key in _firsts(each)}
+    first = {key: each for each in history.transactions for key in ends_of(each, min).items()}
     for poll in history.polls:
         transaction = first.get((poll.at, poll.last_stable_offset))
         begun_us = None if transaction is None else _begun_us(transaction)
@@ -65,12 +66,3 @@ def _begun_us(transaction: Transaction) -> int | None:
     """By when it was begun at the broker; None if nothing of it is known to be there."""
     done = [send.ended_us for send in transaction.sends if send.outcome is Outcome.OK and send.ended_us is not None]
     return min(done, default=None)
-
-
-def _firsts(transaction: Transaction) -> Iterator[tuple[TopicPartition, int]]:
-    """The first offset that it has in each partition."""
-    found: dict[TopicPartition, int] = {}
-    for send in transaction.sends:
-        if send.outcome is Outcome.OK and send.offset is not None:
-            found[send.at] = min(send.offset, found.get(send.at, send.offset))
-    yield from found.items()

@@ -80,10 +80,7 @@ class ClassicMember(Member):
 
     async def _beat(self) -> None:
         request = HeartbeatRequest(
-            group_id=self.group,
-            generation_id=self.epoch,
-            member_id=self.member_id,
-            group_instance_id=self._instance_id,
+            group_id=self.group, generation_id=self.epoch, member_id=self.member_id, group_instance_id=self._instance_id
         )
         code = E((await self._wire.ask(request, 4)).error_code)
         if code is E.REBALANCE_IN_PROGRESS and self._dice.random() < 0.7:
