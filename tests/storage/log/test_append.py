@@ -15,20 +15,9 @@ from barnabas.storage.config import LogConfig
 from barnabas.storage.log.append import Appender, AppendOrigin, AppendResult
 from barnabas.storage.log.validate import walk, walk_in_steps
 from barnabas.storage.refusals import AppendRefused
-from tests.support.worlds.log import START_MS, LogWorld
+from tests.support.worlds.log import START_MS, LogWorld, open_world
 
 PID = 7
-
-
-@pytest.fixture
-def world() -> LogWorld:
-    return open_world()
-
-
-def open_world(**settings: Any) -> LogWorld:
-    world = LogWorld(config=LogConfig()._replace(**settings))
-    world.open()
-    return world
 
 
 def stored(world: LogWorld) -> bytes:

@@ -1,7 +1,6 @@
 """What is due to be synced, what a plan covers, and what a failed one means."""
 
 import errno
-from typing import Any
 
 import pytest
 
@@ -11,13 +10,7 @@ from barnabas.protocol.records.builder import build_batch
 from barnabas.storage.config import LogConfig
 from barnabas.storage.errors import DirectoryOffline, StorageError, SyncFailed
 from barnabas.storage.steps import finish
-from tests.support.worlds.log import PARTITION, START_MS, TOPIC, TOPIC_ID, LogWorld
-
-
-def open_world(**settings: Any) -> LogWorld:
-    world = LogWorld(config=LogConfig()._replace(**settings))
-    world.open()
-    return world
+from tests.support.worlds.log import PARTITION, START_MS, TOPIC, TOPIC_ID, LogWorld, open_world
 
 
 def synced(world: LogWorld, since: int) -> list[str]:

@@ -7,20 +7,13 @@ import pytest
 from barnabas.protocol.files import meta_properties
 from barnabas.protocol.records.batch import iter_batches, verify_crc
 from barnabas.protocol.records.builder import build_batch
-from barnabas.storage.config import LogConfig
 from barnabas.storage.log.append import AppendOrigin
 from barnabas.storage.log.offsets import MAX_TIMESTAMP
 from barnabas.storage.steps import finish
 from tests.support.records.batches import without_max_timestamp
-from tests.support.worlds.log import ROOT, START_MS, LogWorld
+from tests.support.worlds.log import ROOT, START_MS, LogWorld, open_world
 
 SECOND, DAY = 1000, 86_400_000
-
-
-def open_world(**settings: Any) -> LogWorld:
-    world = LogWorld(config=LogConfig()._replace(**settings))
-    world.open()
-    return world
 
 
 def sarama_batch(*timestamps: int, compression: int = 0, **producer: Any) -> bytearray:

@@ -1,7 +1,7 @@
 """ListOffsets look-ups, DeleteRecords and retention."""
 
 from operator import itemgetter
-from typing import Any, Literal
+from typing import Literal
 
 import pytest
 from hypothesis import given
@@ -14,13 +14,7 @@ from barnabas.storage.log import offsets
 from barnabas.storage.log.offsets import NOT_FOUND, FoundOffset
 from barnabas.storage.steps import finish
 from tests.support.records.batches import without_max_timestamp
-from tests.support.worlds.log import START_MS, LogWorld
-
-
-def open_world(**settings: Any) -> LogWorld:
-    world = LogWorld(config=LogConfig()._replace(**settings))
-    world.open()
-    return world
+from tests.support.worlds.log import START_MS, LogWorld, open_world
 
 
 def look_up(world: LogWorld, timestamp: int, *, committed: bool = False) -> tuple[int, int, int]:

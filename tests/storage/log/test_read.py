@@ -1,7 +1,5 @@
 """Reading: bounds, limits, segments, and the list of aborted transactions."""
 
-from typing import Any
-
 import pytest
 
 from barnabas.protocol.errors import ErrorCode
@@ -9,13 +7,7 @@ from barnabas.protocol.records.batch import iter_batches
 from barnabas.storage.config import LogConfig
 from barnabas.storage.errors import FileRemoved
 from barnabas.storage.refusals import OffsetOutOfRange
-from tests.support.worlds.log import START_MS, LogWorld
-
-
-def open_world(**settings: Any) -> LogWorld:
-    world = LogWorld(config=LogConfig()._replace(**settings))
-    world.open()
-    return world
+from tests.support.worlds.log import START_MS, LogWorld, open_world
 
 
 def offsets_read(

@@ -9,13 +9,7 @@ from barnabas.storage.config import LogConfig
 from barnabas.storage.errors import StorageError
 from barnabas.storage.log.offsets import LATEST
 from barnabas.storage.steps import finish
-from tests.support.worlds.log import LogWorld
-
-
-def open_world(**settings: int) -> LogWorld:
-    world = LogWorld(config=LogConfig(**settings))  # type: ignore[arg-type]  # only settings that are numbers
-    world.open()
-    return world
+from tests.support.worlds.log import LogWorld, open_world
 
 
 def ends(world: LogWorld) -> tuple[int, int, int]:

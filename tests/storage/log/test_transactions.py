@@ -1,7 +1,6 @@
 """Transactions on one partition: the last stable offset, markers and their fences, the transaction index."""
 
 import errno
-from typing import Any
 
 import pytest
 
@@ -17,21 +16,10 @@ from barnabas.storage.producers.window import PRODUCER_EPOCH_MAX
 from barnabas.storage.recovery import loader
 from barnabas.storage.recovery.producers import ProducerRebuild
 from barnabas.storage.refusals import AppendRefused
-from tests.support.worlds.log import START_MS, LogWorld
+from tests.support.worlds.log import START_MS, LogWorld, open_world
 
 PID = 7
 OTHER = 8
-
-
-def open_world(**settings: Any) -> LogWorld:
-    world = LogWorld(config=LogConfig()._replace(**settings))
-    world.open()
-    return world
-
-
-@pytest.fixture
-def world() -> LogWorld:
-    return open_world()
 
 
 def begin(world: LogWorld, producer_id: int = PID, *, epoch: int = 0, sequence: int = 0) -> int:

@@ -1,15 +1,14 @@
 """The five-batch window of every producer survives each kind of restart, without a scan at start."""
 
-from typing import Any, Literal
+from typing import Literal
 
 import pytest
 
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.files.producer_snapshot import ProducerEntry, encode
-from barnabas.storage.config import LogConfig
 from barnabas.storage.log import append
 from barnabas.storage.refusals import AppendRefused
-from tests.support.worlds.log import LogWorld
+from tests.support.worlds.log import LogWorld, open_world
 
 PID = 7
 
@@ -27,12 +26,6 @@ def retry(world: LogWorld, number: int, *, producer_id: int = PID, records: int 
         return refused.code
     assert result.is_duplicate
     return result.base_offset
-
-
-def open_world(**settings: Any) -> LogWorld:
-    world = LogWorld(config=LogConfig()._replace(**settings))
-    world.open()
-    return world
 
 
 @pytest.mark.parametrize("how", ["stop", "kill"])

@@ -2,7 +2,7 @@
 
 import random
 from contextlib import suppress
-from typing import Literal
+from typing import Any, Literal
 
 from barnabas.logfiles.data_directory import PartitionFiles, live_files
 from barnabas.logfiles.findings import Finding
@@ -206,3 +206,10 @@ def _is_aborted(producer_id: int, last_offset: int, aborted: list[tuple[int, int
 
 
 __all__ = ["PARTITION", "ROOT", "START_MS", "TOPIC", "TOPIC_ID", "LogWorld", "PowerCut"]
+
+
+def open_world(**settings: Any) -> LogWorld:
+    """A partition that is open, with these settings of its topic in place of the defaults."""
+    world = LogWorld(config=LogConfig()._replace(**settings))
+    world.open()
+    return world
