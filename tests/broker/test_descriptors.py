@@ -43,17 +43,13 @@ def open_files(world: BrokerWorld) -> list[str]:
     return sorted(world.files.open_paths.elements())
 
 
-def append(world: BrokerWorld, topic: str, value: bytes = b"v") -> None:
-    world.services.partitions.append(topic, 0, bytearray(world.batch(value)))
-
-
 async def test_topics_that_come_and_go_leave_no_file_open() -> None:
     world = BrokerWorld()
     await world.broker.start()
 
     def come_and_go(number: int) -> None:
         world.services.catalogue.create_topic(f"t{number}", 1)
-        append(world, f"t{number}")
+        world.append(f"t{number}", b"v")
         world.services.catalogue.delete_topics([f"t{number}"])
         world.clock.advance(2 * MINUTE_MS)
 
@@ -110,7 +106,7 @@ async def test_of_five_thousand_partitions_only_those_in_use_cost_a_file_or_a_ti
     before, timers = open_files(world), world.clock.pending_timers()
     world.services.catalogue.create_topic("wide", 5_000)
     for partition in range(3):
-        world.services.partitions.append("wide", partition, bytearray(world.batch(b"v")))
+        world.append("wide", b"v", partition=partition)
     assert sorted(set(open_files(world)) - set(before)) == [f"/data/wide-{number}/{FIRST}" for number in range(3)]
     world.files.calls.clear()
     world.clock.advance(MINUTE_MS)
@@ -121,20 +117,18 @@ async def test_of_five_thousand_partitions_only_those_in_use_cost_a_file_or_a_ti
 
 
 async def test_settings_that_change_leave_no_file_open() -> None:
-    world = BrokerWorld()
-    world.services.catalogue.create_topic("t", 1)
-    append(world, "t")
+    world = BrokerWorld(topics={"t": 1})
+    world.append("t", b"v")
     before = open_files(world)
     for number in range(ROUNDS):
         world.services.catalogue.alter_configs(2, "t", [Alteration("retention.ms", SET, str(DAY_MS + number))])
         world.services.catalogue.alter_configs(4, "", [Alteration("log.retention.ms", SET, str(DAY_MS + number))])
-        append(world, "t")
+        world.append("t", b"v")
     assert open_files(world) == before
 
 
 async def test_a_catalogue_that_is_cut_short_leaves_no_file_open() -> None:
-    world = BrokerWorld({"metadata.log.max.record.bytes.between.snapshots": "1"})
-    world.services.catalogue.create_topic("t", 1)
+    world = BrokerWorld({"metadata.log.max.record.bytes.between.snapshots": "1"}, topics={"t": 1})
     before = [path for path in open_files(world) if METADATA in path]
     world.services.catalogue.close()
     world.services.catalogue.create_topic("u", 1)
@@ -149,7 +143,7 @@ async def test_segments_that_are_rolled_and_deleted_leave_no_file_open() -> None
 
     def roll_and_delete() -> None:
         for _ in range(3):
-            append(world, "t", bytes(700_000))
+            world.append("t", bytes(700_000))
         world.clock.advance(10 * MINUTE_MS)
 
     roll_and_delete()
@@ -162,10 +156,9 @@ async def test_segments_that_are_rolled_and_deleted_leave_no_file_open() -> None
 
 async def test_partitions_that_retention_looks_into_leave_no_file_open() -> None:
     files = MemoryFiles()
-    first = BrokerWorld(files=files)
-    first.services.catalogue.create_topic("t", ROUNDS)
+    first = BrokerWorld(files=files, topics={"t": ROUNDS})
     for partition in range(ROUNDS):
-        first.services.partitions.append("t", partition, bytearray(first.batch(b"v")))
+        first.append("t", b"v", partition=partition)
     files.crash("everything")
     world = BrokerWorld(files=files)
     await world.broker.start()
@@ -181,7 +174,7 @@ async def test_who_still_reads_what_was_deleted_holds_its_file_until_it_is_remov
     await world.broker.start()
     world.services.catalogue.create_topic("t", 1, {"segment.bytes": str(1 << 20), "retention.bytes": str(1 << 20)})
     for _ in range(3):
-        append(world, "t", bytes(700_000))
+        world.append("t", bytes(700_000))
     log = world.services.partitions.get("t", 0)
     data = log.read(0, 1 << 20, committed=False, force_first_batch=True).data
     assert data is not None
@@ -200,7 +193,7 @@ async def test_who_waits_for_the_sync_of_a_deleted_topic_leaves_no_file_open() -
     world = BrokerWorld()
     await world.broker.start()
     world.services.catalogue.create_topic("t", 1)
-    append(world, "t")
+    world.append("t", b"v")
     log = world.services.partitions.get("t", 0)
     synced = world.broker.flush.synced(log, log.log_end_offset)
     world.services.catalogue.delete_topics(["t"])

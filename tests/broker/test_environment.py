@@ -66,8 +66,7 @@ async def test_peers_are_swept_by_the_machines_clock_while_the_other_stands_stil
     world.listener.watch_idle()
     peer = world.connect()
     await settle()
-    world.clock.advance(10 * MINUTE_MS)
-    await settle()
+    await world.advance(10 * MINUTE_MS)
     assert not peer.is_closed
     world.machine_clock.advance(2 * MINUTE_MS)
     await settle()
@@ -149,14 +148,11 @@ def _commit(world: BrokerWorld, *offsets: int) -> None:
 async def test_a_group_lives_on_the_clock_alone() -> None:
     world = BrokerWorld({"group.initial.rebalance.delay.ms": "3000"})
     peer = world.connect()
-    peer.ask(_join())
-    await settle()
+    await peer.put(_join())
     member_id = peer.answer().member_id
-    peer.ask(_join(member_id))
-    await settle()
+    await peer.put(_join(member_id))
     assert peer.answers() == []
-    world.clock.advance(3000)
-    await settle()
+    await world.advance(3000)
     joined = peer.answer()
     assert (joined.error_code, joined.member_id) == (E.NONE, member_id)
     peer.ask(
@@ -174,8 +170,7 @@ async def test_a_group_lives_on_the_clock_alone() -> None:
     beat = HeartbeatRequest(group_id="g", generation_id=1, member_id=member_id)
     for advance_ms, expected in ((0, E.NONE), (9_999, E.NONE), (10_001, E.UNKNOWN_MEMBER_ID)):
         world.clock.advance(advance_ms)
-        peer.ask(beat)
-        await settle()
+        await peer.put(beat)
         assert peer.answer().error_code == expected
 
 
@@ -197,10 +192,8 @@ async def test_retention_happens_when_the_clock_is_moved() -> None:
     partitions = world.services.partitions
     for _ in range(3):
         partitions.append("t", 0, bytearray(world.batch(b"v")))
-        world.clock.advance(2 * MINUTE_MS)
-        await settle()
+        await world.advance(2 * MINUTE_MS)
     log = partitions.get("t", 0)
     assert log.log_start_offset == 0
-    world.clock.advance(20 * MINUTE_MS)
-    await settle()
+    await world.advance(20 * MINUTE_MS)
     assert log.log_start_offset > 0

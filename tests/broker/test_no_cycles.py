@@ -56,8 +56,7 @@ def _module(each: object) -> str:
 
 
 async def _ask(peer: Peer, request: Request, version: int) -> Any:
-    peer.ask(request, version)
-    await settle()
+    await peer.put(request, version)
     if not peer.transport.written.is_set():
         await peer.until_answered()
     return peer.answer()
@@ -105,8 +104,7 @@ async def _unfinished_frames(world: BrokerWorld) -> None:
 
 async def _peers_that_do_not_read(world: BrokerWorld) -> None:
     peer = world.connect(kernel_bytes=10)
-    peer.ask(MetadataRequest(topics=None), 9)
-    await settle()
+    await peer.put(MetadataRequest(topics=None), 9)
     peer.connection.abort()
     await settle()
     assert peer.is_closed
@@ -117,8 +115,7 @@ async def _parked_requests(world: BrokerWorld) -> None:
     for peer in (abandoned, late):
         peer.ask(_fetch(), _VERSION)
     await _hang_up(abandoned)
-    world.clock.advance(500)
-    await settle()
+    await world.advance(500)
     assert late.answer().error_code == ErrorCode.NONE
     log = world.services.partitions.get("t", 0)
     woken.ask(_fetch(offset=log.log_end_offset), _VERSION)
@@ -135,8 +132,7 @@ async def _members(world: BrokerWorld) -> None:
     for each, member_id in zip((peer, other), ids, strict=True):
         each.ask(join_group("g", member_id), 5)
     await settle()
-    world.clock.advance(0)
-    await settle()
+    await world.advance(0)
     generation_id = peer.answer().generation_id
     other.frames()
     other.ask(sync_group("g", generation_id, ids[1], {}), 3)
@@ -144,8 +140,7 @@ async def _members(world: BrokerWorld) -> None:
     left = await _ask(peer, LeaveGroupRequest(group_id="g", members=[MemberIdentity(member_id=ids[0])]), 3)
     assert left.members[0].error_code == ErrorCode.NONE
     await _hang_up(peer)
-    world.clock.advance(20_000)
-    await settle()
+    await world.advance(20_000)
     group = world.services.groups.describe("g")
     assert group is not None
     assert group.members == {}
@@ -233,8 +228,7 @@ _STORIES = [
 async def test_nothing_waits_for_the_garbage_collector(
     story: Callable[[BrokerWorld], Awaitable[None]], flush_messages: str
 ) -> None:
-    world = BrokerWorld({"log.flush.interval.messages": flush_messages})
-    world.services.catalogue.create_topic("t", 2)
+    world = BrokerWorld({"log.flush.interval.messages": flush_messages}, topics={"t": 2})
     await story(world)  # what it imports and builds for ever
     with _what_is_left() as left:
         for _ in range(_ROUNDS):

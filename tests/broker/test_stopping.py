@@ -2,16 +2,17 @@
 
 import asyncio
 import errno
+from functools import partial
 
 import pytest
 
 from barnabas.broker import members
 from barnabas.broker.partitions.walks import Walking
-from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages.metadata import MetadataRequest
 from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from barnabas.storage.errors import StorageError
-from tests.support.worlds.broker import BrokerWorld, settle
+from tests.support.worlds.broker import BrokerWorld, code_of, settle
 
 TIMEOUT_S = 10
 LARGE = b"v" * 10_000  # is walked before it is appended, not where it lies
@@ -31,7 +32,7 @@ async def test_what_a_client_left_behind_is_not_appended_to_a_stopped_broker(
 ) -> None:
     world = BrokerWorld()
     world.services.catalogue.create_topic("t", 1, {"compression.type": "gzip"})
-    world.services.partitions.append("t", 0, bytearray(world.batch(b"v")))
+    world.append("t", b"v")
     walked: asyncio.Future[bytearray] = asyncio.get_running_loop().create_future()
     monkeypatch.setattr(
         world.services.walks, "walk", lambda _, log, *rest: Walking(walked, log, log.config, parked_bytes=0)
@@ -54,8 +55,7 @@ async def test_what_a_client_left_behind_is_not_appended_to_a_stopped_broker(
 
 
 async def test_a_stopped_broker_has_no_logs() -> None:
-    world = BrokerWorld()
-    world.services.catalogue.create_topic("t", 3)
+    world = BrokerWorld(topics={"t": 3})
     partitions = world.services.partitions
     partitions.append("t", 0, bytearray(world.batch(b"v")))
     await world.close()
@@ -63,9 +63,7 @@ async def test_a_stopped_broker_has_no_logs() -> None:
     partitions.lead([("t", 1), ("t", 2)])
     for partition in range(2):
         for find in (partitions.get, partitions.get_led):
-            with pytest.raises(KafkaError) as refused:
-                find("t", partition)
-            assert refused.value.code is ErrorCode.NOT_LEADER_OR_FOLLOWER
+            assert code_of(partial(find, "t", partition)) is ErrorCode.NOT_LEADER_OR_FOLLOWER
     assert list(partitions.open_logs()) == []
     assert len(world.files.calls) == calls
 
@@ -77,8 +75,7 @@ async def test_a_peer_that_does_not_read_holds_no_stop_up_while_the_clock_stands
     world = BrokerWorld()
     began_ms = world.clock.now_ms()
     peer = world.connect(kernel_bytes=1)
-    peer.ask(MetadataRequest(topics=None))
-    await settle()
+    await peer.put(MetadataRequest(topics=None))
     assert peer.connection.is_busy
     await asyncio.wait_for(world.close(), TIMEOUT_S)
     assert peer.is_closed
@@ -86,9 +83,8 @@ async def test_a_peer_that_does_not_read_holds_no_stop_up_while_the_clock_stands
 
 
 async def test_a_stop_that_cannot_note_where_the_catalogue_ends_leaves_no_marker_and_the_next_start_is_right() -> None:
-    world = BrokerWorld()
-    world.services.catalogue.create_topic("t", 1)
-    world.services.partitions.append("t", 0, bytearray(world.batch(b"v")))
+    world = BrokerWorld(topics={"t": 1})
+    world.append("t", b"v")
     world.files.fail("pwrite", errno.ENOSPC, path="catalogue-end")
     with pytest.raises(StorageError, match="catalogue-end"):
         await world.close()

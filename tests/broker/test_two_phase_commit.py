@@ -32,8 +32,7 @@ class _Program:
 
     async def ask(self, request: Request, version: int) -> Any:
         peer = self.world.connect()
-        peer.ask(request, version)
-        await settle()
+        await peer.put(request, version)
         return peer.answer()
 
     async def init(self, *, keep: bool) -> Any:

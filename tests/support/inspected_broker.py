@@ -1,5 +1,6 @@
 """A broker that is looked into: what its clients would do, in one call each."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from barnabas.broker.coordinator.group.classic.model import CommitRequest, OffsetToCommit
@@ -13,13 +14,9 @@ TIMEOUT_MS = 600_000
 class Inspected(BrokerWorld):
     """A broker with few partitions for its coordinators."""
 
-    def __init__(self, files: Any = None, *, movable: bool = False) -> None:
+    def __init__(self, files: Any = None, *, movable: bool = False, topics: Mapping[str, int] | None = None) -> None:
         few = {"offsets.topic.num.partitions": "2", "transaction.state.log.num.partitions": "2"}
-        super().__init__(few, files, movable=movable)
-
-    def append(self, topic: str, *values: bytes, partition: int = 0, **producer: Any) -> None:
-        """A batch, as a producer would have it."""
-        self.services.partitions.append(topic, partition, bytearray(self.batch(*values, **producer)))
+        super().__init__(few, files, movable=movable, topics=topics)
 
     def demand_replicas(self, topic: str, count: int) -> None:
         """Have a log ask for more replicas than there are, which no setting does: its high watermark stands still."""

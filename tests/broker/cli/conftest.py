@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from barnabas.broker.cli import main
+from barnabas.client.client import Client
 from tests.support.command_line import Barnabas, run_here
 from tests.support.own_logging import kept_logging
 from tests.support.processes.own_broker import OwnBroker
@@ -21,6 +22,12 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OwnBroker]:
     with OwnBroker(tmp_path_factory.mktemp("cli") / "data") as running:
         yield running
         assert running.stop() == 0
+
+
+@pytest.fixture
+def client(broker: OwnBroker) -> Iterator[Client]:
+    with Client(broker.address) as client:
+        yield client
 
 
 @pytest.fixture

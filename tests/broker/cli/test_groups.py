@@ -1,7 +1,6 @@
 """`barnabas groups` against a running broker: what is told of groups, and what is done to them."""
 
 import json
-from collections.abc import Iterator
 from itertools import count
 from typing import Any
 
@@ -24,12 +23,6 @@ from tests.support.processes.own_broker import OwnBroker
 from tests.support.scripted.broker import ScriptedBroker
 
 FIRST_MS = 1_700_000_000_000  # 2023-11-14T22:13:20Z
-
-
-@pytest.fixture
-def client(broker: OwnBroker) -> Iterator[Client]:
-    with Client(broker.address) as client:
-        yield client
 
 
 @pytest.fixture

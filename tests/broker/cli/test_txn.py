@@ -1,7 +1,6 @@
 """`barnabas txn` against a running broker: what is told of transactions, and how they are ended from outside."""
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -17,15 +16,8 @@ from barnabas.client.offsets import READ_COMMITTED
 from barnabas.client.transactions.errors import ProducerFatal
 from barnabas.client.transactions.producer import TransactionalProducer
 from tests.support.command_line import Barnabas
-from tests.support.processes.own_broker import OwnBroker
 
 MINUTE = 60_000
-
-
-@pytest.fixture
-def client(broker: OwnBroker) -> Iterator[Client]:
-    with Client(broker.address) as client:
-        yield client
 
 
 @pytest.fixture

@@ -6,20 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from barnabas.broker.cli import main
 from barnabas.client.client import Client
 from barnabas.client.transactions.producer import TransactionalProducer
 from barnabas.protocol.errors import KafkaError
 from tests.broker.control.test_served import Running
-from tests.support.command_line import Barnabas, run_here
-from tests.support.own_logging import kept_logging
-
-
-@pytest.fixture
-def offline(capfdbinary: pytest.CaptureFixture[bytes]) -> Iterator[Barnabas]:
-    """The command line, run in this process."""
-    with kept_logging():
-        yield run_here(main, capfdbinary)
+from tests.support.command_line import Barnabas
 
 
 @pytest.fixture

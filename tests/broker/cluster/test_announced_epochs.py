@@ -16,7 +16,7 @@ from barnabas.protocol.schema import Request
 from barnabas.storage.log.offsets import EARLIEST, LATEST
 from tests.support.files.memory_files import MemoryFiles
 from tests.support.requests import epoch_ends, fetch, list_offsets
-from tests.support.worlds.broker import BrokerWorld, settle
+from tests.support.worlds.broker import BrokerWorld
 
 Restart = Callable[[str], Awaitable["Asked"]]
 ENDS = ["stop", "kill"]
@@ -32,8 +32,7 @@ class Asked:
 
     async def _ask(self, request: Request, version: int) -> Any:
         peer = self.world.connect()
-        peer.ask(request, version)
-        await settle()
+        await peer.put(request, version)
         return peer.answer()
 
     async def announced(self) -> int:

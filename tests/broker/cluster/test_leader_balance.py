@@ -10,7 +10,7 @@ from barnabas.protocol.errors import ErrorCode
 from barnabas.storage.errors import StorageError
 from tests.broker.cluster.test_moving import leader_to, places, reassign, switch
 from tests.broker.cluster.test_three_nodes import create, metadata, produced
-from tests.support.worlds.broker import BrokerWorld, settle
+from tests.support.worlds.broker import BrokerWorld
 
 E = ErrorCode
 INTERVAL_MS = 300_000
@@ -30,8 +30,7 @@ def nodes_of(world: BrokerWorld) -> Nodes:
 
 
 async def later(world: BrokerWorld, delay_ms: int) -> None:
-    world.clock.advance(delay_ms)
-    await settle()
+    await world.advance(delay_ms)
 
 
 async def test_a_node_that_came_back_leads_again_at_the_next_check() -> None:

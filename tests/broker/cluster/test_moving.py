@@ -163,8 +163,7 @@ async def test_a_waiting_reader_is_sent_away_when_the_leader_moves(
     await produced(world, 2, 1)
     peer = world.connect_to(2)
     epoch = (await metadata(world))[1].leader_epoch if knows_the_epoch else -1
-    peer.ask(fetch(1, offset=1, epoch=epoch, wait_ms=10_000), version)
-    await settle()
+    await peer.put(fetch(1, offset=1, epoch=epoch, wait_ms=10_000), version)
     assert peer.answers() == []
     await leader_to(world, "t", 1, 3)
     ((result,),) = [topic.partitions for topic in peer.answer().responses]
@@ -332,8 +331,7 @@ async def test_members_that_wait_are_sent_to_the_new_coordinator(world: BrokerWo
     group = kept_at(0)
     old = (await coordinator_of(world, group, 0)).node_id
     peer = world.connect_to(old)
-    peer.ask(join_group(group), 3)
-    await settle()
+    await peer.put(join_group(group), 3)
     assert peer.answers() == []
     await leader_to(world, OFFSETS, world.services.groups.offsets_partition(group), old % 3 + 1)
     assert peer.answer().error_code == E.NOT_COORDINATOR

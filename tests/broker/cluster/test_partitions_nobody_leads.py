@@ -10,7 +10,7 @@ from barnabas.protocol.messages.add_offsets_to_txn import AddOffsetsToTxnRequest
 from tests.broker.cluster.test_moving import OFFSETS, leader_to, reassign, switch
 from tests.broker.cluster.test_three_nodes import ask, coordinator_of, create, fetched, fetched_offset, kept_at
 from tests.support.requests import BY_NAME, end_txn, init_producer, produce, txn_commit
-from tests.support.worlds.broker import BrokerWorld, settle
+from tests.support.worlds.broker import BrokerWorld
 
 E = ErrorCode
 NAME = kept_at(1)
@@ -53,8 +53,7 @@ async def is_shown(world: BrokerWorld, node: int, partition: int) -> bool:
 async def is_back(world: BrokerWorld) -> None:
     """The node that was stopped runs again, and what is prepared is tried again."""
     await switch(world, AWAY, "false")
-    world.clock.advance(RETRY_MS)
-    await settle()
+    await world.advance(RETRY_MS)
 
 
 async def test_what_others_lead_is_shown_and_the_rest_when_the_node_is_back(world: BrokerWorld) -> None:

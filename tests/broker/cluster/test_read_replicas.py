@@ -136,8 +136,7 @@ async def test_offsets_are_looked_up_by_the_leader_alone(world: BrokerWorld) -> 
 
 async def test_who_waits_at_a_replica_is_given_what_the_leader_writes(world: BrokerWorld) -> None:
     peer = world.connect_to(2)
-    peer.ask(fetch(offset=1, wait_ms=60_000), IN_SESSIONS)
-    await settle()
+    await peer.put(fetch(offset=1, wait_ms=60_000), IN_SESSIONS)
     assert peer.answers() == []
     await produced(world, 1, 0)
     await settle()
@@ -146,8 +145,7 @@ async def test_who_waits_at_a_replica_is_given_what_the_leader_writes(world: Bro
 
 async def test_who_waits_at_a_node_that_is_no_replica_any_more_is_told_so(world: BrokerWorld) -> None:
     peer = world.connect_to(2)
-    peer.ask(fetch(offset=1, wait_ms=60_000), IN_SESSIONS)
-    await settle()
+    await peer.put(fetch(offset=1, wait_ms=60_000), IN_SESSIONS)
     assert await reassign(world, {("t", 0): [1, 3]}) == [E.NONE]
     await settle()
     assert peer.answer().responses[0].partitions[0].error_code == E.NOT_LEADER_OR_FOLLOWER

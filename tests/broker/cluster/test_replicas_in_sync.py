@@ -40,8 +40,7 @@ def syncs(world: BrokerWorld, monkeypatch: pytest.MonkeyPatch) -> list[asyncio.F
 async def begun(world: BrokerWorld, acks: int) -> Peer:
     """Whoever has sent a batch to node 1, which is appended and waits for the disk."""
     peer = world.connect_to(1)
-    peer.ask(produce(world.batch(b"v"), acks=acks), BY_NAME)
-    await settle()
+    await peer.put(produce(world.batch(b"v"), acks=acks), BY_NAME)
     return peer
 
 

@@ -31,7 +31,7 @@ from tests.support.requests import (
     produce,
     txn_commit,
 )
-from tests.support.worlds.broker import BrokerWorld, settle
+from tests.support.worlds.broker import BrokerWorld
 
 E = ErrorCode
 NODES = 1, 2, 3
@@ -47,8 +47,7 @@ async def world() -> BrokerWorld:
 
 async def ask(world: BrokerWorld, node: int, request: Request, version: int | None = None) -> Any:
     peer = world.connect_to(node)
-    peer.ask(request, version)
-    await settle()
+    await peer.put(request, version)
     return peer.answer()
 
 

@@ -9,6 +9,5 @@ from tests.support.inspected_broker import Inspected
 @pytest.fixture
 async def console() -> Console:
     """Over a broker with topic "orders" of two partitions."""
-    world = Inspected()
-    world.services.catalogue.create_topic("orders", 2)
+    world = Inspected(topics={"orders": 2})
     return Console(world)

@@ -21,8 +21,7 @@ HELD_BYTES_MAX = 20 << 20
 async def test_the_page_of_ten_million_records_opens_in_time_and_in_little_memory(tmp_path: Path) -> None:
     files = cast("Any", RealFiles())
     settings = {"log.dirs": str(tmp_path), "log.segment.bytes": str(64 << 20)}
-    world = BrokerWorld(settings, files, time.monotonic)
-    world.services.catalogue.create_topic("t", 1)
+    world = BrokerWorld(settings, files, time.monotonic, topics={"t": 1})
     batch = bytes(build_batch([NewRecord(None, b"%03d" % number, (), 1) for number in range(IN_A_BATCH)]))
     for number in range(RECORDS // IN_A_BATCH):
         world.services.partitions.append("t", 0, bytearray(batch))

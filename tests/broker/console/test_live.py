@@ -50,8 +50,7 @@ async def test_a_part_is_sent_when_it_has_changed_and_a_comment_now_and_then() -
 
 
 async def test_a_page_that_is_looked_at_for_long_holds_no_more_than_at_first() -> None:
-    world = Inspected()
-    world.services.catalogue.create_topic("orders", 1)
+    world = Inspected(topics={"orders": 1})
     await world.begin("payments", ("orders", 0))
     console = Console(world)
 

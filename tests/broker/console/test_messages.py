@@ -15,8 +15,7 @@ MARKUP = b"<script>alert(1)</script>"
 
 @pytest.fixture
 async def console() -> Console:
-    world = Inspected()
-    world.services.catalogue.create_topic("t", 2)
+    world = Inspected(topics={"t": 2})
     return Console(world)
 
 

@@ -37,8 +37,7 @@ async def test_every_page_of_an_empty_broker_can_be_read(console: Console, path:
 
 @pytest.mark.parametrize("path", PAGES)
 async def test_every_page_of_several_nodes_can_be_read(path: str) -> None:
-    world = BrokerWorld({"offsets.topic.num.partitions": "3"}, nodes=3)
-    world.services.catalogue.create_topic("t", 3)
+    world = BrokerWorld({"offsets.topic.num.partitions": "3"}, nodes=3, topics={"t": 3})
     console = Console(world)
     assert "3 nodes" in await console.text(path)
     assert "node" in await console.text("/topics/t/2")

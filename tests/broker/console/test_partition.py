@@ -12,8 +12,7 @@ MARKUP = "<b>readers</b>"
 
 @pytest.fixture
 async def console() -> Console:
-    world = Inspected()
-    world.services.catalogue.create_topic("t", 2)
+    world = Inspected(topics={"t": 2})
     return Console(world)
 
 

@@ -21,8 +21,7 @@ MARKUP = "<i>x</i>"
 
 @pytest.fixture
 async def console() -> Console:
-    world = BrokerWorld({**AUTHORIZED, "offsets.topic.num.partitions": "2"})
-    world.services.catalogue.create_topic("orders", 1)
+    world = BrokerWorld({**AUTHORIZED, "offsets.topic.num.partitions": "2"}, topics={"orders": 1})
     return Console(world, may_change=False)
 
 

@@ -17,8 +17,7 @@ MARKUP = "<script>alert('x')</script>&\""
 
 @pytest.fixture
 async def console() -> Console:
-    world = Inspected()
-    world.services.catalogue.create_topic("orders", 3)
+    world = Inspected(topics={"orders": 3})
     return Console(world)
 
 
@@ -90,8 +89,7 @@ async def test_without_control_nothing_is_aborted(console: Console) -> None:
 async def test_a_timeout_is_told_as_one(console: Console) -> None:
     world = world_of(console)
     await world.begin("payments", ("orders", 0))
-    world.clock.advance(TIMEOUT_MS + 20_000)
-    await settle()
+    await world.advance(TIMEOUT_MS + 20_000)
     text = await console.text("/transaction", id="payments")
     assert "The abort was decided: its timeout of 10 min was over." in text
     assert "of these timed out 1" in await console.text("/transactions")

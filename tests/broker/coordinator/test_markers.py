@@ -21,11 +21,6 @@ from tests.support.worlds.transactional_broker import TransactionalBroker
 E = ErrorCode
 
 
-@pytest.fixture
-async def world() -> TransactionalBroker:
-    return TransactionalBroker()
-
-
 @pytest.mark.pure
 async def test_in_slices_nothing_is_shown_before_the_last_marker_and_then_everything_at_once(
     world: TransactionalBroker, monkeypatch: pytest.MonkeyPatch
@@ -116,14 +111,15 @@ async def test_our_own_mistake_about_the_only_partition_is_logged_and_tried_agai
     assert [record.message.split()[:2] for record in caplog.records if record.exc_info] == [["marker", "failed"]]
 
 
-async def test_a_completion_that_cannot_be_written_is_tried_again(world: TransactionalBroker) -> None:
-    producer = await world.written(0, 1)
+@pytest.mark.parametrize("count", [1, 2])
+async def test_a_completion_that_cannot_be_written_is_tried_again(world: TransactionalBroker, count: int) -> None:
+    producer = await world.written(*range(count))
     world.files.fail("pwrite", path="__transaction_state", skip=1)
     assert (await world.end(producer, commit=True)).error is E.NONE
-    assert world.shown() == [1, 1, 0]
+    assert world.shown() == [1] * count + [0] * (3 - count)
     assert world.txn().state is S.PREPARE_COMMIT
     world.files.heal()
-    await world.advance(1_000)
+    await world.advance(markers.BROKEN_RETRY_MS)
     assert world.txn().state is S.COMPLETE_COMMIT
     assert world.log(0).log_end_offset == 2, "no marker is written twice"
 
@@ -191,22 +187,6 @@ async def test_the_same_id_has_a_new_life_in_a_new_topic_and_what_was_decided_is
     assert world.read(1) == [b"v"], "it was acknowledged"
 
 
-async def test_what_loads_when_the_topic_of_transactions_goes_is_shown_in_one_step_all_the_same(
-    world: TransactionalBroker,
-) -> None:
-    offsets = Offsets(world)
-    world.coordinator.markers._offsets = lambda: offsets
-    producer = await world.written(0, 1)
-    await world.add(producer, (CONSUMER_OFFSETS_TOPIC, 7), version=2)
-    await world.end(producer, commit=True)
-    world.broker.services.catalogue.delete_topics(["__transaction_state"])
-    await world.advance(1_000)
-    assert world.shown() == [0, 0, 0]
-    offsets.is_loading = False
-    await world.advance(markers.LOADING_RETRY_MS)
-    assert world.shown() == [1, 1, 0]
-
-
 class Offsets:
     """A group coordinator that loads for a while."""
 
@@ -225,24 +205,32 @@ class Offsets:
         self.told.append(("release", partition, is_commit, self.world.shown()))
 
 
-async def test_offsets_that_load_hold_the_others_back_for_they_will_be_there_soon(world: TransactionalBroker) -> None:
+@pytest.mark.parametrize("goes", [False, True], ids=["the topic of transactions stays", "goes"])
+async def test_offsets_that_load_hold_the_others_back_for_they_will_be_there_soon(
+    world: TransactionalBroker, goes: bool
+) -> None:
     offsets = Offsets(world)
     world.coordinator.markers._offsets = lambda: offsets
     producer = await world.written(0, 1)
     await world.add(producer, (CONSUMER_OFFSETS_TOPIC, 7), version=2)
     await world.end(producer, commit=True)
+    if goes:
+        world.broker.services.catalogue.delete_topics(["__transaction_state"])
     await world.advance(1_000)
     assert world.shown() == [0, 0, 0]
     offsets.is_loading = False
     await world.advance(markers.LOADING_RETRY_MS)
     assert world.shown() == [1, 1, 0]
     assert [told[:3] for told in offsets.told] == [("append", 7, True), ("release", 7, True)]
-    assert world.txn().state is S.COMPLETE_COMMIT
+    assert goes or world.txn().state is S.COMPLETE_COMMIT
 
 
-async def test_with_every_write_synced_the_decision_is_on_the_disk_before_a_marker_and_markers_before_the_end() -> None:
+@pytest.mark.parametrize("count", [1, 2])
+async def test_with_every_write_synced_the_decision_is_on_the_disk_before_a_marker_and_markers_before_the_end(
+    count: int,
+) -> None:
     world = TransactionalBroker({"log.flush.interval.messages": "1"})
-    producer = await world.written(0, 1)
+    producer = await world.written(*range(count))
     calls_before = len(world.files.calls)
     await world.end(producer, commit=True)
     await world.until(finish_transactions(world.coordinator))
@@ -252,10 +240,12 @@ async def test_with_every_write_synced_the_decision_is_on_the_disk_before_a_mark
         for call in world.files.calls[calls_before:]
         if call.name in ("pwrite", "sync") and call.path.endswith(".log")
     ]
+    logs = [f"t-{number}" for number in range(count)]
     assert calls[:2] == [("pwrite", "state"), ("sync", "state")]
-    assert sorted(calls[2:4]) == [("pwrite", "t-0"), ("pwrite", "t-1")]
-    assert sorted(calls[4:6]) == [("sync", "t-0"), ("sync", "t-1")]
-    assert calls[6:7] == [("pwrite", "state")]
+    assert sorted(calls[2 : 2 + count]) == [("pwrite", log) for log in logs]
+    assert sorted(calls[2 + count : 2 + 2 * count]) == [("sync", log) for log in logs]
+    assert calls[2 + 2 * count] == ("pwrite", "state")
+    assert world.txn().state is S.COMPLETE_COMMIT
 
 
 async def test_the_only_partition_is_written_to_when_it_can(
@@ -275,37 +265,6 @@ async def test_the_only_partition_is_written_to_when_it_can(
         "marker refused",
         "marker written at last transactional_id=tx topic=t partition=1",
     ]
-
-
-async def test_the_completion_over_one_partition_is_tried_again_without_another_marker(
-    world: TransactionalBroker,
-) -> None:
-    producer = await world.written(0)
-    world.files.fail("pwrite", path="__transaction_state", skip=1)
-    assert (await world.end(producer, commit=True)).error is E.NONE
-    assert world.shown() == [1, 0, 0]
-    assert world.txn().state is S.PREPARE_COMMIT
-    world.files.heal()
-    await world.advance(markers.BROKEN_RETRY_MS)
-    assert world.txn().state is S.COMPLETE_COMMIT
-    assert world.log(0).log_end_offset == 2, "no marker is written twice"
-
-
-async def test_with_every_write_synced_the_only_marker_is_on_the_disk_before_the_end() -> None:
-    world = TransactionalBroker({"log.flush.interval.messages": "1"})
-    producer = await world.written(0)
-    calls_before = len(world.files.calls)
-    await world.end(producer, commit=True)
-    await world.until(finish_transactions(world.coordinator))
-    await settle()
-    calls = [
-        (call.name, "state" if "__transaction_state" in call.path else call.path.split("/")[2])
-        for call in world.files.calls[calls_before:]
-        if call.name in ("pwrite", "sync") and call.path.endswith(".log")
-    ]
-    decided, marked = [("pwrite", "state"), ("sync", "state")], [("pwrite", "t-0"), ("sync", "t-0")]
-    assert calls[:5] == [*decided, *marked, ("pwrite", "state")]
-    assert world.txn().state is S.COMPLETE_COMMIT
 
 
 @pytest.mark.parametrize("count", [1, 2])

@@ -12,7 +12,7 @@ from barnabas.broker.events import Kind
 from barnabas.broker.events.events import Facts
 from barnabas.protocol.errors import ErrorCode as E
 from tests.support.worlds.broker import settle
-from tests.support.worlds.transactional_broker import Producer, TransactionalBroker
+from tests.support.worlds.transactional_broker import TransactionalBroker
 
 STEPS = ["transaction.prepared", "transaction.marker_writing", "transaction.marker_written", "transaction.marked"]
 
@@ -44,22 +44,6 @@ class Barrier:
             await settle()
 
 
-@pytest.fixture
-async def world() -> TransactionalBroker:
-    return TransactionalBroker()
-
-
-async def written(world: TransactionalBroker, *partitions: int, name: str = "tx") -> Producer:
-    producer = await world.producer(name)
-    for partition in partitions:
-        assert (await producer.send(b"v", partition)).error_code == E.NONE
-    return producer
-
-
-def shown(world: TransactionalBroker) -> list[int]:
-    return [len(world.read(partition)) for partition in range(3)]
-
-
 def markers(world: TransactionalBroker) -> list[int]:
     return [world.log(partition).log_end_offset - 1 for partition in range(3)]
 
@@ -79,16 +63,16 @@ async def test_what_is_held_up_is_seen_as_far_as_it_is(
     world: TransactionalBroker, step: str, facts: dict[str, Any], are_shown: int, are_marked: list[int]
 ) -> None:
     barrier = Barrier(world, step, **facts)
-    producer = await written(world, 0, 1, 2)
+    producer = await world.written(0, 1, 2)
     assert (await world.end(producer, commit=True)).error is E.NONE, "the decision is answered"
     await settle()
     assert len(barrier.held) == 1
-    assert (shown(world), markers(world)) == ([are_shown] * 3, are_marked)
+    assert (world.shown(), markers(world)) == ([are_shown] * 3, are_marked)
     assert world.txn().state is S.PREPARE_COMMIT
     await world.advance(3_600_000)
-    assert (shown(world), markers(world)) == ([are_shown] * 3, are_marked), "time alone does not let it go"
+    assert (world.shown(), markers(world)) == ([are_shown] * 3, are_marked), "time alone does not let it go"
     await barrier.let_go()
-    assert (shown(world), markers(world)) == ([1, 1, 1], [1, 1, 1])
+    assert (world.shown(), markers(world)) == ([1, 1, 1], [1, 1, 1])
     assert world.txn().state is S.COMPLETE_COMMIT
     assert len(barrier.held) == 1, "a step is told once"
 
@@ -96,50 +80,50 @@ async def test_what_is_held_up_is_seen_as_far_as_it_is(
 @pytest.mark.parametrize("step", STEPS)
 async def test_of_one_partition_the_steps_mean_the_same(world: TransactionalBroker, step: str) -> None:
     barrier = Barrier(world, step)
-    producer = await written(world, 0)
+    producer = await world.written(0)
     assert (await world.end(producer, commit=True)).error is E.NONE
     await settle()
-    assert shown(world)[0] == (step == "transaction.marked")
+    assert world.shown()[0] == (step == "transaction.marked")
     await barrier.let_go()
-    assert shown(world)[0] == 1
+    assert world.shown()[0] == 1
     assert barrier.names() == STEPS
 
 
 async def test_others_go_on(world: TransactionalBroker) -> None:
     barrier = Barrier(world, "transaction.marker_writing", transactional_id="held", position=2)
-    held, other = await written(world, 0, 1, name="held"), await written(world, 2, name="other")
+    held, other = await world.written(0, 1, name="held"), await world.written(2, name="other")
     for producer in (held, other):
         assert (await world.end(producer, commit=True)).error is E.NONE
     await settle()
-    assert shown(world) == [0, 0, 1]
+    assert world.shown() == [0, 0, 1]
     assert (world.txn("held").state, world.txn("other").state) == (S.PREPARE_COMMIT, S.COMPLETE_COMMIT)
     await barrier.let_go()
-    assert shown(world) == [1, 1, 1]
+    assert world.shown() == [1, 1, 1]
 
 
 @pytest.mark.parametrize("step", STEPS)
 async def test_a_stop_lets_go_what_is_held_up_and_finishes_it(world: TransactionalBroker, step: str) -> None:
     barrier = Barrier(world, step)
-    producer = await written(world, 0, 1, 2)
+    producer = await world.written(0, 1, 2)
     assert (await world.end(producer, commit=True)).error is E.NONE
     await settle()
     assert len(barrier.held) == 1
     assert await world.until(finish_transactions(world.coordinator))
     assert world.txn().state is S.COMPLETE_COMMIT
-    assert shown(world) == [1, 1, 1]
+    assert world.shown() == [1, 1, 1]
     await barrier.let_go()
     assert markers(world) == [1, 1, 1], "no marker is written twice"
 
 
 async def test_what_a_kill_leaves_held_up_is_finished_by_the_next_start(world: TransactionalBroker) -> None:
     barrier = Barrier(world, "transaction.marker_written", position=2)
-    producer = await written(world, 0, 1, 2)
+    producer = await world.written(0, 1, 2)
     assert (await world.end(producer, commit=True)).error is E.NONE
     await settle()
     assert len(barrier.held) == 1
-    assert shown(world) == [0, 0, 0]
+    assert world.shown() == [0, 0, 0]
     after = await world.restart("kill")
-    assert shown(after) == [1, 1, 1]
+    assert after.shown() == [1, 1, 1]
     assert after.txn().state is S.COMPLETE_COMMIT
 
 
@@ -147,7 +131,7 @@ async def test_what_a_kill_leaves_held_up_is_finished_by_the_next_start(world: T
 async def test_the_clock_does_not_wait_for_what_somebody_holds_up(step: str) -> None:
     world = TransactionalBroker(movable=True)
     barrier = Barrier(world, step)
-    producer = await written(world, 0, 1)
+    producer = await world.written(0, 1)
     assert (await world.end(producer, commit=True)).error is E.NONE
     await settle()
     assert len(barrier.held) == 1

@@ -17,11 +17,6 @@ from tests.support.worlds.transactional_broker import TransactionalBroker
 E = ErrorCode
 
 
-@pytest.fixture
-async def world() -> TransactionalBroker:
-    return TransactionalBroker()
-
-
 @pytest.mark.pure
 async def test_what_is_synced_in_several_rounds_is_shown_at_once_after_the_last(
     monkeypatch: pytest.MonkeyPatch,

@@ -71,9 +71,7 @@ async def test_a_log_that_loads_in_many_slices_is_waited_for(monkeypatch: pytest
 @pytest.mark.parametrize("commit", [True, False])
 async def test_a_clean_stop_waits_for_a_decision_that_is_not_on_the_disk_yet(commit: bool) -> None:
     world = TransactionalBroker({"log.flush.interval.messages": "1"})
-    producer = await world.producer()
-    for partition in range(3):
-        await producer.send(b"v", partition)
+    producer = await world.written(0, 1, 2)
     reply = world.coordinator.end_transaction(EndRequest("tx", producer.id, producer.epoch, commit, 2))
     assert isinstance(reply, asyncio.Future)
     assert not reply.done()
@@ -85,8 +83,7 @@ async def test_a_clean_stop_waits_for_a_decision_that_is_not_on_the_disk_yet(com
 
 async def test_a_clean_stop_does_not_wait_for_a_decision_that_the_disk_refuses() -> None:
     world = TransactionalBroker({"log.flush.interval.messages": "1"})
-    producer = await world.producer()
-    await producer.send(b"v")
+    producer = await world.written(0)
     world.files.fail("sync", errno.EIO)
     reply = world.coordinator.end_transaction(EndRequest("tx", producer.id, producer.epoch, True, 2))
     assert isinstance(reply, asyncio.Future)
@@ -122,8 +119,7 @@ async def test_a_clean_stop_waits_for_offsets_that_are_being_loaded(
     monkeypatch: pytest.MonkeyPatch, commit: bool
 ) -> None:
     world = TransactionalBroker()
-    producer = await world.producer()
-    await producer.send(b"v")
+    producer = await world.written(0)
     await _commit_offset_in_transaction(world, producer, 7)
     world = await world.restart("stop")
     await world.advance(1_100)
@@ -141,9 +137,7 @@ async def test_a_stop_that_leaves_something_prepared_has_the_next_start_finish_i
     refused: str, skip: int
 ) -> None:
     world = TransactionalBroker()
-    producer = await world.producer()
-    for partition in range(3):
-        await producer.send(b"v", partition)
+    producer = await world.written(0, 1, 2)
     world.files.fail("pwrite", path=f"{refused}{0:020d}.log", skip=skip)
     assert (await world.end(producer, commit=True)).error is ErrorCode.NONE
     assert world.txn().state is S.PREPARE_COMMIT
@@ -159,9 +153,7 @@ async def test_a_stop_that_leaves_something_prepared_has_the_next_start_finish_i
 
 async def test_a_stop_with_a_partition_that_nobody_could_load_does_not_vouch_for_it() -> None:
     world = TransactionalBroker()
-    producer = await world.producer()
-    for partition in range(3):
-        await producer.send(b"v", partition)
+    producer = await world.written(0, 1, 2)
     world.files.fail("pwrite", path="/t-1/")
     await world.end(producer, commit=True)
     world.files.heal()
@@ -175,8 +167,7 @@ async def test_a_stop_with_a_partition_that_nobody_could_load_does_not_vouch_for
 
 async def test_a_stop_while_transactions_are_being_loaded_is_clean(monkeypatch: pytest.MonkeyPatch) -> None:
     world = TransactionalBroker()
-    producer = await world.producer()
-    await producer.send(b"v", 0)
+    producer = await world.written(0)
     assert (await world.end(producer, commit=True)).error is ErrorCode.NONE
     world = await world.restart("stop")
     monkeypatch.setattr(loading, "SLICE_BYTES", 1)
@@ -211,9 +202,7 @@ async def test_a_stop_lets_nobody_decide_anything_more() -> None:
 async def test_what_is_being_finished_is_not_begun_again(monkeypatch: pytest.MonkeyPatch) -> None:
     world = TransactionalBroker()
     monkeypatch.setattr(markers, "WRITING", replace(markers.WRITING, steps_max=1))
-    producer = await world.producer()
-    for partition in range(3):
-        await producer.send(b"v", partition)
+    producer = await world.written(0, 1, 2)
     await world.end(producer, commit=True)
     assert world.txn().state is S.PREPARE_COMMIT
     (owner,) = [each for each in world.coordinator.loaded() if each.machine.transactions]

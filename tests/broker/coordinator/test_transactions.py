@@ -12,21 +12,10 @@ from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.records.builder import build_batch
 from barnabas.storage.log.append import AppendOrigin
 from tests.support.files.memory_files import PowerCut
-from tests.support.worlds.broker import settle
-from tests.support.worlds.transactional_broker import (
-    STATE_PARTITIONS,
-    TIMEOUT_MS,
-    Producer,
-    TransactionalBroker,
-    code_of,
-)
+from tests.support.worlds.broker import code_of, settle
+from tests.support.worlds.transactional_broker import STATE_PARTITIONS, TIMEOUT_MS, Producer, TransactionalBroker
 
 E = ErrorCode
-
-
-@pytest.fixture
-async def world() -> TransactionalBroker:
-    return TransactionalBroker()
 
 
 @pytest.mark.parametrize("version", [11, 12, 13])

@@ -109,16 +109,14 @@ async def a_transaction_times_out_and_its_id_expires() -> Told:
     story = Story()
     producer = await story.init(transaction_timeout_ms=1_000)
     await story.add(producer, ("t", [0]))
-    story.world.clock.advance(20_000)
-    await settle()
+    await story.world.advance(20_000)
     told = story.told
     facts = told.only("transaction.timed_out").facts
     assert (facts["timeout_ms"], facts["transactional_id"]) == (1_000, "x")
     assert facts["open_for_ms"] > 1_000
     assert told.only("producer.fenced").facts["why"] == "its transaction was open for too long"
     assert told.only("transaction.completed").facts["is_commit"] is False
-    story.world.clock.advance(WEEK_MS)
-    await settle()
+    await story.world.advance(WEEK_MS)
     assert told.only("transaction.id_expired").facts["transactional_id"] == "x"
     await story.close()
     return told
@@ -170,8 +168,7 @@ async def a_classic_group_lives() -> Told:
 async def a_member_is_not_heard_of() -> Told:
     story = Story()
     await story.sync(await story.join("", session_timeout_ms=6_000))
-    story.world.clock.advance(7_000)
-    await settle()
+    await story.world.advance(7_000)
     expired = story.told.only("group.session_expired").facts
     assert (expired["group"], expired["session_timeout_ms"]) == ("g", 6_000)
     assert not story.told.of("group.member_left")
@@ -194,8 +191,7 @@ async def a_consumer_group_lives() -> Told:
     await story.consumer_heartbeat(
         0, "n", subscribed_topic_names=["t"], rebalance_timeout_ms=MINUTE_MS, topic_partitions=[]
     )
-    story.world.clock.advance(50_000)
-    await settle()
+    await story.world.advance(50_000)
     assert told.only("group.session_expired").facts["member_id"] == "n"
     assert told.of("group.rebalance_completed")[-1].facts["members_count"] == 0
     await story.close()

@@ -33,8 +33,7 @@ async def test_a_request_that_is_dropped_is_not_applied_and_holds_its_connection
     faulty.arm(CREATE, {"drop": True}, name="d")
     peer = faulty.connect()
     peer.ask(create_topic("abc"))
-    peer.ask(find())
-    await settle()
+    await peer.put(find())
     assert peer.answers() == []
     assert not peer.is_closed
     assert "abc" not in faulty.world.services.catalogue.topics
@@ -48,8 +47,7 @@ async def test_an_answer_is_lost_after_the_request_was_applied(faulty: FaultyWor
     faulty.arm(CREATE, {"lose_answer": True})
     peer = faulty.connect()
     peer.ask(create_topic("abc"))
-    peer.ask(find())
-    await settle()
+    await peer.put(find())
     assert peer.answers() == []
     assert "abc" in faulty.world.services.catalogue.topics
 
@@ -57,8 +55,7 @@ async def test_an_answer_is_lost_after_the_request_was_applied(faulty: FaultyWor
 async def test_a_lost_answer_ends_with_its_connection_after_a_while(faulty: FaultyWorld) -> None:
     armed = faulty.arm(CREATE, {"lose_answer": True})
     peer = faulty.connect()
-    peer.ask(create_topic("abc"))
-    await settle()
+    await peer.put(create_topic("abc"))
     assert armed.is_holding
     faulty.clock.advance(UNANSWERED_MS_MAX)
     await settle()
@@ -78,14 +75,12 @@ async def test_the_oldest_connection_that_waits_in_vain_goes_where_there_are_too
 @pytest.mark.parametrize(("where", "is_created"), [("before", True), ("middle", True), ("after", True)])
 async def test_a_connection_is_cut_around_the_answer(faulty: FaultyWorld, where: str, is_created: bool) -> None:
     whole = faulty.connect()
-    whole.ask(create_topic("first"))
-    await settle()
+    await whole.put(create_topic("first"))
     (frame,) = whole.frames()
     faulty.arm(CREATE, {"cut": where})
     peer = faulty.connect()
     peer.ask(create_topic("other"))
-    peer.ask(find())
-    await settle()
+    await peer.put(find())
     assert peer.is_closed
     received = peer.transport.read()
     assert len(received) == {"before": 0, "middle": (4 + len(frame)) // 2, "after": 4 + len(frame)}[where]
@@ -95,8 +90,7 @@ async def test_a_connection_is_cut_around_the_answer(faulty: FaultyWorld, where:
 async def test_a_connection_is_cut_in_place_of_the_request(faulty: FaultyWorld) -> None:
     faulty.arm(CREATE, {"drop": True, "cut": "before"})
     peer = faulty.connect()
-    peer.ask(create_topic("abc"))
-    await settle()
+    await peer.put(create_topic("abc"))
     assert peer.is_closed
     assert "abc" not in faulty.world.services.catalogue.topics
 
@@ -105,8 +99,7 @@ async def test_what_was_answered_before_a_cut_is_sent(faulty: FaultyWorld) -> No
     faulty.arm(CREATE, {"cut": "before"})
     peer = faulty.connect()
     peer.ask(find())
-    peer.ask(create_topic("abc"))
-    await settle()
+    await peer.put(create_topic("abc"))
     assert len(peer.frames()) == 1
     assert peer.is_closed
 
@@ -115,8 +108,7 @@ async def test_a_delay_goes_by_the_machines_clock_and_holds_up_what_is_behind(fa
     faulty.arm(CREATE, {"delay": "200ms"})
     peer, other = faulty.connect(), faulty.connect()
     peer.ask(create_topic("abc"))
-    peer.ask(find())
-    await settle()
+    await peer.put(find())
     faulty.clock.advance(199)
     assert peer.frames() == []
     assert "abc" not in faulty.world.services.catalogue.topics
@@ -144,8 +136,7 @@ async def test_a_pause_stands_until_it_is_released(faulty: FaultyWorld) -> None:
 async def test_a_peer_that_goes_away_stands_no_more(faulty: FaultyWorld) -> None:
     armed = faulty.arm(CREATE, {"pause": True})
     peer = faulty.connect()
-    peer.ask(create_topic("abc"))
-    await settle()
+    await peer.put(create_topic("abc"))
     assert armed.standing == 1
     peer.transport.hang_up()
     await settle()
@@ -162,8 +153,7 @@ async def test_a_stop_lets_everything_go_on(faulty: FaultyWorld) -> None:
     standing, delayed, silent = peers = [faulty.connect() for _ in range(3)]
     standing.ask(create_topic("abc"))
     delayed.ask(find())
-    silent.ask(ListGroupsRequest())
-    await settle()
+    await silent.put(ListGroupsRequest())
     await faulty.close()
     assert all(peer.is_closed for peer in peers)
     assert len(standing.answers()) == 1
@@ -177,21 +167,18 @@ async def test_what_is_held_up_is_bounded(faulty: FaultyWorld) -> None:
     peers = [faulty.connect() for _ in range(3)]
     size = HELD_BYTES_MAX // 2 + 1
     for peer in peers:
-        peer.ask(produce({"t": {0: b"x" * size}}))
-        await settle()
+        await peer.put(produce({"t": {0: b"x" * size}}))
     assert [peer.is_closed for peer in peers] == [False, True, True]
     peers[0].transport.hang_up()
     await settle()
     again = faulty.connect()
-    again.ask(produce({"t": {0: b"x" * size}}))
-    await settle()
+    await again.put(produce({"t": {0: b"x" * size}}))
     assert not again.is_closed, "there is room again"
 
 
 async def test_an_answer_is_throttled_piece_by_piece(faulty: FaultyWorld) -> None:
     whole = faulty.connect()
-    whole.ask(ApiVersionsRequest(client_software_name="a", client_software_version="1"))
-    await settle()
+    await whole.put(ApiVersionsRequest(client_software_name="a", client_software_version="1"))
     expected = bytes(whole.transport.read())
     faulty.arm({"api": "ApiVersions"}, {"throttle": 1000})
     peer = faulty.connect()
@@ -207,8 +194,7 @@ async def test_an_answer_is_throttled_piece_by_piece(faulty: FaultyWorld) -> Non
         received += more
     assert received == expected
     assert elapsed_ms >= len(expected)
-    peer.ask(find())
-    await settle()
+    await peer.put(find())
     assert len(peer.frames()) == 1
 
 
@@ -338,8 +324,7 @@ async def test_each_change_and_each_firing_is_told(faulty: FaultyWorld, caplog: 
 async def test_a_state_is_json(faulty: FaultyWorld) -> None:
     armed = faulty.arm(CREATE, {"pause": True}, times="always", name="f")
     peer = faulty.connect()
-    peer.ask(create_topic("abc"))
-    await settle()
+    await peer.put(create_topic("abc"))
     assert json.loads(json.dumps(armed.state())) == {
         "name": "f",
         "match": CREATE,

@@ -8,7 +8,6 @@ from barnabas.protocol.messages.offset_commit import (
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
 )
-from tests.support.worlds.broker import settle
 from tests.support.worlds.faulty_broker import FaultyWorld, asked, produce
 
 
@@ -47,8 +46,7 @@ async def test_an_error_for_acks_0_closes_the_connection_as_ever(faulty: FaultyW
     faulty.world.services.catalogue.create_topic("t", 1)
     faulty.arm({"api": "Produce"}, {"error": "NOT_LEADER_OR_FOLLOWER"})
     peer = faulty.connect()
-    peer.ask(produce({"t": {0: faulty.world.batch(b"x")}}, acks=0), 12)
-    await settle()
+    await peer.put(produce({"t": {0: faulty.world.batch(b"x")}}, acks=0), 12)
     assert peer.is_closed
     assert end_offsets(faulty, ("t", 0)) == [0]
 
@@ -98,10 +96,8 @@ async def test_a_fetch_has_the_code_in_the_partitions_that_match_also_of_its_ses
     found = {each.partition_index: each.error_code for topic in answer.responses for each in topic.partitions}
     assert (answer.error_code, found[1]) == (0, ErrorCode.NOT_LEADER_OR_FOLLOWER)
     assert found.get(0, 0) == 0
-    peer.ask(fetch(session=(session_id, 2)), 12)
-    await settle()
-    faulty.world.clock.advance(500)
-    await settle()
+    await peer.put(fetch(session=(session_id, 2)), 12)
+    await faulty.world.advance(500)
     (answer,) = peer.answers()
     assert answer.error_code == 0, "the session goes on"
 

@@ -22,7 +22,7 @@ from barnabas.protocol.messages.metadata import MetadataRequest, MetadataRequest
 from tests.support.files.memory_files import MemoryFiles
 from tests.support.requests import BY_NAME, add_partitions, commit, end_txn, fetch, init_producer, produce
 from tests.support.source_tree import ROOT
-from tests.support.worlds.broker import BrokerWorld, settle
+from tests.support.worlds.broker import BrokerWorld
 
 Labels = frozenset[tuple[str, str]]
 PYTHONS_OWN = re.compile("process_|python_")
@@ -41,8 +41,7 @@ class Watched:
         self.peer = self.world.connect()
 
     async def ask(self, request: Any, version: int | None = None) -> Any:
-        self.peer.ask(request, version)
-        await settle()
+        await self.peer.put(request, version)
         return self.peer.answer()
 
     async def produce(self, topic: str, *values: bytes, **producer: Any) -> int:
@@ -175,8 +174,7 @@ async def test_a_transaction_is_told_from_its_beginning_to_its_end() -> None:
     assert found["barnabas_transactions_oldest_open_seconds"] == {of(): 0}
     assert found["barnabas_transactions_completed_total"] == {of(result="commit"): 1, of(result="abort"): 0}
     await _open_transaction(watched)
-    watched.world.clock.advance(75_000)
-    await settle()
+    await watched.world.advance(75_000)
     found = await watched.scrape()
     assert found["barnabas_transactions_timed_out_total"] == {of(): 1}
     assert found["barnabas_transactions_completed_total"] == {of(result="commit"): 1, of(result="abort"): 1}

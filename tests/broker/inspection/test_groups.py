@@ -28,8 +28,7 @@ async def test_groups_come_by_id_with_what_they_committed_by_partition() -> None
 
 
 async def test_a_group_that_is_gone_when_its_turn_comes_is_none() -> None:
-    world = Inspected()
-    world.services.catalogue.create_topic("t")
+    world = Inspected(topics={"t": 1})
     await world.commit("g", "t", 1)
     (group,) = loaded_groups(world.services)
     world.services.groups.delete_group("g")
@@ -39,8 +38,7 @@ async def test_a_group_that_is_gone_when_its_turn_comes_is_none() -> None:
 
 async def test_groups_of_the_last_run_are_there_once_they_are_loaded() -> None:
     files = MemoryFiles(0)
-    first = Inspected(files)
-    first.services.catalogue.create_topic("t")
+    first = Inspected(files, topics={"t": 1})
     await first.commit("g", "t", 1)
     await first.close()
     second = Inspected(files)
@@ -51,16 +49,14 @@ async def test_groups_of_the_last_run_are_there_once_they_are_loaded() -> None:
 
 
 async def test_an_open_transaction_keeps_readers_of_committed_records_nearer() -> None:
-    world = Inspected()
-    world.services.catalogue.create_topic("t")
+    world = Inspected(topics={"t": 1})
     world.append("t", b"a", b"b", b"c")
     await world.begin("x", ("t", 0))
     assert lag(world.services, Committed("t", 0, 1)) == (3, 2)
 
 
 async def test_a_group_beyond_the_last_stable_offset_or_the_end_has_no_committed_lag() -> None:
-    world = Inspected()
-    world.services.catalogue.create_topic("t")
+    world = Inspected(topics={"t": 1})
     await world.begin("x", ("t", 0))
     assert lag(world.services, Committed("t", 0, 1)) == (0, 0)
     assert lag(world.services, Committed("t", 0, 4)) == (-3, 0)
@@ -68,8 +64,7 @@ async def test_a_group_beyond_the_last_stable_offset_or_the_end_has_no_committed
 
 async def test_lag_is_known_of_a_log_at_rest_and_unknown_after_a_kill_and_of_what_is_gone() -> None:
     files = MemoryFiles(0)
-    first = Inspected(files)
-    first.services.catalogue.create_topic("t")
+    first = Inspected(files, topics={"t": 1})
     first.append("t", b"a", b"b")
     await first.close()
     second = Inspected(files)
@@ -81,8 +76,7 @@ async def test_lag_is_known_of_a_log_at_rest_and_unknown_after_a_kill_and_of_wha
 
 async def test_what_an_open_transaction_holds_back_is_known_once_the_log_is_open() -> None:
     files = MemoryFiles(0)
-    first = Inspected(files)
-    first.services.catalogue.create_topic("t")
+    first = Inspected(files, topics={"t": 1})
     first.append("t", b"a", b"b", b"c")
     await first.begin("x", ("t", 0))
     await first.close()

@@ -3,7 +3,6 @@
 from barnabas.broker.coordinator.transaction.states import TransactionState
 from barnabas.broker.inspection.transactions import ended, every_transaction, is_open, loaded_transactions, started_ms
 from tests.support.inspected_broker import TIMEOUT_MS, Inspected
-from tests.support.worlds.broker import settle
 
 
 async def test_without_the_topic_there_are_none_and_no_coordinator_is_built() -> None:
@@ -15,8 +14,7 @@ async def test_without_the_topic_there_are_none_and_no_coordinator_is_built() ->
 
 
 async def test_every_transaction_is_there_with_its_start_until_it_ends_and_after() -> None:
-    world = Inspected()
-    world.services.catalogue.create_topic("t")
+    world = Inspected(topics={"t": 1})
     begun_ms = world.clock.now_ms()
     over = await world.begin("over", ("t", 0))
     await world.end("over", over, is_commit=True)
@@ -36,9 +34,7 @@ async def test_an_id_that_never_had_a_transaction_has_no_start() -> None:
 
 
 async def test_those_that_time_out_are_counted_with_the_aborted() -> None:
-    world = Inspected()
-    world.services.catalogue.create_topic("t")
+    world = Inspected(topics={"t": 1})
     await world.begin("slow", ("t", 0))
-    world.clock.advance(2 * TIMEOUT_MS)
-    await settle()
+    await world.advance(2 * TIMEOUT_MS)
     assert ended(world.services) == (0, 1, 1)

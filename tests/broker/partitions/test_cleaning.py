@@ -89,8 +89,7 @@ async def test_nothing_is_cleaned_where_the_cleaner_is_not_enabled() -> None:
     log = append(world)
     before = records(log)
     await world.broker.start()
-    world.clock.advance(10 * BACKOFF_MS)
-    await settle()
+    await world.advance(10 * BACKOFF_MS)
     assert records(log) == before
 
 
@@ -228,8 +227,7 @@ async def test_nothing_is_begun_while_producers_wait_for_room() -> None:
     log.directory.disk.full_reason = "no room"
     world.services.cleaner.start()
     for _ in range(3):
-        world.clock.advance(BACKOFF_MS)
-        await settle()
+        await world.advance(BACKOFF_MS)
     assert world.services.cleaner.figures.cleanings == 0
     log.directory.disk.full_reason = None
     world.clock.advance(BACKOFF_MS)

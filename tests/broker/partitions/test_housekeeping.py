@@ -7,7 +7,7 @@ from typing import Any
 from barnabas.broker.slices import UNDER_WAY_MAX
 from barnabas.protocol.files import meta_properties
 from barnabas.storage.steps import Steps
-from tests.support.worlds.broker import BrokerWorld, settle
+from tests.support.worlds.broker import BrokerWorld
 
 DAY_MS = 86_400_000
 RETENTION_MS = 40_000  # after the start it has begun
@@ -41,8 +41,7 @@ async def test_retention_does_not_stand_in_line_behind_clients_look_ups() -> Non
     world = await with_ages_unknown()
     for _ in range(UNDER_WAY_MAX):
         world.services.slices.in_slices(endless)
-    world.clock.advance(RETENTION_MS)
-    await settle()
+    await world.advance(RETENTION_MS)
     assert world.services.partitions.get("t", 0).log_start_offset == MORE_THAN_A_SLICE
 
 
@@ -53,8 +52,7 @@ async def test_a_topic_deleted_while_its_ages_are_read_leaves_no_error_that_nobo
     world.clock.advance(RETENTION_MS)
     assert world.services.partitions.is_open("t", 0)
     world.services.catalogue.delete_topics(["t"])
-    world.clock.advance(DAY_MS)
-    await settle()
+    await world.advance(DAY_MS)
     await world.close()
     gc.collect()
     assert complaints == []

@@ -10,16 +10,14 @@ from barnabas.protocol.errors import ErrorCode
 from tests.support.files.memory_files import Call
 from tests.support.this_thread import HeldThread
 from tests.support.worlds.broker import BrokerWorld, settle
-from tests.support.worlds.moves import append, ask, directories_of, done, held, told, world_of
+from tests.support.worlds.moves import append, ask, directories_of, done, filled, held, told, world_of
 
 E = ErrorCode
 
 
 async def last_turn_of_a_move(segments: int, monkeypatch: pytest.MonkeyPatch) -> tuple[BrokerWorld, list[Call]]:
     """The calls of the turn in which a log of so many segments is closed and takes its new place."""
-    world = world_of()
-    world.services.catalogue.create_topic("t", 1)
-    append(world, segments, b"x" * 600_000)
+    world = await filled(segments, b"x" * 600_000)
     assert len(world.services.partitions.get("t", 0).sizes) == segments
     calls: list[Call] = []
     swap = moves.Moves._swap
@@ -60,16 +58,12 @@ async def test_a_copy_has_every_file_as_the_log_had_it(monkeypatch: pytest.Monke
 
 
 async def test_what_is_deleted_while_a_log_moves_is_not_in_the_copy() -> None:
-    world = world_of()
-    await world.broker.start()
-    world.services.catalogue.create_topic("t", 1)
-    append(world, 8, b"x" * 600_000)
+    world = await filled(8, b"x" * 600_000, runs=True)
     thread = held()
     await ask(world, "/two")
     thread.run_all()
     world.services.partitions.delete_records_before("t", 0, 5)
-    world.clock.advance(400_000)
-    await settle()
+    await world.advance(400_000)
     while world.services.moves.under_way():
         thread.run_all()
         await settle()

@@ -6,7 +6,7 @@ import pytest
 
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from tests.support.files.memory_files import MemoryFiles
-from tests.support.worlds.broker import BrokerWorld, settle
+from tests.support.worlds.broker import BrokerWorld
 from tests.support.worlds.killed_partitions import fetch, fetched, produce, produced
 from tests.support.worlds.moves import world_of
 
@@ -38,11 +38,9 @@ async def test_a_partition_without_its_directory_is_refused_and_told_once(caplog
         await world.broker.start()
         peer = world.connect()
         for _ in range(2):
-            peer.ask(fetch(world, 0, 1))
-            await settle()
+            await peer.put(fetch(world, 0, 1))
             assert [each.error_code for each in fetched(peer)] == [E.KAFKA_STORAGE_ERROR, E.NONE]
-            peer.ask(produce(world, 0, 1))
-            await settle()
+            await peer.put(produce(world, 0, 1))
             assert [each.error_code for each in produced(peer)] == [E.KAFKA_STORAGE_ERROR, E.NONE]
         lines = [record.message for record in caplog.records]
         assert [each.split(" ")[0] for each in lines] == ["partitions", "could"], lines

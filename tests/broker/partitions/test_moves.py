@@ -15,17 +15,14 @@ from barnabas.protocol.records.control import EndTxnMarker
 from barnabas.storage import moving
 from tests.support.files.memory_files import MemoryFiles, PowerCut, Survival
 from tests.support.worlds.broker import BrokerWorld, settle
-from tests.support.worlds.moves import append, ask, directories_of, done, flush, held, opened, told, world_of
+from tests.support.worlds.moves import append, ask, directories_of, done, filled, flush, held, opened, told, world_of
 
 E = ErrorCode
 RECORDS = 20
 
 
 async def test_what_was_appended_is_counted_on_after_a_move() -> None:
-    world = world_of()
-    await world.broker.start()
-    world.services.catalogue.create_topic("t", 1)
-    append(world, 2)
+    world = await filled(2, runs=True)
     (before,) = logs.appended(world.services)
     assert await ask(world, "/two") is E.NONE
     await done(world)
@@ -49,10 +46,7 @@ async def test_full_rounds_do_not_end_the_patience_with_a_large_log(monkeypatch:
         complete(copy)
 
     monkeypatch.setattr(moving.Move, "complete", watched)
-    world = world_of()
-    await world.broker.start()
-    world.services.catalogue.create_topic("t", 1)
-    append(world, 60, b"v" * 1_000)
+    world = await filled(60, b"v" * 1_000, runs=True)
     assert await ask(world, "/two") is E.NONE
     await done(world)
     assert lasts[0] <= 1_024
@@ -60,10 +54,7 @@ async def test_full_rounds_do_not_end_the_patience_with_a_large_log(monkeypatch:
 
 
 async def test_a_moved_partition_is_all_there_and_goes_on() -> None:
-    world = world_of()
-    await world.broker.start()
-    world.services.catalogue.create_topic("t", 1)
-    append(world, RECORDS)
+    world = await filled(RECORDS, runs=True)
     world.services.partitions.delete_records_before("t", 0, 3)
     before = world.services.partitions.get("t", 0)
     data = before.read_own(3, 1 << 20)
@@ -87,9 +78,7 @@ async def test_a_moved_partition_is_all_there_and_goes_on() -> None:
 
 
 async def test_a_large_log_is_copied_in_rounds_while_it_grows_and_is_told_as_a_copy() -> None:
-    world = world_of()
-    world.services.catalogue.create_topic("t", 1)
-    append(world, 30, b"x" * 200_000)
+    world = await filled(30, b"x" * 200_000)
     thread = held()
     assert await ask(world, "/two") is E.NONE
     assert world.services.moves.is_copying
@@ -104,18 +93,14 @@ async def test_a_large_log_is_copied_in_rounds_while_it_grows_and_is_told_as_a_c
 
 
 async def test_a_partition_that_was_never_used_is_made_where_it_was_moved_to() -> None:
-    world = world_of()
-    world.services.catalogue.create_topic("t", 1)
+    world = await filled()
     assert await ask(world, "/two") is E.NONE
     append(world)
     assert (directories_of(world, "/one"), directories_of(world, "/two")) == ([], ["t-0"])
 
 
 async def test_a_move_is_given_up_by_asking_for_where_it_is() -> None:
-    world = world_of()
-    await world.broker.start()
-    world.services.catalogue.create_topic("t", 1)
-    append(world, 30, b"x" * 200_000)
+    world = await filled(30, b"x" * 200_000, runs=True)
     thread = held()
     await ask(world, "/two")
     assert world.services.moves.is_copying
@@ -129,10 +114,7 @@ async def test_a_move_is_given_up_by_asking_for_where_it_is() -> None:
 
 
 async def test_a_topic_that_is_deleted_takes_its_move_with_it() -> None:
-    world = world_of()
-    await world.broker.start()
-    world.services.catalogue.create_topic("t", 1)
-    append(world, 30, b"x" * 200_000)
+    world = await filled(30, b"x" * 200_000, runs=True)
     thread = held()
     await ask(world, "/two")
     world.services.catalogue.delete_topics(["t"])
@@ -144,9 +126,7 @@ async def test_a_topic_that_is_deleted_takes_its_move_with_it() -> None:
 
 @pytest.mark.parametrize("call", ["mkdir", "create", "pwrite", "sync"])
 async def test_a_move_that_fails_leaves_the_partition_where_it_was(call: str) -> None:
-    world = world_of()
-    world.services.catalogue.create_topic("t", 1)
-    append(world, RECORDS)
+    world = await filled(RECORDS)
     world.files.fail(call, errno.EIO, path="/two/t-0")
     assert await ask(world, "/two") is E.NONE
     await done(world)
@@ -157,14 +137,12 @@ async def test_a_move_that_fails_leaves_the_partition_where_it_was(call: str) ->
 
 
 async def test_a_move_waits_for_a_transaction_that_is_ended_and_not_shown() -> None:
-    world = world_of()
-    world.services.catalogue.create_topic("t", 1)
+    world = await filled()
     partitions = world.services.partitions
     partitions.append("t", 0, bytearray(world.batch(b"v", producer=(7, 0, 0), transactional=True)))
     partitions.append_marker("t", 0, EndTxnMarker(True, 7, 0, 0, -1, world.clock.now_ms()), hold=True)
     await ask(world, "/two")
-    world.clock.advance(100)
-    await settle()
+    await world.advance(100)
     assert partitions.get("t", 0).last_stable_offset == 0, "a reopened log would show it"
     partitions.release_marker("t", 0, 7)
     await done(world)
@@ -173,8 +151,7 @@ async def test_a_move_waits_for_a_transaction_that_is_ended_and_not_shown() -> N
 
 
 async def test_a_producer_goes_on_after_a_move_and_its_retries_are_known() -> None:
-    world = world_of()
-    world.services.catalogue.create_topic("t", 1)
+    world = await filled()
     partitions = world.services.partitions
     for number in range(3):
         partitions.append("t", 0, bytearray(world.batch(b"v", producer=(7, 0, number))))
@@ -197,7 +174,7 @@ async def test_partitions_move_one_after_another() -> None:
 async def test_a_partition_that_is_offline_cannot_be_moved() -> None:
     world = world_of()
     world.services.catalogue.create_topic("t", 2)
-    world.services.partitions.append("t", 1, bytearray(world.batch(b"v")))
+    world.append("t", b"v", partition=1)
     world.services.partitions.directory.members[1].root.disk.go_offline("it broke")
     assert await ask(world, "/two", partition=1) is E.KAFKA_STORAGE_ERROR
     assert await ask(world, "/one", partition=1) is E.KAFKA_STORAGE_ERROR
@@ -205,9 +182,7 @@ async def test_a_partition_that_is_offline_cannot_be_moved() -> None:
 
 
 async def test_a_stop_forgets_a_move_that_is_under_way() -> None:
-    world = world_of()
-    world.services.catalogue.create_topic("t", 1)
-    append(world, 30, b"x" * 200_000)
+    world = await filled(30, b"x" * 200_000)
     thread = held()
     await ask(world, "/two")
     closing = asyncio.ensure_future(world.close())

@@ -8,7 +8,7 @@ import pytest
 from barnabas.broker.slices import Kind
 from barnabas.protocol.errors import ErrorCode
 from barnabas.storage.steps import Steps
-from tests.support.worlds.broker import BrokerWorld, request_frame, settle, turn, until
+from tests.support.worlds.broker import BrokerWorld, Peer, request_frame, settle, turn, until
 from tests.support.worlds.killed_partitions import fetch, fetched, killed, produce, produced
 
 E = ErrorCode
@@ -28,14 +28,20 @@ async def cleanly_stopped(size: int, nodes: int = 1) -> BrokerWorld:
     return BrokerWorld(files=first.files, stopwatch=lambda: next(milliseconds) / 1000, nodes=nodes)
 
 
+async def fetching(size: int, nodes: int = 1) -> tuple[BrokerWorld, Peer]:
+    """Such a broker, and a client that has asked it for all of them."""
+    world = await cleanly_stopped(size, nodes)
+    peer = world.connect()
+    peer.ask(fetch(world, *range(MANY)))
+    return world, peer
+
+
 def opened(world: BrokerWorld) -> int:
     return sum(world.services.partitions.is_open("t", partition) for partition in range(MANY))
 
 
 async def test_a_fetch_of_many_partitions_is_answered_when_all_are_open_and_without_an_error() -> None:
-    world = await cleanly_stopped(1)
-    peer = world.connect()
-    peer.ask(fetch(world, *range(MANY)))
+    world, peer = await fetching(1)
     assert 0 < opened(world) < MANY
     assert not peer.frames()
     await until(lambda: opened(world) == MANY)
@@ -128,21 +134,17 @@ async def test_what_many_partitions_are_sent_is_appended_though_their_producer_i
 
 
 async def test_a_fetch_that_finds_nothing_once_all_are_open_waits_for_records() -> None:
-    world = await cleanly_stopped(0)
-    peer = world.connect()
-    peer.ask(fetch(world, *range(MANY)))
+    world, peer = await fetching(0)
     await until(lambda: len(world.services.waiters))
     assert not peer.frames()
     assert len(world.services.waiters) == 1
-    world.services.partitions.append("t", 3, bytearray(world.batch(b"v")))
+    world.append("t", b"v", partition=3)
     await settle()
     assert [each.high_watermark for each in fetched(peer)] == [1 if index == 3 else 0 for index in range(MANY)]
 
 
 async def test_nothing_stays_of_a_connection_that_is_gone_while_partitions_are_opened_for_it() -> None:
-    world = await cleanly_stopped(0)
-    peer = world.connect()
-    peer.ask(fetch(world, *range(MANY)))
+    world, peer = await fetching(0)
     await turn()
     peer.transport.hang_up()
     await settle()
@@ -151,9 +153,7 @@ async def test_nothing_stays_of_a_connection_that_is_gone_while_partitions_are_o
 
 
 async def test_nothing_stays_of_a_connection_that_is_gone_while_it_waits_for_records() -> None:
-    world = await cleanly_stopped(0)
-    peer = world.connect()
-    peer.ask(fetch(world, *range(MANY)))
+    world, peer = await fetching(0)
     await until(lambda: len(world.services.waiters))
     peer.transport.hang_up()
     await settle()
@@ -161,9 +161,7 @@ async def test_nothing_stays_of_a_connection_that_is_gone_while_it_waits_for_rec
 
 
 async def test_several_nodes_open_in_turns_too() -> None:
-    world = await cleanly_stopped(1, nodes=2)
-    peer = world.connect()
-    peer.ask(fetch(world, *range(MANY)))
+    _, peer = await fetching(1, nodes=2)
     assert not peer.frames()
     await peer.until_answered()
     results = fetched(peer)

@@ -11,20 +11,14 @@ from barnabas.storage.errors import StorageError
 from barnabas.storage.log.log import PartitionLog
 from tests.support.files.memory_files import MemoryFiles
 from tests.support.this_thread import HeldThread
-from tests.support.worlds.broker import BrokerWorld, settle
+from tests.support.worlds.broker import BrokerWorld, code_of, settle
 
 DAY_MS = 86_400_000
 
 
 @pytest.fixture
 async def world() -> BrokerWorld:
-    world = BrokerWorld()
-    world.services.catalogue.create_topic("t", 2)
-    return world
-
-
-def append(world: BrokerWorld, topic: str = "t", partition: int = 0, value: bytes = b"v") -> int:
-    return world.services.partitions.append(topic, partition, bytearray(world.batch(value))).base_offset
+    return BrokerWorld(topics={"t": 2})
 
 
 async def until_synced(world: BrokerWorld, log: PartitionLog) -> None:
@@ -43,9 +37,7 @@ async def test_a_changed_setting_is_worked_out_once_for_all_topics_that_have_no_
 
 @pytest.mark.parametrize(("topic", "partition"), [("missing", 0), ("t", 2), ("t", -1)])
 async def test_what_the_catalogue_does_not_have_is_not_opened(world: BrokerWorld, topic: str, partition: int) -> None:
-    with pytest.raises(KafkaError) as refused:
-        world.services.partitions.get(topic, partition)
-    assert refused.value.code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    assert code_of(lambda: world.services.partitions.get(topic, partition)) is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
 async def test_reading_opens_a_log_and_only_writing_leads_it(world: BrokerWorld) -> None:
@@ -53,7 +45,7 @@ async def test_reading_opens_a_log_and_only_writing_leads_it(world: BrokerWorld)
     world.services.partitions.get("t", 0)
     assert not any("__cluster_metadata" in call.path for call in world.files.calls[calls:])
     announced = world.services.catalogue.current_leader_epoch("t", 0)
-    assert append(world) == 0
+    assert world.append("t", b"v") == 0
     assert world.services.partitions.get("t", 0).leader_epoch == announced
     assert world.services.catalogue.current_leader_epoch("t", 0) == announced
 
@@ -84,7 +76,7 @@ async def test_the_leader_epoch_rises_in_the_next_run() -> None:
         world = BrokerWorld(files=files)
         if "t" not in world.services.catalogue.topics:
             world.services.catalogue.create_topic("t")
-        append(world)
+        world.append("t", b"v")
         epochs.append(world.services.partitions.get("t", 0).leader_epoch)
         await world.close()
     assert epochs == sorted(set(epochs))
@@ -93,48 +85,45 @@ async def test_the_leader_epoch_rises_in_the_next_run() -> None:
 
 async def test_everything_acknowledged_is_there_after_a_kill() -> None:
     files = MemoryFiles(0)
-    killed = BrokerWorld(files=files)
-    killed.services.catalogue.create_topic("t")
+    killed = BrokerWorld(files=files, topics={"t": 1})
     for _ in range(3):
-        append(killed)
+        killed.append("t", b"v")
     files.crash("everything")
     world = BrokerWorld(files=files)
-    assert append(world) == 3
+    assert world.append("t", b"v") == 3
 
 
 async def test_a_deleted_topics_logs_are_gone_and_its_successors_are_new(world: BrokerWorld) -> None:
-    append(world)
+    world.append("t", b"v")
     world.services.catalogue.delete_topics(["t"])
     with pytest.raises(KafkaError):
         world.services.partitions.get("t", 0)
     world.services.catalogue.create_topic("t")
-    assert append(world) == 0
+    assert world.append("t", b"v") == 0
     await world.broker.start()
     world.clock.advance(120_000)
     assert not [name for name in world.files.entries("/data") if name.name.endswith("-delete")]
 
 
 async def test_changed_settings_take_effect_at_once(world: BrokerWorld) -> None:
-    append(world)
+    world.append("t", b"v")
     world.services.catalogue.replace_configs(2, "t", {"max.message.bytes": "70"})
-    with pytest.raises(KafkaError) as refused:
-        append(world, value=bytes(100))
-    assert refused.value.code == ErrorCode.MESSAGE_TOO_LARGE
+    assert code_of(lambda: world.append("t", bytes(100))) is ErrorCode.MESSAGE_TOO_LARGE
     world.services.catalogue.replace_configs(4, "1", {"message.max.bytes": "80"})
     world.services.catalogue.replace_configs(2, "t", {})
     with pytest.raises(KafkaError):
-        append(world, value=bytes(100))
+        world.append("t", bytes(100))
 
 
 async def test_one_round_of_syncs_answers_all_who_wait(world: BrokerWorld) -> None:
     world.services.catalogue.create_topic("safe", 1, {"flush.messages": "1"})
-    append(world, "safe")
+    world.append("safe", b"v")
     log = world.services.partitions.get("safe", 0)
     await until_synced(world, log)
     calls = len(world.files.calls)
     waiting = []
     for _ in range(10):
-        offset = append(world, "safe")
+        offset = world.append("safe", b"v")
         synced = world.services.partitions.synced("safe", 0, offset + 1)
         assert synced is not None
         waiting.append(synced)
@@ -145,13 +134,13 @@ async def test_one_round_of_syncs_answers_all_who_wait(world: BrokerWorld) -> No
 
 
 async def test_nobody_waits_for_the_disk_where_the_topic_does_not_ask_for_it(world: BrokerWorld) -> None:
-    offset = append(world)
+    offset = world.append("t", b"v")
     assert world.services.partitions.synced("t", 0, offset + 1) is None
 
 
 async def test_a_failed_sync_fails_all_who_wait(world: BrokerWorld) -> None:
     world.services.catalogue.create_topic("safe", 1, {"flush.messages": "1"})
-    append(world, "safe")
+    world.append("safe", b"v")
     log = world.services.partitions.get("safe", 0)
     waiting = [world.broker.flush.synced(log, 1) for _ in range(3)]
     world.files.fail("sync", errno.EIO)
@@ -166,10 +155,9 @@ async def test_a_failed_sync_fails_all_who_wait(world: BrokerWorld) -> None:
 async def test_flush_ms_syncs_in_the_background(world: BrokerWorld) -> None:
     world.services.catalogue.create_topic("timed", 1, {"flush.ms": "5000"})
     await world.broker.start()
-    append(world, "timed")
+    world.append("timed", b"v")
     log = world.services.partitions.get("timed", 0)
-    world.clock.advance(4000)
-    await settle()
+    await world.advance(4000)
     assert log.recovery_point == 0
     world.clock.advance(3000)
     await until_synced(world, log)
@@ -180,7 +168,7 @@ async def test_retention_deletes_what_is_old_also_where_nobody_looks() -> None:
     files = MemoryFiles(0)
     first = BrokerWorld(files=files)
     first.services.catalogue.create_topic("t", 1, {"retention.ms": str(DAY_MS)})
-    append(first)
+    first.append("t", b"v")
     await first.close()
     world = BrokerWorld(files=files)
     world.clock.advance(2 * DAY_MS)
@@ -192,9 +180,8 @@ async def test_retention_deletes_what_is_old_also_where_nobody_looks() -> None:
 
 async def test_a_stop_after_a_kill_is_clean_once_every_partition_was_looked_at() -> None:
     files = MemoryFiles(0)
-    killed = BrokerWorld(files=files)
-    killed.services.catalogue.create_topic("t", 2)
-    append(killed, partition=1)
+    killed = BrokerWorld(files=files, topics={"t": 2})
+    killed.append("t", b"v", partition=1)
     files.crash("everything")
     world = BrokerWorld(files=files)
     await world.broker.start()
@@ -205,7 +192,7 @@ async def test_a_stop_after_a_kill_is_clean_once_every_partition_was_looked_at()
 
 async def test_checkpoints_are_written_by_the_clock(world: BrokerWorld) -> None:
     await world.broker.start()
-    append(world)
+    world.append("t", b"v")
     world.clock.advance(6_000)
     await world.broker.thread_is_idle()
     checkpoint = world.files.open("/data/replication-offset-checkpoint")
@@ -219,7 +206,7 @@ async def test_what_the_flush_thread_does_late_does_not_reach_a_topic_that_was_m
     first.services.catalogue.create_topic("t", 1)
     await first.broker.start()
     for _ in range(9):
-        append(first)
+        first.append("t", b"v")
     first.services.partitions.delete_records_before("t", 0, 9)
     first.broker.flush.request(first.services.partitions.get("t", 0))
     await settle()
@@ -227,7 +214,7 @@ async def test_what_the_flush_thread_does_late_does_not_reach_a_topic_that_was_m
     first.services.catalogue.delete_topics(["t"])
     first.services.catalogue.create_topic("t", 1)
     for _ in range(5):
-        append(first)
+        first.append("t", b"v")
     assert thread.run_all() == 2
     await settle()
 
@@ -239,9 +226,8 @@ async def test_what_the_flush_thread_does_late_does_not_reach_a_topic_that_was_m
 
 async def test_a_directory_the_catalogue_does_not_know_is_set_aside_at_start() -> None:
     """A kill between the two halves of a deletion: the topic is gone, its directory is not."""
-    first = BrokerWorld()
-    first.services.catalogue.create_topic("t", 1)
-    append(first)
+    first = BrokerWorld(topics={"t": 1})
+    first.append("t", b"v")
     first.files.fail("rename", errno.EIO, path="t-0")
     first.services.catalogue.delete_topics(["t"])
     first.files.heal()
@@ -254,9 +240,8 @@ async def test_a_directory_the_catalogue_does_not_know_is_set_aside_at_start() -
 
 
 async def test_what_recovery_dropped_is_told_in_one_line(caplog: pytest.LogCaptureFixture) -> None:
-    world = BrokerWorld()
-    world.services.catalogue.create_topic("t", 1)
-    append(world)
+    world = BrokerWorld(topics={"t": 1})
+    world.append("t", b"v")
     log = world.services.partitions.get("t", 0)
     world.files.crash("everything")
     path = f"{log.directory.path}/{0:020d}.log"
@@ -272,14 +257,12 @@ async def test_what_recovery_dropped_is_told_in_one_line(caplog: pytest.LogCaptu
 async def test_a_failing_disk_is_told_once_a_minute_and_how_often_it_was_not(
     world: BrokerWorld, caplog: pytest.LogCaptureFixture
 ) -> None:
-    append(world)
+    world.append("t", b"v")
     world.files.fail("pwrite", errno.EIO)
     for seconds in (0, 30, 29, 1):
         world.clock.advance(seconds * 1000)
         for _ in range(100):
-            with pytest.raises(KafkaError) as refused:
-                append(world)
-            assert refused.value.code == ErrorCode.KAFKA_STORAGE_ERROR
+            assert code_of(lambda: world.append("t", b"v")) is ErrorCode.KAFKA_STORAGE_ERROR
     first, second = [record.message for record in caplog.records if record.levelname == "ERROR"]
     assert "Input/output error" in first
     assert "untold" not in first

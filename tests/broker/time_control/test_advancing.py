@@ -75,7 +75,7 @@ async def test_records_go_when_their_retention_is_over_and_their_files_with_them
     world.services.catalogue.create_topic("t", 1, {"segment.bytes": "1048576"})
     await world.broker.start()
     for _ in range(3):
-        world.services.partitions.append("t", 0, bytearray(world.batch(bytes(600_000))))
+        world.append("t", bytes(600_000))
     log = world.services.partitions.get("t", 0)
     control = control_of(world)
     await control.advance(6 * DAY_MS)
@@ -86,9 +86,8 @@ async def test_records_go_when_their_retention_is_over_and_their_files_with_them
 
 
 async def test_a_partition_nobody_has_used_is_opened_for_its_retention() -> None:
-    world = BrokerWorld(movable=True)
-    world.services.catalogue.create_topic("t", 1)
-    world.services.partitions.append("t", 0, bytearray(world.batch(b"old")))
+    world = BrokerWorld(movable=True, topics={"t": 1})
+    world.append("t", b"old")
     await world.close()
     world = BrokerWorld(files=world.files, movable=True)
     await world.broker.start()
@@ -112,8 +111,7 @@ async def test_a_log_is_compacted() -> None:
 
 
 async def test_a_member_that_sends_no_heartbeats_is_gone() -> None:
-    world = BrokerWorld(movable=True)
-    world.services.catalogue.create_topic("t", 2)
+    world = BrokerWorld(movable=True, topics={"t": 2})
     control = control_of(world)
     peer = world.connect()
 
@@ -145,10 +143,8 @@ async def test_a_fetch_that_waits_for_records_is_answered_at_its_time() -> None:
     control = control_of(world)
     control.freeze()
     peer = world.connect()
-    peer.ask(long_poll(topic_id))
-    await settle()
-    world.clock.advance(HOUR_MS)
-    await settle()
+    await peer.put(long_poll(topic_id))
+    await world.advance(HOUR_MS)
     assert peer.answers() == []
     await control.advance(499)
     assert peer.answers() == []
@@ -170,8 +166,7 @@ async def test_offsets_of_a_group_that_is_gone_expire() -> None:
 
 
 async def test_records_are_stamped_with_the_time_that_clients_are_told() -> None:
-    world = BrokerWorld({"log.message.timestamp.type": "LogAppendTime"}, movable=True)
-    world.services.catalogue.create_topic("t", 1)
+    world = BrokerWorld({"log.message.timestamp.type": "LogAppendTime"}, movable=True, topics={"t": 1})
     control = control_of(world)
     control.freeze()
     state = await control.advance(DAY_MS)

@@ -20,13 +20,6 @@ from tests.support.why import Asked
 from tests.support.worlds.broker import until
 
 
-@pytest.fixture
-async def world() -> Inspected:
-    world = Inspected()
-    world.services.catalogue.create_topic("t", 2)
-    return world
-
-
 @pytest.mark.pure
 async def test_a_step_reads_few_batches_and_a_question_no_more_than_its_budget(
     world: Inspected, monkeypatch: pytest.MonkeyPatch

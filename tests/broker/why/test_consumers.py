@@ -18,16 +18,9 @@ from tests.broker.cluster.test_three_nodes import coordinator_of, create
 from tests.support.files.memory_files import MemoryFiles
 from tests.support.inspected_broker import Inspected, now
 from tests.support.why import Asked
-from tests.support.worlds.broker import BrokerWorld, Peer, settle
+from tests.support.worlds.broker import BrokerWorld, Peer
 from tests.support.worlds.full_disk import FullDisk
 from tests.support.worlds.transactional_broker import TransactionalBroker
-
-
-@pytest.fixture
-async def world() -> Inspected:
-    world = Inspected()
-    world.services.catalogue.create_topic("t", 2)
-    return world
 
 
 async def heartbeat(world: BrokerWorld, group: str, *topics: str, peer: Peer | None = None) -> None:
@@ -41,8 +34,7 @@ async def heartbeat(world: BrokerWorld, group: str, *topics: str, peer: Peer | N
         topic_partitions=[],
     )
     peer = peer or world.connect()
-    peer.ask(request)
-    await settle()
+    await peer.put(request)
     assert peer.answer().error_code == ErrorCode.NONE
 
 
@@ -217,8 +209,7 @@ async def test_a_topic_that_no_member_subscribes_to_and_one_that_is_not_there(wo
 
 async def test_a_group_whose_coordinator_cannot_read_its_log() -> None:
     files = MemoryFiles(0)
-    world = Inspected(files)
-    world.services.catalogue.create_topic("t", 1)
+    world = Inspected(files, topics={"t": 1})
     world.append("t", b"a")
     await world.commit("g", "t", 0)
     await world.close()

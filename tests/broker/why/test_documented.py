@@ -13,7 +13,7 @@ from tests.support.inspected_broker import Inspected
 from tests.support.requests import init_producer
 from tests.support.source_tree import ROOT
 from tests.support.why import Asked
-from tests.support.worlds.broker import BrokerWorld, settle
+from tests.support.worlds.broker import BrokerWorld
 from tests.support.worlds.faulty_broker import FaultyWorld
 
 PAGE: Path = ROOT / "docs" / "why.md"
@@ -32,8 +32,7 @@ async def told_of_a_fault() -> str:
     faults.get()
     world.arm({"api": "InitProducerId"}, {"pause": True}, name="slow-start")
     peer = world.connect()
-    peer.ask(init_producer("till"))
-    await settle()
+    await peer.put(init_producer("till"))
     world.clock.advance(12_000)
     told = await Asked(world.world.services, held_up=ArmedFaults(faults)).producer("till")
     await world.close()
@@ -55,8 +54,7 @@ async def told_of_a_denial() -> str:
 
 
 async def test_the_examples_are_true() -> None:
-    world = Inspected()
-    world.services.catalogue.create_topic("orders", 2)
+    world = Inspected(topics={"orders": 2})
     world.services.catalogue.create_topic("t", 4)
     asked = Asked(world.services)
     told = {"barnabas why producer till": await told_of_a_fault()}

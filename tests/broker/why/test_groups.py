@@ -13,7 +13,7 @@ from barnabas.protocol.messages.heartbeat import HeartbeatRequest
 from tests.support.inspected_broker import Inspected
 from tests.support.requests import join_group, sync_group
 from tests.support.why import Asked
-from tests.support.worlds.broker import BrokerWorld, Peer, settle
+from tests.support.worlds.broker import BrokerWorld, Peer
 
 NONE = ErrorCode.NONE
 OF_T = b"\0\0\0\0\0\1\0\1t\0\0\0\0"  # a subscription
@@ -21,9 +21,7 @@ OF_T = b"\0\0\0\0\0\1\0\1t\0\0\0\0"  # a subscription
 
 @pytest.fixture
 async def world() -> Inspected:
-    world = Inspected()
-    world.services.catalogue.create_topic("t", 4)
-    return world
+    return Inspected(topics={"t": 4})
 
 
 # --- the classic protocol --------------------------------------------------------------------------------------------
@@ -41,8 +39,7 @@ class Classic:
     async def join(self) -> None:
         """JoinGroup, which waits for the others."""
         self.peer.ask(join_group("g", self.member_id, OF_T, session_timeout_ms=45_000), 3)
-        self.world.clock.advance(0)
-        await settle()
+        await self.world.advance(0)
 
     async def alone(self) -> Classic:
         """Be the only member, and lead it."""
@@ -58,12 +55,12 @@ class Classic:
 
     async def sync(self, *members: Classic, assignment: bytes = b"") -> None:
         given = {each.member_id: assignment for each in members}
-        self.peer.ask(sync_group("g", self.generation_id, self.member_id, given), 2)
-        await settle()
+        await self.peer.put(sync_group("g", self.generation_id, self.member_id, given), 2)
 
     async def heartbeat(self) -> ErrorCode:
-        self.peer.ask(HeartbeatRequest(group_id="g", generation_id=self.generation_id, member_id=self.member_id), 2)
-        await settle()
+        await self.peer.put(
+            HeartbeatRequest(group_id="g", generation_id=self.generation_id, member_id=self.member_id), 2
+        )
         return ErrorCode(self.peer.answer().error_code)
 
 
@@ -115,8 +112,7 @@ async def test_a_rebalance_is_what_a_consumer_hears_of_first(world: Inspected) -
 
 
 async def test_a_new_group_that_waits_for_company() -> None:
-    world = BrokerWorld({"group.initial.rebalance.delay.ms": "3000"})
-    world.services.catalogue.create_topic("t", 1)
+    world = BrokerWorld({"group.initial.rebalance.delay.ms": "3000"}, topics={"t": 1})
     await Classic(world).join()
     world.clock.advance(1_000)
     assert str(await Asked(world.services).group("g")).startswith(
@@ -127,8 +123,7 @@ async def test_a_new_group_that_waits_for_company() -> None:
 async def test_an_id_that_was_given_and_not_used(world: Inspected) -> None:
     first, second = await Classic(world).alone(), Classic(world)
     first.peer.answers()
-    second.peer.ask(join_group("g", "", OF_T, session_timeout_ms=45_000), 5)
-    await settle()
+    await second.peer.put(join_group("g", "", OF_T, session_timeout_ms=45_000), 5)
     assert second.peer.answer().error_code == ErrorCode.MEMBER_ID_REQUIRED
     third = Classic(world)
     await third.join()
@@ -157,8 +152,7 @@ async def beat(
         topic_partitions=[] if joins else has,
     )
     peer = world.connect()
-    peer.ask(request)
-    await settle()
+    await peer.put(request)
     answer = peer.answer()
     assert answer.error_code == NONE, answer
     return answer

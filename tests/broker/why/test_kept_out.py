@@ -14,7 +14,7 @@ from tests.broker.events.test_refusals import fetching
 from tests.broker.events.test_security import AUTHORIZED, client_of, limit
 from tests.support.requests import init_producer, produce
 from tests.support.why import Asked, RememberedEvents
-from tests.support.worlds.broker import BrokerWorld, settle
+from tests.support.worlds.broker import BrokerWorld
 from tests.support.worlds.secured_broker import SecuredWorld
 from tests.support.worlds.told import Asking
 
@@ -37,9 +37,7 @@ def watch() -> Watch:
 
 @pytest.fixture
 async def world(watch: Watch) -> BrokerWorld:
-    world = BrokerWorld({**AUTHORIZED, "offsets.topic.num.partitions": "2"}, stopwatch=watch)
-    world.services.catalogue.create_topic("orders", 1)
-    return world
+    return BrokerWorld({**AUTHORIZED, "offsets.topic.num.partitions": "2"}, stopwatch=watch, topics={"orders": 1})
 
 
 def acl(
@@ -130,8 +128,7 @@ async def test_what_was_long_ago_is_not_told(world: BrokerWorld, watch: Watch) -
 
 
 async def test_clients_that_wait_for_their_quota(watch: Watch) -> None:
-    world = BrokerWorld(stopwatch=watch)
-    world.services.catalogue.create_topic("orders", 1)
+    world = BrokerWorld(stopwatch=watch, topics={"orders": 1})
     asked = Asked(world.services, RememberedEvents(world))
     limit(world, {"user": None, "client-id": "test"}, producer_byte_rate=100.0, consumer_byte_rate=100.0)
     alice = Asking(world)
@@ -146,8 +143,7 @@ async def test_clients_that_wait_for_their_quota(watch: Watch) -> None:
         "--delete producer_byte_rate` takes it back."
     )
     assert "throttled" not in str(await asked.consumer("billing")), "not what it reads with"
-    world.clock.advance(20_000)
-    await settle()
+    await world.advance(20_000)
     await alice.ask(fetching(("orders", [0]), max_bytes=1 << 20), 11)
     read = await asked.consumer("billing")
     assert read.sentences[0].startswith("Fetch of client test (user ANONYMOUS)")
@@ -164,8 +160,7 @@ async def test_clients_that_do_not_get_in_may_be_anybodys() -> None:
     world = SecuredWorld()
     asked = Asked(world.services)
     peer = world.connect()
-    peer.ask(ListGroupsRequest())
-    await settle()
+    await peer.put(ListGroupsRequest())
     assert (await asked.group("billing")).sentences[0] == (
         "A client (client test) from 127.0.0.1, which may belong to this group, was not let in by listener "
         "SASL_PLAINTEXT, 0 ms ago: a request with API key 16 before SaslHandshake."

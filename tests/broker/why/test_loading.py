@@ -27,8 +27,7 @@ async def test_a_partition_that_is_recovered(monkeypatch: pytest.MonkeyPatch) ->
 @pytest.mark.pure
 async def test_coordinators_that_load(monkeypatch: pytest.MonkeyPatch) -> None:
     files = MemoryFiles(0)
-    first = Inspected(files)
-    first.services.catalogue.create_topic("t", 1)
+    first = Inspected(files, topics={"t": 1})
     for number in range(50):
         await first.commit("g", "t", number)
         await first.init("tx")

@@ -1,19 +1,10 @@
 """Why a transactional producer was fenced or refused, and what its EndTxn waits for."""
 
-import pytest
-
 from barnabas.broker.coordinator.transaction.states import TransactionState
 from tests.support.files.memory_files import MemoryFiles
 from tests.support.inspected_broker import Inspected
 from tests.support.why import Asked
 from tests.support.worlds.transactional_broker import TransactionalBroker
-
-
-@pytest.fixture
-async def world() -> Inspected:
-    world = Inspected()
-    world.services.catalogue.create_topic("t", 2)
-    return world
 
 
 async def test_an_id_that_nobody_used(world: Inspected) -> None:
@@ -51,9 +42,7 @@ async def test_an_open_transaction(world: Inspected) -> None:
 
 async def test_an_end_that_waits_for_a_disk() -> None:
     world = TransactionalBroker()
-    producer = await world.producer()
-    for partition in (0, 1):
-        await producer.send(b"v", partition)
+    producer = await world.written(0, 1)
     world.files.fail("pwrite", path="/t-1/")
     await producer.end(commit=False)
     await world.advance(2_000)
@@ -70,9 +59,7 @@ async def test_an_end_that_waits_for_a_disk() -> None:
 
 async def test_a_partition_that_was_deleted_holds_nothing_up() -> None:
     world = TransactionalBroker()
-    producer = await world.producer()
-    for partition in (0, 1):
-        await producer.send(b"v", partition)
+    producer = await world.written(0, 1)
     world.broker.services.catalogue.delete_topics(["t"])
     await producer.end(commit=True)
     await world.advance(1_000)

@@ -17,13 +17,6 @@ from tests.support.worlds.transactional_broker import TransactionalBroker
 AT = "2023-11-14T22:13:20.000Z"
 
 
-@pytest.fixture
-async def world() -> Inspected:
-    world = Inspected()
-    world.services.catalogue.create_topic("t", 2)
-    return world
-
-
 @pytest.mark.parametrize(
     ("is_commit", "fate", "seen"),
     [
@@ -82,9 +75,7 @@ async def test_an_open_record_and_one_behind_it(world: Inspected) -> None:
 async def test_a_record_that_is_committed_and_not_shown_since_another_partition_has_no_marker() -> None:
     world = TransactionalBroker()
     await world.broker.broker.start()
-    producer = await world.producer()
-    for partition in (0, 1):
-        await producer.send(b"v", partition)
+    producer = await world.written(0, 1)
     world.files.fail("pwrite", errno.ENOSPC, path="/t-1/")
     await producer.end(commit=True)
     await world.advance(1_000)

@@ -15,9 +15,7 @@ NONE = ErrorCode.NONE
 
 @pytest.fixture
 async def world() -> Inspected:
-    world = Inspected()
-    world.services.catalogue.create_topic("t", 1)
-    return world
+    return Inspected(topics={"t": 1})
 
 
 class Client(Asking):
@@ -113,8 +111,7 @@ async def test_a_timeout_fenced_it(world: Inspected) -> None:
     slow = Client(world)
     await slow.init(timeout_ms=1_000)
     assert await slow.produce() == NONE
-    world.clock.advance(20_000)
-    await settle()
+    await world.advance(20_000)
     answer = await asked.producer("tx")
     assert answer.sentences[0].startswith("Its transaction was aborted for its timeout"), answer
     assert await slow.end() == ErrorCode.INVALID_TXN_STATE
@@ -128,8 +125,7 @@ async def test_an_id_that_expired_refused_it(world: Inspected) -> None:
     idle = Client(world)
     await idle.init()
     for _ in range(8 * 24):
-        world.clock.advance(3_600_000)
-        await settle()
+        await world.advance(3_600_000)
     assert await idle.add() == ErrorCode.INVALID_PRODUCER_ID_MAPPING
     answer = await asked.producer("tx")
     assert answer.sentences[0].startswith("AddPartitionsToTxn of transactional id tx by client test from "), answer

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from struct import Struct
 from typing import Any, ClassVar
 
@@ -26,6 +26,7 @@ from barnabas.broker.net.connection import Connection
 from barnabas.broker.net.network import Network
 from barnabas.broker.own_time import in_its_time
 from barnabas.broker.time_control.movable_clock import MovableClock
+from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.headers import encode_request_header, parse_response_header
 from barnabas.protocol.listener_protocols import PLAINTEXT
 from barnabas.protocol.records.builder import NewRecord, build_batch
@@ -78,12 +79,14 @@ class BrokerWorld:
         helper_processes_max: int = 0,
         machine_clock: VirtualClock | None = None,
         movable: bool = False,
+        topics: Mapping[str, int] | None = None,
     ) -> None:
         """`stopwatch`: by the one that is there unless told otherwise no turn ever takes long.
 
         `network`: if it is not to be `self.network`, which is in memory. `cluster`: as Broker's. `nodes`: how many are
         in this process, on ports from 9092 on. `machine_clock`: unless it is the same as `self.clock`. `movable`:
-        whether the clock that clients are told is one over `self.clock` which `broker.time_control` moves.
+        whether the clock that clients are told is one over `self.clock` which `broker.time_control` moves. `topics`:
+        to be created, and how many partitions each has.
         """
         self.is_closed = False
         self.clock = VirtualClock()
@@ -115,6 +118,8 @@ class BrokerWorld:
         )
         self.services = self.broker.services
         self.dispatcher = Dispatcher(self.services)
+        for name, partitions in (topics or {}).items():
+            self.services.catalogue.create_topic(name, partitions)
         self._boot = self._boots_of_files()
         if BrokerWorld.opened is not None:
             BrokerWorld.opened.append(self)
@@ -131,6 +136,16 @@ class BrokerWorld:
     def connect(self, kernel_bytes: int = 1 << 30) -> Peer:
         """A new connection."""
         return Peer(MemoryTransport(Connection(self.broker.listener, self.dispatcher), kernel_bytes))
+
+    async def advance(self, delay_ms: float) -> None:
+        """Move the clock on, and let what is due happen."""
+        self.clock.advance(delay_ms)
+        await settle()
+
+    def append(self, topic: str, *values: bytes, partition: int = 0, **producer: Any) -> int:
+        """A batch, as a producer would have it; its base offset."""
+        batch = bytearray(self.batch(*values, **producer))
+        return self.services.partitions.append(topic, partition, batch).base_offset
 
     def batch(self, *values: bytes, producer: tuple[int, int, int] | None = None, transactional: bool = False) -> bytes:
         """A batch as a producer sends it; `producer` is (id, epoch, base sequence)."""
@@ -169,6 +184,15 @@ class BrokerWorld:
         return getattr(self.files, "boots", 0)
 
 
+def code_of(call: Callable[[], object]) -> ErrorCode:
+    """The code of the KafkaError that the call raises."""
+    try:
+        call()
+    except KafkaError as error:
+        return error.code
+    raise AssertionError("the call was not refused")
+
+
 def request_frame(request: Request, version: int, correlation_id: int = 1, client_id: str | None = "test") -> bytes:
     """A whole request frame, its size included."""
     key = request.__schema__.key
@@ -202,6 +226,11 @@ class Peer:
         version = ApiKey(key).max_version if version is None else version
         self._asked.append((key, version))
         self.transport.send(request_frame(request, version, correlation_id))
+
+    async def put(self, request: Request, version: int | None = None, correlation_id: int = 1) -> None:
+        """Send a request, and let the broker do what it does now."""
+        self.ask(request, version, correlation_id)
+        await settle()
 
     async def until_answered(self) -> None:
         """Wait for the next response that is not here yet: work in a thread takes its time."""

@@ -26,6 +26,16 @@ def append(world: BrokerWorld, count: int = 1, value: bytes = b"v", topic: str =
         world.services.partitions.append(topic, 0, bytearray(world.batch(value)))
 
 
+async def filled(count: int = 0, value: bytes = b"v", *, runs: bool = False) -> BrokerWorld:
+    """A broker with so many records in t-0. runs: its housekeeping, too."""
+    world = world_of()
+    if runs:
+        await world.broker.start()
+    world.services.catalogue.create_topic("t", 1)
+    append(world, count, value)
+    return world
+
+
 def flush(world: BrokerWorld) -> None:
     log = world.services.partitions.get("t", 0)
     plan = log.begin_flush()

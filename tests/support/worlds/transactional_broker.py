@@ -20,7 +20,7 @@ from barnabas.broker.coordinator.transaction.model import (
     Transaction,
 )
 from barnabas.broker.coordinator.transactions import TransactionCoordinator
-from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.hot.produce import PartitionResult
 from barnabas.protocol.records.batch import iter_batches
 from barnabas.protocol.records.record import iter_records
@@ -122,9 +122,9 @@ class TransactionalBroker:
                 return Producer(self, transactional_id, reply.producer_id, reply.producer_epoch)
             await self.advance(20)
 
-    async def written(self, *partitions: int) -> Producer:
+    async def written(self, *partitions: int, name: str = "tx") -> Producer:
         """A producer with a transaction of a record in each of these partitions."""
-        producer = await self.producer()
+        producer = await self.producer(name)
         for partition in partitions:
             assert (await producer.send(b"v", partition)).error_code == ErrorCode.NONE
         return producer
@@ -237,12 +237,3 @@ class Producer:
                 self.sequences.clear()
             self.id, self.epoch = reply.producer_id, reply.producer_epoch
         return reply
-
-
-def code_of(call: Any) -> ErrorCode:
-    """The code of the KafkaError that the call raises."""
-    try:
-        call()
-    except KafkaError as error:
-        return error.code
-    raise AssertionError("the call was not refused")

@@ -35,7 +35,7 @@ _OFFSETS = "__consumer_offsets"
 
 
 class _Broker:
-    """The parts of a broker below its handlers, on one in-memory disk."""
+    """The parts of a broker below its handlers, on one in-memory disk, and a topic `t`."""
 
     def __init__(self, files: MemoryFiles, settings: dict[str, str]) -> None:
         self.files = files
@@ -75,6 +75,8 @@ class _Broker:
             upkeep=upkeep,
             random_bytes=randomness.randbytes,
         )
+        if "t" not in self.catalogue.topics:
+            self.catalogue.create_topic("t")
 
     def _run(self, work: Callable[[], Any]) -> asyncio.Future[Any]:
         future = self.loop.create_future()
@@ -140,7 +142,6 @@ def test_the_topic_is_created_when_the_first_group_is_looked_for(files: MemoryFi
 
 def test_only_the_partition_that_is_used_is_opened(files: MemoryFiles) -> None:
     with _broker(files) as broker:
-        broker.catalogue.create_topic("t")
         broker.commit(1)
         opened = [log.partition for log in broker.partitions.open_logs() if log.topic == _OFFSETS]
         assert opened == [partition_for("g", 50)]
@@ -148,7 +149,6 @@ def test_only_the_partition_that_is_used_is_opened(files: MemoryFiles) -> None:
 
 def test_commits_outlive_a_kill(files: MemoryFiles) -> None:
     with _broker(files) as broker:
-        broker.catalogue.create_topic("t")
         for offset in range(200):
             assert broker.commit(offset) == (ErrorCode.NONE,)
     files.crash("everything")
@@ -162,7 +162,6 @@ _PRODUCER = Producer(7, 0)
 @pytest.mark.parametrize("commit", [True, False])
 def test_a_held_marker_holds_back_the_offsets_and_the_log_alike(files: MemoryFiles, commit: bool) -> None:
     with _broker(files) as broker:
-        broker.catalogue.create_topic("t")
         broker.commit(1)
         assert broker.txn_commit(5, _PRODUCER) == (ErrorCode.NONE,)
         broker.marker(_PRODUCER, commit=commit, hold=True)
@@ -176,7 +175,6 @@ def test_a_held_marker_holds_back_the_offsets_and_the_log_alike(files: MemoryFil
 
 def test_an_old_epoch_neither_commits_nor_ends_a_transaction(files: MemoryFiles) -> None:
     with _broker(files) as broker:
-        broker.catalogue.create_topic("t")
         broker.txn_commit(5, Producer(7, 3))
         assert refusal(lambda: broker.txn_commit(6, Producer(7, 2))) is ErrorCode.INVALID_PRODUCER_EPOCH
         assert refusal(lambda: broker.marker(Producer(7, 2), commit=True)) is ErrorCode.INVALID_PRODUCER_EPOCH
@@ -197,7 +195,6 @@ def test_a_marker_of_a_partition_that_is_not_there_is_refused(files: MemoryFiles
 
 def test_the_offsets_of_a_transaction_are_compressed_too(files: MemoryFiles) -> None:
     with _broker(files, offsets_topic_compression_codec="4") as broker:
-        broker.catalogue.create_topic("t")
         broker.txn_commit(5, _PRODUCER)
         log = broker.partitions.get(_OFFSETS, partition_for("g", 50))
         batch = parse_header(log.read(0, 1_000_000, committed=False, force_first_batch=True).read_all())
@@ -207,7 +204,6 @@ def test_the_offsets_of_a_transaction_are_compressed_too(files: MemoryFiles) -> 
 @pytest.mark.parametrize("codec", [1, 2, 3, 4])
 def test_batches_are_compressed_as_the_configuration_says(files: MemoryFiles, codec: int) -> None:
     with _broker(files, offsets_topic_compression_codec=str(codec)) as broker:
-        broker.catalogue.create_topic("t")
         broker.commit(5)
         log = broker.partitions.get(_OFFSETS, partition_for("g", 50))
         batch = log.read(0, 1_000_000, committed=False, force_first_batch=True).read_all()
@@ -220,7 +216,6 @@ def test_batches_are_compressed_as_the_configuration_says(files: MemoryFiles, co
 @pytest.mark.parametrize("survival", ["nothing", "some"])
 def test_an_answered_commit_outlives_a_power_cut_where_flushing_is_on(files: MemoryFiles, survival: Survival) -> None:
     with _broker(files, log_flush_interval_messages="1") as broker:
-        broker.catalogue.create_topic("t")
         first = broker.commit(5)
         broker.settle()
         assert first.result() == (ErrorCode.NONE,)
@@ -233,7 +228,6 @@ def test_an_answered_commit_outlives_a_power_cut_where_flushing_is_on(files: Mem
 
 def test_a_full_disk_refuses_the_commit_and_keeps_the_one_before(files: MemoryFiles) -> None:
     with _broker(files) as broker:
-        broker.catalogue.create_topic("t")
         broker.commit(5)
         files.fail("pwrite", 28, times=1)
         assert refusal(lambda: broker.commit(6)) is ErrorCode.NOT_COORDINATOR
@@ -246,8 +240,8 @@ def test_a_full_disk_refuses_the_commit_and_keeps_the_one_before(files: MemoryFi
 
 def test_offsets_go_with_their_topic_also_when_the_group_is_not_loaded(files: MemoryFiles) -> None:
     with _broker(files) as broker:
+        broker.catalogue.create_topic("u")
         for topic in ("t", "u"):
-            broker.catalogue.create_topic(topic)
             broker.commit(5, topic)
         broker.catalogue.delete_topics(["t"])
         assert (broker.committed("t"), broker.committed("u")) == (None, 5)
@@ -263,7 +257,6 @@ def test_what_no_other_replica_has_yet_is_loaded_all_the_same(
 ) -> None:
     monkeypatch.setattr(log_configs, "REPLICATION_FACTOR", 3)
     with _broker(files, min_insync_replicas="2") as broker:
-        broker.catalogue.create_topic("t")
         broker.commit(5)
         broker.commit(6)
         log = broker.partitions.get(_OFFSETS, partition_for("g", 50))
@@ -276,7 +269,6 @@ def test_what_no_other_replica_has_yet_is_loaded_all_the_same(
 
 def test_without_their_topic_there_are_no_groups(files: MemoryFiles) -> None:
     with _broker(files) as broker:
-        broker.catalogue.create_topic("t")
         broker.commit(5)
         broker.catalogue.delete_topics([_OFFSETS])
         assert broker.committed() is None
@@ -285,7 +277,6 @@ def test_without_their_topic_there_are_no_groups(files: MemoryFiles) -> None:
 
 def test_a_refusal_says_why(files: MemoryFiles) -> None:
     with _broker(files) as broker:
-        broker.catalogue.create_topic("t")
         broker.groups.prepare("g")
         files.fail("any", 5, path=_OFFSETS)
         with pytest.raises(KafkaError, match=_OFFSETS):
