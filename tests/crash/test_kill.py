@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from barnabas.logfiles.data_directory import read_layout
 from barnabas.logfiles.findings import Finding
 from barnabas.logfiles.partition_check import check_partition
@@ -52,6 +54,7 @@ def append_and_kill(data_dir: Path, count: int) -> int:
     return int(said[-1])
 
 
+@pytest.mark.both_forms
 def test_nothing_a_killed_process_acknowledged_is_lost_or_doubled(tmp_path: Path) -> None:
     chance = random.Random(7)
     for _ in range(KILLS):

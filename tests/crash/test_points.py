@@ -208,8 +208,15 @@ CLOSER: dict[str, list[dict[str, Any]]] = {
     },
 }
 """Where a step comes more than once in another place: each of them. The group's offsets are a partition, too."""
+GROUPS = [name for name in CLOSER if name.startswith("group.")]
+IN_BOTH = pytest.mark.both_forms
 PLACES = [
-    pytest.param(kind.name, facts, id=" ".join([kind.name, *map(str, facts.values())]))
+    pytest.param(
+        kind.name,
+        facts,
+        id=" ".join([kind.name, *map(str, facts.values())]),
+        marks=IN_BOTH if kind.name in GROUPS else (),
+    )
     for kind in KINDS.values()
     if kind.may_crash
     for facts in CLOSER.get(kind.name, [{}])

@@ -84,7 +84,7 @@ async def die_often(data_dir: Path, dice: Random, kills: int, protocol: int) -> 
         assert server.stop() == 0
 
 
-@pytest.mark.parametrize("protocol", [1, 2])
+@pytest.mark.parametrize("protocol", [1, pytest.param(2, marks=pytest.mark.both_forms)])
 def test_a_killed_broker_leaves_transactions_whole_or_absent(tmp_path: Path, seed: int, protocol: int) -> None:
     asyncio.run(die_often(tmp_path / "data", Random(seed), KILLS_IN_CI // 2, protocol))
 
