@@ -5,13 +5,13 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import subprocess
 import sys
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from barnabas.form import VARIABLE
 from scripts.mutating.drawing import Mutant, Recorded, again, drawn
 from scripts.mutating.judging import Job, Verdict, judge
 from scripts.mutating.process import ROOT
@@ -29,7 +29,7 @@ def main(arguments: Sequence[str]) -> int:
         set_up(GROUP)
         python = str(ROOT / GROUP.venv / "bin" / "python")
         command = [python, "-m", "scripts.mutating", *arguments]
-        os.execve(python, command, os.environ | {VARIABLE: GROUP.form})
+        return subprocess.run(command, env=os.environ | {"BARNABAS_FORM": GROUP.form}, cwd=ROOT, check=False).returncode
     directory = options.directory.resolve()
     before = verdicts(options.before) if options.before else []
     mutants = drawn_again(before) if before else drawn(options.seed, options.count)

@@ -121,7 +121,8 @@ class _Run:
         signal.setitimer(signal.ITIMER_REAL, IMPORT_S)
         if self._job.is_early or not planting.plant(mutant.file, mutant.point.name, functions):
             files = dict.fromkeys(test.partition("::")[0] for test in self._job.tests)
-            os.execv(sys.executable, [sys.executable, "-m", "pytest", *OPTIONS, *PLUGIN, "-x", *files])
+            command = [sys.executable, "-m", "pytest", *OPTIONS, *PLUGIN, "-x", *files]
+            os.execv(sys.executable, command)  # nosec B606 - there is no shell between
         session.config.pluginmanager.unregister(name="terminalreporter")
         session.items = plugin.chosen_of(session.items)
 

@@ -26,15 +26,19 @@ def functions() -> Functions:
 
 
 def plant(file: str, point: str, found: Functions) -> int:
-    """Plant the mistake; returns how many functions have new code."""
+    """Plant the mistake; returns how many functions have new code, 0 if it takes more than that."""
     path = ROOT / "barnabas" / file
     tree = mutated(path.read_text(), point)
-    count = 0
-    for code in _codes(compile(tree, str(path), "exec", dont_inherit=True)):
-        for function in found.get(_key(code), ()):
-            function.__code__ = code
-            count += 1
-    return count
+    pairs = [
+        (function, code)
+        for code in _codes(compile(tree, str(path), "exec", dont_inherit=True))
+        for function in found.get(_key(code), ())
+    ]
+    if any(function.__code__.co_flags != code.co_flags for function, code in pairs):  # without its only `yield`
+        return 0
+    for function, code in pairs:
+        function.__code__ = code
+    return len(pairs)
 
 
 def _codes(code: CodeType) -> Iterator[CodeType]:

@@ -111,7 +111,7 @@ def _of_statements(body: list[ast.stmt], around: Reach, *, is_import: bool) -> I
                 yield from _of_expression(default, called, "default ")
             yield from _of_statements(statement.body, called, is_import=False)
             continue
-        reach = Reach(names=around.names or _names_of(statement)) if is_import else Reach(_header(statement))
+        reach = Reach(names=_names_of(statement, around.names)) if is_import else Reach(_header(statement))
         yield from _of_whole(statement, reach)
         if isinstance(statement, ast.If | ast.While):
             yield from _negated(statement.test, reach)
@@ -227,8 +227,13 @@ def _is_unread(statement: ast.stmt) -> bool:
     return False
 
 
-def _names_of(statement: ast.stmt) -> frozenset[str]:
-    """What a statement that runs at the import defines."""
+def _names_of(statement: ast.stmt, around: frozenset[str]) -> frozenset[str]:
+    """What a statement that runs at the import defines: of a class the members with names of their own, or itself."""
+    own = _defined(statement)
+    return own if own and all(name.isupper() for name in own) else around or own
+
+
+def _defined(statement: ast.stmt) -> frozenset[str]:
     match statement:
         case ast.ClassDef(name):
             return frozenset({name})

@@ -85,6 +85,24 @@ def test_a_mistake_is_named_by_its_place_and_changes_nothing_else() -> None:
     assert ast.unparse(mutated(source, "2:3-4 negated")) == "x = a ^ b ^ c\nif not x:\n    y = 1"
 
 
+@pytest.mark.parametrize(
+    ("source", "lines", "names"),
+    [
+        ("def f(\n    x,\n):\n    return (\n        1\n    )", {4, 5, 6}, set()),
+        ("def f():\n    if x < 1:\n        pass", {2}, set()),
+        ("def f(\n    x=True,\n):\n    return x", {4}, set()),
+        ("class C:\n    x: int = 1", set(), {"C"}),
+        ("class C:\n    X = 1", set(), {"X"}),
+        ("X = y(\n    z=1,\n)", set(), {"X"}),
+    ],
+)
+def test_a_point_is_reached_by_its_statement_or_by_what_depends_on_it(
+    source: str, lines: set[int], names: set[str]
+) -> None:
+    for point in points(source):
+        assert (set(point.reach.lines), set(point.reach.names)) == (lines, names)
+
+
 def test_every_point_has_a_name_of_its_own() -> None:
     for file in drawing.sources(["protocol/records"]):
         names = [point.name for point in points((ROOT / file).read_text())]
@@ -108,10 +126,10 @@ def test_a_mutant_is_found_again_where_its_line_has_moved() -> None:
     assert drawing.again("protocol/gone.py 1:2-3 left out", now.line) is None
 
 
-def _mutant(text: str) -> Mutant:
+def _mutant(text: str, file: str = FILE) -> Mutant:
     """The first mutant of a line with `text`."""
-    source = (ROOT / FILE).read_text()
-    return next(Mutant(FILE, point) for point in points(source) if text in source.splitlines()[point.line - 1])
+    source = (ROOT / file).read_text()
+    return next(Mutant(file, point) for point in points(source) if text in source.splitlines()[point.line - 1])
 
 
 ZIG_ZAG = _mutant("write_uvarint(out, (value << 1) ^ (value >> 31))")
@@ -121,6 +139,15 @@ from scripts.mutating import planting
 from barnabas.protocol.primitives import write_varint
 print(planting.plant({ZIG_ZAG.file!r}, {ZIG_ZAG.point.name!r}, planting.functions()) > 0)
 {PRINTED}
+"""
+
+
+YIELDS = """
+from inspect import isgeneratorfunction
+from scripts.mutating import planting
+from barnabas.storage.segment import time_search
+print(planting.plant("storage/segment/time_search.py", {name!r}, planting.functions()))
+print(isgeneratorfunction(time_search.max_timestamp_of))
 """
 
 
@@ -138,6 +165,11 @@ def test_a_program_that_a_test_starts_has_the_mistake() -> None:
 
 def test_a_function_that_was_imported_before_gets_the_mistake() -> None:
     assert _printed(CHANGED) == "True\n\n"
+
+
+def test_a_generator_whose_only_yield_is_left_out_has_to_be_imported_so() -> None:
+    name = _mutant("return (yield from _largest_in(", "storage/segment/time_search.py").point.name
+    assert _printed(YIELDS.format(name=name)).split() == ["0", "True"]
 
 
 def _recorded(directory: Path, seconds: dict[str, float], failed: str, early: int) -> Recorded:
