@@ -7,17 +7,24 @@ import sys
 import time
 from dataclasses import replace
 
-from scripts.testing.groups import COMPILED, GROUPS, PURE, Group
+from scripts.testing.changed import select
+from scripts.testing.groups import COMPILED, GROUPS, PURE, ROOT, Group
 from scripts.testing.results import print_table
 from scripts.testing.running import Depth, run_all
 from scripts.testing.stress import stress
 
-NAMES = tuple(dict.fromkeys(group.name.partition("-3.")[0] for group in GROUPS))  # the two of `fast` are one name
+
+def family(group: Group) -> str:
+    """Return the name by which a group is asked for: `fast` for fast-3.14, and that of the part for what it leaves out."""
+    return group.name.partition("-3.")[0].removesuffix("-all")
+
+
+NAMES = tuple(dict.fromkeys(map(family, GROUPS)))
 
 
 def main(arguments: list[str]) -> int:
     options, for_pytest = parse(arguments)
-    groups = chosen(options)
+    groups = changed(options.changed) if options.changed else chosen(options)
     if options.stress:
         return stress(groups, for_pytest, options.stress)
     started = time.monotonic()
@@ -36,6 +43,9 @@ def parse(arguments: list[str]) -> tuple[argparse.Namespace, tuple[str, ...]]:
         prog="scripts/test", description="Run Barnabas's tests.", epilog="What follows -- is passed on to pytest."
     )
     parser.add_argument("group", nargs="*", help=f"any of {', '.join(NAMES)}; all of them when none is named")
+    parser.add_argument(
+        "--changed", nargs="?", const="HEAD", metavar="REV", help="run what reaches what differs from REV"
+    )
     parser.add_argument("--long", action="store_true", help="run what a run without it leaves out, and only that")
     parser.add_argument("--form", choices=(PURE, COMPILED), help="of the hot modules, in place of a group's own")
     parser.add_argument("--stress", type=int, metavar="N", help="run each group N times beside four busy processes")
@@ -48,12 +58,19 @@ def parse(arguments: list[str]) -> tuple[argparse.Namespace, tuple[str, ...]]:
 
 def chosen(options: argparse.Namespace) -> list[Group]:
     """Return the groups to run, in the form that was asked for. Coverage does not see compiled modules."""
-    named = [group for group in GROUPS if not options.group or group.name.partition("-3.")[0] in options.group]
+    named = [group for group in GROUPS if not options.group or family(group) in options.group]
     groups = [group for group in named if options.long or not group.is_left_out]
     if not options.form:
         return groups
     other = [replace(group, form=options.form, marks="", is_measured=False) for group in groups]
     return list({(group.name, group.form): group for group in other}.values())
+
+
+def changed(revision: str) -> list[Group]:
+    """Return what to run for what differs from `revision`, and say what is left out."""
+    selection = select(ROOT, revision)
+    print("\n".join(selection.describe()), flush=True)
+    return selection.to_run()
 
 
 if __name__ == "__main__":

@@ -14,11 +14,11 @@ from pathlib import Path
 
 from scripts.testing import reached
 from scripts.testing.changes import Change, changes, tracked_files
-from scripts.testing.groups import FAST, GROUPS, PURE, Group
+from scripts.testing.groups import CHANGED, FAST, GROUPS, PURE, Group
 from scripts.testing.ranking import Ranked, Ranking, is_test
 from scripts.testing.reached import Reach
 
-NAME = "changed"  # of the group of tests that are selected from the fast ones
+NAME = CHANGED
 BUDGET_S = 100.0  # of processor time of its tests: two processors, and two minutes with all that is around them
 SECONDS_A_LINE = 0.004  # what fast tests take, where that was not noted
 WORKERS = 2
@@ -49,7 +49,7 @@ class Selection:
 
     def to_run(self, groups: Iterable[Group] = GROUPS) -> list[Group]:
         """Return what runs as groups; the fast tests are one of the name `NAME`."""
-        by_name = {group.name: group for group in groups}
+        by_name = {group.name: group for group in reversed(tuple(groups))}  # of two forms the first
         chosen = [by_name[name] for name in self.groups]
         chosen += [replace(by_name[name], paths=paths, is_measured=False) for name, paths in self.parts.items()]
         if not self.paths:

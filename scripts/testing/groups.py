@@ -17,6 +17,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 PURE, COMPILED = "pure", "compiled"  # BARNABAS_FORM: docs/compiled.md
 OLDEST, NEWEST, NEXT = "3.11", "3.14", "3.15"
+CHANGED = "changed"  # the group of fast tests that --changed selects
 JAVA = ("java", "javac", "mvn")
 CLIENTS = (*JAVA, "kcat", "node", "npm", "go")
 IMAGE_BUILDERS = ("buildah", "mmdebstrap")
@@ -63,6 +64,9 @@ FAST = (
 )
 
 
+HOT = ("tests/protocol", "tests/storage", "tests/broker/handlers", "tests/broker/coordinator")
+
+
 def _of_the_runtime() -> tuple[str, ...]:
     """Return the fast tests whose outcome depends on the interpreter's runtime.
 
@@ -87,8 +91,8 @@ def _fast(version: str, budget_s: float, paths: tuple[str, ...] = FAST) -> Group
 
 
 def _with_clients(name: str, budget_s: float, path: str) -> Group:
-    """Return a group that mostly waits for programs: two files at a time, each with its brokers and JVMs."""
-    return Group(name, budget_s, (path,), programs=CLIENTS, beside=("quixstreams",), workers=2, by_file=True)
+    """Return a group that mostly waits for programs: three files at a time, each with its brokers and JVMs."""
+    return Group(name, budget_s, (path,), programs=CLIENTS, beside=("quixstreams",), workers=3, by_file=True)
 
 
 def _with_spark(name: str, budget_s: float, path: str) -> Group:
@@ -103,18 +107,19 @@ def _groups() -> Iterator[Group]:
     yield _with_spark("chaos-pipeline", 300, "tests/chaos_pipeline")
     yield _with_clients("clients", 330, "tests/compat")
     yield Group("crash", 150, ("tests/crash",))
+    yield Group("crash", 60, ("tests/crash",), form=PURE, marks="both_forms")
     yield Group("oracle", 200, ("tests/oracle",), programs=JAVA, workers=2, by_file=True)
     yield _with_clients("transactions", 240, "tests/transactions")
     yield Group("codecs", 180, ("tests/codecs",), programs=JAVA)
     yield Group("container", 180, ("tests/container",), programs=IMAGE_BUILDERS)
-    yield Group(
-        "compiled", 160, ("tests/protocol", "tests/storage", "tests/broker/handlers", "tests/broker/coordinator")
-    )
+    yield Group("compiled", 160, HOT)
+    yield Group("compiled-all", 300, FAST[:-2], is_left_out=True)
     yield _fast(OLDEST, 120, _of_the_runtime())
     yield replace(_fast(OLDEST, 420), name=f"fast-{OLDEST}-all", is_left_out=True)
     yield Group("stack", 140, ("tests/stack",), programs=JAVA, beside=("spark",))
     yield Group("console", 120, ("tests/console",), programs=("chromium",))
     yield Group("fuzz", 60, ("tests/fuzz",))
+    yield Group("fuzz", 120, ("tests/fuzz",), form=PURE, is_left_out=True)
     yield Group("probes", 80, ("tests/probes",))
     yield Group("embedding", 80, ("tests/embedding",))
     yield Group("pythons", 30, ("tests/pythons",), venv=f".venv-{NEXT}", lock="test", python=NEXT, form=PURE)

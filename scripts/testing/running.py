@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import IO
 
 from scripts.testing import results
-from scripts.testing.groups import ROOT, Group
+from scripts.testing.groups import CHANGED, ROOT, Group
 from scripts.testing.results import UNTESTED, Row
 from scripts.testing.setting_up import CannotRun, set_up
 
@@ -154,7 +154,8 @@ def pytest_command(group: Group, report: Path, depth: Depth, *, is_measured: boo
         workers += ["--dist", "loadfile"]
     selection = group.selection(is_long=depth.is_long)
     marks = ["-m", selection] if selection else []
-    return [*program, "-q", f"--junitxml={report}", *workers, *marks, *depth.arguments, *group.paths]
+    notes = ["-p", "scripts.testing.reached"] if group.is_measured or group.name == CHANGED else []  # for --changed
+    return [*program, "-q", f"--junitxml={report}", *notes, *workers, *marks, *depth.arguments, *group.paths]
 
 
 def _run_within(command: list[str], timeout_s: float, output: IO[str] | None) -> tuple[int, float]:
