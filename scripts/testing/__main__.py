@@ -15,7 +15,7 @@ from scripts.testing.stress import stress
 
 
 def family(group: Group) -> str:
-    """Return the name by which a group is asked for: `fast` for fast-3.14, and that of the part for what it leaves out."""
+    """Return the name by which a group is asked for: `fast` for both Pythons, `compiled` for the rest of it."""
     return group.name.partition("-3.")[0].removesuffix("-all")
 
 
@@ -43,9 +43,8 @@ def parse(arguments: list[str]) -> tuple[argparse.Namespace, tuple[str, ...]]:
         prog="scripts/test", description="Run Barnabas's tests.", epilog="What follows -- is passed on to pytest."
     )
     parser.add_argument("group", nargs="*", help=f"any of {', '.join(NAMES)}; all of them when none is named")
-    parser.add_argument(
-        "--changed", nargs="?", const="HEAD", metavar="REV", help="run what reaches what differs from REV"
-    )
+    changed_help = "run the fast tests that are likeliest to show what differs from REV, by default HEAD"
+    parser.add_argument("--changed", nargs="?", const="HEAD", metavar="REV", help=changed_help)
     parser.add_argument("--long", action="store_true", help="run what a run without it leaves out, and only that")
     parser.add_argument("--form", choices=(PURE, COMPILED), help="of the hot modules, in place of a group's own")
     parser.add_argument("--stress", type=int, metavar="N", help="run each group N times beside four busy processes")
