@@ -144,18 +144,20 @@ class CompactedLog:
         """A round over everything that is sealed and decided."""
         bound = min(self.end_offset, self.last_stable_offset) if first_uncleanable is None else first_uncleanable
         segments = tuple(segment for segment in self.segments if segment.base_offset < bound)
-        ends = [segment.base_offset for segment in self.segments if segment.base_offset >= bound]
+        behind = [segment.base_offset for segment in self.segments if segment.base_offset >= bound]
+        end_offset = behind[0] if behind else self.end_offset
+        later = [entry for base_offset in behind for entry in self.aborted(base_offset)] + self._aborted
         return CleanJob(
             directory=self.directory.path,
             segments=segments,
-            end_offset=ends[0] if ends else self.end_offset,
+            end_offset=end_offset,
             first_dirty=self.first_dirty,
             first_uncleanable=bound,
             high_watermark=self.next_offset if high_watermark is None else high_watermark,
             now_ms=now_ms,
             config=self.config,
             last_records=dict(self.last_records),
-            aborted_later=tuple(entry for entry in self._aborted if entry.first_offset < self.end_offset),
+            aborted_later=tuple(entry for entry in later if entry.first_offset < end_offset),
             dedupe_buffer_bytes=dedupe_buffer_bytes,
             io_buffer_bytes=io_buffer_bytes,
         )
