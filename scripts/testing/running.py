@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import IO
 
 from scripts.testing import results
-from scripts.testing.groups import CHANGED, ROOT, Group
+from scripts.testing.groups import CHANGED, COMPILED, ROOT, Group
 from scripts.testing.results import UNTESTED, Row
 from scripts.testing.setting_up import CannotRun, set_up
 
@@ -65,7 +65,10 @@ class _Board:
         self._printing = threading.Lock()
 
     def set_up_all(self) -> None:
-        for group, done in self._set_up.items():
+        """Set up the groups, first those that need no programs and nothing compiled: they run during the others."""
+        for group, done in sorted(
+            self._set_up.items(), key=lambda item: (item[0].programs != (), item[0].form == COMPILED)
+        ):
             try:
                 set_up(group)
             except Exception as failure:  # raised again where the group runs

@@ -291,3 +291,12 @@ def test_a_stressed_group_that_fails_once_has_failed(tmp_path: Path, capsys: pyt
 def test_a_python_that_is_not_there_is_named() -> None:
     with pytest.raises(PythonNotFound, match=r"there is no Python 3\.99"):
         find_python("3.99")
+
+
+def test_what_is_set_up_quickly_is_set_up_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    order: list[str] = []
+    monkeypatch.setattr(running, "set_up", lambda group: order.append(group.name))
+    long, compiled, quick = _group(name="programs"), _group(name="compiled"), _group(name="quick")
+    groups = [replace(long, programs=("cc",)), replace(compiled, form="compiled"), quick]
+    assert [row.group.name for row in run_all(groups, ALL)] == ["programs", "compiled", "quick"]
+    assert order == ["quick", "compiled", "programs"]
