@@ -66,6 +66,7 @@ def _path(libs: Path) -> Path:
 def _build_loader() -> None:
     if _LOADER.exists():
         return
+    _CACHE.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=_CACHE) as classes:
         subprocess.run(["javac", "-d", classes, str(_SOURCE)], check=True, timeout=TIMEOUT_S)
         partial = Path(classes) / "jar"
