@@ -64,7 +64,13 @@ FAST = (
 )
 
 
-HOT = ("tests/protocol", "tests/storage", "tests/broker/handlers", "tests/broker/coordinator")
+HOT = (
+    "tests/protocol",
+    "tests/storage",
+    "tests/broker/handlers",
+    "tests/broker/coordinator",
+    "tests/barnabas/test_form.py",
+)
 
 
 def _of_the_runtime() -> tuple[str, ...]:
