@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"strconv"
 	"strings"
 
@@ -94,7 +95,8 @@ func (franzGo) readInGroup(address, topic, group string, count int, found func(r
 	defer consumer.Close()
 	for n := 0; n < count; {
 		fetches := consumer.PollFetches(context.Background())
-		if err := fetches.Err(); err != nil {
+		var left *kgo.ErrGroupSession // of a broker that is away for long: it goes on by itself
+		if err := fetches.Err(); err != nil && !errors.As(err, &left) {
 			return err
 		}
 		fetches.EachRecord(func(r *kgo.Record) {
