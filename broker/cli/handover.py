@@ -87,7 +87,7 @@ def _load(options: argparse.Namespace) -> LoadedConfig:
 
 
 def _print_properties(loaded: LoadedConfig, metadata_dir: str, options: argparse.Namespace) -> int:
-    from barnabas.broker.config.load import UNKNOWN_KEY
+    from barnabas.broker.config.unknown_keys import UNKNOWN_KEY
     from barnabas.broker.handover.properties import Place, server_properties
     from barnabas.broker.handover.stopped import open_stopped
 

@@ -68,7 +68,7 @@ def _changes(options: argparse.Namespace) -> dict[str, float | None]:
         try:
             changes[key] = float(text)
         except ValueError:
-            raise UsageError(f"quotas alter: --set {key}={text}: not a number") from None
+            raise UsageError(f"quotas alter: --set {key}: its value is not a number") from None
     if not changes:
         raise UsageError("quotas alter: nothing to do, give --set or --delete")
     return changes

@@ -75,7 +75,8 @@ def parse(arguments: Sequence[str], table: Table = OPTIONS, command: str = "serv
     for word in words:
         name, equals, value = word.partition("=")
         if name not in table:
-            raise UsageError(f"{command}: {word!r} is no option (see barnabas {command} --help)")
+            told = name if name.startswith("-") else "a word"  # a part of a password that had to be quoted, perhaps
+            raise UsageError(f"{command}: {told} is no option (see barnabas {command} --help)")
         if table[name][0] is None:
             if equals:
                 raise UsageError(f"{command}: {name} takes no value")
@@ -95,7 +96,7 @@ def parse(arguments: Sequence[str], table: Table = OPTIONS, command: str = "serv
     for setting in options.get("--set", []):
         key, equals, _ = setting.partition("=")
         if not equals or not key.strip():
-            raise UsageError(f"{command}: --set {setting} is not KEY=VALUE")
+            raise UsageError(f"{command}: --set is not followed by KEY=VALUE")
     if "--ephemeral" in options and "--data-dir" in options:
         raise UsageError(f"{command}: --ephemeral and --data-dir exclude each other")
     return options

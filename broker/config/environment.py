@@ -91,6 +91,8 @@ class Environment(NamedTuple):
     """KAFKA_OPTS: options of Kafka's JVM, some of which are about security."""
     conflict: str | None = None
     """Two variables that contradict each other, in a sentence: nobody can know which one is meant."""
+    cut_off: Mapping[str, str] = MappingProxyType({})
+    """The variables whose values end at a line break, with a sentence that says so."""
     process: Mapping[str, str] = MappingProxyType({})
     """All of its variables, for values that name one: `${env:NAME}`, see `providers.py`."""
 
@@ -106,6 +108,7 @@ def read_environment(variables: Mapping[str, str]) -> Environment:
         if variables[other] != variables[name]:
             conflict = conflict or f"{_named(other, name)} are both {key}, with different values: remove one"
     text = "\n".join(f"{key}={variables[name]}" for key, name in names.items())
+    cut_off = {name: _cut_off(name) for name in sorted(names.values()) if _has_line_breaks(variables[name])}
     given = {name: variables[name].strip() for name in _CLUSTER_IDS if variables.get(name, "").strip()}
     if len(set(given.values())) > 1:
         conflict = conflict or f"{_named(*given)} name different clusters: remove all but one"
@@ -114,9 +117,10 @@ def read_environment(variables: Mapping[str, str]) -> Environment:
         variables=names,
         cluster_id=next(iter(given.values()), None),
         is_container=bool(variables.get(_CONTAINER)),
-        warnings=tuple(_warnings(variables)),
+        warnings=(*_warnings(variables), *cut_off.values()),
         java_options=variables.get("KAFKA_OPTS", ""),
         conflict=conflict,
+        cut_off=cut_off,
         process=variables,
     )
 
@@ -126,6 +130,17 @@ def key_of(variable: str) -> str:
     prefix = _BITNAMI_PREFIX if variable.startswith(_BITNAMI_PREFIX) else _PREFIX
     dotted = variable.removeprefix(prefix).lower().replace("_", ".")
     return dotted.replace("...", "-").replace("..", "_")
+
+
+def _has_line_breaks(value: str) -> bool:
+    """Whether lines follow the first that the image's file would take for settings of their own."""
+    return len(value.splitlines()) > 1 and len(properties.decode(b"=" + value.encode("utf-8", "replace"))) > 1
+
+
+def _cut_off(variable: str) -> str:
+    return (
+        f"{variable}: its value has line breaks and ends at the first, as in Apache Kafka's image: write \\n for each"
+    )
 
 
 def _warnings(variables: Mapping[str, str]) -> Iterator[str]:

@@ -17,21 +17,19 @@ from barnabas.broker.config.listeners import Listener
 from barnabas.broker.config.racks import RACK_AWARE_SELECTOR, racks
 from barnabas.broker.config.refusals import asks_for
 from barnabas.broker.config.replicas import REPLICATION_FACTOR, effective_min_insync_replicas
-from barnabas.broker.config.topic_configs import TOPIC_KEYS
+from barnabas.broker.config.unknown_keys import warnings_of_unknown
 from barnabas.broker.config.values import InvalidValue, ValueType
 from barnabas.protocol.errors import DecodeError
 from barnabas.protocol.files import properties as java_properties
 from barnabas.protocol.listener_protocols import PLAINTEXT
 from barnabas.protocol.records.compression import COMPRESSION_NAMES
 
-UNKNOWN_KEY = "unknown configuration key "
 _INTER_BROKER = "inter.broker.listener.name"
 _DEFAULT_FACTOR = "default.replication.factor"
 _METADATA_DIR = "metadata.log.dir"
 _FOR_SEVERAL_NODES = ("offsets.topic.replication.factor", "transaction.state.log.replication.factor")
 _OF_MOVING_LEADERS = ("auto.leader.rebalance.enable", "leader.imbalance.check.interval.seconds")
 _INTER_BROKER_PROTOCOL = "security.inter.broker.protocol"
-_OLD_QUOTAS = {"quota.producer.default": "producer_byte_rate", "quota.consumer.default": "consumer_byte_rate"}
 
 
 class LoadedConfig(NamedTuple):
@@ -75,7 +73,12 @@ def load_config(
     try:
         given = _resolved(written, around, read_file)
         static = {name: text for name, text in {**given, **(flags or {})}.items() if name not in (*moved, *left_behind)}
-        warnings = [*around.warnings, *_examine(static, brokers)]
+        unknown = [name for name in static if find_key(name) is None]
+        warnings = [
+            *around.warnings,
+            *warnings_of_unknown(unknown, from_file, {*around.variables, *_settings(settings)}),
+        ]
+        warnings += _examine(static, brokers)
         config = _config(static, around)
         _check_together(config, flags or {})
         _check_racks(config, brokers)
@@ -88,7 +91,8 @@ def load_config(
         variable = around.variables.get(wrong.key or "")
         if variable is None or stronger.get(wrong.key or "") != around.settings.get(wrong.key or ""):
             raise wrong from None
-        raise ConfigError(f"{variable}: {wrong}", wrong.key) from wrong
+        because = f". {around.cut_off[variable]}" if variable in around.cut_off else ""
+        raise ConfigError(f"{variable}: {wrong}{because}", wrong.key) from wrong
     warnings += _idle_authorizer(config)
     warnings += _unmet_minimums(config, brokers) + _idle_selector(config, brokers) + _idle_balance(config, brokers)
     if moved:
@@ -129,7 +133,7 @@ def _settings(settings: Iterable[str]) -> dict[str, str]:
     for setting in settings:
         name, equals, value = setting.partition("=")
         if not equals or not name.strip():
-            raise ConfigError(f"--set {setting}: a setting is written key=value")
+            raise ConfigError("--set: a setting is written key=value")
         entries[name.strip()] = value
     return entries
 
@@ -149,8 +153,7 @@ def _left_behind(flags: Mapping[str, str], written: Mapping[str, str], settings:
 
 
 def _examine(static: Mapping[str, str], brokers: int) -> list[str]:
-    """Warnings about settings, each for itself. ConfigError for the first that is wrong or asks for too much."""
-    warnings = []
+    """Warnings about keys, each for itself. ConfigError for the first that is wrong or asks for too much."""
     idle: dict[str, list[str]] = {}
     for name, text in sorted(static.items()):
         key = find_key(name)
@@ -158,23 +161,11 @@ def _examine(static: Mapping[str, str], brokers: int) -> list[str]:
         if asked is not None:
             sentence = f"{name} asks for {asked}, which this broker does not enforce: remove it to start"
             raise ConfigError(sentence, name)
-        if key is None:
-            warnings.append(f"{UNKNOWN_KEY}{name}: ignored{_in_its_place(name)}")
-        elif _changes_nothing(key, text) and not (brokers > 1 and name in _FOR_SEVERAL_NODES):
+        if key is not None and _changes_nothing(key, text) and not (brokers > 1 and name in _FOR_SEVERAL_NODES):
             from barnabas.broker.config.reference.descriptions import why_without_effect
 
             idle.setdefault(why_without_effect(name), []).append(name)
-    return warnings + [f"no effect here: {', '.join(names)}. {why}" for why, names in idle.items()]
-
-
-def _in_its_place(name: str) -> str:
-    """Where a key belongs that only topics have, or what Kafka has in the place of a removed one: a sentence's end."""
-    if name in _OLD_QUOTAS:
-        return f", as in Kafka since 3.0: `barnabas quotas alter --client-defaults --set {_OLD_QUOTAS[name]}=N` sets it"
-    key = TOPIC_KEYS.get(name)
-    if key is None:
-        return ""
-    return "; topics have it" + ("" if key.inherits is None else f", for brokers it is {key.inherits}")
+    return [f"no effect here: {', '.join(names)}. {why}" for why, names in idle.items()]
 
 
 def _changes_nothing(key: Key, text: str) -> bool:

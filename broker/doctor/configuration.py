@@ -7,7 +7,8 @@ from difflib import get_close_matches
 from barnabas.broker.config.accepted import ACCEPTED
 from barnabas.broker.config.environment import Environment
 from barnabas.broker.config.keys import KEYS
-from barnabas.broker.config.load import UNKNOWN_KEY, LoadedConfig
+from barnabas.broker.config.load import LoadedConfig
+from barnabas.broker.config.unknown_keys import UNKNOWN_KEY
 from barnabas.broker.doctor.finding import Finding, note, ok, warning
 
 _CHECK = "configuration"

@@ -45,7 +45,7 @@ def assignments(text: str) -> list[tuple[str, str]]:
     while position < len(text):
         match = _ASSIGNMENT.match(text, position)
         if match is None:
-            raise UsageError(f"kafka-configs: --add-config {text} is not KEY=VALUE,…")
+            raise UsageError("kafka-configs: --add-config is not followed by KEY=VALUE,…")
         found.append((match[1], match[2] if match[2] is not None else match[3]))
         position = match.end()
     return found

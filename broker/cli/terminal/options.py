@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NoReturn
@@ -18,6 +19,7 @@ REQUEST_TIMEOUT_MS = 10_000
 INT16_MAX, INT32_MAX, INT64_MAX = (1 << 15) - 1, (1 << 31) - 1, (1 << 63) - 1
 """What requests can carry."""
 _DIGITS_MAX = 19
+_AMBIGUOUS = re.compile(r"(?<=^ambiguous option: )(?P<name>[^=]*)=.*(?= could match )", re.DOTALL)
 
 
 class Parser(argparse.ArgumentParser):
@@ -27,8 +29,19 @@ class Parser(argparse.ArgumentParser):
         """As argparse's, for commands that refuse what they do not know themselves."""
         return super().add_subparsers(parser_class=_CommandParser, **settings)
 
+    def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """As argparse's, but what is not understood is not quoted: it may be a password."""
+        options, unknown = self.parse_known_args(args, namespace)
+        self._refuse(unknown)
+        return options
+
+    def _refuse(self, unknown: Sequence[str]) -> None:
+        if unknown:
+            self.error(f"unrecognized arguments: {' '.join(map(name_of, unknown))}")
+
     def error(self, message: str) -> NoReturn:
-        raise UsageError(f"{self.prog.removeprefix('barnabas ')}: {message} (see {self.prog} --help)")
+        told = _AMBIGUOUS.sub(r"\g<name>", message)
+        raise UsageError(f"{self.prog.removeprefix('barnabas ')}: {told} (see {self.prog} --help)")
 
 
 class _CommandParser(Parser):
@@ -36,8 +49,7 @@ class _CommandParser(Parser):
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
         options, unknown = super().parse_known_args(args, namespace)
-        if unknown:
-            self.error(f"unrecognized arguments: {' '.join(unknown)}")
+        self._refuse(unknown)
         return options, unknown
 
 
@@ -137,8 +149,13 @@ def assignment(text: str) -> tuple[str, str]:
     """`key=value`."""
     key, equals, value = text.partition("=")
     if not key or not equals:
-        raise argparse.ArgumentTypeError(f"{text!r} is not KEY=VALUE")
+        raise argparse.ArgumentTypeError("a word is not KEY=VALUE")  # nor quoted: values may be secrets
     return key, value
+
+
+def name_of(word: str) -> str:
+    """What may be told of a word that is not understood: an option's name, and nothing that may be a value."""
+    return word.partition("=")[0] if word.startswith("-") else "(a word)"
 
 
 def unique_keys(pairs: Sequence[tuple[str, str]], option: str) -> dict[str, str]:

@@ -38,7 +38,8 @@ kept in `__cluster_metadata` and win over the four places. The levels of loggers
 
 They are read as in Apache Kafka's container image: without `KAFKA_`, in lower case, `_` is a dot, `__` an underscore,
 `___` a dash. `KAFKA_LOG_SEGMENT_BYTES` is `log.segment.bytes`. A value is read like one in a properties file, with
-backslash escapes. Errors name the variable. These variables are no keys: {not_keys}.
+backslash escapes: a line break in it is written `\\n`, as the value ends at any other, and the lines behind it are not
+told: they may be a secret. Errors name the variable. These variables are no keys: {not_keys}.
 
 `KAFKA_CFG_LOG_SEGMENT_BYTES` is the same key: set-ups for Bitnami's images of Kafka have these names. A key that is
 given under both names with different values is an error that names both.

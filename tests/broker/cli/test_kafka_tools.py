@@ -118,6 +118,7 @@ def test_what_is_not_here_says_so_in_one_line(offline_tool: Tool, name: str) -> 
         ("kafka-topics", "--zookeeper", "x", "--list"),
         ("kafka-console-producer", "--topic", "t", "--property", "parse.headers=true"),
         ("kafka-console-consumer", "--topic", "t", "--formatter", "org.example.Formatter"),
+        ("kafka-configs", "--entity-type", "topics", "--entity-name", "t", "--alter", "--add-config", "a=b,hunter2"),
         ("kafka-consumer-groups", "--describe"),
         ("kafka-consumer-groups", "--reset-offsets", "--group", "g", "--all-topics"),
         ("kafka-get-offsets", "--time", "noon"),
@@ -128,6 +129,7 @@ def test_what_is_not_here_says_so_in_one_line(offline_tool: Tool, name: str) -> 
 def test_what_cannot_be_done_is_a_usage_error(offline_tool: Tool, words: tuple[str, ...]) -> None:
     status, stdout, stderr = offline_tool(*words)
     assert (status, stdout, len(stderr.splitlines())) == (2, "", 1)
+    assert "hunter2" not in stderr, "what is not understood may be a password"
 
 
 def test_client_settings_are_those_of_the_command(offline_tool: Tool, tmp_path: Path) -> None:

@@ -1,5 +1,7 @@
 """The environment as Apache Kafka's image reads it."""
 
+import re
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -38,6 +40,21 @@ def test_a_value_is_read_as_a_line_of_a_properties_file() -> None:
     found = read_environment({"KAFKA_A": r"C:\\data", "KAFKA_B": "1\nc=2", "KAFKA_D": "", "KAFKA_E": "  x "})
     assert found.settings == {"a": r"C:\data", "b": "1", "c": "2", "d": "", "e": "x "}
     assert found.variables["b"] == "KAFKA_B"
+
+
+def test_a_value_with_line_breaks_is_named_once_and_its_lines_are_not_told() -> None:
+    cut_off = "its value has line breaks and ends at the first, as in Apache Kafka's image: write \\n for each"
+    pem = {
+        "KAFKA_SSL_KEYSTORE_KEY": "-----BEGIN PRIVATE KEY-----\nMIIEvAIBADANBg\nsecret.a=b\n-----END PRIVATE KEY-----\n"
+    }
+    escaped = {"KAFKA_SSL_KEYSTORE_CERTIFICATE_CHAIN": "a\\nb", "KAFKA_LOG_DIRS": "/d\n"}
+    assert load_config(environment=read_environment(pem | escaped)).warnings == [f"KAFKA_SSL_KEYSTORE_KEY: {cut_off}"]
+    plain = "org.apache.kafka.common.security.plain.PlainLoginModule"
+    jaas = {"KAFKA_SASL_ENABLED_MECHANISMS": "PLAIN", "KAFKA_LISTENERS": "SASL_PLAINTEXT://:0"}
+    jaas |= {"KAFKA_LISTENER_NAME_SASL__PLAINTEXT_PLAIN_SASL_JAAS_CONFIG": f'{plain} required\n  user_a="secret";'}
+    with pytest.raises(ConfigError, match=re.escape(f"SASL_JAAS_CONFIG: {cut_off}")) as refused:
+        load_config(environment=read_environment(jaas))
+    assert "secret" not in str(refused.value)
 
 
 def test_names_of_scripts_and_logging_and_of_others_are_no_keys() -> None:

@@ -44,6 +44,22 @@ def test_an_unknown_key_warns_and_starts() -> None:
     ]
 
 
+PEM = "-----BEGIN PRIVATE KEY-----\nMIIEvAIBADANBg+kqhkiG9w0BA/QEF\nmnopqr\nQg==\n-----END PRIVATE KEY-----"
+
+
+def test_lines_that_may_be_a_value_are_counted_and_not_told() -> None:
+    file = f"typo.of.mine=1\nssl.keystore.key={PEM}\nsasl.jaas.config=a.B required\n  password=x\nhunter.two\n"
+    _, warnings = load_config(properties=file.encode(), settings=["Odd=1"])
+    escape = "ignored: a line of a value that goes on ends in \\, or in \\n\\ to keep the line break"
+    assert warnings == [
+        "unknown configuration key Odd: ignored",
+        "unknown configuration key typo.of.mine: ignored",
+        f"ssl.keystore.key is followed by 4 lines that are no settings, {escape}",
+        f"sasl.jaas.config is followed by 2 lines that are no settings, {escape}",
+    ]
+    assert load_config(properties=b"hunter2\n").warnings == [f"a file begins with 1 line that is no setting, {escape}"]
+
+
 def test_the_authorizers_keys_warn_where_there_is_none() -> None:
     settings = ["super.users=User:me", "allow.everyone.if.no.acl.found=true"]
     assert load_config(settings=settings).warnings == [

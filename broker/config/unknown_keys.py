@@ -1,0 +1,52 @@
+"""What is told of names that are no keys: the name of a setting that somebody wrote, and never what may be a value.
+
+A value whose line breaks were not escaped ends at the first of them, and Java's properties take each further line for
+a setting: of a private key, of a password. So a name of a file is told only where it looks like one and has a value;
+the other lines are counted, behind the setting that they follow.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Container, Iterable, Mapping
+
+from barnabas.broker.config.topic_configs import TOPIC_KEYS
+
+UNKNOWN_KEY = "unknown configuration key "
+_NAME = re.compile(r"[a-z][a-z0-9]{,40}(?:[._-][a-z0-9]{1,40})+")
+_OLD_QUOTAS = {"quota.producer.default": "producer_byte_rate", "quota.consumer.default": "consumer_byte_rate"}
+
+
+def warnings_of_unknown(names: Iterable[str], file: Mapping[str, str], given: Container[str]) -> list[str]:
+    """A line for each of `names`, which are no keys, that was meant as one, and for each setting that others follow.
+
+    file: what the files say, in their order.   given: the names that came one by one, by options and variables.
+    """
+    unknown = sorted(names)
+    told = [name for name in unknown if name in given or (file.get(name, "").strip("=") and _NAME.fullmatch(name))]
+    lines = set(unknown) - set(told)
+    counts: dict[str, int] = {}
+    behind = ""
+    for name in file:
+        if name in lines:
+            counts[behind] = counts.get(behind, 0) + 1
+        else:
+            behind = name
+    warnings = [f"{UNKNOWN_KEY}{name}: ignored{_in_its_place(name)}" for name in told]
+    return warnings + [_followed(name, count) for name, count in counts.items()]
+
+
+def _followed(name: str, count: int) -> str:
+    lines = "1 line that is no setting" if count == 1 else f"{count} lines that are no settings"
+    where = f"{name} is followed by" if name else "a file begins with"
+    return f"{where} {lines}, ignored: a line of a value that goes on ends in \\, or in \\n\\ to keep the line break"
+
+
+def _in_its_place(name: str) -> str:
+    """Where a key belongs that only topics have, or what Kafka has in the place of a removed one: a sentence's end."""
+    if name in _OLD_QUOTAS:
+        return f", as in Kafka since 3.0: `barnabas quotas alter --client-defaults --set {_OLD_QUOTAS[name]}=N` sets it"
+    key = TOPIC_KEYS.get(name)
+    if key is None:
+        return ""
+    return "; topics have it" + ("" if key.inherits is None else f", for brokers it is {key.inherits}")
