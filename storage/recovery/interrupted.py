@@ -1,6 +1,7 @@
 """Finishing what the last stop interrupted: deletions, cleanings and swaps of segments that have half of their files.
 
-Knows names; cases.py says which are removed and which renamed (K to O). Every removal is durable before a rename.
+Knows names; cases.py says which are removed and which renamed (K to O). Every removal is durable before a rename, and
+that of a segment's indexes before that of its log: indexes without a log are taken for a log that was lost (case Y).
 """
 
 from __future__ import annotations
@@ -42,10 +43,12 @@ class Interrupted:
         """Remove and rename what `find` finds among `names`; returns the names then."""
         leftovers = find(names)
         self._report.met(leftovers.letters)
-        for name in leftovers.removals:
-            self._directory.remove(name)
-        if leftovers.removals:
-            self._directory.sync()  # before a rename that a power cut might keep while it brings these back
+        logs = [name for name in leftovers.removals if name.endswith(FileKind.LOG.value)]
+        for names_removed in ([name for name in leftovers.removals if name not in logs], logs):
+            for name in names_removed:
+                self._directory.remove(name)
+            if names_removed:
+                self._directory.sync()  # before what a power cut might keep while it brings these back
         for source, target in leftovers.renames:
             self._directory.rename(source, target)
         return self._directory.names() if leftovers.letters else names
