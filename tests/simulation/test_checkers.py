@@ -2,9 +2,12 @@
 
 from dataclasses import replace
 
+from tests.simulation.checkers.log.cleaning import early_deletions
 from tests.simulation.checkers.log.order import polls_go_back, sends_go_back, skipped_polls, unseen
 from tests.simulation.checkers.transactions.cycles import circles, circular_reads
 from tests.simulation.history.history import History, Incarnation, Outcome, Poll, Send, Transaction
+from tests.simulation.history.logs import Promise
+from tests.simulation.history.topics import RecordsDeleted
 
 AT = ("output", 0)
 EMPTY = Poll("r0", True, AT, 0, 1, 1, 1, 0, 0, [], log_start_offset=0, last_stable_offset=9, high_watermark=9)
@@ -45,6 +48,16 @@ def test_what_is_left_out_in_a_poll_or_between_two_is_skipped() -> None:
     assert not list(skipped_polls(history(poll(0, 1, begin=0, end=2), final=final)))
     assert list(skipped_polls(history(poll(0, begin=0, end=2), final=final)))
     assert list(skipped_polls(history(poll(0, begin=0, end=1), poll(2, begin=2, end=3), final=final)))
+
+
+def test_what_was_deleted_is_not_skipped_though_a_death_brings_it_back() -> None:
+    after = replace(poll(2, begin=2, end=3), log_start_offset=2, ended_us=9)
+    found = history(poll(0, begin=0, end=1), after, final=(0, 1, 2))
+    assert list(skipped_polls(found))
+    found.deletions.append(RecordsDeleted("a0", AT, began_us=5, ended_us=6, boot=1, offset=2))
+    assert not list(skipped_polls(found))
+    after.log_start_offset = 1
+    assert list(skipped_polls(found))
 
 
 def test_who_read_to_the_end_has_seen_everything() -> None:
@@ -96,3 +109,12 @@ def test_a_transaction_that_reads_what_it_wrote_is_a_circle() -> None:
 def test_circles_are_found_apart_from_what_leads_to_them_and_away_from_them() -> None:
     edges = {1: [2], 2: [3], 3: [2, 4], 4: [5, 6], 5: [4], 6: [], 7: [7]}
     assert sorted(sorted(each) for each in circles(edges)) == [[2, 3], [4, 5], [7]]
+
+
+def test_a_compacted_log_may_begin_behind_a_young_record_only_where_another_replaced_it() -> None:
+    found = history(replace(EMPTY, log_start_offset=1, ended_us=2_000))
+    found.promises[AT[0]] = Promise(is_compacted=True, delete_retention_ms=0, retention_ms=60_000)
+    found.sends.append(send(0, began_us=1, ended_us=2))
+    assert list(early_deletions(found))
+    found.sends.append(send(3, began_us=3, ended_us=4))
+    assert not list(early_deletions(found))

@@ -81,7 +81,10 @@ def moved_records(history: History) -> Iterator[str]:
 
 
 def early_deletions(history: History) -> Iterator[str]:
-    """Retention deletes nothing that is younger than retention.ms, and nothing of a transaction that is open."""
+    """Retention deletes nothing that is younger than retention.ms, and nothing of a transaction that is open.
+
+    Where a log is compacted as well, a value that another may have replaced, or that was aborted, may be gone before.
+    """
     written = [send for send in history.sends if send.at[0] in history.promises and send.offset is not None]
     for poll in [*history.polls, *history.final]:
         promise = history.promises.get(poll.at[0])
@@ -90,10 +93,20 @@ def early_deletions(history: History) -> Iterator[str]:
         gone = [send for send in written if send.at == poll.at and (send.offset or 0) < poll.log_start_offset]
         stays_ms = 0 if promise.retention_ms is None or history.clock_jumps else promise.retention_ms
         for send in gone:
-            if poll.ended_us < send.began_us + stays_ms * 1000:
+            is_young = poll.ended_us < send.began_us + stays_ms * 1000
+            if is_young and not (promise.is_compacted and _may_be_compacted_away(send, history.sends)):
                 yield f"{poll.line()}, and it starts at {poll.log_start_offset}: too early for {send.line()}"
             if _is_open(send, poll):
                 yield f"{poll.line()}, and it starts at {poll.log_start_offset}, in the middle of {send.line()}"
+
+
+def _may_be_compacted_away(send: Send, sends: list[Send]) -> bool:
+    """Whether a later value of its key may be committed, or it is of a transaction that may have been aborted."""
+    assert send.offset is not None
+    if send.transaction is not None and not send.transaction.is_committed:
+        return True
+    others = (other for other in sends if (other.at, other.key) == (send.at, send.key) and not _is_aborted(other))
+    return any(other.offset is None or other.offset > send.offset for other in others)
 
 
 def _is_open(send: Send, poll: Poll) -> bool:

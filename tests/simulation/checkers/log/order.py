@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import TypeAlias
 
 from tests.simulation.checkers.log.records import in_a_row, seen
-from tests.simulation.history.history import History, Outcome, Send, TopicPartition
+from tests.simulation.history.history import History, Outcome, Poll, Send, TopicPartition
 
 _Log: TypeAlias = dict[TopicPartition, list[tuple[int, bytes]]]
 
@@ -28,17 +28,27 @@ def polls_go_back(history: History) -> Iterator[str]:
 
 
 def skipped_polls(history: History) -> Iterator[str]:
-    """A poll has all records between where it began and where the next one goes on, and so have two polls together."""
+    """A poll has all records between where it began and where the next one goes on, and so have two polls together.
+
+    Deleted records are passed over rightly, though a death may bring them back: see `deleted_records`.
+    """
     logs = {is_committed: _final(history, is_committed=is_committed) for is_committed in (True, False)}
     for before, poll in in_a_row(history.polls):
         log = logs[poll.is_committed].get(poll.at, [])
         begin = poll.from_offset
         if before is not None and not poll.is_moved:
             begin = min(begin, before.next_offset)
+        begin = max(begin, _deleted_to(history, poll))
         seen_offsets = {offset for offset, _ in poll.records}
         for offset, value in log[bisect_left(log, (begin,)) : bisect_left(log, (poll.next_offset,))]:
             if offset not in seen_offsets:
                 yield f"{poll.line()}: {value.decode()} at {offset} is left out"
+
+
+def _deleted_to(history: History, poll: Poll) -> int:
+    """Below which offset the records were deleted when a poll was answered, 0 if none were."""
+    asked = (one for one in history.deletions if one.at == poll.at and one.began_us < poll.ended_us)
+    return max((one.offset for one in asked if one.offset <= poll.log_start_offset), default=0)
 
 
 def unseen(history: History) -> Iterator[str]:
