@@ -8,7 +8,8 @@ unless it is a large one: its answer could be a hundred times as large, and take
 handshake, and a frame that is no request, close the connection at once and without a word.
 
 Once that is proven, requests go to the dispatcher, and not through here unless the session ends one day (KIP-368): then
-each is looked at, and a SaslHandshake begins anew. A session that is over closes the connection at its next request.
+each is looked at, and a SaslHandshake begins anew. A session that is over closes the connection at its next request,
+as in Kafka, which also lets somebody in whose token has no time left: the first request closes it.
 
 Knows requests and answers, no sockets and no mechanism. Invariant: after a refusal nothing of the connection is served.
 """
@@ -222,7 +223,7 @@ class Gate:
         return True
 
     def _dispatch_in_time(self, frame: memoryview, client: Client) -> Answer:
-        if self._expires_ms is not None and self._door.clock.now_ms() > self._expires_ms:
+        if self._expires_ms is not None and self._door.clock.now_ms() >= self._expires_ms:
             reason = "the session has expired: the client did not authenticate again in time"
             self._door.tell_expired(client, reason)
             raise CloseConnection(reason)

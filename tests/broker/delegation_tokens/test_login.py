@@ -107,6 +107,14 @@ async def test_the_session_ends_when_the_token_expires_unless_it_authenticates_a
     assert left.is_closed
 
 
+async def test_a_token_that_has_expired_and_is_not_removed_yet_serves_no_request(world: TokenWorld) -> None:
+    world.clock.advance(60_000)
+    peer = world.connect()
+    assert log_in(peer, world.token.token_id, world.password_of(world.token)).session_lifetime_ms == 0
+    peer.ask(MetadataRequest(topics=None))
+    assert (peer.is_closed, peer.frames()) == (True, [])
+
+
 async def test_a_login_by_token_tells_no_secret(world: TokenWorld, caplog: pytest.LogCaptureFixture) -> None:
     told: list[str] = []
     world.broker.events.listen(lambda kind, facts: told.append(f"{kind.name} {facts}"))
