@@ -109,6 +109,7 @@ class Gate:
     def _next(self, frame: memoryview, client: Client) -> Answer:
         conversation = self._conversation
         if conversation.stage is Stage.BARE_TOKENS:
+            self._check_mechanism()
             answer = conversation.respond(bytes(frame))
             self._open_if_complete(client)
             return bytearray(len(answer).to_bytes(4, "big") + answer)
@@ -151,8 +152,7 @@ class Gate:
             if answer is None:  # who asked about nothing is answered with nothing
                 answer = default_instance(api.response)
             raise _Refused(said, _encoded(header, answer))
-        if self._is_again and self._conversation.mechanism != self._mechanism:
-            raise _Refused(f"re-authentication by another mechanism than {self._mechanism}")
+        self._check_mechanism()
         response = SaslAuthenticateResponse(error_code=ErrorCode.NONE, error_message=None, auth_bytes=b"")
         try:
             response.auth_bytes = self._conversation.respond(request.auth_bytes)
@@ -163,6 +163,10 @@ class Gate:
             )
             raise _Refused(failed.reason, _encoded(header, response)) from None
         return _encoded(header, response)
+
+    def _check_mechanism(self) -> None:
+        if self._is_again and self._conversation.mechanism != self._mechanism:
+            raise _Refused(f"re-authentication by another mechanism than {self._mechanism}")
 
     def _open_if_complete(self, client: Client) -> int:
         """How long the session lives, 0 for always. AuthenticationFailed for another principal than before."""
