@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, NamedTuple, Protocol, TypeVar
 
 from barnabas.broker.cluster.cluster import Cluster, Node
+from barnabas.broker.session.operations import Operation, Resource
 from barnabas.broker.session.principal import ANONYMOUS, Principal
 
 if TYPE_CHECKING:
@@ -201,6 +202,15 @@ class RequestContext:
 
         authorizer = self.services.access.authorizer
         return Rights(authorizer, self.principal, self.client_host, self.api_key, self.client_id)
+
+    @property
+    def may_describe(self) -> Callable[[str], bool]:
+        """Whether the topic of a name may be told of, also in answers to later requests: always where nothing is
+        checked."""
+        rights = self.rights
+        if rights is None:
+            return lambda name: True
+        return lambda name: rights.allows(Operation.DESCRIBE, Resource.TOPIC, name, quietly=True)
 
     @property
     def node(self) -> Node:

@@ -166,7 +166,6 @@ class ConsumerGroups:
         topics = self.context.topics
         version, now_ms = topics.version, self._clock.now_ms()
         found: dict[str, list[str]] = {regex: [] for regex in wanted.regexes}
-        may_describe = wanted.may_describe
         try:
             for regex in wanted.regexes:
                 try:
@@ -174,7 +173,7 @@ class ConsumerGroups:
                 except InvalidExpression:
                     continue  # of a record that another broker wrote: it matches nothing
                 for name in sorted(topics.ids):
-                    if pattern.matches(name) and (may_describe is None or may_describe(name)):
+                    if pattern.matches(name) and wanted.may_describe(name):
                         found[regex].append(name)
                     yield
         finally:

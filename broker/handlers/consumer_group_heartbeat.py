@@ -10,7 +10,6 @@ expressions; the client chooses its member id.
 from __future__ import annotations
 
 from asyncio import Future
-from collections.abc import Callable
 
 from barnabas.broker.catalogue.features import GROUP_VERSION
 from barnabas.broker.context import RequestContext
@@ -18,7 +17,6 @@ from barnabas.broker.coordinator.group.consumer.model import HeartbeatReply, Hea
 from barnabas.broker.coordinator.group.consumer.reconciliation import claimed
 from barnabas.broker.coordinator.group.shared import shared
 from barnabas.broker.replies import Reply, reply_to
-from barnabas.broker.session.operations import Operation, Resource
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.messages.consumer_group_heartbeat import (
     Assignment,
@@ -58,16 +56,8 @@ def _asked(request: ConsumerGroupHeartbeatRequest, context: RequestContext) -> H
         client_id=shared(context.client_id or ""),
         client_host=shared(f"/{context.client_host}"),  # as Java prints an address; the record has it so
         chooses_member_id=context.api_version >= _CLIENT_CHOOSES_ID_SINCE,
-        may_describe=_may_describe(context) if request.subscribed_topic_regex else None,
+        may_describe=context.may_describe,
     )
-
-
-def _may_describe(context: RequestContext) -> Callable[[str], bool] | None:
-    """Which topics a regular expression may find; None where nothing is checked."""
-    rights = context.rights
-    if rights is None:
-        return None
-    return lambda name: rights.allows(Operation.DESCRIBE, Resource.TOPIC, name, quietly=True)
 
 
 def _response(reply: HeartbeatReply) -> ConsumerGroupHeartbeatResponse:

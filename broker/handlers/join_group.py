@@ -44,6 +44,7 @@ def _asked(request: JoinGroupRequest, context: RequestContext) -> JoinRequest:
         protocols=_protocols(request),
         requires_known_member_id=version >= _MEMBER_ID_REQUIRED_SINCE,
         may_skip_assignment=version >= _SKIP_ASSIGNMENT_SINCE,
+        may_describe=context.may_describe,
     )
 
 

@@ -85,7 +85,7 @@ def test_users_are_kept_beside_the_data_and_may_be_given_other_passwords(tmp_pat
         ({"users": {"al ice": "wonderland"}}, "users: 'al ice' has a name that is not letters, digits and _"),
         ({"grants": {"eve": READER}}, "grants: there is no user eve: admin, client are known"),
         ({"grants": {"client": "--consumer --topic t"}}, "'--consumer --topic t': --consumer needs --group"),
-        ({"grants": {"client": "Read orders"}}, "grants: client: 'Read orders': unrecognized arguments: (a word) (a word)"),
+        ({"grants": {"client": "Read orders"}}, "'Read orders': unrecognized arguments: (a word) (a word)"),
         ({"grants": {"client": "--topic 'orders"}}, "No closing quotation"),
         ({"grants": {"client": "--topic t --deny-principal User:x"}}, "whose right it is stands before it already"),
     ],

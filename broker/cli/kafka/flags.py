@@ -25,7 +25,8 @@ def tool(name: str) -> Parser:
 
 def parse(parser: Parser, arguments: Sequence[str]) -> argparse.Namespace:
     """The flags. UsageError for one that is unknown here."""
-    return parser.parse_args(arguments)
+    options: argparse.Namespace = parser.parse_args(arguments)
+    return options
 
 
 def refuse_security(settings: dict[str, str], prog: str) -> None:

@@ -16,7 +16,7 @@ were appended.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 
 from barnabas.protocol.errors import ErrorCode
 
@@ -81,6 +81,15 @@ class FinishTransaction(NamedTuple):
     """
 
 
+MayDescribe: TypeAlias = Callable[[str], bool]
+"""Whether who asks may be told of the topic of this name."""
+
+
+def no_topic(name: str) -> bool:
+    """As `MayDescribe`, of nobody known: who does not say what may be described is told of nothing."""
+    return False
+
+
 class ResolveTopics(NamedTuple):
     """Effect: find the topics that match each of the entity's, a consumer group's, regular expressions.
 
@@ -88,8 +97,8 @@ class ResolveTopics(NamedTuple):
     """
 
     regexes: tuple[str, ...]
-    may_describe: Callable[[str], bool] | None = None
-    """Which of them count; None for all."""
+    may_describe: MayDescribe
+    """Which of them count."""
 
 
 Effect = Answer | SetTimer | CancelTimer | CancelTimers | FinishTransaction | ResolveTopics

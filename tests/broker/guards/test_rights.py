@@ -18,6 +18,7 @@ from barnabas.broker.session.principal import Principal
 from barnabas.broker.session.session import Authentication, Session
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.headers import parse_response_header
+from barnabas.protocol.messages.consumer_group_describe import ConsumerGroupDescribeRequest
 from barnabas.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 from barnabas.protocol.messages.create_acls import AclCreation, CreateAclsRequest
 from barnabas.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
@@ -26,6 +27,7 @@ from barnabas.protocol.messages.produce import ProduceRequest
 from barnabas.protocol.registry import ApiKey, response_codec
 from barnabas.storage.steps import finish
 from tests.support import requests
+from tests.support.clients.classic_members import subscription
 from tests.support.worlds.broker import BrokerWorld, Peer, request_frame, settle
 from tests.support.worlds.memory_transport import MemoryTransport
 
@@ -184,25 +186,43 @@ async def test_a_fetch_session_is_checked_for_all_that_is_in_it(world: BrokerWor
     assert codes == {"orders": DENIED, "other": DENIED}
 
 
-async def test_a_regular_expression_finds_what_its_member_may_describe(world: BrokerWorld) -> None:
+async def test_a_regular_expression_finds_what_its_member_may_describe_whenever_it_is_resolved(
+    world: BrokerWorld,
+) -> None:
     allow(world, Operation.READ, "g", GROUP)
     allow(world, Operation.DESCRIBE, "orders")
-    alice = user(world, "alice")
-    request = ConsumerGroupHeartbeatRequest(
-        group_id="g",
-        member_id="m",
-        member_epoch=0,
-        rebalance_timeout_ms=60_000,
-        subscribed_topic_regex="o.*",
-        topic_partitions=[],
-    )
-    alice.ask(request)
-    answer = alice.answer()
-    assert answer.error_code == 0
+    alice, root = user(world, "alice"), user(world, "root")
+
+    def beat(epoch: int, **said: Any) -> int:
+        alice.ask(ConsumerGroupHeartbeatRequest(group_id="g", member_id="m", member_epoch=epoch, **said), 1)
+        answer = alice.answer()
+        assert answer.error_code == 0
+        return int(answer.member_epoch)
+
+    def assigned() -> set[str]:
+        root.ask(ConsumerGroupDescribeRequest(group_ids=["g"], include_authorized_operations=False))
+        (group,) = root.answer().groups
+        return {each.topic_name for member in group.members for each in member.target_assignment.topic_partitions}
+
+    epoch = beat(0, rebalance_timeout_ms=60_000, subscribed_topic_regex="o.*", topic_partitions=[])
     await settle()
-    alice.ask(ConsumerGroupHeartbeatRequest(group_id="g", member_id="m", member_epoch=answer.member_epoch), 1)
-    topics = alice.answer().assignment.topic_partitions
-    assert [topic.topic_id for topic in topics] == [world.services.catalogue.topics["orders"].topic_id]
+    epoch = beat(epoch)
+    assert assigned() == {"orders"}
+    for name in ("open-1", "o-hidden-1"):  # resolved again by who says no expression: a heartbeat
+        world.services.catalogue.create_topic(name)
+    allow(world, Operation.DESCRIBE, "open-1")
+    world.clock.advance(10_001)
+    epoch = beat(beat(epoch))
+    await settle()
+    epoch = beat(epoch)
+    assert assigned() == {"orders", "open-1"}
+    world.services.catalogue.create_topic("o-hidden-2")  # … and a member of the classic protocol that joins
+    world.clock.advance(10_001)
+    alice.ask(requests.join_group("g", metadata=subscription([])), 3)
+    assert alice.answer().error_code == 0
+    await settle()
+    beat(epoch)
+    assert assigned() == {"orders", "open-1"}
 
 
 async def test_the_audit_tells_who_was_denied_and_at_debug_who_was_allowed(

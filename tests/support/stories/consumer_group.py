@@ -78,6 +78,7 @@ class ConsumerStory(Story):
             owned=None if "silent" in names else self._claimed(consumer, epoch, settings.get("still", "")),
             client_id="c",
             client_host="/127.0.0.1",
+            may_describe=lambda topic: True,
         )
         self._ask_consumer(name, request)
 

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from barnabas.broker.coordinator.group.classic.pending_ids import PendingIds
 from barnabas.broker.coordinator.group.classic.states import State
+from barnabas.broker.coordinator.runtime.outcome import MayDescribe, no_topic
 from barnabas.protocol.errors import ErrorCode
 
 NO_TOPIC_ID = bytes(16)
@@ -218,6 +219,8 @@ class JoinRequest(NamedTuple):
     """v4 and later: a dynamic newcomer is first given its id (MEMBER_ID_REQUIRED)."""
     may_skip_assignment: bool
     """v9 and later: a static leader that comes back may get the answer to leave the assignment alone."""
+    may_describe: MayDescribe = no_topic
+    """See `HeartbeatRequest`: a consumer group may be joined."""
 
 
 class JoinedMember(NamedTuple):

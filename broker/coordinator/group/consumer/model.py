@@ -12,6 +12,8 @@ from enum import Enum, IntEnum
 from types import MappingProxyType
 from typing import NamedTuple, Protocol, TypeAlias
 
+from barnabas.broker.coordinator.runtime.outcome import MayDescribe, no_topic
+
 JOINING_EPOCH = 0
 """What a member says that joins, and is known as until it has an assignment."""
 LEAVING_EPOCH = -1
@@ -189,8 +191,8 @@ class HeartbeatRequest(NamedTuple):
     client_host: str = ""
     chooses_member_id: bool = True
     """v1 and later: the client has chosen its member id."""
-    may_describe: Callable[[str], bool] | None = None
-    """Which topics the asker may be told of by a regular expression; None where nothing is checked."""
+    may_describe: MayDescribe = no_topic
+    """Which topics the group's regular expressions may find where this heartbeat has them resolved."""
     classic: ClassicMetadata | None = None
     """Set where a JoinGroup is decided: it says as much as a heartbeat."""
 

@@ -128,5 +128,6 @@ def _as_heartbeat(request: JoinRequest, member_id: str, topics: Topics) -> Heart
         owned=owned_partitions(subscription, topics),
         client_id=request.client_id,
         client_host=request.client_host,
+        may_describe=request.may_describe,
         classic=ClassicMetadata(request.session_timeout_ms, request.protocols),
     )
