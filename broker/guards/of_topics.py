@@ -7,7 +7,7 @@ from typing import Any
 from barnabas.broker.authorization.rights import Rights, refusal
 from barnabas.broker.catalogue.topics import duplicates
 from barnabas.broker.context import RequestContext
-from barnabas.broker.guards.guard import Ask, divided, refused, some, then, topic_name, with_fields
+from barnabas.broker.guards.guard import Ask, divided, some, then, topic_name, with_fields
 from barnabas.broker.replies import Reply
 from barnabas.broker.session.operations import Access, Operation, Resource
 from barnabas.protocol.errors import ErrorCode
@@ -95,32 +95,6 @@ def describe_cluster(ask: Ask, request: Any, context: RequestContext, rights: Ri
         return with_fields(response, cluster_authorized_operations=cluster_operations(rights))
 
     return then(ask(request), with_operations)
-
-
-def describe_topic_partitions(ask: Ask, request: Any, context: RequestContext, rights: Rights) -> Reply[Any]:
-    """As Metadata; the topics that may not be described are those of the first page."""
-    access = Access(Operation.DESCRIBE, _TOPIC)
-
-    def with_operations(response: Any) -> Any:
-        shown = response.topics
-        if not request.topics:
-            describable = rights.allowed(*access, [topic.name for topic in shown], quietly=True)
-            shown = [topic for topic in shown if topic.name in describable]
-        for topic in shown:
-            if topic.name is not None and topic.error_code != _FAILED:
-                topic.topic_authorized_operations = rights.operations(_TOPIC, topic.name)
-        return with_fields(response, topics=shown)
-
-    kept, others = divided(request.topics, lambda topic: topic.name, access, rights)
-    if not others:
-        return then(ask(request), with_operations)
-    answer = refused(with_fields(request, topics=others), refusal(_TOPIC), context)
-    if not kept:
-        return with_fields(answer, next_cursor=None)
-    return then(
-        ask(with_fields(request, topics=kept)),
-        lambda response: with_fields(with_operations(response), topics=[*response.topics, *answer.topics]),
-    )
 
 
 def create_topics(ask: Ask, request: Any, context: RequestContext, rights: Rights) -> Reply[Any]:

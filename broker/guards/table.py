@@ -20,7 +20,14 @@ from barnabas.protocol.registry import ApiKey
 
 _O = Operation
 
-BY_HANDLER: Final = frozenset((ApiKey.FETCH, ApiKey.CREATE_DELEGATION_TOKEN, ApiKey.DESCRIBE_DELEGATION_TOKEN))
+BY_HANDLER: Final = frozenset(
+    (
+        ApiKey.FETCH,
+        ApiKey.CREATE_DELEGATION_TOKEN,
+        ApiKey.DESCRIBE_DELEGATION_TOKEN,
+        ApiKey.DESCRIBE_TOPIC_PARTITIONS,
+    )
+)
 """Whose handler is the one that knows what is asked for."""
 
 GUARDS: Final[dict[ApiKey, Guard]] = {
@@ -60,7 +67,6 @@ GUARDS: Final[dict[ApiKey, Guard]] = {
     ApiKey.LIST_TRANSACTIONS: of_transactions.list_transactions,
     ApiKey.CONSUMER_GROUP_HEARTBEAT: of_groups.consumer_group_heartbeat,
     ApiKey.CONSUMER_GROUP_DESCRIBE: of_groups.consumer_group_describe,
-    ApiKey.DESCRIBE_TOPIC_PARTITIONS: of_topics.describe_topic_partitions,
 }
 
 

@@ -2,17 +2,20 @@
 
 Topics come in the order of their names; none asked for means all. `response_partition_limit` (at most the broker's
 `max.request.partition.size.limit`) ends a page, and `next_cursor` says where the next one begins. A cursor with a
-negative partition, or at a topic that was not asked for, is INVALID_REQUEST for every topic. Where all are asked for, a
-topic that is deleted while they are told, in slices, is left out, as if it had been deleted before.
+negative partition, or at a topic that was not asked for, is INVALID_REQUEST for every topic. A topic that may not be
+described is on no page and in no cursor; one that was asked for is TOPIC_AUTHORIZATION_FAILED, there or not. Where all
+are asked for, a topic that is deleted while they are told, in slices, is left out, as if it had been deleted before.
 """
 
 from asyncio import Future
+from bisect import bisect_left
 
 from barnabas.broker.authorized_operations import NOT_ASKED, TOPIC_OPERATIONS
 from barnabas.broker.catalogue import Topic
 from barnabas.broker.catalogue.topics import check_name
 from barnabas.broker.cluster.cluster import Cluster
 from barnabas.broker.context import RequestContext, Services
+from barnabas.broker.session.operations import Operation, Resource
 from barnabas.broker.slices import Kind
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.messages.describe_topic_partitions import (
@@ -42,42 +45,54 @@ def _answer(request: DescribeTopicPartitionsRequest, context: RequestContext) ->
         refusals = [_absent(name, ErrorCode.INVALID_REQUEST, NOT_ASKED) for name in asked]
         return DescribeTopicPartitionsResponse(topics=refusals)
     names = sorted(set(asked) or services.catalogue.topics)
+    if cursor is not None:
+        names = names[bisect_left(names, cursor.topic_name) :]
     limit = min(request.response_partition_limit, services.config.integer("max.request.partition.size.limit"))
-    return (yield from _page(names, cursor, max(limit, 1), services, are_asked_for=bool(asked)))
+    return (yield from _page(names, cursor, max(limit, 1), context, are_asked_for=bool(asked)))
 
 
 def _page(
-    names: list[str], cursor: Cursor | None, limit: int, services: Services, *, are_asked_for: bool
+    names: list[str], cursor: Cursor | None, limit: int, context: RequestContext, *, are_asked_for: bool
 ) -> Steps[DescribeTopicPartitionsResponse]:
-    topics: list[DescribeTopicPartitionsResponseTopic] = []
+    """What may not be described takes no room; who asked for it by name is told so, behind the others."""
+    services, rights = context.services, context.rights
+    page = DescribeTopicPartitionsResponse(topics=[])
+    hidden: list[DescribeTopicPartitionsResponseTopic] = []
     for name in names:
         yield
-        first = 0
-        if cursor is not None and name < cursor.topic_name:
+        if page.next_cursor is not None and (rights is None or not are_asked_for):
+            break
+        if rights is not None and not rights.allows(
+            Operation.DESCRIBE, Resource.TOPIC, name, quietly=not are_asked_for
+        ):
+            if are_asked_for:
+                hidden.append(_absent(name, ErrorCode.TOPIC_AUTHORIZATION_FAILED, NOT_ASKED))
             continue
-        if cursor is not None and name == cursor.topic_name:
-            first = cursor.partition_index
+        if page.next_cursor is not None:
+            continue
+        first = cursor.partition_index if cursor is not None and name == cursor.topic_name else 0
         if limit == 0:
-            return DescribeTopicPartitionsResponse(
-                topics=topics, next_cursor=Cursor(topic_name=name, partition_index=first)
-            )
+            page.next_cursor = Cursor(topic_name=name, partition_index=first)
+            continue
+        operations = TOPIC_OPERATIONS if rights is None else rights.operations(Resource.TOPIC, name)
         topic = services.catalogue.topics.get(name)
         if topic is None:
             if are_asked_for:
-                topics.append(_absent(name, _why_absent(name), TOPIC_OPERATIONS))
+                page.topics.append(_absent(name, _why_absent(name), operations))
             continue
-        described = _describe(topic, first, limit, services)
-        topics.append(described)
+        described = _describe(topic, first, limit, operations, services)
+        page.topics.append(described)
         limit -= len(described.partitions)
         after = first + len(described.partitions)
         if limit == 0 and after < len(topic.partitions):
-            return DescribeTopicPartitionsResponse(
-                topics=topics, next_cursor=Cursor(topic_name=name, partition_index=after)
-            )
-    return DescribeTopicPartitionsResponse(topics=topics)
+            page.next_cursor = Cursor(topic_name=name, partition_index=after)
+    page.topics += hidden
+    return page
 
 
-def _describe(topic: Topic, first: int, limit: int, services: Services) -> DescribeTopicPartitionsResponseTopic:
+def _describe(
+    topic: Topic, first: int, limit: int, operations: int, services: Services
+) -> DescribeTopicPartitionsResponseTopic:
     return DescribeTopicPartitionsResponseTopic(
         error_code=ErrorCode.NONE,
         name=topic.name,
@@ -87,7 +102,7 @@ def _describe(topic: Topic, first: int, limit: int, services: Services) -> Descr
             _describe_partition(topic, number, services.cluster)
             for number in range(first, min(first + limit, len(topic.partitions)))
         ],
-        topic_authorized_operations=TOPIC_OPERATIONS,
+        topic_authorized_operations=operations,
     )
 
 
