@@ -19,9 +19,11 @@ from typing import TYPE_CHECKING, Protocol, cast
 
 import h11
 
+from barnabas.broker.config.listeners import address_text
 from barnabas.broker.http.asgi import AsgiRequest, Mounted
 from barnabas.broker.http.pages import FORBIDDEN, JSON, METHOD_NOT_ALLOWED, Page, Pages, Stream
 from barnabas.broker.log_lines import line, logger
+from barnabas.broker.net.advertised import peer_of
 from barnabas.broker.session.principal import ANONYMOUS, Principal
 
 if TYPE_CHECKING:
@@ -83,9 +85,8 @@ class HttpConnection(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast("asyncio.Transport", transport)
         self._transport.set_write_buffer_limits(high=0)
-        host, port = (transport.get_extra_info("peername") or ("?", 0))[:2]
-        self._host, self._port = host, port
-        self.peer = f"{host}:{port}" if ":" not in host else f"[{host}]:{port}"
+        self._host, self._port = host, port = peer_of(transport)
+        self.peer = address_text(host, port)
         self._expect("no whole request came in time")
         self._server.connection_opened(self)
 

@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING
 from barnabas.broker.cluster.cluster import Node
 
 if TYPE_CHECKING:
+    from asyncio import BaseTransport
+
     from barnabas.broker.config.listeners import Listener as Address
 
 _LOCALHOST = "localhost"
@@ -57,6 +59,12 @@ class AdvertisedAddress:
             if is_forwarded or peer_host in self._gateways():
                 return self._node._replace(host=_LOCALHOST)
         return self._node._replace(host=local_host)
+
+
+def peer_of(transport: BaseTransport) -> tuple[str, int]:
+    """Address and port of who is at the other end, as rights and limits know it; `?` where it has gone already."""
+    host, port = (transport.get_extra_info("peername") or ("?", 0))[:2]
+    return plain_host(host), port
 
 
 def plain_host(host: str) -> str:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Final, cast
 
 from barnabas.broker.api.answers import CloseConnection, Parked
 from barnabas.broker.config.listeners import address_text
-from barnabas.broker.net.advertised import plain_host
+from barnabas.broker.net.advertised import peer_of, plain_host
 from barnabas.broker.net.outgoing import Outgoing
 from barnabas.broker.net.receive import FramingError, Receiver
 from barnabas.broker.net.send import Sender
@@ -129,9 +129,8 @@ class Connection(asyncio.BufferedProtocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast("asyncio.Transport", transport)
         self._sender.begin(self._transport)
-        host, port = (transport.get_extra_info("peername") or ("?", 0))[:2]
-        self.client_host = host = plain_host(host)
-        self.peer = address_text(host, port)
+        self.client_host, port = peer_of(transport)
+        self.peer = address_text(self.client_host, port)
         self._listener.connection_opened(self)
 
     def connection_lost(self, exc: Exception | None) -> None:

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, cast
 
 from barnabas.broker.config.listeners import address_text
 from barnabas.broker.log_lines import line, logger
-from barnabas.broker.net.advertised import plain_host
+from barnabas.broker.net.advertised import peer_of
 from barnabas.broker.net.descriptor import Send, descriptor_of
 from barnabas.broker.net.handshakes import Handshakes
 
@@ -123,8 +123,7 @@ class TlsStream(asyncio.BufferedProtocol):
         self._transport = cast("asyncio.Transport", transport)
         self._transport.set_write_buffer_limits(high=0)
         self._descriptor = descriptor_of(transport)
-        host, port = (transport.get_extra_info("peername") or ("?", 0))[:2]
-        self.host = plain_host(host)
+        self.host, port = peer_of(transport)
         self.peer = address_text(self.host, port)
         self._memory.handshakes.entered(self)
         reason = self._refusal()

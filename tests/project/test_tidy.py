@@ -68,6 +68,11 @@ def test_banned_calls_are_not_made() -> None:
     assert not found
 
 
+def test_a_peers_address_is_asked_for_where_it_is_normalised() -> None:
+    asking = [str(path) for path in FILES if path.parts[0] == "broker" and '"peername"' in tree.text(path)]
+    assert asking == ["broker/net/advertised.py"], "use peer_of: rights and limits know IPv4 as IPv4"
+
+
 def test_nothing_is_left_unfinished() -> None:
     assert [where for where, line in _lines() if UNFINISHED.search(line)] == []
 

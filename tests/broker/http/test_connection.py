@@ -6,10 +6,16 @@ from collections.abc import AsyncGenerator
 
 import pytest
 
+from barnabas.broker.authorization.acl import Acl, PatternType, Permission
+from barnabas.broker.authorization.audit import Audit
+from barnabas.broker.authorization.authorizer import Authorizer
+from barnabas.broker.authorization.index import AclIndex
 from barnabas.broker.http.connection import HEAD_BYTES_MAX, REQUEST_TIMEOUT_MS, HttpConnection
 from barnabas.broker.http.guard import Guard
 from barnabas.broker.http.pages import JSON_LINES, OK, Page, Pages, Stream, is_loopback
 from barnabas.broker.http.server import CONNECTIONS_MAX, HttpServer
+from barnabas.broker.session.operations import CLUSTER_NAME, Operation, Resource
+from barnabas.broker.session.principal import USER, Principal
 from tests.support.virtual_clock import VirtualClock
 from tests.support.worlds.broker import settle
 from tests.support.worlds.memory_transport import MemoryTransport
@@ -136,6 +142,22 @@ async def test_a_refusal_is_no_longer_held_back_when_its_peer_is_gone() -> None:
     peer.abort()
     await settle()
     assert site.clock.pending_timers() == 0
+
+
+async def test_rights_with_a_host_hold_for_ipv4_over_an_ipv6_socket() -> None:
+    acls = [
+        Acl(Resource.CLUSTER, CLUSTER_NAME, PatternType.LITERAL, "User:*", host, Operation.DESCRIBE, permission)
+        for host, permission in (("*", Permission.ALLOW), ("127.0.0.1", Permission.DENY))
+    ]
+    site = Site()
+    site.server.guard = Guard(None, site.clock, authorizer=Authorizer(AclIndex(acls), [], Audit()))
+    for host, status in (("::ffff:127.0.0.1", b"403 Forbidden"), ("::ffff:10.0.0.1", b"404 Not Found")):
+        connection = HttpConnection(site.server, Principal(USER, "alice"))
+        peer = MemoryTransport(connection, host=host)
+        peer.send(READY.replace(b"/ready", b"/nowhere"))
+        await settle()
+        assert peer.read().startswith(b"HTTP/1.1 " + status)
+        assert connection.peer == f"{host.removeprefix('::ffff:')}:50000"
 
 
 async def test_a_slow_peer_is_cut_off() -> None:

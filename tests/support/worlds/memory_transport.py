@@ -18,6 +18,7 @@ class MemoryTransport(asyncio.Transport):
         kernel_bytes: int = 1 << 30,
         port: int = 50_000,
         sock: object = None,
+        host: str = "127.0.0.1",
     ) -> None:
         """`sock`: what it says its socket is."""
         super().__init__()
@@ -37,7 +38,7 @@ class MemoryTransport(asyncio.Transport):
         self._step = 1 << 30
         self._kernel = bytearray()
         self._unsent = bytearray()
-        self._port = port
+        self._host, self._port = host, port
         self._is_closing = False
         self._is_reading = True
         protocol.connection_made(self)
@@ -45,7 +46,7 @@ class MemoryTransport(asyncio.Transport):
     # --- what the protocol may call ---
 
     def get_extra_info(self, name: str, default: Any = None) -> Any:
-        found = {"peername": ("127.0.0.1", self._port), "sockname": ("127.0.0.1", 9092), "socket": self.socket}
+        found = {"peername": (self._host, self._port), "sockname": ("127.0.0.1", 9092), "socket": self.socket}
         return found.get(name, default)
 
     def write_directly(self, data: bytes | bytearray) -> int:
