@@ -6,7 +6,9 @@ planted bugs need to be found. With `--long` there are more, and other ones each
 
 import pytest
 
+from tests.simulation.plans.swarm import plan_for
 from tests.simulation.running.many import run_many
+from tests.simulation.running.shrinking import changed, shrunk
 
 SEEDS = range(1, 451)
 MORE_SEEDS = range(451, 1001)
@@ -38,3 +40,10 @@ def test_nothing_is_found_under_more_seeds() -> None:
 def test_nothing_is_found_under_ten_thousand_seeds_of_the_day(seed: int) -> None:
     found = findings(range(seed, seed + LONG_SEEDS))
     assert not found, "\n".join(found)
+
+
+@pytest.mark.parametrize("seed", range(1, 40))
+def test_a_plan_of_any_kind_is_made_smaller(seed: int) -> None:
+    plan, changes = shrunk(plan_for(seed), lambda tried: tried.protocol == plan_for(seed).protocol)
+    assert (plan.length_ms, plan.deaths, plan.security.mistakes) == (500, 0, 0.0)
+    assert changed(plan_for(seed), changes) == plan

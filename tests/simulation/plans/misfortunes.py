@@ -56,6 +56,7 @@ class Misfortunes:
         self._network.weather = Weather()
         self._machine.disk.heal()
         self._machine.disk.cut_power_at(None)
+        self._machine.be_quick()
         if self._machine.process is not None:
             self._machine.process.live_on()
         if self._plan.machine.late_jobs:

@@ -10,19 +10,7 @@ from typing import Any
 from tests.simulation.plans.plan import Plan
 
 _SMALLEST = {"transactional": 0, "readers": 1, "partitions": 1, "inputs": 1, "in_flight": 1, "length_ms": 500}
-_NEVER_SMALLER = (
-    "protocol",
-    "timeout_ms",
-    "features",
-    "group_protocol",
-    "compaction",
-    "retention",
-    "weather",
-    "machine",
-    "sink",
-    "producing",
-    "cuts",
-)
+_NEVER_SMALLER = ("protocol", "timeout_ms")
 
 
 def shrunk(plan: Plan, breaks_rule: Callable[[Plan], bool]) -> tuple[Plan, dict[str, Any]]:
@@ -43,7 +31,7 @@ def _smaller(plan: Plan) -> Iterator[tuple[str, Any]]:
     """Single changes, the largest steps first."""
     for each in fields(plan):
         value = getattr(plan, each.name)
-        if each.name in _NEVER_SMALLER or isinstance(value, bool):
+        if each.name in _NEVER_SMALLER or isinstance(value, bool) or not isinstance(value, int | float):
             continue
         least = _SMALLEST.get(each.name, 0)
         if value > least:
@@ -51,7 +39,7 @@ def _smaller(plan: Plan) -> Iterator[tuple[str, Any]]:
             half = type(value)((value + least) / 2)
             if least < half < value:
                 yield each.name, half
-    for part in ("weather", "machine", "sink", "producing"):
+    for part in ("weather", "machine", "sink", "producing", "security"):
         for each in fields(getattr(plan, part)):
             value = getattr(getattr(plan, part), each.name)
             if isinstance(value, float) and value > 0:
