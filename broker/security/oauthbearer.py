@@ -16,6 +16,8 @@ from typing import NamedTuple
 from barnabas.broker.security.mechanism import AuthenticationFailed
 
 NAME = "OAUTHBEARER"
+USER_BYTES_MAX = 1 << 10
+"""How long the name of a user may be that a token says: it is kept with tokens, rights and quotas, and logged."""
 _SASL_NAME = r"(?:[\x01-\x2b\x2d-\x3c\x3e-\x7f]|=2C|=3D)+"
 _INITIAL = re.compile(
     rf"n,(?:a=(?P<authorization_id>{_SASL_NAME}))?,\x01"
@@ -64,6 +66,7 @@ class OAuthBearerExchange:
         authorization_id, bearer_token = _parts(token)
         try:
             bearer = self._judge(bearer_token)
+            _check_user(bearer.user)
         except InvalidToken as invalid:
             self._refused = AuthenticationFailed(invalid.told, f"the token is refused: {invalid}")
             return invalid.told.encode()
@@ -74,6 +77,16 @@ class OAuthBearerExchange:
             )
         self.user, self.expires_ms = bearer
         return b""
+
+
+def _check_user(user: str) -> None:
+    """InvalidToken for a name that no log, record or page could carry: JSON may have half a character in a text."""
+    try:
+        size = len(user.encode())
+    except UnicodeEncodeError:
+        raise InvalidToken("it names a user that UTF-8 cannot carry") from None
+    if size > USER_BYTES_MAX:
+        raise InvalidToken(f"it names a user with {size} bytes, of {USER_BYTES_MAX} at most")
 
 
 def _parts(message: bytes) -> tuple[str, str]:

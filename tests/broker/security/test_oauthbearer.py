@@ -32,9 +32,10 @@ def message(bearer: str, start: str = "n,,", more: str = "") -> bytes:
 
 
 def test_a_good_token_says_who_it_is_and_until_when() -> None:
-    asked = exchange()
-    assert asked.respond(message(token(GOOD))) == b""
-    assert (asked.user, asked.expires_ms) == ("alice", (NOW_S + 60) * 1000)
+    for user in ("alice", "\u00e4" * 512):
+        asked = exchange()
+        assert asked.respond(message(token({**GOOD, "sub": user}))) == b""
+        assert (asked.user, asked.expires_ms) == (user, (NOW_S + 60) * 1000)
 
 
 @pytest.mark.parametrize("start", ["n,a=alice,", "n,,"])
@@ -57,6 +58,8 @@ def test_another_authorization_id_is_refused() -> None:
         token({**GOOD, "iat": NOW_S - 50, "exp": NOW_S - 60}),
         token({"sub": "alice"}),
         token({"exp": NOW_S + 60}),
+        token({**GOOD, "sub": "half a character: \ud83d"}),
+        token({**GOOD, "sub": "\u00e4" * 512 + "a"}),
         token({**GOOD, "sub": "  "}),
         token({**GOOD, "sub": 5}),
         token({**GOOD, "exp": "soon"}),
