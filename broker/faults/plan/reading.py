@@ -61,7 +61,6 @@ def read_plan(data: bytes | str, known: Known) -> Plan:
         raise FaultRefused(f"a plan has at most {PLAN_BYTES_MAX} bytes, not {len(data)}")
     try:
         asked: Any = json.loads(data, object_pairs_hook=_no_key_twice, parse_constant=_no_number)
-        json.dumps(asked, ensure_ascii=False).encode()  # half a character, which no log or page could carry
     except RecursionError:
         raise FaultRefused("this is no JSON: it is nested too deeply") from None
     except ValueError as error:  # also of bytes that are no UTF-8
