@@ -53,6 +53,8 @@ class Run:
             network_is_slow=plan.weather.slow > 0,
             disk_fails=plan.disk_errors + plan.full_disks + plan.failing_calls > 0,
             syncs_are_late=plan.machine.late_jobs > 0,
+            nodes=plan.machine.nodes,
+            failure_delay_ms=plan.security.failure_delay_ms if plan.secured else 0,
             slices_are_hasty=plan.machine.hasty_slices > 0,
             boots_us=self._machine.boots_us,
         )

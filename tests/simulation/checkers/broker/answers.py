@@ -13,7 +13,9 @@ def hanging_requests(history: History) -> Iterator[str]:
 
     Where slices are hasty the broker takes each for one of a second, and rests as long: nothing follows from that.
     """
-    limit_ms = LATE_LIMIT_MS if history.terms is not None and history.terms.syncs_are_late else LIMIT_MS
+    terms = history.terms
+    limit_ms = LATE_LIMIT_MS if terms is not None and terms.syncs_are_late else LIMIT_MS
+    limit_ms += 0 if terms is None else terms.failure_delay_ms
     for each in () if history.rests_long else history.unanswered:
         if each.held_ms > each.wait_ms + limit_ms:
             yield each.line()
