@@ -52,7 +52,7 @@ class Admission(NamedTuple):
             return Refusal(UNAUTHORIZED, "the token of --control-token is needed: Authorization: Bearer TOKEN")
         if not peer_is_local:
             return Refusal(FORBIDDEN, "only from this machine, unless serve is given a --control-token")
-        if not _is_plain_host(host):
+        if not is_plain_host(host):
             return Refusal(FORBIDDEN, "the Host is neither an address nor localhost, and there is no --control-token")
         return None
 
@@ -64,7 +64,7 @@ def _authority(origin: str) -> str:
         return ""
 
 
-def _is_plain_host(host: str) -> bool:
+def is_plain_host(host: str) -> bool:
     """Whether it is an address or localhost, with a port or without."""
     try:
         name = urlsplit(f"//{host}").hostname or ""

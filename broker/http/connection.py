@@ -20,8 +20,9 @@ from typing import TYPE_CHECKING, Protocol, cast
 import h11
 
 from barnabas.broker.config.listeners import address_text
+from barnabas.broker.control.admission import is_plain_host
 from barnabas.broker.http.asgi import AsgiRequest, Mounted
-from barnabas.broker.http.pages import FORBIDDEN, JSON, METHOD_NOT_ALLOWED, Page, Pages, Stream
+from barnabas.broker.http.pages import FORBIDDEN, JSON, METHOD_NOT_ALLOWED, Page, Pages, Stream, is_loopback
 from barnabas.broker.log_lines import line, logger
 from barnabas.broker.net.advertised import peer_of
 from barnabas.broker.session.principal import ANONYMOUS, Principal
@@ -185,6 +186,8 @@ class HttpConnection(asyncio.Protocol):
             refused = guard and await guard.refusal(path, self._headers, self._host, self._principal)
             if refused:
                 page: Page | Stream = refused
+            elif self._is_for_another_site(path):
+                page = Page(FORBIDDEN, b"ask by an address, localhost or a name without dots\n")
             elif self._request is not None:
                 page = await self._of_application(self._request)
             else:
@@ -204,6 +207,16 @@ class HttpConnection(asyncio.Protocol):
             self._answered()
         else:
             self._expect("the answer was not taken in time")
+
+    def _is_for_another_site(self, path: str) -> bool:
+        """Whether a browser on this machine may be led here by a page whose site has a name for this address.
+
+        As `Admission` has it, for metrics; but those who scrape here by a short name are let in, which no site has.
+        """
+        if path != "/metrics" or self._server.guard is not None or not is_loopback(self._host):
+            return False
+        host = next((value.decode("latin-1") for name, value in self._headers if name == b"host"), "")
+        return "." in host and not is_plain_host(host)
 
     async def _of_application(self, request: h11.Request) -> Page | Stream:
         assert self._mounted is not None

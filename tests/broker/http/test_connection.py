@@ -144,6 +144,28 @@ async def test_a_refusal_is_no_longer_held_back_when_its_peer_is_gone() -> None:
     assert site.clock.pending_timers() == 0
 
 
+@pytest.mark.parametrize(
+    ("host", "peer_host", "is_refused"),
+    [
+        ("evil.example:9404", "127.0.0.1", True),
+        ("evil.example", "::1", True),
+        ("evil.example", "10.0.0.1", False),  # who scrapes from elsewhere has its own name for this machine
+        ("127.0.0.1:9404", "127.0.0.1", False),
+        ("[::1]:9404", "::1", False),
+        ("localhost:9404", "127.0.0.1", False),
+        ("broker:9404", "127.0.0.1", False),
+    ],
+)
+async def test_a_name_of_another_site_that_leads_to_this_machine_is_given_no_metrics(
+    host: str, peer_host: str, is_refused: bool
+) -> None:
+    site = Site()
+    peer = MemoryTransport(HttpConnection(site.server), host=peer_host)
+    peer.send(METRICS.replace(b"Host: x", b"Host: " + host.encode()))
+    await settle()
+    assert (peer.read().startswith(b"HTTP/1.1 403 "), len(site.scrapes)) == (is_refused, not is_refused)
+
+
 async def test_rights_with_a_host_hold_for_ipv4_over_an_ipv6_socket() -> None:
     acls = [
         Acl(Resource.CLUSTER, CLUSTER_NAME, PatternType.LITERAL, "User:*", host, Operation.DESCRIBE, permission)
