@@ -164,7 +164,7 @@ def _topic(text: str) -> tuple[str, int]:
 def _pair(text: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
     if not equals or not name.strip():
-        raise pytest.UsageError(f"barnabas: {text!r} is not NAME=VALUE")
+        raise pytest.UsageError("barnabas: a setting is not NAME=VALUE")
     return name.strip(), value.strip()
 
 

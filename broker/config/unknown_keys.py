@@ -23,7 +23,7 @@ def warnings_of_unknown(names: Iterable[str], file: Mapping[str, str], given: Co
     file: what the files say, in their order.   given: the names that came one by one, by options and variables.
     """
     unknown = sorted(names)
-    told = [name for name in unknown if name in given or (file.get(name, "").strip("=") and _NAME.fullmatch(name))]
+    told = [name for name in unknown if name in given or is_name(name, file.get(name, ""))]
     lines = set(unknown) - set(told)
     counts: dict[str, int] = {}
     behind = ""
@@ -36,10 +36,19 @@ def warnings_of_unknown(names: Iterable[str], file: Mapping[str, str], given: Co
     return warnings + [_followed(name, count) for name, count in counts.items()]
 
 
+def is_name(name: str, value: str) -> bool:
+    """Whether a name of a file is one, as far as can be seen, and no line of a value."""
+    return bool(value.strip("=")) and _NAME.fullmatch(name) is not None
+
+
+def counted_lines(count: int) -> str:
+    """What is told of those that are none."""
+    return "1 line that is no setting" if count == 1 else f"{count} lines that are no settings"
+
+
 def _followed(name: str, count: int) -> str:
-    lines = "1 line that is no setting" if count == 1 else f"{count} lines that are no settings"
     where = f"{name} is followed by" if name else "a file begins with"
-    return f"{where} {lines}, ignored: a line of a value that goes on ends in \\, or in \\n\\ to keep the line break"
+    return f"{where} {counted_lines(count)}, ignored: a line of a value that goes on ends in \\, or in \\n\\ to keep the line break"
 
 
 def _in_its_place(name: str) -> str:

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 
 from barnabas.broker.cli.terminal.failures import UsageError
+from barnabas.broker.cli.terminal.options import name_of
 from barnabas.protocol.primitives import uuid_text
 
 
@@ -21,7 +22,7 @@ def kafka_server_start(arguments: Sequence[str]) -> int:
     for word in left:
         name, equals, value = word.partition("=")
         if name != "--override":
-            raise UsageError(f"kafka-server-start: {word} is not --override KEY=VALUE")
+            raise UsageError(f"kafka-server-start: {name_of(word)} is not --override KEY=VALUE")
         words += ["--set", value if equals else next(left, "")]
     return run(words)
 

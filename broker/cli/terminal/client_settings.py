@@ -1,7 +1,7 @@
 """A file of client settings, as Kafka's tools take it: how a command's connections are secured, and where they lead.
 
 Its properties are Kafka's, and so are the configuration providers by which variables in values are resolved. Of
-properties that have no effect here the names are told on stderr, never a value.
+properties that have no effect here the names are told on stderr, never a value, nor a line that may be one's.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ _PROVIDERS = "config.providers"
 _BOOTSTRAP = "bootstrap.servers"
 _SAID_OTHERWISE = (_BOOTSTRAP, "client.id", "group.id", "request.timeout.ms")
 """What a command is told by options, and files have for Java's clients."""
+_WORDS = ("acks", "retries")
+"""Properties of Java's clients that do not look like names of settings."""
 
 
 class ClientSettings(NamedTuple):
@@ -54,5 +56,12 @@ def settings_in(path: str) -> ClientSettings:
         raise UsageError(f"{OPTION}: {path}: {error}") from None
     without_effect = sorted(found.keys() - {*KEYS, *_SAID_OTHERWISE, _PROVIDERS})
     if without_effect:
-        print(f"barnabas: {OPTION}: {path}: without effect here: {', '.join(without_effect)}", file=sys.stderr)
+        from barnabas.broker.config.unknown_keys import counted_lines, is_name
+
+        named = [name for name in without_effect if name in _WORDS or is_name(name, found[name])]
+        told = [
+            *named,
+            *([counted_lines(len(without_effect) - len(named))] if len(named) < len(without_effect) else []),
+        ]
+        print(f"barnabas: {OPTION}: {path}: without effect here: {', '.join(told)}", file=sys.stderr)
     return ClientSettings(security, found.get(_BOOTSTRAP, "").strip() or None)

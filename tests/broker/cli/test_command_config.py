@@ -62,6 +62,10 @@ def test_what_has_no_effect_is_named_without_its_value(offline: Barnabas, secure
     found = offline("topics", "list", "--bootstrap-server", secured.address, "--command-config", path)
     assert found.status == 0
     assert found.stderr == f"barnabas: --command-config: {path}: without effect here: acks, ssl.trustore.password\n"
+    with open(path, "a") as file:
+        file.write("bootstrap.key=-----BEGIN PRIVATE KEY-----\nMIIEvAIBADANBg+kqhkiG9w0BA\nhunter.two\n")
+    found = offline("topics", "list", "--bootstrap-server", secured.address, "--command-config", path)
+    assert found.stderr.endswith("here: acks, bootstrap.key, ssl.trustore.password, 2 lines that are no settings\n")
 
 
 def test_the_file_says_where_the_cluster_is_unless_an_option_does(offline: Barnabas, secured: Secured) -> None:
