@@ -48,7 +48,8 @@ def counted_lines(count: int) -> str:
 
 def _followed(name: str, count: int) -> str:
     where = f"{name} is followed by" if name else "a file begins with"
-    return f"{where} {counted_lines(count)}, ignored: a line of a value that goes on ends in \\, or in \\n\\ to keep the line break"
+    escape = "a line of a value that goes on ends in \\, or in \\n\\ to keep the line break"
+    return f"{where} {counted_lines(count)}, ignored: {escape}"
 
 
 def _in_its_place(name: str) -> str:

@@ -59,9 +59,7 @@ def settings_in(path: str) -> ClientSettings:
         from barnabas.broker.config.unknown_keys import counted_lines, is_name
 
         named = [name for name in without_effect if name in _WORDS or is_name(name, found[name])]
-        told = [
-            *named,
-            *([counted_lines(len(without_effect) - len(named))] if len(named) < len(without_effect) else []),
-        ]
-        print(f"barnabas: {OPTION}: {path}: without effect here: {', '.join(told)}", file=sys.stderr)
+        count = len(without_effect) - len(named)
+        told = ", ".join([*named, counted_lines(count)] if count else named)
+        print(f"barnabas: {OPTION}: {path}: without effect here: {told}", file=sys.stderr)
     return ClientSettings(security, found.get(_BOOTSTRAP, "").strip() or None)

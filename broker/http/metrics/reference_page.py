@@ -36,8 +36,8 @@ While a data directory is full ([0122](decisions/0122-a-full-disk-is-a-state.md)
 consumers, and whoever makes room, have to get in.
 
 Without `--http` nothing listens and nothing is counted. Port 0 takes a free port; the log has it (`http listening`).
-Everybody may look, unless the port is [secured](#who-may-look). Who asks for `/metrics` from this machine names it by an
-address, `localhost` or a name without dots: a page in a browser here could lead a name of its own to this address.
+Everybody may look, unless the port is [secured](#who-may-look). Who asks for `/metrics` from this machine names it by
+an address, `localhost` or a name without dots: a page in a browser here could lead a name of its own to this address.
 
 Names are those of the exporters that are common for Apache Kafka, so that dashboards and alerts work unchanged:
 the [Prometheus JMX exporter](https://github.com/prometheus/jmx_exporter) with its rules for Kafka, and
