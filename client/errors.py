@@ -41,6 +41,14 @@ class UnsupportedByBroker(KafkaError):
         return self.message
 
 
+class BrokerSays(KafkaError):
+    """What a broker answered. `words` are its own, without what was asked for; empty where it gave the code alone."""
+
+    def __init__(self, code: ErrorCode, words: str, where: str) -> None:
+        super().__init__(code, f"{where}: {words or code.message}")
+        self.words = words
+
+
 def raise_for(code: int, message: str | None, where: str) -> None:
     """Raise KafkaError for a code out of a response, unless it is NONE. `where` says what was asked for."""
     if code == ErrorCode.NONE:
@@ -49,7 +57,7 @@ def raise_for(code: int, message: str | None, where: str) -> None:
         known = ErrorCode(code)
     except ValueError:
         raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"{where}: unknown error code {code}") from None
-    raise KafkaError(known, f"{where}: {message or known.message}")
+    raise BrokerSays(known, message or "", where)
 
 
 def worst(failures: Iterable[KafkaError]) -> KafkaError:

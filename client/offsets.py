@@ -28,6 +28,8 @@ from barnabas.protocol.messages.offset_fetch import (
     OffsetFetchRequestTopic,
     OffsetFetchRequestTopics,
     OffsetFetchResponse,
+    OffsetFetchResponsePartition,
+    OffsetFetchResponsePartitions,
 )
 from barnabas.protocol.registry import ApiKey
 
@@ -43,6 +45,13 @@ class FoundOffset(NamedTuple):
 
     offset: int
     timestamp: int
+    leader_epoch: int
+
+
+class CommittedPosition(NamedTuple):
+    """The next offset to read, and the leader epoch of what was read before it, -1 where that was not told."""
+
+    offset: int
     leader_epoch: int
 
 
@@ -128,13 +137,26 @@ def committed_offsets(
 
     require_stable: an open transaction that commits for one of them is waited for.
     """
+    found = committed_positions(client, group, partitions, require_stable=require_stable, deadline=deadline)
+    return {where: position.offset for where, position in found.items()}
+
+
+def committed_positions(
+    client: Client,
+    group: str,
+    partitions: Iterable[TopicPartition] | None = None,
+    *,
+    require_stable: bool = True,
+    deadline: Deadline | None = None,
+) -> dict[TopicPartition, CommittedPosition]:
+    """As `committed_offsets`, with what was committed beside the offset."""
     wanted = None if partitions is None else list(partitions)
 
-    def read(response: OffsetFetchResponse) -> dict[TopicPartition, int]:
+    def read(response: OffsetFetchResponse) -> dict[TopicPartition, CommittedPosition]:
         answers = _committed_answers(response, group)
         for (topic, partition), error_code, _ in answers:
             raise_for(error_code, None, f"group {group!r}, {topic}-{partition}")
-        return {where: offset for where, _, offset in answers if offset >= 0}
+        return {where: position for where, _, position in answers if position.offset >= 0}
 
     return _ask_committed(client, group, wanted, read, require_stable=require_stable, deadline=deadline)
 
@@ -156,10 +178,10 @@ def stable_offsets(
 
     def read(response: OffsetFetchResponse) -> dict[TopicPartition, int | None]:
         found: dict[TopicPartition, int | None] = {}
-        for where, error_code, offset in _committed_answers(response, group):
+        for where, error_code, position in _committed_answers(response, group):
             if error_code != ErrorCode.UNSTABLE_OFFSET_COMMIT:
                 raise_for(error_code, None, f"group {group!r}, {where[0]}-{where[1]}")
-                found[where] = offset if offset >= 0 else None
+                found[where] = position.offset if position.offset >= 0 else None
         return found
 
     return _ask_committed(client, group, list(partitions), read, member_id=member_id, member_epoch=member_epoch)
@@ -207,22 +229,28 @@ def _offset_fetch_request(
     )
 
 
-def _committed_answers(response: OffsetFetchResponse, group: str) -> list[tuple[TopicPartition, int, int]]:
-    """Error code and offset of each partition, out of either shape; KafkaError for what is wrong with the group."""
+def _committed_answers(
+    response: OffsetFetchResponse, group: str
+) -> list[tuple[TopicPartition, int, CommittedPosition]]:
+    """Error code and position of each partition, out of either shape; KafkaError for what is wrong with the group."""
     raise_for(response.error_code, None, f"group {group!r}")
     answers = [
-        ((topic.name, single.partition_index), single.error_code, single.committed_offset)
+        ((topic.name, single.partition_index), single.error_code, _position(single))
         for topic in response.topics
         for single in topic.partitions
     ]
     for found in response.groups:
         raise_for(found.error_code, None, f"group {group!r}")
         answers += [
-            ((topics.name, listed.partition_index), listed.error_code, listed.committed_offset)
+            ((topics.name, listed.partition_index), listed.error_code, _position(listed))
             for topics in found.topics
             for listed in topics.partitions
         ]
     return answers
+
+
+def _position(answer: OffsetFetchResponsePartition | OffsetFetchResponsePartitions) -> CommittedPosition:
+    return CommittedPosition(answer.committed_offset, answer.committed_leader_epoch)
 
 
 def commit_offsets(

@@ -54,7 +54,7 @@ def add_parsers(commands: Any, parents: Sequence[argparse.ArgumentParser]) -> No
     where.add_argument("--to-earliest", action="store_true", help="to the first record there is")
     where.add_argument("--to-latest", action="store_true", help="behind the last record")
     where.add_argument("--to-offset", type=whole, metavar="N", help="to this offset, or the nearest there is")
-    where.add_argument("--to-datetime", type=_time_ms, metavar="TIME", help="to the first record not older (ISO 8601)")
+    where.add_argument("--to-datetime", type=time_ms, metavar="TIME", help="to the first record not older (ISO 8601)")
     where.add_argument("--shift-by", type=int, metavar="N", help="N records on, or back if it is negative")
     reset.set_defaults(action=_reset)
 
@@ -177,7 +177,7 @@ def _goals(
     return goals
 
 
-def _time_ms(text: str) -> int:
+def time_ms(text: str) -> int:
     """ISO 8601 to ms since 1970, 0 for what was before; without a zone it is UTC, as for Kafka's tool."""
     try:
         time = datetime.fromisoformat(text)

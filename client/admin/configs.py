@@ -1,4 +1,4 @@
-"""Administration of configs: those of topics and of brokers. One function per thing to do."""
+"""Administration of configs: of topics, brokers and other resources. One function per thing to do."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from barnabas.protocol.messages.incremental_alter_configs import (
     AlterConfigsResource,
     IncrementalAlterConfigsRequest,
 )
+from barnabas.protocol.messages.list_config_resources import ListConfigResourcesRequest
 
 T = TypeVar("T")
 
@@ -30,6 +31,9 @@ class ResourceType(IntEnum):
 
     TOPIC = 2
     BROKER = 4
+    BROKER_LOGGER = 8
+    CLIENT_METRICS = 16
+    GROUP = 32
 
 
 class ConfigSource(IntEnum):
@@ -41,16 +45,28 @@ class ConfigSource(IntEnum):
     CLUSTER = 3
     FILE = 4
     DEFAULT = 5
+    BROKER_LOGGER = 6
+    CLIENT_METRICS = 7
+    GROUP = 8
+
+
+class Synonym(NamedTuple):
+    """Where else a config has a value, which counts where none before it does."""
+
+    name: str
+    value: str | None
+    source: int
 
 
 class ConfigValue(NamedTuple):
-    """One config. `value` is None where it is sensitive or unset."""
+    """One config. `value` is None where it is sensitive or unset. `synonyms` are there where they were asked for."""
 
     name: str
     value: str | None
     source: int
     is_read_only: bool
     is_sensitive: bool
+    synonyms: tuple[Synonym, ...] = ()
 
 
 class ConfigOperation(IntEnum):
@@ -70,15 +86,28 @@ class ConfigChange(NamedTuple):
     value: str | None = None
 
 
+def list_resources(client: Client, resource: ResourceType) -> list[str]:
+    """The names of the resources of a type that have configs, by name."""
+    answer = client.ask_any(ListConfigResourcesRequest(resource_types=[resource]))
+    raise_for(answer.error_code, None, f"resources of type {resource.name.lower()}")
+    return sorted(each.resource_name for each in answer.config_resources)
+
+
 def describe_configs(
-    client: Client, resource: ResourceType, name: str, keys: Iterable[str] | None = None
+    client: Client,
+    resource: ResourceType,
+    name: str,
+    keys: Iterable[str] | None = None,
+    *,
+    include_synonyms: bool = False,
 ) -> list[ConfigValue]:
-    """The configs of a topic or of a broker (by node id), by name; all of them, or those in `keys`."""
+    """The configs of a resource (a broker by node id), by name; all of them, or those in `keys`."""
     wanted = None if keys is None else list(keys)
 
     def attempt(connection: Connection, deadline: Deadline) -> list[ConfigValue]:
         asked = DescribeConfigsResource(resource_type=resource, resource_name=name, configuration_keys=wanted)
-        for result in connection.ask(DescribeConfigsRequest(resources=[asked]), deadline).results:
+        request = DescribeConfigsRequest(resources=[asked], include_synonyms=include_synonyms)
+        for result in connection.ask(request, deadline).results:
             raise_for(result.error_code, result.error_message, f"{resource.name.lower()} {name!r}")
             return sorted(map(_read_config, result.configs))
         raise no_answer(f"{resource.name.lower()} {name!r}")
@@ -94,7 +123,7 @@ def alter_configs(
     *,
     validate_only: bool = False,
 ) -> None:
-    """Change some configs of a topic or a broker (by node id; "" is the default of all); the others stay."""
+    """Change some configs of a resource (a broker by node id; "" is the default of all); the others stay."""
     configs = [
         AlterableConfig(name=change.name, config_operation=change.operation, value=change.value) for change in changes
     ]
@@ -114,7 +143,7 @@ def _ask_owner(client: Client, resource: ResourceType, name: str, attempt: Calla
     deadline = client.deadline()
 
     def ask() -> T:
-        if resource is ResourceType.BROKER and name:
+        if resource in (ResourceType.BROKER, ResourceType.BROKER_LOGGER) and name:
             if not client.cluster.brokers:
                 client.refresh([], deadline)
             if name.isdecimal() and int(name) in client.cluster.brokers:
@@ -125,4 +154,5 @@ def _ask_owner(client: Client, resource: ResourceType, name: str, attempt: Calla
 
 
 def _read_config(result: DescribeConfigsResourceResult) -> ConfigValue:
-    return ConfigValue(result.name, result.value, result.config_source, result.read_only, result.is_sensitive)
+    synonyms = tuple(Synonym(each.name, each.value, each.source) for each in result.synonyms)
+    return ConfigValue(result.name, result.value, result.config_source, result.read_only, result.is_sensitive, synonyms)

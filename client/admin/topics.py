@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from barnabas.client.admin.asking import ask_controller, no_answer
 from barnabas.client.client import Client
@@ -10,11 +10,23 @@ from barnabas.client.clock import Deadline
 from barnabas.client.connection import Connection
 from barnabas.client.errors import raise_for
 from barnabas.client.metadata import ClusterInfo, TopicInfo
-from barnabas.protocol.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsTopic
-from barnabas.protocol.messages.create_topics import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
+from barnabas.protocol.messages.create_partitions import (
+    CreatePartitionsAssignment,
+    CreatePartitionsRequest,
+    CreatePartitionsTopic,
+)
+from barnabas.protocol.messages.create_topics import (
+    CreatableReplicaAssignment,
+    CreatableTopic,
+    CreatableTopicConfig,
+    CreateTopicsRequest,
+)
 from barnabas.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
 from barnabas.protocol.primitives import ZERO_UUID
 from barnabas.protocol.registry import ApiKey
+
+Assignment = Sequence[Sequence[int]]
+"""Nodes by partition."""
 
 
 def list_topics(client: Client) -> list[TopicInfo]:
@@ -37,16 +49,23 @@ def create_topic(
     partitions: int = -1,
     replication_factor: int = -1,
     configs: Mapping[str, str] | None = None,
+    assignment: Assignment = (),
     validate_only: bool = False,
 ) -> bytes:
-    """Create a topic; its id (zeros where the broker does not tell). -1 leaves a number to the broker."""
+    """Create a topic; its id (zeros where the broker does not tell). -1 leaves a number to the broker.
+
+    assignment: which nodes have each partition, in place of numbers.
+    """
 
     def attempt(connection: Connection, deadline: Deadline) -> bytes:
         topic = CreatableTopic(
             name=name,
             num_partitions=partitions,
             replication_factor=replication_factor,
-            assignments=[],
+            assignments=[
+                CreatableReplicaAssignment(partition_index=number, broker_ids=list(nodes))
+                for number, nodes in enumerate(assignment)
+            ],
             configs=[CreatableTopicConfig(name=key, value=value) for key, value in (configs or {}).items()],
         )
         request = CreateTopicsRequest(topics=[topic], timeout_ms=deadline.left_ms, validate_only=validate_only)
@@ -75,11 +94,14 @@ def delete_topic(client: Client, name: str) -> None:
     client.forget([name])
 
 
-def create_partitions(client: Client, name: str, total: int, *, validate_only: bool = False) -> None:
-    """Raise a topic's number of partitions to `total`."""
+def create_partitions(
+    client: Client, name: str, total: int, *, assignment: Assignment | None = None, validate_only: bool = False
+) -> None:
+    """Raise a topic's number of partitions to `total`. assignment: which nodes have each of the new ones."""
 
     def attempt(connection: Connection, deadline: Deadline) -> None:
-        topic = CreatePartitionsTopic(name=name, count=total, assignments=None)
+        new = None if assignment is None else [CreatePartitionsAssignment(broker_ids=list(each)) for each in assignment]
+        topic = CreatePartitionsTopic(name=name, count=total, assignments=new)
         request = CreatePartitionsRequest(topics=[topic], timeout_ms=deadline.left_ms, validate_only=validate_only)
         for result in connection.ask(request, deadline).results:
             return raise_for(result.error_code, result.error_message, f"topic {name!r}")

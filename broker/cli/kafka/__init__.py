@@ -1,14 +1,14 @@
 """Kafka's command-line tools as scripts call them: `/opt/kafka/bin/kafka-topics.sh …` in the container.
 
-Each tool reads the flags of Kafka's own and hands them on to a command of `barnabas`; a few print in Kafka's form what
-scripts are known to look for. `TOOLS` is the one truth about which there are. A tool that is not there says so in one
-line, with what does its work where there is something.
+Each tool takes the flags of Kafka's own, prints what that prints, and has its exit status (tests/golden/tools);
+kafka-acls and kafka-dump-log hand their flags on to a command of `barnabas`. `TOOLS` is the one truth about which there
+are. A tool that is not there says so in one line, with what does its work where there is something.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
 
 TOOLS = {
@@ -19,8 +19,9 @@ TOOLS = {
     "kafka-console-consumer": "console_consumer",
     "kafka-console-producer": "console_producer",
     "kafka-consumer-groups": "groups",
-    "kafka-dump-log": "files",
-    "kafka-get-offsets": "topics",
+    "kafka-dump-log": "server",
+    "kafka-get-offsets": "offsets",
+    "kafka-metadata-quorum": "cluster",
     "kafka-server-start": "server",
     "kafka-storage": "server",
     "kafka-topics": "topics",
@@ -35,7 +36,6 @@ MISSING = {
     "kafka-features": "give `barnabas serve --feature NAME=LEVEL`",
     "kafka-leader-election": "there is one node, which leads everything",
     "kafka-log-dirs": "`barnabas topics describe --offsets` tells how much is where",
-    "kafka-metadata-quorum": "there is one node and no quorum",
     "kafka-producer-perf-test": "run it from Apache Kafka against this broker",
     "kafka-reassign-partitions": "there is one node, which has everything",
     "kafka-run-class": "there is no Java here",
@@ -56,7 +56,19 @@ def main(arguments: Sequence[str]) -> int:
     module = TOOLS.get(name)
     if module is not None:
         tool = getattr(import_module(f"barnabas.broker.cli.kafka.{module}"), name.replace("-", "_"))
-        return guarded(lambda: int(tool(given)))
+        return guarded(lambda: _status(tool, given))
     why = MISSING.get(name, "this image has no such tool")
     print(f"barnabas: {name} is not here: {why}", file=sys.stderr)
     return FAILURE
+
+
+def _status(tool: Callable[[list[str]], int], given: list[str]) -> int:
+    """What a tool ends with; what it refuses is a line on stderr, and status 1 as from Kafka's."""
+    from barnabas.broker.cli.kafka.flags import Refusal
+    from barnabas.broker.cli.terminal.failures import FAILURE, UsageError
+
+    try:
+        return tool(given)
+    except (Refusal, UsageError) as error:
+        print(error, file=sys.stderr)
+        return FAILURE

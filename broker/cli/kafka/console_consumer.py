@@ -1,65 +1,201 @@
-"""kafka-console-consumer."""
+"""kafka-console-consumer. How a record is printed is in `formatter`."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
+from contextlib import ExitStack
 
-from barnabas.broker.cli.kafka.flags import barnabas, pairs, parse, refuse_security, tool
-from barnabas.broker.cli.terminal.failures import UsageError
+from barnabas.broker.cli.consume import CONSUMER, ISOLATION, Source
+from barnabas.broker.cli.kafka.flags import (
+    ALONE,
+    VALUE,
+    Options,
+    Refusal,
+    client_properties,
+    cluster,
+    need,
+    read,
+    said_by,
+    says_version,
+    whole_number,
+)
+from barnabas.broker.cli.kafka.formatter import Formatter, formatter_of
+from barnabas.broker.cli.kafka.topics import chosen_topics
+from barnabas.broker.cli.terminal.stopping import StopSignals
+from barnabas.client.admin.configs import ResourceType, describe_configs
+from barnabas.client.client import Client
+from barnabas.client.consume.classic_membership import ClassicProtocol
+from barnabas.client.consume.consumer import Consumer
+from barnabas.client.consume.consumer_membership import ConsumerProtocol
+from barnabas.client.consume.group import GroupConsumer
+from barnabas.client.consume.membership import GroupProtocol
+from barnabas.client.metadata import TopicPartition
+from barnabas.protocol.errors import KafkaError
 
-_PRINTED = ("timestamp", "partition", "offset", "headers", "key")
-_FORMATTERS = ("DefaultMessageFormatter",)
+_SETTINGS_FILES = ("consumer.config", "command-config")
+_FLAGS = {
+    **dict.fromkeys(["topic", "include", "partition", "offset", "group", "max-messages", "timeout-ms"], VALUE),
+    **dict.fromkeys(["property", "formatter-property", "consumer-property", "command-property"], VALUE),
+    **dict.fromkeys(["formatter", "formatter-config", "key-deserializer", "value-deserializer"], VALUE),
+    **dict.fromkeys(["isolation-level", "consumer.config"], VALUE),
+    **dict.fromkeys(["from-beginning", "skip-message-on-error", "enable-systest-events"], ALONE),
+}
+_PURPOSE = "This tool helps to read data from Kafka topics and outputs it to standard output."
+_SETTINGS = ["auto.offset.reset", "isolation.level", "enable.auto.commit", "group.protocol", "group.instance.id"]
+_SETTINGS += ["group.remote.assignor"]
+_POLL_MS = 500
+_TOPIC_PATIENCE_MS = 5_000  # how long a topic that was just asked for may take to be created
 
 
 def kafka_console_consumer(arguments: Sequence[str]) -> int:
     """Print the records of a topic."""
-    parser = tool("kafka-console-consumer")
-    parser.add_argument("--topic", required=True)
-    parser.add_argument("--group")
-    for flag in ("--partition", "--offset", "--max-messages", "--timeout-ms", "--formatter"):
-        parser.add_argument(flag)
-    parser.add_argument("--isolation-level", default="read_uncommitted")
-    for flag in ("--from-beginning", "--skip-message-on-error", "--enable-systest-events"):
-        parser.add_argument(flag, action="store_true")
-    parser.add_argument("--property", "--formatter-property", dest="shape", action="append", default=[])
-    parser.add_argument("--consumer-property", "--command-property", dest="consumer", action="append", default=[])
-    options = parse(parser, arguments)
-    if options.formatter is not None and not options.formatter.endswith(_FORMATTERS):
-        raise UsageError(f"kafka-console-consumer: the formatter {options.formatter} is not here")
-    consumer = dict(pairs(options.consumer))
-    refuse_security(consumer, parser.prog)
-    isolation = consumer.get("isolation.level", options.isolation_level)
-    words = [options.topic, "--isolation", isolation, *_shape(dict(pairs(options.shape)))]
-    group = options.group or consumer.get("group.id")
-    words += ["--group", group, *_group(consumer)] if group else []
-    words += ["--partition", options.partition] if options.partition else []
-    if options.offset:
-        words += ["--offset", options.offset]
-    elif options.from_beginning or consumer.get("auto.offset.reset") == "earliest":
-        words += ["--from-beginning"]
-    words += ["--max-messages", options.max_messages] if options.max_messages else []
-    words += ["--timeout-ms", options.timeout_ms] if options.timeout_ms else []
-    return barnabas("consume", options, *words)
+    options = read(_FLAGS, arguments)
+    if says_version(options, arguments, _PURPOSE, _FLAGS):
+        return 0
+    start = _checked(options)
+    file_flag = next((flag for flag in _SETTINGS_FILES if options.has(flag)), _SETTINGS_FILES[-1])
+    flags = ("consumer-property", "command-property")
+    settings = client_properties(options, flags, file_flag, "kafka-console-consumer")
+    group, reset = _group(options, settings), _reset(options, settings)
+    formatter = formatter_of(options)
+    isolation = options.value("isolation-level") or settings.get("isolation.level", "read_uncommitted").lower()
+    if isolation not in ISOLATION:
+        raise Refusal(f"Invalid value {isolation} for configuration isolation.level")
+    try:
+        with ExitStack() as stack:
+            client = stack.enter_context(cluster(options, file_flag, also_known=_SETTINGS))
+            topics = _topics(client, options)
+            formatter.time_name = _time_name(client, topics) if formatter.prints_time else ""
+            source: Source
+            if group is None:
+                consumer = Consumer(client, isolation=ISOLATION[isolation], auto_offset_reset=reset)
+                consumer.assign(_positions(client, options, topics, start))
+                source = consumer
+            else:
+                protocol = _protocol(settings)
+                member = GroupConsumer(
+                    client,
+                    group,
+                    topics,
+                    protocol=protocol,
+                    isolation=ISOLATION[isolation],
+                    auto_offset_reset=reset,
+                    auto_commit=settings.get("enable.auto.commit") != "false",
+                )
+                source = stack.enter_context(member)
+            _print_records(client, source, options, formatter)
+    except KafkaError as error:
+        raise Refusal(said_by(error)) from error
+    return 0
 
 
-def _group(properties: dict[str, str]) -> list[str]:
-    """How to be a member of the group. Kafka takes the protocol in whatever case."""
-    words = []
-    for key in ("group.protocol", "group.instance.id", "group.remote.assignor"):
-        if key in properties:
-            value = properties[key]
-            words += [f"--{key.replace('.', '-')}", value.lower() if key == "group.protocol" else value]
-    return words
+# --- the command line ---
 
 
-def _shape(properties: dict[str, str]) -> list[str]:
-    """What is printed of a record. UsageError for what is not known here."""
-    words = [f"--print-{part}" for part in _PRINTED if properties.pop(f"print.{part}", "false") == "true"]
-    if "key.separator" in properties:
-        words += ["--separator", properties.pop("key.separator")]
-    if properties.pop("print.value", "true") != "true":
-        raise UsageError("kafka-console-consumer: values are always printed here")
-    unknown = [key for key in properties if not key.startswith(("key.deserializer", "value.deserializer"))]
-    if unknown:
-        raise UsageError(f"kafka-console-consumer: the property {min(unknown)} is not known here")
-    return words
+def _checked(options: Options) -> int | None:
+    """The offset to begin at, where a number was said. Refusal where flags do not go together."""
+    if options.has("topic") == options.has("include"):
+        raise Refusal("Exactly one of the following arguments is required: [topic], [include]")
+    if options.has("partition"):
+        if not options.has("topic"):
+            raise Refusal("The topic is required when partition is specified.")
+        if options.has("from-beginning") and options.has("offset"):
+            raise Refusal("Options from-beginning and offset cannot be specified together.")
+    elif options.has("offset"):
+        raise Refusal("The partition is required when offset is specified.")
+    need(options, "bootstrap-server")
+    text = options.value("offset") or "latest"
+    if text.lower() in ("earliest", "latest"):
+        return None
+    wrong = f"The provided offset value '{text}' is incorrect. Valid values are 'earliest', 'latest', or a "
+    offset = whole_number(text, f"{wrong}non-negative long.")
+    if offset < 0:
+        raise Refusal(f"{wrong}non-negative long.")
+    return offset
+
+
+def _group(options: Options, settings: dict[str, str]) -> str | None:
+    said = {options.value("group"), settings.get("group.id")} - {None}
+    if len(said) > 1:
+        shown = ", ".join(f"'{group}'" for group in sorted(map(str, said)))
+        raise Refusal(
+            "The group ids provided in different places (directly using '--group', via '--command-property', "
+            f"or via '--command-config') do not match. Detected group ids: {shown}"
+        )
+    if said and options.has("partition"):
+        raise Refusal("Options group and partition cannot be specified together.")
+    return said.pop() if said else None
+
+
+def _reset(options: Options, settings: dict[str, str]) -> str:
+    """Where to begin where nothing else says so."""
+    said = settings.get("auto.offset.reset")
+    if said is not None and options.has("from-beginning") and said != "earliest":
+        what = f"Can't simultaneously specify --from-beginning and 'auto.offset.reset={said}'"
+        raise Refusal(f"{what}, please remove one option")
+    if options.has("from-beginning") or (options.value("offset") or "").lower() == "earliest":
+        return "earliest"
+    return said if said in ("earliest", "none") else "latest"
+
+
+def _protocol(settings: dict[str, str]) -> GroupProtocol:
+    instance = settings.get("group.instance.id")
+    if settings.get("group.protocol", "classic").lower() == CONSUMER:
+        return ConsumerProtocol(instance_id=instance, remote_assignor=settings.get("group.remote.assignor"))
+    return ClassicProtocol(instance_id=instance)
+
+
+# --- reading ---
+
+
+def _topics(client: Client, options: Options) -> list[str]:
+    """What is read. A topic that is not there yet is asked for, as by Kafka's consumer."""
+    if options.has("include"):
+        return [topic.name for topic in chosen_topics(client, options.value("include"), exclude_internal=True)]
+    topic = options.value("topic") or ""
+    patience = client.deadline(_TOPIC_PATIENCE_MS)
+    client.with_retries(lambda: client.refresh([topic], patience, auto_create=True).topic(topic), patience)
+    return [topic]
+
+
+def _positions(
+    client: Client, options: Options, topics: Sequence[str], start: int | None
+) -> dict[TopicPartition, int | None]:
+    infos = client.refresh(topics, client.deadline()).topics
+    places = [(topic, number) for topic in topics for number in infos[topic].partitions]
+    wanted = options.number("partition")
+    chosen = [place for place in places if wanted is None or place[1] == wanted]
+    if wanted is not None and not chosen:
+        raise Refusal(f"topic {topics[0]} has no partition {wanted}")
+    return dict.fromkeys(chosen, start)
+
+
+def _time_name(client: Client, topics: Sequence[str]) -> str:
+    """What the times of records are: CreateTime or LogAppendTime."""
+    key = "message.timestamp.type"
+    found = [each.value for topic in topics[:1] for each in describe_configs(client, ResourceType.TOPIC, topic, [key])]
+    return found[0] if found and found[0] else "CreateTime"
+
+
+def _print_records(client: Client, source: Source, options: Options, formatter: Formatter) -> None:
+    """Until it is enough, or a signal says so: what was printed is committed then, and nothing else."""
+    out, count = sys.stdout.buffer, 0
+    most, patience_ms = options.number("max-messages"), options.number("timeout-ms")
+    try:
+        with StopSignals() as stop:
+            quiet = None if patience_ms is None else client.deadline(patience_ms)
+            while not stop.is_set and (most is None or most < 0 or count < most):
+                left = None if most is None or most < 0 else most - count
+                records = source.poll(_POLL_MS if quiet is None else min(_POLL_MS, quiet.left_ms), left)
+                for record in records:
+                    count += 1
+                    if (line := formatter.line(record)) is not None:
+                        out.write(line)
+                out.flush()
+                if records and patience_ms is not None:
+                    quiet = client.deadline(patience_ms)
+                if quiet is not None and quiet.is_over:
+                    break
+    finally:
+        print(f"Processed a total of {count} messages", file=sys.stderr)

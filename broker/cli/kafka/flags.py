@@ -1,45 +1,230 @@
-"""Flags that Kafka's tools share, and how a translated command is run."""
+"""How Kafka's tools read their command lines, what they have in common, and how they refuse.
+
+Flags are read as Kafka's own tools read them: `--flag value` or `--flag=value`, never shortened, and what is no flag is
+passed over. Where Kafka prints the table of all its flags behind a refusal, there is the refusal alone.
+"""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from importlib import import_module
+from typing import NoReturn
 
+from barnabas.broker.cli.terminal.client_settings import settings_in
 from barnabas.broker.cli.terminal.failures import UsageError
-from barnabas.broker.cli.terminal.options import Parser
+from barnabas.broker.cli.terminal.options import INT64_MAX, Parser, addresses_of
+from barnabas.client.client import Client
+from barnabas.client.errors import BrokerSays, ConnectionFailed
+from barnabas.client.security.client_properties import read_properties
+from barnabas.protocol.errors import EncodeError, ErrorCode, KafkaError
 
-_SETTINGS_FILES = [f"--{word}" for word in ("command-config", "consumer.config", "producer.config")]
-_SETTINGS_FILES += ["--consumer-config", "--producer-config"]
+ALONE, VALUE, MAYBE_VALUE = "alone", "value", "maybe"
+"""What follows a flag."""
+COMMON = {"bootstrap-server": VALUE, "command-config": VALUE, "help": ALONE, "version": ALONE}
+_RENAMED = {"broker-list": "bootstrap-server"}  # which Kafka's console-producer took until 4.0
+KAFKA_VERSION = "4.4.0"
+"""The release whose behaviour the tools and the broker have."""
+_API_TIMEOUT, _API_TIMEOUT_MS = "default.api.timeout.ms", 60_000
+_REQUEST_TIMEOUT = "request.timeout.ms"
+_PAUSE_S = 0.25
 _SECURITY = ("security.protocol", "sasl.", "ssl.")
+_WORDS = {
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: "This server does not host this topic-partition.",
+    ErrorCode.GROUP_ID_NOT_FOUND: "The group id does not exist.",
+    ErrorCode.INVALID_GROUP_ID: "The group id is invalid.",
+    ErrorCode.NON_EMPTY_GROUP: "The group is not empty.",
+    ErrorCode.UNKNOWN_MEMBER_ID: "The coordinator is not aware of this member.",
+    ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC: (
+        "Deleting offsets of a topic is forbidden while the consumer group is actively subscribed to it."
+    ),
+    ErrorCode.TOPIC_AUTHORIZATION_FAILED: "Topic authorization failed.",
+    ErrorCode.GROUP_AUTHORIZATION_FAILED: "Group authorization failed.",
+    ErrorCode.CLUSTER_AUTHORIZATION_FAILED: "Cluster authorization failed.",
+}
+"""What Java's client says of a code that comes without words."""
 
 
-def tool(name: str) -> Parser:
-    """A parser with what every tool takes: where the broker is, and a file of client settings."""
-    parser = Parser(prog=name)
-    parser.add_argument("--bootstrap-server", "--broker-list", help=argparse.SUPPRESS)
-    for flag in _SETTINGS_FILES:
-        parser.add_argument(flag, dest="command_config", help=argparse.SUPPRESS)
-    return parser
+class Refusal(Exception):
+    """What a tool does not do, in Kafka's words: a line on stderr, and status 1."""
 
 
-def parse(parser: Parser, arguments: Sequence[str]) -> argparse.Namespace:
-    """The flags. UsageError for one that is unknown here."""
-    options: argparse.Namespace = parser.parse_args(arguments)
-    return options
+class WrongOption(Refusal):
+    """A flag that is unknown, or lacks its value, or has too many."""
 
 
-def refuse_security(settings: dict[str, str], prog: str) -> None:
-    """UsageError for security in the command line itself, where every process of the machine could read it."""
+class Options:
+    """The flags of a command line, in order."""
+
+    def __init__(self, given: Sequence[tuple[str, str | None]]) -> None:
+        self.given = given
+
+    def has(self, flag: str) -> bool:
+        """Whether it was said."""
+        return any(name == flag for name, _ in self.given)
+
+    def values(self, flag: str) -> list[str]:
+        """What was said with it, each time."""
+        return [value for name, value in self.given if name == flag and value is not None]
+
+    def value(self, flag: str) -> str | None:
+        """What was said with it. WrongOption where it was said more often than once."""
+        found = self.values(flag)
+        if len(found) > 1:
+            raise WrongOption(f"Found multiple arguments for option {flag}, but you asked for only one")
+        return found[0] if found else None
+
+    def number(self, flag: str) -> int | None:
+        """The same, as a whole number. WrongOption where it is none."""
+        text = self.value(flag)
+        return None if text is None else whole_number(text, f"Cannot parse argument '{text}' of option {flag}")
+
+
+def whole_number(text: str, otherwise: str) -> int:
+    """The number; WrongOption that says `otherwise` for what is none of 64 bits."""
+    digits = text.removeprefix("-")
+    if not (digits.isascii() and digits.isdecimal()) or len(digits) > 19 or abs(int(text)) > INT64_MAX:
+        raise WrongOption(otherwise)
+    return int(text)
+
+
+def read(flags: Mapping[str, str], arguments: Sequence[str]) -> Options:
+    """The command line of a tool with these flags (name -> what follows it) and those that all have. WrongOption."""
+    known = {**COMMON, **flags}
+    given: list[tuple[str, str | None]] = []
+    left = list(arguments)
+    while left:
+        word = left.pop(0)
+        if not word.startswith("-") or word in ("-", "--"):
+            continue
+        name, equals, value = word.lstrip("-").partition("=")
+        if name not in known:
+            raise WrongOption(f"{name} is not a recognized option")
+        if known[name] is not ALONE and not equals and left and (known[name] is VALUE or left[0][:1] != "-"):
+            equals, value = "=", left.pop(0)
+        if known[name] is VALUE and not equals:
+            raise WrongOption(f"Option {name} requires an argument")
+        given.append((_RENAMED.get(name, name), value if equals else None))
+    return Options(given)
+
+
+def says_version(options: Options, arguments: Sequence[str], purpose: str, flags: Mapping[str, str]) -> bool:
+    """Whether --version was asked for, which is printed then. Refusal that tells the flags for --help, and for none."""
+    if not arguments or options.has("help"):
+        shown = {**flags, **COMMON}
+        lines = (f"--{name}{'' if shown[name] is ALONE else ' <String>'}" for name in sorted(shown))
+        raise Refusal("\n".join([purpose, *lines]))
+    if options.has("version"):
+        from importlib.metadata import version
+
+        print(f"{KAFKA_VERSION} (Barnabas:{version('barnabas')})")
+        return True
+    return False
+
+
+def need(options: Options, *flags: str) -> None:
+    """Refusal in Kafka's words where one was not said."""
+    for flag in flags:
+        if not options.has(flag):
+            raise Refusal(f'Missing required argument "[{flag}]"')
+
+
+def check_together(options: Options, used: str, others: Iterable[str]) -> None:
+    """Refusal where one of the others was said, too."""
+    for other in others if options.has(used) else ():
+        if options.has(other):
+            raise Refusal(f'Option "[{used}]" can\'t be used with option "[{other}]"')
+
+
+def said_by(error: Exception) -> str:
+    """What Kafka's tool would tell of a failure: the broker's own words where it has some, else those for its code."""
+    if isinstance(error, BrokerSays) and error.words:
+        return error.words
+    if not isinstance(error, KafkaError):
+        return str(error)
+    return error.message if isinstance(error, ConnectionFailed) else _WORDS.get(error.code, error.message)
+
+
+@contextmanager
+def cluster(
+    options: Options, settings_flag: str = "command-config", *, also_known: Collection[str] = ()
+) -> Iterator[Client]:
+    """A client that has reached a broker. One that is not there yet is waited for, as by Kafka's clients: a minute,
+    or default.api.timeout.ms of the settings. UsageError for settings that make no sense.
+
+    also_known: settings that the tool itself knows.
+    """
+    path = options.value(settings_flag)
+    known = (_API_TIMEOUT, *also_known)
+    security, in_file = (None, None) if path is None else settings_in(path, also_known=known)
+    timeouts = {} if path is None else read_properties(path)
+    api_timeout_ms = _ms(timeouts, _API_TIMEOUT, _API_TIMEOUT_MS)
+    bootstrap = addresses_of(options.value("bootstrap-server"), path, in_file)
+    with Client(bootstrap, client_id="barnabas-cli", timeout_ms=api_timeout_ms, security=security) as client:
+        _reach(client, min(api_timeout_ms, _ms(timeouts, _REQUEST_TIMEOUT, api_timeout_ms)))
+        try:
+            yield client
+        except EncodeError as error:
+            raise Refusal(f"no request can carry what was given: {error}") from error
+
+
+def _ms(settings: Mapping[str, str], key: str, default: int) -> int:
+    text = settings.get(key, "").strip()
+    return int(text) if text.isascii() and text.isdecimal() and 0 < int(text) < 1 << 31 else default
+
+
+def _reach(client: Client, attempt_ms: int) -> None:
+    deadline = client.deadline()
+    while True:
+        try:
+            client.connect(min(attempt_ms, max(1, deadline.left_ms)))
+            return
+        except ConnectionFailed:
+            if deadline.left_s <= _PAUSE_S:
+                raise
+        client.clock.sleep(_PAUSE_S)
+
+
+def client_properties(options: Options, flags: Sequence[str], file_flag: str, prog: str) -> dict[str, str]:
+    """Settings of a client: in a file, and over them those of the command line. Refusal."""
+    settings = pairs(word for flag in flags for word in options.values(flag))
+    refuse_security(settings, prog)
+    path = options.value(file_flag)
+    try:
+        return settings if path is None else {**read_properties(path), **settings}
+    except ValueError as error:
+        raise Refusal(str(error)) from error
+
+
+def refuse_security(settings: Mapping[str, str], prog: str) -> None:
+    """Refusal of security in the command line itself, where every process of the machine could read it."""
     for key, value in settings.items():
         if key.startswith(_SECURITY) and (key, value) != ("security.protocol", "PLAINTEXT"):
-            raise UsageError(f"{prog}: put {key} into a file, and name it with --command-config")
+            raise Refusal(f"{prog}: put {key} into a file, and name it with --command-config")
 
 
-def pairs(words: Iterable[str]) -> list[tuple[str, str]]:
-    """`key=value` of each word that is one; blank lines and comments are passed over."""
-    found = (word.strip().partition("=") for word in words if not word.strip().startswith(("#", "!")))
-    return [(key.strip(), value) for key, equals, value in found if equals]
+def pairs(words: Iterable[str]) -> dict[str, str]:
+    """`key=value` of each word; without a value it is empty."""
+    return {key: value for key, _, value in (word.partition("=") for word in words)}
+
+
+# --- tools that hand their flags on to a command of `barnabas` ---
+
+
+class HandedOn(Parser):
+    """A parser that refuses with status 1, as Kafka's tools do."""
+
+    def error(self, message: str) -> NoReturn:
+        raise Refusal(f"{self.prog}: {message}")
+
+
+def tool(name: str) -> HandedOn:
+    """A parser with what every tool takes: where the broker is, and a file of client settings."""
+    parser = HandedOn(prog=name, allow_abbrev=False)
+    parser.add_argument("--bootstrap-server", help=argparse.SUPPRESS)
+    parser.add_argument("--command-config", help=argparse.SUPPRESS)
+    return parser
 
 
 def barnabas(command: str, options: argparse.Namespace, *words: str) -> int:
@@ -47,12 +232,15 @@ def barnabas(command: str, options: argparse.Namespace, *words: str) -> int:
     where = [] if options.bootstrap_server is None else ["--bootstrap-server", options.bootstrap_server]
     if options.command_config is not None:
         where += ["--command-config", options.command_config]
-    status: int = import_module(f"barnabas.broker.cli.{command}").run([*words, *where])
+    try:
+        status: int = import_module(f"barnabas.broker.cli.{command}").run([*words, *where])
+    except UsageError as error:
+        raise Refusal(str(error)) from error
     return status
 
 
 def choose(parser: Parser, options: argparse.Namespace, actions: Sequence[str]) -> str:
-    """The one of `actions` that was asked for, all of which are flags. UsageError for none, or for several."""
+    """The one of `actions` that was asked for, all of which are flags. Refusal of none, and of several."""
     asked = [action for action in actions if getattr(options, action.replace("-", "_"))]
     if len(asked) != 1:
         parser.error(f"exactly one of {', '.join(f'--{action}' for action in actions)} is needed")

@@ -1,100 +1,291 @@
-"""kafka-consumer-groups."""
+"""kafka-consumer-groups: listing and describing. What moves and deletes is in `group_changes`."""
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterable, Sequence
 
 from barnabas.broker.cli.group_offsets import log_ends
-from barnabas.broker.cli.kafka.flags import barnabas, choose, parse, tool
-from barnabas.broker.cli.terminal.options import Parser, connected
-from barnabas.broker.cli.terminal.output import print_table
+from barnabas.broker.cli.kafka.flags import (
+    ALONE,
+    MAYBE_VALUE,
+    VALUE,
+    Options,
+    Refusal,
+    check_together,
+    cluster,
+    need,
+    read,
+    said_by,
+    says_version,
+)
+from barnabas.broker.cli.kafka.group_changes import consumer_groups, delete_groups, delete_offsets, reset_offsets
 from barnabas.client.admin import groups
+from barnabas.client.admin.group_descriptions import CLASSIC, GroupInfo, GroupMember
 from barnabas.client.client import Client
-from barnabas.client.offsets import committed_offsets
+from barnabas.client.errors import ConnectionFailed
+from barnabas.client.metadata import TopicPartition
+from barnabas.client.offsets import CommittedPosition, committed_positions
+from barnabas.protocol.errors import ErrorCode, KafkaError
 
-_ACTIONS = ("list", "describe", "delete", "reset-offsets", "delete-offsets")
-_GOALS = ("to-earliest", "to-latest", "to-current")
-_GOALS_WITH_VALUE = ("to-offset", "to-datetime", "shift-by")
-_COLUMNS = ["GROUP", "TOPIC", "PARTITION", "CURRENT-OFFSET", "LOG-END-OFFSET", "LAG", "CONSUMER-ID", "HOST"]
-_COLUMNS += ["CLIENT-ID"]
+_ACTIONS = ("list", "describe", "delete", "reset-offsets", "delete-offsets", "validate-regex")
+_GOALS = ("to-offset", "to-datetime", "by-duration", "to-earliest", "to-latest", "to-current", "shift-by", "from-file")
+_GOALS_ALONE = ("to-earliest", "to-latest", "to-current")
+_FLAGS = {
+    **dict.fromkeys([*_ACTIONS[:-1], *_GOALS_ALONE, "all-groups", "all-topics", "dry-run", "execute"], ALONE),
+    **dict.fromkeys(["export", "members", "offsets", "verbose"], ALONE),
+    **dict.fromkeys([goal for goal in _GOALS if goal not in _GOALS_ALONE], VALUE),
+    **dict.fromkeys(["group", "topic", "timeout", "validate-regex"], VALUE),
+    **dict.fromkeys(["state", "type"], MAYBE_VALUE),
+}
+_PURPOSE = (
+    "This tool helps to list all consumer groups, describe a consumer group, delete consumer group info, "
+    "or reset consumer group offsets."
+)
+_NO_EXECUTE = (
+    "WARN: No action will be performed as the --execute option is missing. In version 5.0, this command will "
+    "require either --dry-run or --execute to be specified. You should add the --dry-run option explicitly if you "
+    "are scripting this command and want to keep the current default behavior without prompting."
+)
+_STATES = ("CompletingRebalance", "Assigning", "Stable", "PreparingRebalance", "Reconciling", "Empty", "Dead")
+_TYPES = ("Classic", "Consumer")
+_REBALANCING = ("PreparingRebalance", "CompletingRebalance", "Assigning", "Reconciling")
+_COLUMN = 15
+_NOTHING = "-"
 
 
 def kafka_consumer_groups(arguments: Sequence[str]) -> int:
-    """List, describe, delete groups, and move them."""
-    parser = _parser()
-    options = parse(parser, arguments)
-    action = choose(parser, options, _ACTIONS)
-    if action == "list":
-        options.request_timeout_ms = options.timeout
-        with connected(options) as client:
-            for each in groups.list_groups(client):
-                print(each.group_id)
+    """List, describe, delete groups, and move them.
+
+    What fails at the broker is told on stdout, and has status 0: so does Kafka's tool, and scripts look at the text.
+    """
+    options = read(_FLAGS, arguments)
+    if says_version(options, arguments, _PURPOSE, _FLAGS):
         return 0
-    if not options.group and not options.all_groups:
-        parser.error(f"--{action} needs --group or --all-groups")
-    if action == "describe" and not (options.members or options.state):
-        return _describe(options)
-    if action == "describe":
-        return barnabas("groups", options, "describe", *options.group)
-    if options.all_groups:
-        parser.error(f"--{action} needs --group here")
-    if action == "delete":
-        return barnabas("groups", options, "delete", *options.group)
-    (group,) = options.group
-    topics = [word for topic in options.topic for word in ("--topic", topic)]
-    if action == "delete-offsets":
-        return barnabas("groups", options, "delete", group, *topics)
-    return barnabas("groups", options, "reset", group, *topics, *_goal(parser, options))
-
-
-def _parser() -> Parser:
-    parser = tool("kafka-consumer-groups")
-    for action in (*_ACTIONS, *_GOALS):
-        parser.add_argument(f"--{action}", action="store_true")
-    for goal in _GOALS_WITH_VALUE:
-        parser.add_argument(f"--{goal}")
-    parser.add_argument("--group", action="append", default=[])
-    parser.add_argument("--topic", action="append", default=[])
-    parser.add_argument("--timeout", type=int, default=10_000)
-    for flag in ("all-groups", "all-topics", "members", "state", "offsets", "verbose", "execute", "dry-run"):
-        parser.add_argument(f"--{flag}", action="store_true")
-    return parser
-
-
-def _goal(parser: Parser, options: argparse.Namespace) -> list[str]:
-    """Where `barnabas groups reset` is to move the group."""
-    words = ["--all-topics"] if options.all_topics else []
-    words += ["--execute"] if options.execute else []
-    goal = choose(parser, options, (*_GOALS, *_GOALS_WITH_VALUE))
-    if goal == "to-current":
-        return [*words, "--shift-by", "0"]
-    value = [getattr(options, goal.replace("-", "_"))] if goal in _GOALS_WITH_VALUE else []
-    return [*words, f"--{goal}", *value]
-
-
-def _describe(options: argparse.Namespace) -> int:
-    """Where groups stand, in the columns of Kafka's tool, which scripts look into."""
-    options.request_timeout_ms = options.timeout
-    with connected(options) as client:
-        names = [each.group_id for each in groups.list_groups(client)] if options.all_groups else options.group
-        for name in names:
-            print()
-            print_table(_COLUMNS, _standings(client, name))
+    action = _checked(options)
+    try:
+        with cluster(options) as client:
+            _DO[action](client, options)
+    except ConnectionFailed as error:
+        print(f"\nError: Executing consumer group command failed due to {error}")
+        return 1
+    except KafkaError as error:
+        print(f"\nError: Executing consumer group command failed due to {said_by(error)}")
     return 0
 
 
-def _standings(client: Client, name: str) -> list[list[str]]:
-    info = groups.describe_group(client, name)
-    committed = committed_offsets(client, name, require_stable=False)
-    readers = {place: member for member in info.members for place in member.assignment or ()}
-    places = sorted(committed.keys() | readers.keys())
-    ends = log_ends(client, places)
-    rows = []
-    for place in places:
-        current, end, reader = committed.get(place), ends.get(place), readers.get(place)
-        lag = None if current is None or end is None else end - current
-        who = (reader.member_id, reader.client_host, reader.client_id) if reader else (None, None, None)
-        cells = (name, *place, current, end, lag, *who)
-        rows.append(["-" if cell is None else str(cell) for cell in cells])
-    return rows
+def _checked(options: Options) -> str:
+    """The action. Refusal where it is none, or flags do not go together."""
+    need(options, "bootstrap-server")
+    _check_describe(options)
+    which = [options.has("group"), options.has("all-groups")]
+    if options.has("delete"):
+        if not any(which):
+            raise Refusal("Option [delete] takes one of these options: [all-groups], [group]")
+        if options.has("topic"):
+            raise Refusal("The consumer does not support topic-specific offset deletion from a consumer group.")
+    if options.has("delete-offsets") and not (options.has("group") and options.has("topic")):
+        raise Refusal("Option [delete-offsets] takes the following options: [topic], [group]")
+    if options.has("reset-offsets"):
+        _check_reset(options, any(which))
+    check_together(options, "group", ["all-groups", "list"])
+    for goal in _GOALS:
+        check_together(options, goal, [other for other in reversed(_GOALS) if other != goal])
+    check_together(options, "topic", ["list", "describe"])
+    actions = [action for action in _ACTIONS if options.has(action)]
+    if len(actions) != 1:
+        raise Refusal(f"Command must include exactly one action: {', '.join(f'--{each}' for each in _ACTIONS)}")
+    return actions[0]
+
+
+def _check_describe(options: Options) -> None:
+    for flag, actions in (("members", ["describe"]), ("verbose", ["describe"]), ("offsets", ["describe"])):
+        if options.has(flag) and not any(map(options.has, actions)):
+            raise Refusal(f"Option(s) [{flag}] are unavailable given other options on the command line")
+    if not options.has("describe"):
+        return
+    if not (options.has("group") or options.has("all-groups")):
+        raise Refusal("Option [describe] takes one of these options: [all-groups], [group]")
+    if sum(map(options.has, ("members", "offsets", "state"))) > 1:
+        raise Refusal("Option [describe] takes at most one of these options: [members], [offsets], [state]")
+    if options.values("state"):
+        raise Refusal("Option [describe] does not take a value for [state]")
+
+
+def _check_reset(options: Options, has_group: bool) -> None:
+    if options.has("dry-run") and options.has("execute"):
+        raise Refusal("Option [reset-offsets] only accepts one of [execute] and [dry-run]")
+    if not (options.has("dry-run") or options.has("execute")):
+        print(_NO_EXECUTE, file=sys.stderr)
+    if not has_group:
+        raise Refusal("Option [reset-offsets] takes one of these options: [all-groups], [group]")
+
+
+# --- listing ---
+
+
+def _list(client: Client, options: Options) -> None:
+    states = _filter(options, "state", _STATES, "Invalid state list '{}'. Valid states are: {}")
+    types = _filter(options, "type", _TYPES, "Invalid types list '{}'. Valid types are: {}")
+    found = consumer_groups(client, states, [each.lower() for each in types])
+    if not (options.has("state") or options.has("type")):
+        for each in found:
+            print(each.group_id)
+        return
+    width = max([_COLUMN, *(len(each.group_id) for each in found)]) + 10
+    rows = [("GROUP", "TYPE", "STATE"), *((each.group_id, each.type.capitalize(), each.state) for each in found)]
+    for group, kind, state in rows:
+        more = f" {kind:20}" * options.has("type") + f" {state:20}" * options.has("state")
+        print(f"{group:{width}}{more}")
+
+
+def _filter(options: Options, flag: str, known: Sequence[str], otherwise: str) -> list[str]:
+    """Of `known` what was said, in whatever case. Refusal for what is not known."""
+    text = options.value(flag)
+    by_name = {each.lower(): each for each in known}
+    words = [word.strip().lower().replace("_", "") for word in text.split(",")] if text else []
+    if not all(word in by_name for word in words):
+        raise Refusal(otherwise.format(text, ", ".join(known)))
+    return [by_name[word] for word in words]
+
+
+# --- describing ---
+
+
+def _describe(client: Client, options: Options) -> None:
+    names = (
+        [each.group_id for each in consumer_groups(client)] if options.has("all-groups") else options.values("group")
+    )
+    infos = [groups.describe_group(client, name) for name in dict.fromkeys(sorted(names))]
+    is_verbose = options.has("verbose")
+    for info in infos:
+        if options.has("members"):
+            _tell_state(info)
+            _print_members(info, is_verbose)
+        elif options.has("state"):
+            if _tell_state(info):
+                _print_state(client, info, is_verbose)
+        else:
+            rows = _standings(client, info)
+            if _tell_state(info) and rows:
+                _print_offsets(rows, is_verbose)
+
+
+def _tell_state(info: GroupInfo) -> bool:
+    """Say where a group is at rest or in motion; whether there is something to show of it."""
+    if info.state == groups.DEAD:
+        print(f"\nError: Consumer group '{info.group_id}' does not exist.")
+        return False
+    if info.state == groups.EMPTY:
+        print(f"\nConsumer group '{info.group_id}' has no active members.", file=sys.stderr)
+    elif info.state in _REBALANCING:
+        print(f"\nWarning: Consumer group '{info.group_id}' is rebalancing.", file=sys.stderr)
+    return True
+
+
+def _standings(client: Client, info: GroupInfo) -> list[list[str]]:
+    """Where a group stands in each partition: those that have a reader first."""
+    committed = committed_positions(client, info.group_id, require_stable=False)
+    readers = sorted((each for each in info.members if each.assignment), key=lambda each: -len(each.assignment or ()))
+    read: list[tuple[TopicPartition, GroupMember | None]] = [
+        (place, reader) for reader in readers for place in sorted(reader.assignment or ())
+    ]
+    assigned = {place for place, _ in read}
+    places = [*read, *((place, None) for place in sorted(committed) if place not in assigned)]
+    ends = log_ends(client, [place for place, _ in places])
+    return [_standing(info.group_id, place, committed.get(place), ends.get(place), reader) for place, reader in places]
+
+
+def _standing(
+    group: str, place: TopicPartition, position: CommittedPosition | None, end: int | None, reader: GroupMember | None
+) -> list[str]:
+    epoch = None if position is None or position.leader_epoch < 0 else position.leader_epoch
+    offset = None if position is None else position.offset
+    lag = None if offset is None or end is None else end - offset
+    who = (None, None, None) if reader is None else (reader.member_id, reader.client_host, reader.client_id)
+    return [_NOTHING if cell is None else str(cell) for cell in (group, *place, epoch, offset, end, lag, *who)]
+
+
+def _print_offsets(rows: Sequence[Sequence[str]], is_verbose: bool) -> None:
+    header = ["GROUP", "TOPIC", "PARTITION", "LEADER-EPOCH", "CURRENT-OFFSET", "LOG-END-OFFSET", "LAG"]
+    header += ["CONSUMER-ID", "HOST", "CLIENT-ID"]
+    shown = [[header, *rows][number] for number in range(len(rows) + 1)]
+    if not is_verbose:
+        shown = [[*row[:3], *row[4:]] for row in shown]
+    fixed = [None, None, 10, *[_COLUMN] * (4 if is_verbose else 3), None, None, 0]
+    _print_columns(shown, fixed)
+
+
+def _print_columns(rows: Sequence[Sequence[str]], widths: Sequence[int | None]) -> None:
+    """Columns as Kafka's tool sets them: of a fixed width, or (None) as wide as they need to be, from 15 on."""
+    found = [max(_COLUMN, *(len(row[at]) for row in rows)) if at_least is None else at_least
+             for at, at_least in enumerate(widths)]  # fmt: skip
+    print()
+    for row in rows:
+        print(" ".join(cell.ljust(width) for cell, width in zip(row, found, strict=True)))
+    print()
+
+
+def _print_members(info: GroupInfo, is_verbose: bool) -> None:
+    has_instances = any(member.instance_id for member in info.members)
+    header = ["GROUP", "CONSUMER-ID", "GROUP-INSTANCE-ID", "HOST", "CLIENT-ID", "#PARTITIONS"]
+    header += ["CURRENT-EPOCH", "CURRENT-ASSIGNMENT", "TARGET-EPOCH", "TARGET-ASSIGNMENT"]
+    widths: list[int | None] = [None, None, 17, None, None, _COLUMN, _COLUMN, 20, _COLUMN, 20]
+    rows = [header, *(_member_row(info, member) for member in info.members)]
+    for at in (2, 7, 9):
+        widths[at] = max(widths[at] or 0, *(len(row[at]) for row in rows))
+    left_out = ({2} if not has_instances else set()) | (set() if is_verbose else {6, 7, 8, 9})
+    kept = [at for at in range(len(header)) if at not in left_out]
+    _print_columns([[row[at] for at in kept] for row in rows], [widths[at] for at in kept])
+
+
+def _member_row(info: GroupInfo, member: GroupMember) -> list[str]:
+    assignment, own = member.assignment or [], member.consumer
+    epochs = (_NOTHING, _NOTHING) if own is None else (str(own.epoch), str(info.assignment_epoch))
+    row = [info.group_id, member.member_id, member.instance_id or "", member.client_host, member.client_id]
+    target = _NOTHING if own is None else _assigned(own.target)
+    return [*row, str(len(assignment)), epochs[0], _assigned(assignment), epochs[1], target]
+
+
+def _assigned(places: Iterable[TopicPartition]) -> str:
+    """`orders:0,1;payments:2`."""
+    by_topic: dict[str, list[str]] = {}
+    for topic, number in sorted(places):
+        by_topic.setdefault(topic, []).append(str(number))
+    return ";".join(f"{topic}:{','.join(numbers)}" for topic, numbers in by_topic.items()) or _NOTHING
+
+
+def _print_state(client: Client, info: GroupInfo, is_verbose: bool) -> None:
+    where = info.coordinator
+    node = next((node for node, address in client.cluster.brokers.items() if address == where), -1)
+    coordinator = f"{where.host}:{where.port}  ({node})"
+    header = ["GROUP", "COORDINATOR (ID)", "ASSIGNMENT-STRATEGY", "STATE"]
+    row = [info.group_id, coordinator, info.protocol or _NOTHING, info.state]
+    widths: list[int | None] = [None, max(25, len(coordinator)), 20, 20]
+    if is_verbose:
+        epochs = (info.group_epoch, info.assignment_epoch)
+        header += ["GROUP-EPOCH", "TARGET-ASSIGNMENT-EPOCH"]
+        row += [_NOTHING if info.type == CLASSIC or epoch is None else str(epoch) for epoch in epochs]
+        widths += [_COLUMN, 25]
+    _print_columns([[*header, "#MEMBERS"], [*row, str(len(info.members))]], [*widths, 0])
+
+
+def _validate_regex(client: Client, options: Options) -> None:
+    from barnabas.broker.patterns import InvalidPattern, compile_pattern
+
+    text = options.value("validate-regex") or ""
+    try:
+        compile_pattern(text)
+    except InvalidPattern as error:
+        raise KafkaError(ErrorCode.INVALID_REGULAR_EXPRESSION, str(error)) from error
+    print(f"The regex '{text}' is valid.")
+
+
+_DO = {
+    "list": _list,
+    "describe": _describe,
+    "delete": delete_groups,
+    "reset-offsets": reset_offsets,
+    "delete-offsets": delete_offsets,
+    "validate-regex": _validate_regex,
+}

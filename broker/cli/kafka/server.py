@@ -1,14 +1,19 @@
-"""kafka-server-start and kafka-storage, and a place for those who still start ZooKeeper."""
+"""kafka-server-start, kafka-storage and kafka-dump-log, and a place for those who still start ZooKeeper."""
 
 from __future__ import annotations
 
+import argparse
 import os
 import sys
 from collections.abc import Sequence
 
+from barnabas.broker.cli.kafka.flags import HandedOn
 from barnabas.broker.cli.terminal.failures import UsageError
 from barnabas.broker.cli.terminal.options import name_of
 from barnabas.protocol.primitives import uuid_text
+
+_WITHOUT_EFFECT = ["deep-iteration", "verify-index-only", "index-sanity-check", "offsets-decoder"]
+_WITHOUT_EFFECT += ["transaction-log-decoder", "cluster-metadata-decoder", "share-group-state-decoder"]
 
 
 def kafka_server_start(arguments: Sequence[str]) -> int:
@@ -53,3 +58,16 @@ def zookeeper_server_start(arguments: Sequence[str]) -> int:
     """Test libraries for older images start one beside the broker. It is not needed."""
     print("there is no ZooKeeper here, and none is needed", file=sys.stderr)
     return 0
+
+
+def kafka_dump_log(arguments: Sequence[str]) -> int:
+    """What files of a data directory say: `barnabas log dump`, which knows each by its name."""
+    from barnabas.broker.cli.log import run
+
+    parser = HandedOn(prog="kafka-dump-log", allow_abbrev=False)
+    parser.add_argument("--files", required=True)
+    parser.add_argument("--print-data-log", action="store_true")
+    for flag in _WITHOUT_EFFECT:
+        parser.add_argument(f"--{flag}", action="store_true", help=argparse.SUPPRESS)
+    options = parser.parse_args(arguments)
+    return run(["dump", *options.files.split(","), *(["--records"] if options.print_data_log else [])])

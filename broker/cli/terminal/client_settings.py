@@ -7,6 +7,7 @@ properties that have no effect here the names are told on stderr, never a value,
 from __future__ import annotations
 
 import sys
+from collections.abc import Collection
 from typing import TYPE_CHECKING, NamedTuple
 
 from barnabas.broker.cli.terminal.failures import UsageError
@@ -36,8 +37,11 @@ def security_in(path: str) -> SecuritySettings:
     return settings_in(path).security
 
 
-def settings_in(path: str) -> ClientSettings:
-    """What a file says. UsageError in one sentence, without a value that is secret."""
+def settings_in(path: str, *, also_known: Collection[str] = ()) -> ClientSettings:
+    """What a file says. UsageError in one sentence, without a value that is secret.
+
+    also_known: what has an effect for whoever asks.
+    """
     from barnabas.client.client import Client
     from barnabas.client.security.client_properties import read_properties
     from barnabas.client.security.properties import KEYS, security_of
@@ -54,7 +58,7 @@ def settings_in(path: str) -> ClientSettings:
         raise UsageError(f"{OPTION}: {path}: {(error.strerror or str(error)).lower()}") from error
     except SettingsError as error:
         raise UsageError(f"{OPTION}: {path}: {error}") from None
-    without_effect = sorted(found.keys() - {*KEYS, *_SAID_OTHERWISE, _PROVIDERS})
+    without_effect = sorted(found.keys() - {*KEYS, *_SAID_OTHERWISE, *also_known, _PROVIDERS})
     if without_effect:
         from barnabas.broker.config.unknown_keys import counted_lines, is_name
 

@@ -22,7 +22,7 @@ import org.apache.kafka.common.utils.Exit;
  *
  * A line on stdin asks for a run: the main class, stdin, and the arguments, separated by tabs; all but the class are
  * base64. The answer is one line: exit status, stdout, stderr; a tool that does not end has the status -1, and where
- * it stands is added to its stderr. A tool whose main returns has the status 0.
+ * it stands is added to its stderr. A tool whose main returns has the status 0, or the one that it tried to end with.
  */
 public final class Tools {
     private static final int TIMEOUT_MS = 60_000;
@@ -107,6 +107,7 @@ public final class Tools {
             try {
                 Class<?> tool = Class.forName(mainClass, true, getContextClassLoader());
                 tool.getMethod("main", String[].class).invoke(null, (Object) arguments);
+                status = Exited.FIRST.get() == null ? 0 : Exited.FIRST.get();
             } catch (ReflectiveOperationException failure) {
                 Throwable cause = failure.getCause() == null ? failure : failure.getCause();
                 if (cause instanceof Exited exited) {

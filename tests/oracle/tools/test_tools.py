@@ -26,7 +26,7 @@ SETTINGS = {
     "allow.everyone.if.no.acl.found": "true",
 }
 _OPTION = re.compile(r"^(--[a-z][a-z.-]+)", re.MULTILINE)
-_OF_THE_BROKERS_VIEW = ("--describe", "--delete-config", "--list")
+OF_ITS_VIEW = ("--describe", "--delete-config", "--list")
 _STACK = ("at ", "Caused by:")
 _AS_BEFORE = ("(principal=", "Current ACLs")  # in Kafka, what is listed behind a change of ACLs may be older
 _MASKS = {
@@ -77,7 +77,7 @@ def test_tools_say_of_barnabas_what_they_say_of_kafka(tools: Tools, tmp_path: Pa
             name = f"{number} {tool.rpartition('.')[2]} {words}"
             kafka[name] = run(tools, of_kafka, tool, words, tmp_path)
             barnabas[name] = run(tools, of_barnabas, tool, words, tmp_path)
-            is_of_the_brokers_view = any(word in words for word in _OF_THE_BROKERS_VIEW)  # which may be older
+            is_of_the_brokers_view = any(word in words for word in OF_ITS_VIEW)  # which may be older
             may_catch_up_until = time.monotonic() + (
                 CATCHES_UP_S if is_of_the_brokers_view and not _is_known(name) else 0
             )

@@ -1,0 +1,273 @@
+"""kafka-consumer-groups: what moves and deletes groups, and what they committed."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+import sys
+from argparse import ArgumentTypeError
+from collections.abc import Collection, Iterable, Mapping
+from datetime import timedelta
+
+from barnabas.broker.cli.group_offsets import time_ms
+from barnabas.broker.cli.kafka.flags import Options, Refusal, said_by, whole_number
+from barnabas.client.admin import groups
+from barnabas.client.admin.topics import describe_topics
+from barnabas.client.client import Client
+from barnabas.client.errors import ConnectionFailed
+from barnabas.client.metadata import TopicPartition
+from barnabas.client.offsets import EARLIEST, LATEST, commit_offsets, committed_offsets, list_offsets
+from barnabas.protocol.errors import ErrorCode, KafkaError
+
+Goals = dict[TopicPartition, int]
+_CONSUMERS = ("", "consumer")
+_GOALS = "[shift-by], [to-offset], [to-earliest], [to-current], [to-latest], [by-duration], [to-datetime], [from-file]"
+_DURATION = re.compile(
+    r"(?P<sign>[-+])?P(?:(?P<days>[-+]?\d+)D)?"
+    r"(?P<time>T(?:(?P<hours>[-+]?\d+)H)?(?:(?P<minutes>[-+]?\d+)M)?(?:(?P<seconds>[-+]?\d+(?:[.,]\d{0,9})?)S)?)?",
+    re.IGNORECASE | re.ASCII,
+)
+_PARTS = ("days", "hours", "minutes", "seconds")
+
+
+def consumer_groups(client: Client, states: Iterable[str] = (), types: Iterable[str] = ()) -> list[groups.GroupListing]:
+    """The groups of consumers: no Connect workers, no share and no streams groups."""
+    wanted = list(types) or ["classic", "consumer"]
+    found = groups.list_groups(client, states)
+    return [each for each in found if each.protocol_type in _CONSUMERS and each.type.lower() in ("", *wanted)]
+
+
+# --- resetting ---
+
+
+def reset_offsets(client: Client, options: Options) -> None:
+    """--reset-offsets: where groups without members are to go on. Only shown, unless it is to be executed."""
+    is_for_all = options.has("all-groups")
+    names = [each.group_id for each in consumer_groups(client)] if is_for_all else options.values("group")
+    plan = _plan(options) if options.has("from-file") else None
+    moved = {name: _reset(client, options, name, plan) for name in dict.fromkeys(names)}
+    if options.has("export"):
+        _export(moved, with_group=len(options.values("group")) != 1)
+        return
+    rows = [(name, *place, offset) for name, goals in moved.items() for place, offset in sorted(goals.items())]
+    groups_width = max([15, *(len(group) for group, *_ in rows)])
+    topics_width = max([15, *(len(topic) for _, topic, *_ in rows)])
+    print()
+    if moved:
+        for row in [("GROUP", "TOPIC", "PARTITION", "NEW-OFFSET"), *rows]:
+            print(f"{row[0]:{groups_width}} {row[1]:{topics_width}} {row[2]!s:10} {row[3]!s:15}")
+
+
+def _reset(client: Client, options: Options, group: str, plan: Mapping[str, Goals] | None) -> Goals:
+    state = _state(client, group)
+    if state not in (groups.EMPTY, groups.DEAD):
+        what = f"Assignments can only be reset if the group '{group}' is inactive, but the current state is {state}."
+        print(f"\nError: {what}")
+        return {}
+    if plan is not None and group not in plan:
+        print(f"\nError: No reset plan for group {group} found")
+        return {}
+    committed = committed_offsets(client, group, require_stable=False)
+    goals = _within(client, plan[group]) if plan is not None else _goals(client, options, committed)
+    if options.has("execute") and goals:
+        commit_offsets(client, group, goals)
+    return goals
+
+
+def _state(client: Client, group: str) -> str:
+    try:
+        return groups.describe_group(client, group).state
+    except KafkaError as error:
+        if error.code is not ErrorCode.GROUP_ID_NOT_FOUND:
+            raise
+        return groups.DEAD
+
+
+def _goals(client: Client, options: Options, committed: Goals) -> Goals:
+    if options.has("all-topics"):
+        places = sorted(committed)
+    elif options.has("topic"):
+        places = _partitions(client, options.values("topic"))
+    else:
+        raise Refusal("One of the reset scopes should be defined: --all-topics, --topic.")
+    if options.has("to-offset"):
+        return _within(client, dict.fromkeys(places, options.number("to-offset") or 0))
+    if options.has("shift-by"):
+        return _within(client, _shifted(places, committed, options.number("shift-by") or 0))
+    for flag, which in (("to-earliest", EARLIEST), ("to-latest", LATEST)):
+        if options.has(flag):
+            return _listed(client, places, which)
+    if options.has("to-current"):
+        missing = _listed(client, [place for place in places if place not in committed], LATEST)
+        return {place: committed.get(place, missing.get(place, 0)) for place in places}
+    if options.has("to-datetime"):
+        return _since(client, places, _datetime_ms(options.value("to-datetime") or ""))
+    if options.has("by-duration"):
+        return _since(client, places, client.clock.now_ms() - _duration_ms(options.value("by-duration") or ""))
+    raise Refusal(f"Option '[reset-offsets]' requires one of the following scenarios: [{_GOALS}]")
+
+
+def _partitions(client: Client, words: Collection[str]) -> list[TopicPartition]:
+    """`TOPIC` or `TOPIC:N,…` of each word. Refusal; KafkaError for a topic that is not there."""
+    places = []
+    for word in words:
+        topic, colon, numbers = word.partition(":")
+        if not colon:
+            places += [(topic, number) for number in describe_topics(client, [topic])[0].partitions]
+            continue
+        if not numbers or ":" in numbers:
+            raise Refusal(f"Invalid topic arg '{word}', expected topic name and partitions")
+        for number in numbers.split(","):
+            wrong = f"Invalid partition '{number}' specified in topic arg '{word}''"
+            places.append((topic, whole_number(number, wrong)))
+    return list(dict.fromkeys(places))
+
+
+def _listed(client: Client, places: Iterable[TopicPartition], which: int) -> Goals:
+    wanted = dict.fromkeys(places, which)
+    return {place: found.offset for place, found in list_offsets(client, wanted).items()} if wanted else {}
+
+
+def _shifted(places: Iterable[TopicPartition], committed: Goals, by: int) -> Goals:
+    goals = {}
+    for place in places:
+        if place not in committed:
+            where = f"{place[0]}-{place[1]}"
+            raise Refusal(f"Cannot shift offset for partition {where} since there is no current committed offset")
+        goals[place] = committed[place] + by
+    return goals
+
+
+def _within(client: Client, goals: Goals) -> Goals:
+    """As far as there are records."""
+    first, after = _listed(client, goals, EARLIEST), _listed(client, goals, LATEST)
+    kept = {}
+    for place, goal in goals.items():
+        kept[place] = min(max(goal, first[place]), after[place])
+        if kept[place] != goal:
+            which = "higher than latest" if goal > after[place] else "lower than earliest"
+            where = f"{place[0]}-{place[1]}"
+            what = f"New offset ({goal}) is {which} offset for topic partition {where}"
+            print(f"WARN {what}. Value will be set to {kept[place]}", file=sys.stderr)
+    return kept
+
+
+def _since(client: Client, places: Collection[TopicPartition], timestamp_ms: int) -> Goals:
+    goals = _listed(client, places, max(0, timestamp_ms))
+    empty = [place for place, offset in goals.items() if offset < 0]
+    for topic, number in empty:
+        print(f"\nWarn: Partition {number} from topic {topic} is empty. Falling back to latest known offset.")
+    return {**goals, **_listed(client, empty, LATEST)}
+
+
+def _datetime_ms(text: str) -> int:
+    try:
+        return time_ms(text)
+    except ArgumentTypeError as error:
+        raise Refusal(str(error)) from error
+
+
+def _duration_ms(text: str) -> int:
+    """`PnDTnHnMnS` of Java's durations."""
+    match = _DURATION.fullmatch(text)
+    parts = {} if match is None else {part: match[part] for part in _PARTS if match[part]}
+    if match is None or not parts or (match["time"] or "").upper() == "T":
+        raise KafkaError(ErrorCode.INVALID_REQUEST, "Text cannot be parsed to a Duration")
+    length = timedelta(**{part: float(value.replace(",", ".")) for part, value in parts.items()})
+    return round(length.total_seconds() * 1000) * (-1 if match["sign"] == "-" else 1)
+
+
+def _plan(options: Options) -> dict[str, Goals]:
+    """What --from-file says: lines of group, topic, partition, offset; without the group where one is named."""
+    only = options.values("group")
+    plan: dict[str, Goals] = {}
+    with open(options.value("from-file") or "", encoding="utf-8", newline="") as file:
+        for number, row in enumerate(csv.reader(file), 1):
+            row = [only[0], *row] if len(row) == 3 and len(only) == 1 else row
+            if not row:
+                continue
+            wrong = f"line {number} of the file is not group, topic, partition, offset"
+            if len(row) != 4:
+                raise Refusal(wrong)
+            place = row[1].strip(), whole_number(row[2].strip(), wrong)
+            plan.setdefault(row[0].strip(), {})[place] = whole_number(row[3].strip(), wrong)
+    return plan
+
+
+def _export(moved: Mapping[str, Goals], *, with_group: bool) -> None:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    for group, goals in moved.items():
+        for place, offset in sorted(goals.items()):
+            writer.writerow([*([group] if with_group else []), *place, offset])
+    print(text.getvalue())
+
+
+# --- deleting ---
+
+
+def delete_groups(client: Client, options: Options) -> None:
+    """--delete: groups with all that they committed."""
+    is_for_all = options.has("all-groups")
+    names = [each.group_id for each in consumer_groups(client)] if is_for_all else options.values("group")
+    failed: dict[str, str] = {}
+    for name in dict.fromkeys(names):
+        try:
+            groups.delete_group(client, name)
+        except ConnectionFailed:
+            raise
+        except KafkaError as error:
+            failed[name] = said_by(error)
+    deleted = [name for name in dict.fromkeys(names) if name not in failed]
+    if not failed:
+        print(f"Deletion of requested consumer groups ('{', '.join(deleted)}') was successful.")
+        return
+    print("\nError: Deletion of some consumer groups failed:")
+    for name, why in failed.items():
+        print(f"* Group '{name}' could not be deleted due to: {why}")
+    if deleted:
+        shown = ", ".join(f"'{name}'" for name in deleted)
+        print(f"\nThese consumer groups were deleted successfully: {shown}")
+
+
+def delete_offsets(client: Client, options: Options) -> None:
+    """--delete-offsets: what a group committed for topics."""
+    group = options.value("group") or ""
+    outcome: dict[tuple[str, int], str] = {}
+    places: list[TopicPartition] = []
+    for word in options.values("topic"):
+        try:
+            places += _partitions(client, [word])
+        except ConnectionFailed:
+            raise
+        except KafkaError as error:
+            outcome[word, -1] = f"Error: {said_by(error)}"
+    for place in places:
+        try:
+            groups.delete_offsets(client, group, [place])
+            outcome[place] = "Successful"
+        except ConnectionFailed:
+            raise
+        except KafkaError as error:
+            if error.code in _OF_THE_GROUP:
+                print(f"\nError: {_OF_THE_GROUP[error.code].format(group)}")
+                return
+            outcome[place] = f"Error: {said_by(error)}"
+    failures = any(what != "Successful" for place, what in outcome.items() if place[1] >= 0)
+    if failures:
+        print("\nError: Encountered some partition-level error, see the follow-up details.")
+    else:
+        print(f"Request succeeded for deleting offsets from group {group}.")
+    width = max([15, *(len(topic) for topic, _ in outcome)])
+    print(f"\n{'TOPIC':{width}} {'PARTITION':10} {'STATUS':15}")
+    for (topic, number), what in sorted(outcome.items()):
+        print(f"{topic:{width}} {'-' if number < 0 else number!s:10} {what:15}")
+
+
+_OF_THE_GROUP = {
+    ErrorCode.INVALID_GROUP_ID: "'{}' is not valid.",
+    ErrorCode.GROUP_ID_NOT_FOUND: "'{}' does not exist.",
+    ErrorCode.GROUP_AUTHORIZATION_FAILED: "Access to '{}' is not authorized.",
+    ErrorCode.NON_EMPTY_GROUP: ("Deleting offsets of a consumer group '{}' is forbidden if the group is not empty."),
+}

@@ -1,0 +1,129 @@
+"""kafka-get-offsets."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Sequence
+
+from barnabas.broker.cli.kafka.flags import (
+    ALONE,
+    VALUE,
+    Options,
+    Refusal,
+    WrongOption,
+    cluster,
+    need,
+    read,
+    said_by,
+    says_version,
+    whole_number,
+)
+from barnabas.broker.cli.kafka.topics import chosen_topics, is_allowed
+from barnabas.client.metadata import TopicPartition
+from barnabas.client.offsets import READ_UNCOMMITTED, ask_offsets, list_offsets
+from barnabas.protocol.errors import KafkaError
+
+_FLAGS = {
+    "topic": VALUE,
+    "topic-partitions": VALUE,
+    "partitions": VALUE,
+    "time": VALUE,
+    "exclude-internal-topics": ALONE,
+}
+_PURPOSE = "An interactive shell for getting topic-partition offsets."
+_TIMES = {
+    "latest": -1,
+    "earliest": -2,
+    "max-timestamp": -3,
+    "earliest-local": -4,
+    "latest-tiered": -5,
+    "earliest-pending-upload": -6,
+}
+_FAILED = "Error occurred: "
+_RULE = re.compile(r"([^:,]*)(?::(?:([0-9]+)|([0-9]*)-([0-9]*))?)?")
+Fits = Callable[[TopicPartition], bool]
+
+
+def kafka_get_offsets(arguments: Sequence[str]) -> int:
+    """`topic:partition:offset` of the ends, the beginnings, or the first record at a time."""
+    try:
+        options = read(_FLAGS, arguments)
+    except WrongOption as error:
+        raise Refusal(f"{_FAILED}{error}") from error
+    if says_version(options, arguments, _PURPOSE, _FLAGS):
+        return 0
+    need(options, "bootstrap-server")
+    try:
+        if options.has("topic-partitions") and (options.has("topic") or options.has("partitions")):
+            raise Refusal("--topic-partitions cannot be used with --topic or --partitions")
+        return _print_offsets(options, _time(options.value("time") or "latest"), _fits(options))
+    except (KafkaError, Refusal) as error:
+        raise Refusal(f"{_FAILED}{said_by(error)}") from error
+
+
+def _print_offsets(options: Options, which: int, fits: Fits) -> int:
+    with cluster(options) as client:
+        topics = chosen_topics(client, None, exclude_internal=options.has("exclude-internal-topics"))
+        places = [(topic.name, number) for topic in topics for number in topic.partitions if fits((topic.name, number))]
+        if not places:
+            raise Refusal("Could not match any topic-partitions with the specified filters")
+        wanted = dict.fromkeys(places, which)
+        found, failures = ask_offsets(client, wanted, READ_UNCOMMITTED, client.deadline())
+        if any(failure.code.retriable for failure in failures.values()):
+            found, failures = list_offsets(client, wanted), {}
+    for place in sorted(places, key=_name):
+        if place in failures:
+            why = f"due to error: {said_by(failures[place])}"
+            print(f"Skip getting offsets for topic-partition {_name(place)} {why}", file=sys.stderr)
+        elif found[place].offset >= 0:
+            print(f"{place[0]}:{place[1]}:{found[place].offset}")
+    return 0
+
+
+def _name(place: TopicPartition) -> str:
+    return f"{place[0]}-{place[1]}"
+
+
+def _time(text: str) -> int:
+    if text in _TIMES:
+        return _TIMES[text]
+    try:
+        return whole_number(text, "")
+    except WrongOption:
+        raise Refusal(
+            f"Malformed time argument {text}. Please use -1 or latest / -2 or earliest / -3 or max-timestamp / "
+            "-4 or earliest-local / -5 or latest-tiered / -6 or earliest-pending-upload, "
+            "or a specified long format timestamp"
+        ) from None
+
+
+def _fits(options: Options) -> Fits:
+    """Which partitions are meant."""
+    rules = options.value("topic-partitions")
+    if rules is not None:
+        each_fits = [_rule(rule) for rule in rules.split(",")]
+        return lambda place: any(fits(place) for fits in each_fits)
+    topic, numbers = is_allowed(options.value("topic") or ".*"), _numbers(options.value("partitions") or "")
+    return lambda place: topic(place[0]) and (not numbers or place[1] in numbers)
+
+
+def _numbers(text: str) -> set[int]:
+    said = f"--partitions expects a comma separated list of numeric partition ids, but received: {text}"
+    try:
+        return {whole_number(word, said) for word in text.split(",")} if text else set()
+    except WrongOption as error:
+        raise Refusal(str(error)) from None
+
+
+def _rule(text: str) -> Fits:
+    """`TOPIC`, `TOPIC:N`, or `TOPIC:FROM-TO` without the last, of which each part may be left out."""
+    match = _RULE.fullmatch(text)
+    if match is None:
+        raise Refusal(f"Invalid rule specification: {text}")
+    topic, one, first, after = match.groups()
+    allows = is_allowed(topic or ".*")
+    if one:
+        return lambda place: allows(place[0]) and place[1] == int(one)
+    low, high = int(first or 0), int(after) if after else None
+    return lambda place: allows(place[0]) and place[1] >= low and (high is None or place[1] < high)

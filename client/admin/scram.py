@@ -1,0 +1,76 @@
+"""Administration of SCRAM credentials: which users have which, set and remove them. One function per thing to do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from barnabas.client.admin.asking import ask_controller
+from barnabas.client.client import Client
+from barnabas.client.clock import Deadline
+from barnabas.client.connection import Connection
+from barnabas.client.errors import raise_for
+from barnabas.protocol.errors import ErrorCode
+from barnabas.protocol.messages.alter_user_scram_credentials import (
+    AlterUserScramCredentialsRequest,
+    ScramCredentialDeletion,
+    ScramCredentialUpsertion,
+)
+from barnabas.protocol.messages.describe_user_scram_credentials import DescribeUserScramCredentialsRequest, UserName
+from barnabas.protocol.security.scram import MECHANISMS, ScramMechanism, salted
+
+BY_NAME = {mechanism.name: mechanism for mechanism in MECHANISMS}
+_BY_NUMBER = {mechanism.number: mechanism for mechanism in MECHANISMS}
+
+
+class NewPassword(NamedTuple):
+    """What a credential is made of."""
+
+    iterations: int
+    password: str
+    salt: bytes
+
+
+def describe_credentials(client: Client, users: Iterable[str] | None = None) -> dict[str, dict[str, int]]:
+    """Iterations by mechanism, by user: of these users, or of all. Users without credentials are left out."""
+    wanted = None if users is None else [UserName(name=name) for name in users]
+
+    def attempt(connection: Connection, deadline: Deadline) -> dict[str, dict[str, int]]:
+        answer = connection.ask(DescribeUserScramCredentialsRequest(users=wanted), deadline)
+        raise_for(answer.error_code, answer.error_message, "credentials")
+        found = {}
+        for result in answer.results:
+            if result.error_code == ErrorCode.RESOURCE_NOT_FOUND:
+                continue
+            raise_for(result.error_code, result.error_message, f"user {result.user!r}")
+            infos = ((_BY_NUMBER[info.mechanism].name, info.iterations) for info in result.credential_infos)
+            found[result.user] = dict(infos)
+        return found
+
+    return ask_controller(client, attempt)
+
+
+def alter_credentials(
+    client: Client, user: str, passwords: Mapping[ScramMechanism, NewPassword], removed: Iterable[ScramMechanism] = ()
+) -> None:
+    """Give a user passwords for mechanisms, and take those of others away. The passwords themselves are not sent."""
+    request = AlterUserScramCredentialsRequest(
+        deletions=[ScramCredentialDeletion(name=user, mechanism=mechanism.number) for mechanism in removed],
+        upsertions=[_upsertion(user, mechanism, new) for mechanism, new in passwords.items()],
+    )
+
+    def attempt(connection: Connection, deadline: Deadline) -> None:
+        for result in connection.ask(request, deadline).results:
+            raise_for(result.error_code, result.error_message, f"user {result.user!r}")
+
+    ask_controller(client, attempt)
+
+
+def _upsertion(user: str, mechanism: ScramMechanism, new: NewPassword) -> ScramCredentialUpsertion:
+    return ScramCredentialUpsertion(
+        name=user,
+        mechanism=mechanism.number,
+        iterations=new.iterations,
+        salt=new.salt,
+        salted_password=salted(mechanism, new.password, new.salt, new.iterations),
+    )
