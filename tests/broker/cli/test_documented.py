@@ -25,7 +25,7 @@ def parser_of(name: str, monkeypatch: pytest.MonkeyPatch) -> argparse.ArgumentPa
     def catch(self: argparse.ArgumentParser, *arguments: object) -> None:
         raise ParserFound(self)
 
-    for parse in ("parse_args", "parse_intermixed_args"):
+    for parse in ("parse_known_args", "parse_intermixed_args"):
         monkeypatch.setattr(argparse.ArgumentParser, parse, catch)
     try:
         import_module(f"barnabas.broker.cli.{name}").run(["--help"])
