@@ -2,6 +2,7 @@
 
 import pytest
 
+from barnabas.broker.security.oauthbearer import Bearer, OAuthBearerExchange
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages.metadata import MetadataRequest
 from barnabas.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
@@ -24,6 +25,17 @@ async def test_a_session_that_has_expired_closes_at_its_next_request(short: Secu
     peer.ask(MetadataRequest(topics=None))
     assert peer.is_closed
     assert short.door.outcomes.expired == 1
+
+
+async def test_a_token_that_has_expired_within_the_skew_serves_no_request(short: SecuredWorld) -> None:
+    expired = Bearer("alice", short.clock.now_ms() - 500)
+    short.door.mechanisms = {"OAUTHBEARER": lambda: OAuthBearerExchange(lambda token: expired)}
+    peer = short.connect()
+    ask(peer, SaslHandshakeRequest(mechanism="OAUTHBEARER"))
+    token = SaslAuthenticateRequest(auth_bytes=b"n,,\x01auth=Bearer x\x01\x01")
+    assert ask(peer, token).session_lifetime_ms == 0
+    peer.ask(MetadataRequest(topics=None))
+    assert (peer.is_closed, peer.frames()) == (True, [])
 
 
 async def test_authenticating_again_keeps_it(short: SecuredWorld) -> None:
