@@ -112,7 +112,7 @@ def load(options: Options, variables: Mapping[str, str], secured: Mapping[str, s
 
     properties = b""
     for path in options.get("--config", []):
-        properties += _content(path) + b"\n"
+        properties += _settings_in(path) + b"\n\n"  # twice: a backslash at its end joins no line of the next file
     return load_config(
         flags={**_flags(options), **(secured or {})},
         settings=options.get("--set", []),
@@ -121,6 +121,20 @@ def load(options: Options, variables: Mapping[str, str], secured: Mapping[str, s
         brokers=brokers_count(options),
         read_file=_content,
     )
+
+
+def _settings_in(path: str) -> bytes:
+    """The content of a server.properties. OSError, ConfigError."""
+    from barnabas.broker.config.broker_config import ConfigError
+    from barnabas.protocol.errors import DecodeError
+    from barnabas.protocol.files.properties import decode
+
+    content = _content(path)
+    try:
+        decode(content)
+    except DecodeError as wrong:
+        raise ConfigError(f"{path}: {wrong}") from wrong
+    return content
 
 
 def _content(path: str) -> bytes:

@@ -16,6 +16,7 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
+from barnabas.protocol.errors import DecodeError
 from barnabas.protocol.files import properties
 
 _PREFIX = "KAFKA_"
@@ -90,7 +91,7 @@ class Environment(NamedTuple):
     java_options: str = ""
     """KAFKA_OPTS: options of Kafka's JVM, some of which are about security."""
     conflict: str | None = None
-    """Two variables that contradict each other, in a sentence: nobody can know which one is meant."""
+    """Two variables that contradict each other, or one that cannot be read, in a sentence: nobody knows what holds."""
     cut_off: Mapping[str, str] = MappingProxyType({})
     """The variables whose values end at a line break, with a sentence that says so."""
     process: Mapping[str, str] = MappingProxyType({})
@@ -107,19 +108,20 @@ def read_environment(variables: Mapping[str, str]) -> Environment:
         key, other = key_of(name), names.setdefault(key_of(name), name)
         if variables[other] != variables[name]:
             conflict = conflict or f"{_named(other, name)} are both {key}, with different values: remove one"
-    text = "\n".join(f"{key}={variables[name]}" for key, name in names.items())
-    cut_off = {name: _cut_off(name) for name in sorted(names.values()) if _has_line_breaks(variables[name])}
+    unreadable = next((wrong for name in names.values() if (wrong := _unreadable(name, variables[name]))), None)
+    read = {} if unreadable else {key: variables[name] for key, name in names.items()}
+    cut_off = {name: _cut_off(name) for name in sorted(names[key] for key in read) if _has_line_breaks(variables[name])}
     given = {name: variables[name].strip() for name in _CLUSTER_IDS if variables.get(name, "").strip()}
     if len(set(given.values())) > 1:
         conflict = conflict or f"{_named(*given)} name different clusters: remove all but one"
     return Environment(
-        settings=properties.decode(text.encode("utf-8", "replace")),
+        settings=properties.decode_text("\n".join(f"{key}={text}" for key, text in read.items())),
         variables=names,
         cluster_id=next(iter(given.values()), None),
         is_container=bool(variables.get(_CONTAINER)),
         warnings=(*_warnings(variables), *cut_off.values()),
         java_options=variables.get("KAFKA_OPTS", ""),
-        conflict=conflict,
+        conflict=conflict or unreadable,
         cut_off=cut_off,
         process=variables,
     )
@@ -132,9 +134,21 @@ def key_of(variable: str) -> str:
     return dotted.replace("...", "-").replace("..", "_")
 
 
+def _unreadable(variable: str, value: str) -> str | None:
+    """Why a value is none, if so, in a sentence that does not have it."""
+    try:
+        value.encode()
+        properties.decode_text(f"={value}")
+    except UnicodeEncodeError:
+        return f"{variable}: its value has bytes that are not UTF-8"
+    except DecodeError as wrong:
+        return f"{variable}: {str(wrong).removeprefix('line 1: ')}"
+    return None
+
+
 def _has_line_breaks(value: str) -> bool:
     """Whether lines follow the first that the image's file would take for settings of their own."""
-    return len(value.splitlines()) > 1 and len(properties.decode(b"=" + value.encode("utf-8", "replace"))) > 1
+    return len(value.splitlines()) > 1 and len(properties.decode_text(f"={value}")) > 1
 
 
 def _cut_off(variable: str) -> str:

@@ -21,6 +21,7 @@ from barnabas.broker.config.unknown_keys import warnings_of_unknown
 from barnabas.broker.config.values import InvalidValue, ValueType
 from barnabas.protocol.errors import DecodeError
 from barnabas.protocol.files import properties as java_properties
+from barnabas.protocol.files.properties import MISREAD, is_misread_utf8
 from barnabas.protocol.listener_protocols import PLAINTEXT
 from barnabas.protocol.records.compression import COMPRESSION_NAMES
 
@@ -93,6 +94,8 @@ def load_config(
             raise wrong from None
         because = f". {around.cut_off[variable]}" if variable in around.cut_off else ""
         raise ConfigError(f"{variable}: {wrong}{because}", wrong.key) from wrong
+    misread = (name for name, text in sorted(from_file.items()) if is_misread_utf8(text) and find_key(name) is not None)
+    warnings += [f"{name}: {MISREAD}" for name in misread]
     warnings += _idle_authorizer(config)
     warnings += _unmet_minimums(config, brokers) + _idle_selector(config, brokers) + _idle_balance(config, brokers)
     if moved:

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from barnabas.broker.config import BrokerConfig, Listener
+from barnabas.protocol.files.properties import ascii_value
 
 CONTROLLER_PORT = 9093
 _CONTROLLER = "CONTROLLER"
@@ -60,9 +61,9 @@ def _lines(config: BrokerConfig, place: Place, controller_port: int) -> Iterator
     yield "# one node, broker and controller, over what barnabas left"
     yield "process.roles=broker,controller"
     yield f"node.id={place.node_id}"
-    yield f"log.dirs={','.join(place.directories)}"
+    yield f"log.dirs={ascii_value(','.join(place.directories))}"
     if place.metadata_dir != place.directories[0]:
-        yield f"metadata.log.dir={place.metadata_dir}"
+        yield f"metadata.log.dir={ascii_value(place.metadata_dir)}"
     yield f"listeners={','.join([*map(_address, listeners), f'{controller}://localhost:{controller_port}'])}"
     advertised = config.configured_advertised_listeners
     if advertised:
@@ -84,7 +85,7 @@ def _lines(config: BrokerConfig, place: Place, controller_port: int) -> Iterator
     kept = {name: text for name, text in config.static.items() if _is_kept(name)}
     if kept:
         yield "# as it was set for barnabas"
-    yield from (f"{name}={_escaped(text)}" for name, text in sorted(kept.items()))
+    yield from (f"{name}={ascii_value(text)}" for name, text in sorted(kept.items()))
 
 
 def _is_kept(name: str) -> bool:
@@ -95,8 +96,3 @@ def _address(listener: Listener) -> str:
     """As Kafka takes it: of every interface without a host, since it does not advertise 0.0.0.0."""
     host = "" if listener.is_every_interface else listener.host
     return f"{listener.name}://{f'[{host}]' if ':' in host else host}:{listener.port}"
-
-
-def _escaped(text: str) -> str:
-    """As a value of a properties file, which takes a backslash for the beginning of something."""
-    return text.replace("\\", "\\\\").replace("\n", "\\n")

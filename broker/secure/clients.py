@@ -9,6 +9,8 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
+from barnabas.protocol.files.properties import ascii_value
+
 MECHANISM = "PLAIN"
 
 
@@ -60,15 +62,15 @@ def files(bootstrap: str, authority: str, passwords: Mapping[str, str]) -> dict[
     return {
         "client.properties": _properties(java(*told)),
         "admin.properties": _properties(java(bootstrap, authority, "admin", passwords["admin"])),
-        "librdkafka.properties": _properties(librdkafka(*told)),
+        "librdkafka.properties": "".join(f"{key}={_escaped(text)}\n" for key, text in librdkafka(*told).items()),
         "kafka-python.json": json.dumps(kafka_python(*told), indent=2) + "\n",
         "spark.json": json.dumps(spark(*told), indent=2) + "\n",
     }
 
 
 def _properties(settings: Mapping[str, str]) -> str:
-    """As Java reads a properties file; a backslash in a value is written twice."""
-    return "".join(f"{key}={_escaped(text)}\n" for key, text in settings.items())
+    """As Java reads a properties file."""
+    return "".join(f"{key}={ascii_value(text)}\n" for key, text in settings.items())
 
 
 def _escaped(text: str) -> str:

@@ -21,8 +21,8 @@ def read_properties(path: str) -> dict[str, str]:
         return resolved(properties.decode(_content(path)), _content, os.environ)
     except OSError as error:
         raise ValueError(f"{path}: {(error.strerror or str(error)).lower()}") from error
-    except DecodeError:
-        raise ValueError(f"{path} is not a properties file in UTF-8") from None
+    except DecodeError as error:
+        raise ValueError(f"{path}: {error}") from None
     except UnresolvedError as error:
         raise ValueError(f"{path}: {error}") from None
 

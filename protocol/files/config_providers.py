@@ -150,9 +150,9 @@ class _Source:
 
     def _of_file(self, path: str, key: str) -> str:
         try:
-            found = properties.decode(self._bytes(path))
-        except DecodeError:
-            raise ValueError(f"{path} is not a properties file in UTF-8") from None
+            found = properties.decode_utf8(self._bytes(path))  # Kafka's provider, unlike Properties, reads UTF-8
+        except DecodeError as wrong:
+            raise ValueError(f"{path}: {wrong}") from None
         if key not in found:
             raise ValueError(f"{path} has no key {key}")
         return found[key]

@@ -60,7 +60,7 @@ def _checksum(fields: Mapping[str, str]) -> str:
 def decode(data: bytes) -> MetaProperties:
     """What the file says; DecodeError with a sentence for people if it says too little or something else."""
     try:
-        fields = properties.decode(data)
+        fields = properties.decode_utf8(data)
     except DecodeError as error:
         raise DecodeError(f"meta.properties: {error}") from error
     version = fields.get("version", "0")

@@ -3,6 +3,10 @@
 `key=value`, `key: value` or `key value` per line; `#` and `!` open comments; a backslash at the end joins the next
 line, elsewhere it escapes (`\\t \\n \\r \\f \\uXXXX`, else the character itself). Whitespace in front of a key, around
 the separator and in front of a value does not count; behind a value it does.
+
+`java.util.Properties` takes the bytes of a file for ISO-8859-1, and so does Kafka with the files of brokers, clients
+and tools. The files of its configuration providers are UTF-8, and so is meta.properties here. Half of a surrogate pair,
+which a string of Java's may hold and no text of ours, is refused.
 """
 
 from __future__ import annotations
@@ -12,48 +16,107 @@ from collections.abc import Iterator, Mapping
 
 from barnabas.protocol.errors import DecodeError
 
-_ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))", re.DOTALL)
+MISREAD = "its value is UTF-8 in the file, which is read as ISO-8859-1, as by Kafka: write \\uXXXX instead"
+_ESCAPE = re.compile(r"\\(?:u(?P<hex>[0-9a-fA-F]{4})|(?P<plain>.))", re.DOTALL)
 _KEY = re.compile(r"(?P<key>(?:\\.|[^\\=: \t\f])*)[ \t\f]*[=:]?[ \t\f]*", re.DOTALL)
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _CONTROLS = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 
 
 def decode(data: bytes) -> dict[str, str]:
-    """Values by key; a key given twice keeps the last value. DecodeError if the bytes are no UTF-8."""
+    """Values by key, of a file as Java reads it; a key given twice keeps the last value. DecodeError names the line."""
+    return decode_text(data.decode("iso-8859-1"))
+
+
+def decode_utf8(data: bytes) -> dict[str, str]:
+    """The same of a file in UTF-8. DecodeError if it is not."""
     try:
         text = data.decode()
-    except UnicodeDecodeError as error:
-        raise DecodeError(f"not a properties file: {error}") from error
+    except UnicodeDecodeError:
+        raise DecodeError("not a properties file in UTF-8") from None
+    return decode_text(text)
+
+
+def decode_text(text: str) -> dict[str, str]:
+    """The same of characters."""
     properties: dict[str, str] = {}
-    for line in _logical_lines(text):
+    for number, line in _logical_lines(text):
         found = _KEY.match(line)
         assert found is not None, "the pattern matches the empty string"
-        properties[_unescape(found["key"])] = _unescape(line[found.end() :])
+        try:
+            properties[_unescape(found["key"])] = _unescape(line[found.end() :])
+        except DecodeError as wrong:
+            raise DecodeError(f"line {number}: {wrong}") from None
     return properties
 
 
 def encode(properties: Mapping[str, str]) -> bytes:
-    """One `key=value` line each, in the order given."""
+    """One `key=value` line each, in the order given, in UTF-8."""
     return "".join(f"{_escape(key, ' =:')}={_escape(value, '')}\n" for key, value in properties.items()).encode()
 
 
-def _logical_lines(text: str) -> Iterator[str]:
-    joined = ""
-    for line in re.split(r"\r\n|\r|\n", text):
+def ascii_value(text: str) -> str:
+    """A value as it stands in a file that `decode` reads, in ASCII alone."""
+    units = _escape(text, "").encode("utf-16-be")
+    codes = (int.from_bytes(units[at : at + 2], "big") for at in range(0, len(units), 2))
+    return "".join(chr(code) if 0x20 <= code < 0x7F else f"\\u{code:04x}" for code in codes)
+
+
+def is_misread_utf8(text: str) -> bool:
+    """Whether a decoded value was UTF-8 in the file, in all likelihood: its bytes make characters outside of ASCII."""
+    if text.isascii():
+        return False
+    try:
+        return bool(text.encode("iso-8859-1").decode())
+    except UnicodeError:
+        return False
+
+
+def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
+    """Each with the number of the line that it begins in."""
+    lines = re.split(r"\r\n|\r|\n", text)
+    joined, begin = "", 0
+    for number, line in enumerate(lines, 1):
         line = line.lstrip(" \t\f")
-        if not joined and (not line or line[0] in "#!"):
-            continue
+        if not joined:
+            begin = number
+            if not line or line[0] in "#!":
+                continue
         backslashes = len(line) - len(line.rstrip("\\"))
         if backslashes % 2:
             joined += line[:-1]
+            if not joined and _ends_behind(text, lines, number):
+                yield begin, ""  # Java finds a line at the end of a file that is a backslash and nothing else
             continue
-        yield joined + line
+        yield begin, joined + line
         joined = ""
     if joined:
-        yield joined
+        yield begin, joined
+
+
+def _ends_behind(text: str, lines: list[str], number: int) -> bool:
+    """Whether nothing follows this line but the one character that ends it."""
+    return number == len(lines) or (number == len(lines) - 1 and not lines[-1] and not text.endswith("\r\n"))
 
 
 def _unescape(text: str) -> str:
-    return _ESCAPE.sub(lambda found: chr(int(found[1], 16)) if found[1] else _CONTROLS.get(found[2], found[2]), text)
+    if "\\" not in text:
+        return text
+    plain = _ESCAPE.sub(_unescaped, text)
+    if _SURROGATE.search(plain) is None:
+        return plain
+    try:
+        return plain.encode("utf-16", "surrogatepass").decode("utf-16")
+    except UnicodeDecodeError:
+        raise DecodeError("half of a surrogate pair is no character: \\ud83d\\ude00 is, \\ud83d is not") from None
+
+
+def _unescaped(found: re.Match[str]) -> str:
+    if found["hex"] is not None:
+        return chr(int(found["hex"], 16))
+    if found["plain"] == "u":
+        raise DecodeError("a \\u is not followed by four hexadecimal digits: a backslash of its own is written \\\\")
+    return _CONTROLS.get(found["plain"], found["plain"])
 
 
 def _escape(text: str, special: str) -> str:

@@ -46,6 +46,7 @@ def settings_in(path: str, *, also_known: Collection[str] = ()) -> ClientSetting
     from barnabas.client.security.client_properties import read_properties
     from barnabas.client.security.properties import KEYS, security_of
     from barnabas.client.security.settings import SettingsError
+    from barnabas.protocol.files.properties import MISREAD, is_misread_utf8
 
     try:
         found = read_properties(path)
@@ -58,6 +59,8 @@ def settings_in(path: str, *, also_known: Collection[str] = ()) -> ClientSetting
         raise UsageError(f"{OPTION}: {path}: {(error.strerror or str(error)).lower()}") from error
     except SettingsError as error:
         raise UsageError(f"{OPTION}: {path}: {error}") from None
+    for name in sorted(name for name in KEYS if is_misread_utf8(found.get(name, ""))):
+        print(f"barnabas: {OPTION}: {path}: {name}: {MISREAD}", file=sys.stderr)
     without_effect = sorted(found.keys() - {*KEYS, *_SAID_OTHERWISE, *also_known, _PROVIDERS})
     if without_effect:
         from barnabas.broker.config.unknown_keys import counted_lines, is_name

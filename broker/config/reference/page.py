@@ -34,6 +34,13 @@ While the broker runs, `per-broker` and `cluster-wide` keys can be changed with 
 kept in `__cluster_metadata` and win over the four places. The levels of loggers (`--entity-type broker-loggers`:
 `root`, `kafka`, `kafka.net` …) can be changed, too, until the broker stops.
 
+## Properties files
+
+A file is read as `java.util.Properties` reads it for Kafka: as ISO-8859-1, with backslash escapes. So a value in UTF-8
+is not what it looks like, here and there, and is reported: write other characters as `\\u00e9`. A `\\u` without four
+hexadecimal digits (`C:\\users`) stops the start, as in Kafka; so does half of a surrogate pair, which Java takes. Files
+of configuration providers are UTF-8. Environment variables are in UTF-8, too, and keep their characters.
+
 ## Environment variables
 
 They are read as in Apache Kafka's container image: without `KAFKA_`, in lower case, `_` is a dot, `__` an underscore,

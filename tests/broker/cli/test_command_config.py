@@ -68,6 +68,14 @@ def test_what_has_no_effect_is_named_without_its_value(offline: Barnabas, secure
     assert found.stderr.endswith("here: acks, bootstrap.key, ssl.trustore.password, 2 lines that are no settings\n")
 
 
+def test_a_value_in_utf_8_is_named_as_java_reads_another(offline: Barnabas, secured: Secured) -> None:
+    path = Path(secured.settings())
+    path.write_bytes(path.read_bytes() + "ssl.key.password=s3cr3\u00fc\n".encode())
+    found = offline("topics", "list", "--bootstrap-server", secured.address, "--command-config", str(path))
+    assert (found.status, found.stderr.count("\n"), "s3cr3" in found.stderr) == (0, 1, False)
+    assert f"{path}: ssl.key.password: its value is UTF-8 in the file, which is read as ISO-8859-1" in found.stderr
+
+
 def test_the_file_says_where_the_cluster_is_unless_an_option_does(offline: Barnabas, secured: Secured) -> None:
     del secured.broker.offered[ApiKey.DESCRIBE_LOG_DIRS]
     path = secured.settings(bootstrap_servers=secured.address)
@@ -106,7 +114,7 @@ def test_without_the_file_it_is_said_that_one_is_needed(offline: Barnabas) -> No
     ("content", "sentence"),
     [
         (None, "no such file or directory"),
-        (b"\xff", "is not a properties file in UTF-8"),
+        (b"sasl.jaas.config=\\user", "line 1: a \\u is not followed by four hexadecimal digits"),
         (b"security.protocol=TLS\n", "security.protocol is 'TLS', and should be one of"),
         (b"security.protocol=SSL\nssl.truststore.location=/not/there\n", "/not/there: no such file or directory"),
     ],

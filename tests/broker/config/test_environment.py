@@ -57,6 +57,27 @@ def test_a_value_with_line_breaks_is_named_once_and_its_lines_are_not_told() -> 
     assert "secret" not in str(refused.value)
 
 
+@pytest.mark.parametrize(
+    ("value", "sentence"),
+    [
+        (
+            r"C:\users",
+            "KAFKA_A: a \\u is not followed by four hexadecimal digits: a backslash of its own is written \\\\",
+        ),
+        (r"\ud83d", "KAFKA_A: half of a surrogate pair is no character: \\ud83d\\ude00 is, \\ud83d is not"),
+        ("secret\udcff", "KAFKA_A: its value has bytes that are not UTF-8"),
+    ],
+)
+def test_a_value_that_nobody_can_read_is_refused_by_the_name_of_its_variable(value: str, sentence: str) -> None:
+    with pytest.raises(ConfigError) as refused:
+        load_config(environment=read_environment({"KAFKA_B": "\u00e9", "KAFKA_A": value, "KAFKA_C": "x"}))
+    assert str(refused.value) == sentence
+
+
+def test_a_value_has_the_characters_of_the_variable() -> None:
+    assert read_environment({"KAFKA_A": "gr\u00fc\U0001f600\\u00fc"}).settings == {"a": "gr\u00fc\U0001f600\u00fc"}
+
+
 def test_names_of_scripts_and_logging_and_of_others_are_no_keys() -> None:
     others = dict.fromkeys(NOT_KEYS, "x") | {"PATH": "/", "XKAFKA_A": "1", "kafka_a": "1"}
     assert read_environment(others).settings == {}

@@ -219,9 +219,25 @@ def test_what_cannot_be_used_is_refused_with_the_key_and_the_reason(setting: str
         load_config(settings=[setting])
 
 
-def test_a_file_that_is_no_text_is_refused() -> None:
-    with pytest.raises(ConfigError, match="not a properties file"):
-        load_config(properties=b"\xff\xfe\x00")
+@pytest.mark.parametrize(
+    ("line", "sentence"), [(rb"log.dirs=C:\users", r"a \\u is not"), (rb"a=\ud83d", "half of a surr")]
+)
+def test_a_file_that_java_refuses_or_no_text_is_does_not_start(line: bytes, sentence: str) -> None:
+    with pytest.raises(ConfigError, match=f"^line 2: {sentence}") as refused:
+        load_config(properties=b"# \xe9\n" + line)
+    assert "users" not in str(refused.value)
+
+
+def test_a_file_is_latin_1_and_a_value_in_utf_8_warns() -> None:
+    config, warnings = load_config(
+        properties="log.dirs=/b\xfccher\nbroker.rack=r\u00e9\nb\xe9=\xe9\n".encode("latin-1")
+    )
+    assert (config.data_dirs, config.string("broker.rack"), len(warnings)) == (["/b\xfccher"], "r\u00e9", 1)
+    config, warnings = load_config(properties="log.dirs=/b\xfccher".encode())
+    assert config.data_dirs == ["/b\xc3\xbccher"]
+    assert warnings == [
+        "log.dirs: its value is UTF-8 in the file, which is read as ISO-8859-1, as by Kafka: write \\uXXXX instead"
+    ]
 
 
 def test_the_server_properties_of_a_kafka_container_starts() -> None:

@@ -86,7 +86,7 @@ def test_the_settings_of_providers_are_taken_as_written_and_are_no_settings_of_t
         ("${file:/etc/kafka/users.properties:carol}", "key: /etc/kafka/users.properties has no key carol"),
         ("${file:/not/there:alice}", "key: /not/there cannot be read: No such file or directory"),
         ("${file:alice}", "key: alice is asked for without a path: ${provider:path:key}"),
-        ("${file:/etc/kafka/latin:key}", "key: /etc/kafka/latin is not a properties file in UTF-8"),
+        ("${file:/etc/kafka/latin:key}", "key: /etc/kafka/latin: not a properties file in UTF-8"),
         ("${dir:/etc/kafka:latin}", "key: /etc/kafka/latin is not in UTF-8"),
         (
             "${dir:/etc/kafka/passwords:none}",

@@ -36,6 +36,11 @@ def test_a_catalogue_of_its_own_is_named() -> None:
     assert printed(place=HERE._replace(metadata_dir="/c"))["metadata.log.dir"] == "/c"
 
 
+def test_kafka_reads_other_characters_as_they_were_set() -> None:
+    found = printed("broker.rack=gr\u00fc\U0001f600\\u ", place=HERE._replace(directories=["/b\u00fccher"]))
+    assert (found["broker.rack"], found["log.dirs"]) == ("gr\u00fc\U0001f600\\u ", "/b\u00fccher")
+
+
 def test_listeners_and_what_they_advertise_are_kept() -> None:
     found = printed(
         "listeners=IN://[::1]:19092,OUT://:9094",

@@ -12,6 +12,7 @@ from barnabas.broker.config.broker_config import ConfigError
 from barnabas.broker.secure.authority import authority_of, is_good, issue, new_authority
 from barnabas.broker.secure.directory import Security, SecurityError, directory_for, keep_users, open_security
 from barnabas.broker.secure.secured import hosts_of, open_for, settings_for, write_client_settings
+from barnabas.protocol.files import properties
 
 NOW_MS = 1_790_000_000_000
 DAY_MS = 86_400_000
@@ -206,6 +207,13 @@ def test_a_configuration_that_secures_itself_is_not_secured_again(tmp_path: Path
     with pytest.raises(ConfigError, match=r"listeners has SSL \(SSL\)"):
         open_for(config, NOW_MS, os.urandom)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_java_is_told_in_ascii(tmp_path: Path) -> None:
+    (tmp_path / "\u00fc").mkdir()
+    paths = write_client_settings(opened(tmp_path / "\u00fc"), "localhost:9092")
+    found = properties.decode(Path(paths["client.properties"]).read_bytes())
+    assert found["ssl.truststore.location"] == f"{tmp_path}/\u00fc/authority.pem"
 
 
 def test_clients_are_told_in_their_own_words(tmp_path: Path) -> None:

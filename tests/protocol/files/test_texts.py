@@ -159,12 +159,42 @@ def test_properties_follow_the_java_rules() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("data", "read"),
+    [  # as tests/oracle/test_texts_are_javas.py asks Java
+        (b"\xe9=\xc3\xa9", {"\xe9": "\xc3\xa9"}),
+        (rb"a=\ud83d\ude00\u00e9", {"a": "\U0001f600\xe9"}),
+        (rb"a=\\users\\\u0041", {"a": r"\users\A"}),
+        (b"\\", {"": ""}),
+        (b"\\\n", {"": ""}),
+        (b"\\\n ", {}),
+        (b"\\\r\n", {}),
+        (b"\\\n#c\nd=e", {"d": "e"}),
+        (b"a=b\\\n#c\n", {"a": "b#c"}),
+        (b"a=b\\\n\nc=d", {"a": "b", "c": "d"}),
+    ],
+)
+def test_corners_of_properties_are_javas(data: bytes, read: dict[str, str]) -> None:
+    assert properties.decode(data) == read
+
+
+@pytest.mark.parametrize(
+    "text", [r"C:\users", r"\u00e", r"\u00\u0041", r"\u", r"\ud83d", r"\ude00\ud83d", r"x\\\uzzzz"]
+)
+def test_what_java_or_nobody_can_read_is_refused_with_its_line(text: str) -> None:
+    for line in (f"k={text}", f"{text}=v"):
+        with pytest.raises(DecodeError, match=r"^line 3: (a \\u is not|half of)"):
+            properties.decode(f"a=b\n\n{line}".encode())
+
+
 words = st.text(st.characters(codec="utf-8", exclude_characters="\x0b\x1c\x1d\x1e\x85\u2028\u2029"), max_size=12)
 
 
 @given(st.dictionaries(words.filter(bool), words, max_size=5))
 def test_properties_round_trip(values: dict[str, str]) -> None:
-    assert properties.decode(properties.encode(values)) == values
+    assert properties.decode_utf8(properties.encode(values)) == values
+    lines = [f"{number}={properties.ascii_value(value)}\n" for number, value in enumerate(values.values())]
+    assert [*properties.decode("".join(lines).encode("ascii")).values()] == [*values.values()]
 
 
 def test_quorum_state_looks_like_kafkas_in_both_versions() -> None:
