@@ -84,7 +84,7 @@ def load_config(
         _check_together(config, flags or {})
         _check_racks(config, brokers)
         _check_not_opened(_config(given, around), flags or {})
-        _take_java_options(config, around.java_options, read_file)
+        warnings += _take_java_options(config, around.java_options, read_file)
         if any(listener.speaks_sasl for listener in config.listeners):
             warnings += _check_sasl(config)
     except ConfigError as wrong:
@@ -311,24 +311,25 @@ def _check_inter_broker(config: BrokerConfig) -> None:
         raise ConfigError(f"{_INTER_BROKER} is {name}, but listeners are {', '.join(names)}", _INTER_BROKER)
 
 
-def _take_java_options(config: BrokerConfig, options: str, read_file: Callable[[str], bytes]) -> None:
-    """Read the JAAS file that they name, if they do. ConfigError for what is about security and has no effect here."""
+def _take_java_options(config: BrokerConfig, options: str, read_file: Callable[[str], bytes]) -> tuple[str, ...]:
+    """Read the JAAS file that they name, if they do. Warnings; ConfigError for an option of security without effect."""
     if not options:
-        return
+        return ()
     from barnabas.broker.config.java_options import VARIABLE, java_options
 
-    path, config.allowed_token_urls = java_options(options)
+    path, config.allowed_token_urls, properties, warnings = java_options(options)
     if path is None or not any(listener.speaks_sasl for listener in config.listeners):
-        return
+        return warnings
     from barnabas.protocol.security.jaas import parse_file
 
     try:
-        config.login_modules = parse_file(read_file(path).decode())
+        config.login_modules = parse_file(read_file(path).decode(), properties)
     except OSError as error:
         raise ConfigError(f"{VARIABLE}: {path} cannot be read: {error.strerror or error}", VARIABLE) from error
     except ValueError as wrong:
         sentence = "it is not UTF-8" if isinstance(wrong, UnicodeDecodeError) else wrong
         raise ConfigError(f"{VARIABLE}: {path} is no JAAS file: {sentence}", VARIABLE) from None
+    return warnings
 
 
 def _check_sasl(config: BrokerConfig) -> list[str]:

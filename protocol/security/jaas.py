@@ -2,25 +2,38 @@
 
     org.apache.kafka.common.security.plain.PlainLoginModule required user_alice="secret";
 
-A value is a list of modules; a file has sections (`KafkaServer { … };`), each with such a list. Comments are Java's.
-Knows nothing of what a module means. Values are secrets: no error quotes them.
+A value is a list of modules, as Kafka's JaasConfig reads it; a file has sections (`KafkaServer { … };`), each with such
+a list, as Java's ConfigFile reads it. Both cut the text up with a java.io.StreamTokenizer, whose rules are not those of
+a shell: a word has letters, digits and `. - _ $`, anything else stands in quotes, and so does what begins like a
+number; a `/` begins a comment; in quotes `\\t \\n \\r \\b \\f \\v \\a` and octal numbers are escapes, and a quote that
+is not closed ends with its line. Kafka takes single quotes, too; a file has `${name}` in values for properties of
+Java's, and stars in words.
+
+Knows nothing of what a module means. Values are secrets, and in a text that is not understood any word may be one: no
+error quotes a word.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import NamedTuple
 
-_TOKEN = re.compile(
-    r"""(?P<blank>\s+|//[^\n]*|/\*.*?\*/)
-    |"(?P<double>(?:[^"\\]|\\.)*)"
-    |'(?P<single>(?:[^'\\]|\\.)*)'
-    |(?P<sign>[;={}])
-    |(?P<word>[^\s;={}"']+)""",
-    re.VERBOSE | re.DOTALL,
+_TOKEN = r"""(?P<blank>[\0-\ ]+|/\*.*?(?:\*/|\Z)|/[^\n\r]*)
+    |(?P<quoted>"(?:\\.|[^"\\\n\r])*+(?P<end>"?)|'(?:\\.|[^'\\\n\r])*+(?P<single_end>'?))
+    |(?P<number>-?(?=[.0-9])[0-9]*(?:\.[0-9]*)?)
+    |(?P<word>[LETTERS][LETTERS0-9.-]*)
+    |(?P<sign>.)"""
+_LETTERS = r"A-Za-z$_\xa0-\U0010ffff"
+_OF_VALUES, _OF_FILES = (
+    re.compile(_TOKEN.replace("LETTERS", letters), re.VERBOSE | re.DOTALL) for letters in (_LETTERS, _LETTERS + "*")
 )
-_ESCAPE = re.compile(r"\\(.)", re.DOTALL)
-_FLAGS = ("required", "requisite", "sufficient", "optional")
+_LINE_BREAK = re.compile(r"\r\n|\r|\n")
+_ESCAPE = re.compile(r"\\([0-3][0-7]{2}|[0-7]{1,2}|.)", re.DOTALL)
+_CONTROLS = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
+_FLAGS = ("REQUIRED", "REQUISITE", "SUFFICIENT", "OPTIONAL")
+_ONE_FLAG = f"one of {', '.join(_FLAGS).lower()}"
+_KNOWN = "org.apache.kafka."
 
 
 class LoginModule(NamedTuple):
@@ -33,95 +46,170 @@ class LoginModule(NamedTuple):
 
 
 class _Token(NamedTuple):
-    text: str
-    is_sign: bool
+    kind: str
+    """A quote, `word`, `number`, or the sign that it is."""
+    text: str | None
+    """What a word or a quoted text says; nothing of anything else."""
+    line: int
+    is_open: bool = False
+    """Whether a quote is not closed."""
+
+
+_END = _Token("end", None, 0)
 
 
 def parse_modules(text: str) -> list[LoginModule]:
     """The value of `sasl.jaas.config`. ValueError with a sentence that has no value in it."""
-    tokens = _Tokens(text)
-    modules = []
-    while not tokens.is_over:
-        modules.append(_module(tokens))
+    tokens = _Tokens(_tokens_of(text, _OF_VALUES), ('"', "'", "word"))
+    modules: list[LoginModule] = []
+    while not tokens.is_next("end"):
+        name = tokens.take().text or ""
+        called = name if name.startswith(_KNOWN) else f"login module {len(modules) + 1}"
+        modules.append(_module(name, tokens, f"{called}: "))
     if not modules:
         raise ValueError("there is no login module")
     return modules
 
 
-def parse_file(text: str) -> dict[str, list[LoginModule]]:
-    """A JAAS file: the modules of each section by its name. ValueError likewise."""
-    tokens = _Tokens(text)
+def parse_file(text: str, properties: Mapping[str, str] | None = None) -> dict[str, list[LoginModule]]:
+    """A JAAS file: the modules of each section by its name. ValueError likewise; it names the line.
+
+    properties: what `${name}` in a value stands for.
+    """
+    tokens = _Tokens(_tokens_of(text, _OF_FILES), ('"', "word"), is_file=True)
     sections: dict[str, list[LoginModule]] = {}
-    while not tokens.is_over:
-        name = tokens.word("the name of a section")
-        tokens.sign("{")
+    while not tokens.is_next("end"):
+        name = tokens.take().text or ""
+        tokens.sign("{", "a { is missing behind the name of a section")
         modules = []
         while not tokens.is_next("}"):
-            modules.append(_module(tokens))
-        tokens.sign("}")
-        tokens.end(f"section {name}")
+            name_of_class = tokens.word("the class of a login module, or the } at the end of a section,")
+            modules.append(_module(name_of_class, tokens, "a login module: ", properties or {}))
+        tokens.sign("}", "the } at the end of a section is missing")
+        tokens.sign(";", "the ; at the end of a section is missing")
         if name in sections:
-            raise ValueError(f"section {name} is there twice")
+            raise tokens.wrong("a section is there twice")
         sections[name] = modules
     return sections
 
 
-def _module(tokens: _Tokens) -> LoginModule:
-    name = tokens.word("the class of a login module")
-    flag = tokens.word(f"one of {', '.join(_FLAGS)}").lower()
-    if flag not in _FLAGS:
-        raise ValueError(f"behind {name} comes one of {', '.join(_FLAGS)}")
+def _module(name: str, tokens: _Tokens, of: str, properties: Mapping[str, str] | None = None) -> LoginModule:
+    """The rest of the module. properties: of a file, whose values have them."""
+    if not name:
+        raise tokens.wrong(f"{of}the class of a login module is missing")
+    flag = tokens.word(f"{of}{_ONE_FLAG}")
+    if flag.upper() not in _FLAGS:
+        raise tokens.wrong(f"{of}behind the class of a login module comes {_ONE_FLAG}")
     options: dict[str, str] = {}
-    while not tokens.is_end:
-        option = tokens.word(f"an option of {name}")
-        tokens.sign("=")
-        options[option] = tokens.word(f"the value of {option}")
-    tokens.end(name)
-    return LoginModule(name, flag, options)
+    count = 0
+    while not tokens.is_next(";") and (properties is not None or not tokens.is_next("end")):
+        count += 1
+        key = tokens.word(f"{of}the name of option {count}") if properties is not None else tokens.take().text
+        tokens.sign("=", f"{of}the = of option {count} is missing, or its name has to be in quotes")
+        value = tokens.word(f"{of}the value of option {count}")
+        if properties is not None:
+            value = _expanded(value, properties, tokens.where)
+        if key is not None:  # Kafka keeps an option without a name, too, which nobody asks for
+            options[key] = value
+    tokens.sign(";", f"{of}the ; at its end is missing")
+    return LoginModule(name, flag.lower(), options)
+
+
+def _expanded(value: str, properties: Mapping[str, str], where: str) -> str:
+    """With what `${name}` stands for, as Java's PropertyExpander puts it in."""
+    written, position = [], 0
+    while (begin := value.find("${", position)) >= 0:
+        written.append(value[position:begin])
+        doubled = value.startswith("{", begin + 2)
+        end = value.find("}}" if doubled else "}", begin + 2)
+        if end < 0 or (doubled and end + 2 == len(value)):
+            return "".join(written) + value[begin:]
+        if doubled:
+            end += 1
+            written.append(value[begin : end + 1])
+        else:
+            written.append(_property(value[begin + 2 : end], properties, where))
+        position = end + 1
+    expanded = "".join(written) + value[position:]
+    if value and not expanded:
+        raise ValueError(f"{where}what a value stands for is empty")
+    return expanded
+
+
+def _property(name: str, properties: Mapping[str, str], where: str) -> str:
+    if name == "/":
+        return name
+    if name not in properties:
+        raise ValueError(
+            f"{where}a value has a property of Java's, ${{…}}, which is known here only if KAFKA_OPTS has a -D of its "
+            "name: write what it stands for"
+        )
+    return properties[name]
 
 
 class _Tokens:
-    def __init__(self, text: str) -> None:
-        self._left = list(_tokens_of(text))[::-1]
+    """Those that are left. What is wrong is told without them."""
+
+    def __init__(self, tokens: list[_Token], words: tuple[str, ...], *, is_file: bool = False) -> None:
+        self._left = tokens[::-1]
+        self._words = words
+        self._is_file = is_file
+        self._line = 1
+        self._open_quote: _Token | None = None
 
     @property
-    def is_over(self) -> bool:
-        return not self._left
+    def where(self) -> str:
+        """Where the last token stands, in a file."""
+        return f"line {self._line}: " if self._is_file else ""
 
-    @property
-    def is_end(self) -> bool:
-        """Whether a list of options cannot go on."""
-        return self.is_over or self.is_next(";") or self.is_next("}")
+    def wrong(self, sentence: str) -> ValueError:
+        if self._open_quote is not None:
+            self._line, sentence = self._open_quote.line, "a quote is not closed"
+        return ValueError(self.where + sentence)
 
-    def is_next(self, sign: str) -> bool:
-        return bool(self._left) and self._left[-1] == _Token(sign, is_sign=True)
+    def is_next(self, kind: str) -> bool:
+        return (self._left[-1] if self._left else _END).kind == kind
+
+    def take(self) -> _Token:
+        if not self._left:
+            return _END
+        token = self._left.pop()
+        self._line = token.line
+        if token.is_open:
+            self._open_quote = token
+        return token
 
     def word(self, what: str) -> str:
-        if not self._left or self._left[-1].is_sign:
-            raise ValueError(f"{what} is missing")
-        return self._left.pop().text
+        token = self.take()
+        if token.kind not in self._words or token.text is None:
+            raise self.wrong(f"{what} is missing, or has to be in quotes")
+        return token.text
 
-    def end(self, of: str) -> None:
-        if not self.is_next(";"):
-            raise ValueError(f"{of}: the ; at its end is missing")
-        self._left.pop()
-
-    def sign(self, sign: str) -> None:
-        if not self.is_next(sign):
-            raise ValueError(f"a {sign} is missing")
-        self._left.pop()
+    def sign(self, sign: str, or_else: str) -> None:
+        if self.take().kind != sign:
+            raise self.wrong(or_else)
 
 
-def _tokens_of(text: str) -> list[_Token]:
-    found, position = [], 0
-    while position < len(text):
-        match = _TOKEN.match(text, position)
-        if match is None:
-            raise ValueError("a quote is not closed")
-        position = match.end()
-        kind = match.lastgroup
-        if kind in ("double", "single"):
-            found.append(_Token(_ESCAPE.sub(r"\1", match[kind]), is_sign=False))
-        elif kind != "blank":
-            found.append(_Token(match[0], is_sign=kind == "sign"))
+def _tokens_of(text: str, pattern: re.Pattern[str]) -> list[_Token]:
+    found: list[_Token] = []
+    line, counted = 1, 0
+    for match in pattern.finditer(text):
+        kind = match.lastgroup or "sign"
+        if kind == "blank":
+            continue
+        line += len(_LINE_BREAK.findall(text, counted, match.start()))
+        counted = match.start()
+        if kind == "sign":
+            found.append(_Token(match[0], None, line))
+        elif kind == "quoted":
+            end = match["end"] or match["single_end"] or ""
+            inner = match[0][1:].removesuffix(end)
+            found.append(_Token(match[0][0], _ESCAPE.sub(_unescaped, inner), line, is_open=not end))
+        else:
+            found.append(_Token(kind, match[0] if kind == "word" else None, line))
     return found
+
+
+def _unescaped(found: re.Match[str]) -> str:
+    escaped = found[1]
+    return chr(int(escaped, 8)) if escaped[0] in "01234567" else _CONTROLS.get(escaped, escaped)

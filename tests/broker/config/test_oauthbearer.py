@@ -49,7 +49,7 @@ def test_a_mechanism_has_settings_of_its_own_before_the_listeners_and_these_befo
         "listener.name.sasl_plaintext.sasl.oauthbearer.clock.skew.seconds=5",
         f"{OWN}sasl.oauthbearer.sub.claim.name=email",
         f"{OWN}sasl.oauthbearer.jwt.validator.class={PACKAGE}.BrokerJwtValidator",
-        f"{OWN}sasl.jaas.config={PACKAGE}.OAuthBearerLoginModule required ssl.truststore.location=/x "
+        f'{OWN}sasl.jaas.config={PACKAGE}.OAuthBearerLoginModule required ssl.truststore.location="/x" '
         "ssl.truststore.type=PEM;",
     )
     assert (own.audiences, own.skew_s, own.subject_claim) == (("mine",), 5, "email")

@@ -67,6 +67,34 @@ def test_users_are_found_in_the_file_that_kafka_opts_names() -> None:
     assert settings_of(*LISTENER, enabled, JAAS, jaas=file).plain_users == {"alice": "secret"}
 
 
+def test_a_file_has_the_properties_of_kafka_opts() -> None:
+    file = f'KafkaServer {{ {PLAIN} user_a="${{a.password}}${{/}}" user_b="pa$$wo\\rd"; }};'
+    config = load(
+        *LISTENER, "sasl.enabled.mechanisms=PLAIN", jaas=file, options="-Da.password=x -Da.password=s=3"
+    ).config
+    assert sasl_settings(config, "SASL_PLAINTEXT").plain_users == {"a": "s=3/", "b": "pa$$wo\rd"}
+    with pytest.raises(ConfigError, match=r"/etc/jaas.conf is no JAAS file: line 1: a value has a property of Java's"):
+        load(*LISTENER, "sasl.enabled.mechanisms=PLAIN", jaas=file.replace("a.password", "java.home"))
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ("-Dlog4j2.x=y\t-Djava.security.egd=z\n", None),
+        ("-javaagent:/opt/jmx.jar=7071:/x.yml -Xmx1G -XX:+UseG1GC --add-opens java.base/java=ALL", 1),
+        ('-Da="my secret password"', 2),
+        ('-Da="my -secret" \xa0', 2),
+    ],
+)
+def test_words_of_kafka_opts_that_have_no_effect_are_told_once_without_what_may_be_secret(
+    options: str, told: int | None
+) -> None:
+    named = "--add-opens, -XX, -Xmx, -javaagent, 1 word that is no option" if told == 1 else f"{told} words that are"
+    warnings = load(options=options).warnings
+    assert len(warnings) == (told is not None)
+    assert all(f"no effect here: of KAFKA_OPTS {named}" in warning and "secret" not in warning for warning in warnings)
+
+
 def test_scram_needs_no_login_module() -> None:
     assert settings_of(*LISTENER, "sasl.enabled.mechanisms=SCRAM-SHA-256").plain_users == {}
 
@@ -112,13 +140,13 @@ def test_an_option_of_javas_security_without_effect_refuses_to_start(options: st
 
 def test_other_options_of_java_are_not_looked_at() -> None:
     assert load(options="-Djava.security.egd=file:/dev/./urandom -Djavax.net.debug=ssl").warnings == []
-    assert load(options="-Xmx1G -Dcom.sun.management.jmxremote -javaagent:/x.jar=1").warnings == []
+    assert load(options="-Dcom.sun.management.jmxremote -Dlog4j2.configurationFile=/x").warnings == []
 
 
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [
-        (f'KafkaServer {{ {PLAIN} user_a="secret }};', "/etc/jaas.conf is no JAAS file: a quote is not closed"),
+        (f'KafkaServer {{ {PLAIN} user_a="secret }};', "/etc/jaas.conf is no JAAS file: line 1: a quote is not closed"),
         (f"KafkaServer {{ {SCRAM} }};", "KafkaServer has no org.apache.kafka.*PlainLoginModule"),
         (f'KafkaClient {{ {PLAIN} user_a="secret"; }};', "serves PLAIN and has no users"),
     ],
