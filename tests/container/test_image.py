@@ -11,6 +11,7 @@ from tests.support.processes.container import START_TIMEOUT_S, Container, Runnin
 from tests.support.processes.server import ROOT
 
 COMPOSE = ROOT / "docs" / "compose"
+BROKER = ("--bootstrap-server", "localhost:9092")
 HADOLINT = ROOT / ".venv" / "bin" / "hadolint"
 
 
@@ -121,11 +122,11 @@ def test_a_mounted_file_comes_before_the_images_and_a_variable_before_both(box: 
     mounted = box.root / "mnt/shared/config/server.properties"
     mounted.write_text("num.partitions=4\nlog.retention.hours=5\n")
     started(box, KAFKA_NUM_PARTITIONS="7")
-    box.run("kafka-topics", "--create", "--topic", "t")
-    described = box.run("kafka-topics", "--describe", "--topic", "t")
+    box.run("kafka-topics", "--create", "--topic", "t", *BROKER)
+    described = box.run("kafka-topics", "--describe", "--topic", "t", *BROKER)
     assert "PartitionCount: 7" in described.stdout, described.stderr
-    told = box.run("kafka-configs.sh", "--describe", "--entity-type", "brokers", "--entity-name", "1", "--all")
-    assert re.search(r"^log\.retention\.hours\s+5\s", told.stdout, re.MULTILINE), told.stdout + told.stderr
+    told = box.run("kafka-configs.sh", "--describe", "--entity-type", "brokers", "--entity-name", "1", "--all", *BROKER)
+    assert re.search(r"^  log\.retention\.hours=5 ", told.stdout, re.MULTILINE), told.stdout + told.stderr
 
 
 def test_a_set_up_for_bitnamis_image_starts_on_its_volume_with_its_file(box: Container) -> None:
@@ -138,9 +139,9 @@ def test_a_set_up_for_bitnamis_image_starts_on_its_volume_with_its_file(box: Con
     )
     assert " data=/bitnami/kafka/data" in running.lines.text()
     tools = "/opt/bitnami/kafka/bin"
-    box.run(f"{tools}/kafka-topics.sh", "--create", "--topic", "t")
-    assert "PartitionCount: 4" in box.run(f"{tools}/kafka-topics.sh", "--describe", "--topic", "t").stdout
-    assert box.run("kafka-cluster", "cluster-id").stdout == "Cluster ID: 5L6g3nShT-eMCtK--X86sw\n"
+    box.run(f"{tools}/kafka-topics.sh", "--create", "--topic", "t", *BROKER)
+    assert "PartitionCount: 4" in box.run(f"{tools}/kafka-topics.sh", "--describe", "--topic", "t", *BROKER).stdout
+    assert box.run("kafka-cluster", "cluster-id", *BROKER).stdout == "Cluster ID: 5L6g3nShT-eMCtK--X86sw\n"
     assert running.signal(signal.SIGTERM) == 0
 
 
@@ -154,7 +155,7 @@ def test_variables_and_flags_may_follow_the_command(box: Container) -> None:
     running = box.start("/etc/kafka/docker/run", "KAFKA_NODE_ID=5", "--topic", "wanted:2")
     line = "[KafkaServer id=5] started"
     assert running.lines.first(lambda it: it == line, START_TIMEOUT_S) is not None, running.lines.text()
-    assert "PartitionCount: 2" in box.run("kafka-topics.sh", "--describe", "--topic", "wanted").stdout
+    assert "PartitionCount: 2" in box.run("kafka-topics.sh", "--describe", "--topic", "wanted", *BROKER).stdout
 
 
 def test_what_it_cannot_be_is_one_line_and_a_failure(box: Container) -> None:

@@ -1,0 +1,74 @@
+"""Of a group with members our kafka-consumer-groups says what Kafka's does, about the same broker."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from barnabas.broker.cli.kafka import main
+from barnabas.client.admin.topics import create_topic
+from barnabas.client.client import Client
+from barnabas.client.consume.classic_membership import ClassicProtocol
+from barnabas.client.consume.consumer_membership import ConsumerProtocol
+from barnabas.client.consume.group import GroupConsumer
+from barnabas.client.consume.membership import GroupProtocol
+from barnabas.client.produce.producer import Producer
+from tests.compat.tools import GROUPS, Tools
+from tests.support.command_line import run_here
+from tests.support.kafka.tool_pages import SETTINGS, tidied
+from tests.support.processes.own_broker import OwnBroker
+
+ASKED = [
+    "--list --state --type",
+    "--describe --group readers",
+    "--describe --group readers --offsets --verbose",
+    "--describe --group readers --members",
+    "--describe --group readers --members --verbose",
+    "--describe --group readers --state",
+    "--describe --group readers --state --verbose",
+    "--reset-offsets --group readers --topic orders --to-earliest --execute",
+    "--delete-offsets --group readers --topic orders",
+    "--delete --group readers",
+]
+
+
+@contextmanager
+def reader(client: Client, protocol: GroupProtocol) -> Iterator[None]:
+    """A member that has read what there is, and committed it; it stays for a session without a heartbeat."""
+    create_topic(client, "orders", partitions=2)
+    producer = Producer(client)
+    for partition in range(2):
+        producer.send("orders", b"x", partition=partition)
+    producer.flush()
+    with GroupConsumer(client, "readers", ["orders"], protocol=protocol, auto_offset_reset="earliest") as member:
+        read = 0
+        while read < 2:
+            read += len(member.poll())
+        member.commit()
+        yield
+
+
+@pytest.mark.parametrize(
+    "protocol",
+    [
+        ClassicProtocol(),
+        ClassicProtocol(instance_id="the-first-of-all-the-readers"),
+        ConsumerProtocol(),
+        ConsumerProtocol(instance_id="one"),
+    ],
+    ids=["classic", "classic static", "consumer", "consumer static"],
+)
+def test_members_are_told_of_as_by_kafkas_tool(
+    protocol: GroupProtocol, tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    ours, tools = run_here(main, capfdbinary), Tools()
+    with OwnBroker(tmp_path / "data", SETTINGS) as broker, Client(broker.address) as client, reader(client, protocol):
+        for words in ASKED:
+            arguments = ("--bootstrap-server", broker.address, *words.split())
+            theirs = tools.run(GROUPS, *arguments)
+            status, out, err = ours("kafka-consumer-groups", *arguments)
+            expected = [sorted(tidied(text, broker.address, tmp_path)) for text in (theirs.out, theirs.err)]
+            assert [sorted(tidied(text, broker.address, tmp_path)) for text in (out, err)] == expected, words
+            assert status == theirs.status, words
+    tools.close()
