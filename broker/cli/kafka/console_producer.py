@@ -175,6 +175,8 @@ def _send_lines(producer: Producer, reader: LineReader, topic: str) -> None:
     for lines in lines_as_they_come(sys.stdin.fileno()):
         if not lines:
             producer.flush()
+            if sys.stdin.isatty():
+                print(">", end="", flush=True)
         for line in lines:
             number += 1
             record = reader.record(os.fsdecode(line), number)

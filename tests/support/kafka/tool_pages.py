@@ -152,7 +152,11 @@ def answered(
 
 
 def is_alike(entry: Entry, answer: tuple[int, list[str], list[str]]) -> bool:
-    """Whether an answer is the page's. What tables and lists are sorted by is Java's hash, except for records."""
+    """Whether an answer is the page's. Tables, and sets in a sentence, are sorted by Java's hash: not so records."""
     if "console-consumer" in entry.words:
         return entry.answer == answer
-    return (entry.status, sorted(entry.out), entry.err) == (answer[0], sorted(answer[1]), answer[2])
+    return (entry.status, sorted(entry.out), _words(entry.err)) == (answer[0], sorted(answer[1]), _words(answer[2]))
+
+
+def _words(lines: list[str]) -> list[list[str]]:
+    return [sorted(re.split(r"[\s,\[\]]+", line)) for line in lines]
