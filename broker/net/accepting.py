@@ -22,6 +22,7 @@ class Accepting(Protocol[Accepted]):
     loop: asyncio.AbstractEventLoop
     request_bytes_max: int
     frame_memory: FrameMemory
+    strangers_memory: FrameMemory
     send_memory: SendMemory
     shared_buffer: memoryview
     send: Send

@@ -92,7 +92,7 @@ class Connection(asyncio.BufferedProtocol):
         self._receiver = Receiver(
             listener.shared_buffer,
             min(listener.request_bytes_max, self.session.frame_bytes_max),
-            listener.frame_memory,
+            listener.frame_memory if self._gate is None else listener.strangers_memory,
             when_free=self._memory_is_free,
             on_stall=self._cut_off,
         )
@@ -179,7 +179,7 @@ class Connection(asyncio.BufferedProtocol):
 
     def admit(self, dispatch: Dispatch) -> None:
         """It has proven whom it speaks for: requests are as large as any, and `dispatch` answers them."""
-        self._receiver.size_max = self._listener.request_bytes_max
+        self._receiver.admit(self._listener.request_bytes_max, self._listener.frame_memory)
         self._gate = None
         self._dispatch = dispatch
 

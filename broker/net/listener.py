@@ -24,7 +24,7 @@ from barnabas.broker.events.kinds import (
 from barnabas.broker.log_lines import line, logger
 from barnabas.broker.net.connection import Connection
 from barnabas.broker.net.descriptor import Send
-from barnabas.broker.net.memory import FrameMemory, SendMemory
+from barnabas.broker.net.memory import STRANGERS_BYTES_MAX, FrameMemory, SendMemory
 from barnabas.broker.net.receive import shared_buffer
 from barnabas.broker.net.turn import Turn
 from barnabas.broker.session.principal import ANONYMOUS, Principal
@@ -69,7 +69,10 @@ class Listener:
         """
         self.loop = asyncio.get_running_loop()
         self.request_bytes_max = request_bytes_max
+        queued_bytes_max = queued_bytes_max if queued_bytes_max > 0 else sys.maxsize
         self.frame_memory = FrameMemory(queued_bytes_max, clock)
+        self.strangers_memory = FrameMemory(min(queued_bytes_max, STRANGERS_BYTES_MAX), clock)
+        """Of frames from peers that have yet to authenticate."""
         self.send_memory = SendMemory()
         self.shared_buffer = shared_buffer()
         self.send: Send = network.send

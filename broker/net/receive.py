@@ -54,7 +54,7 @@ class Receiver:
         "_view",
         "_when_free",
         "is_starved",
-        "made_progress",
+        "received_bytes",
         "size_max",
     )
 
@@ -68,7 +68,7 @@ class Receiver:
     ) -> None:
         self.size_max = size_max
         """`socket.request.max.bytes`"""
-        self.made_progress = True
+        self.received_bytes = 0
         self.is_starved = False
         """There is no memory for the rest of this frame: do not receive until `when_free` is called, then `retry()`."""
         self._shared = shared
@@ -101,7 +101,7 @@ class Receiver:
     def received(self, count: int) -> None:
         """`count` bytes were put into `buffer()`."""
         self._end += count
-        self.made_progress = True
+        self.received_bytes += count
 
     def next_frame(self) -> memoryview | None:
         """The next complete frame without its size, or None. FramingError when this peer does not send frames."""
@@ -156,6 +156,18 @@ class Receiver:
             self._release_own()
         self._aside = b""
         self._start = self._end = 0
+
+    def admit(self, size_max: int, memory: FrameMemory) -> None:
+        """The peer has authenticated: frames may be larger from here on, and have this memory."""
+        self.size_max = size_max
+        if memory is self._memory:  # it has authenticated again
+            return
+        self._memory.forget(self)
+        if self._own is not None:
+            self._memory.move(self, self._own, memory)
+        self._memory = memory
+        if self.is_starved:
+            self._when_free()
 
     def cut_off(self, reason: str) -> None:
         """See `memory.Holder`."""

@@ -54,7 +54,8 @@ _TEXTS = {
     # connections and requests
     "socket.request.max.bytes": "The largest request that is read; a larger one closes its connection.",
     "queued.max.request.bytes": "How many bytes of requests may be in memory at once, over all connections, before "
-    "the broker stops reading from them. -1 is no limit.",
+    "the broker stops reading from them. -1 is no limit. Clients that have yet to authenticate have 16 MiB of their "
+    "own.",
     "connections.max.idle.ms": "A connection that was silent for so long is closed.",
     "max.connections": "How many connections may be open at once; a further one is closed at once. Of one listener "
     "(`listener.name.NAME.max.connections`): a further one waits until another is closed.",

@@ -5,12 +5,14 @@ from typing import Any, NoReturn
 
 import pytest
 
+from barnabas.broker.net.memory import STALLED_MS, STRANGERS_BYTES_MAX
 from barnabas.broker.security.oauthbearer import InvalidToken, OAuthBearerExchange
+from barnabas.broker.security.plain import PlainExchange
 from barnabas.broker.session.principal import ANONYMOUS, Principal
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages.api_versions import ApiVersionsRequest
 from barnabas.protocol.messages.describe_groups import DescribeGroupsRequest
-from barnabas.protocol.messages.metadata import MetadataRequest
+from barnabas.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
 from barnabas.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
 from barnabas.protocol.messages.sasl_handshake import SaslHandshakeRequest
 from tests.support.scram import client_final
@@ -197,12 +199,48 @@ async def test_garbage_closes_at_once_without_a_word(world: SecuredWorld, frame:
 @pytest.mark.parametrize("size", [1001, 1 << 30, -1])
 async def test_what_is_no_frame_that_a_handshake_needs_closes_later(world: SecuredWorld, size: int) -> None:
     peer = world.connect()
-    held_bytes = world.listener.frame_memory.used_bytes
+    held_bytes = world.listener.strangers_memory.used_bytes
     peer.transport.send(size.to_bytes(4, "big", signed=True) + bytes(60_000))
-    assert world.listener.frame_memory.used_bytes == held_bytes
+    assert world.listener.strangers_memory.used_bytes == held_bytes
     assert not peer.transport.is_reading()
     assert await refused(world, peer) == []
     assert world.door.outcomes.refused == 1
+
+
+async def test_strangers_use_up_a_memory_of_their_own(world: SecuredWorld) -> None:
+    world.door.frame_bytes_max = 512 << 10
+    known, listener = world.connect(), world.listener
+    log_in(known)
+    strangers = [world.connect() for _ in range(130)]
+    for peer in strangers:
+        peer.transport.send((512 << 10).to_bytes(4, "big") + bytes(20_000))
+    assert listener.strangers_memory.used_bytes <= STRANGERS_BYTES_MAX + (1 << 20)
+    assert listener.frame_memory.used_bytes == 0
+    request = request_frame(MetadataRequest(topics=[]), 1)
+    known.transport.send(
+        request + request_frame(MetadataRequest(topics=[MetadataRequestTopic(name="t" * 30_000)] * 9), 1)
+    )
+    assert len(known.frames()) == 2
+    world.clock.advance(STALLED_MS)
+    assert [peer.is_closed for peer in strangers].count(True) >= 31, "and each for so long as others wait"
+
+
+async def test_what_is_on_its_way_when_a_client_is_let_in_is_held_as_everybody_elses(world: SecuredWorld) -> None:
+    password, listener = "p" * 100_000, world.listener
+    world.door.frame_bytes_max = 512 << 10
+    world.door.mechanisms = {"PLAIN": lambda: PlainExchange({"alice": password}.get)}
+    peer = world.connect()
+    ask(peer, SaslHandshakeRequest(mechanism="PLAIN"))
+    token = request_frame(SaslAuthenticateRequest(auth_bytes=f"\0alice\0{password}".encode()), 0)
+    large = request_frame(MetadataRequest(topics=[MetadataRequestTopic(name="t" * 30_000)] * 9), 1)
+    peer.transport.send(token[:70_000])
+    assert (listener.strangers_memory.used_bytes > 0, listener.frame_memory.used_bytes) == (True, 0)
+    peer.transport.send(token[70_000:] + large[:-1])
+    assert len(peer.frames()) == 1
+    assert (listener.strangers_memory.used_bytes, listener.frame_memory.used_bytes > 0) == (0, True)
+    peer.transport.send(large[-1:])
+    assert len(peer.frames()) == 1
+    assert listener.frame_memory.used_bytes == 0
 
 
 async def test_what_was_answered_before_such_a_frame_leaves_at_once(world: SecuredWorld) -> None:
@@ -273,6 +311,6 @@ async def test_a_thousand_that_say_nothing_hold_nothing_up(world: SecuredWorld) 
     silent = [world.connect() for _ in range(1000)]
     for peer in silent[:500]:
         peer.transport.send((1000).to_bytes(4, "big") + bytes(500))
-    assert world.listener.frame_memory.used_bytes == 0
+    assert world.listener.strangers_memory.used_bytes == 0
     peer = world.connect()
     assert log_in(peer).error_code == 0

@@ -264,6 +264,15 @@ async def test_more_connections_than_allowed_are_refused() -> None:
     assert not world.connect().is_closed
 
 
+@pytest.mark.parametrize("limit", ["0", "-1"])
+async def test_without_a_limit_on_queued_requests_no_large_frame_waits(limit: str) -> None:
+    world = BrokerWorld({"queued.max.request.bytes": limit})
+    peers = [world.connect() for _ in range(4)]
+    for peer in peers:
+        peer.transport.send((100_000).to_bytes(4, "big") + bytes(80_000))
+    assert [peer.transport.in_flight for peer in peers] == [b""] * 4
+
+
 async def test_an_idle_connection_is_closed_and_a_parked_or_busy_one_is_not() -> None:
     world = BrokerWorld({"connections.max.idle.ms": "1000"})
     world.services.catalogue.create_topic("t")

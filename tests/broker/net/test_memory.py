@@ -1,5 +1,7 @@
 """The limit on frames that are still arriving: who gets memory, who waits, and who is cut off."""
 
+import pytest
+
 from barnabas.broker.net.memory import SEND_PIECE_BYTES, SEND_PIECE_BYTES_WHEN_FULL, STALLED_MS, FrameMemory, SendMemory
 from tests.support.virtual_clock import VirtualClock
 
@@ -9,7 +11,7 @@ class Peer:
 
     def __init__(self, memory: FrameMemory) -> None:
         self.memory = memory
-        self.made_progress = True
+        self.received_bytes = 0
         self.buffers: list[bytearray] = []
         self.told = 0
         self.cut_off_reason: str | None = None
@@ -60,21 +62,39 @@ def test_when_all_who_hold_memory_wait_the_one_who_asks_gets_it() -> None:
     assert second.take(10)
 
 
-def test_a_peer_that_stalls_is_cut_off_when_others_wait_and_not_before() -> None:
+@pytest.mark.parametrize(("size", "due_bytes"), [(600, 100), (60 << 20, 1 << 20)])
+def test_a_peer_that_stalls_is_cut_off_when_others_wait_and_not_before(size: int, due_bytes: int) -> None:
     clock = VirtualClock()
-    memory = FrameMemory(1000, clock)
-    stalled, busy, waiting = Peer(memory), Peer(memory), Peer(memory)
-    assert stalled.take(600)
-    assert busy.take(600)
+    memory = FrameMemory(2 * size + 1, clock)
+    silent, drips, busy, waiting = (Peer(memory) for _ in range(4))
+    assert all(peer.take(size) for peer in (silent, drips, busy))
     clock.advance(10 * STALLED_MS)
-    assert stalled.cut_off_reason is None
+    assert (silent.cut_off_reason, drips.cut_off_reason) == (None, None)
     assert not waiting.take(10)
-    busy.made_progress = True
+    drips.received_bytes += due_bytes - 1
+    busy.received_bytes += due_bytes
     clock.advance(STALLED_MS)
-    assert stalled.cut_off_reason is not None
+    assert silent.cut_off_reason == drips.cut_off_reason == "stalled inside a large frame while others wait for memory"
     assert busy.cut_off_reason is None
     assert waiting.told == 1
     assert waiting.take(10)
+
+
+def test_nobody_is_blamed_for_the_time_in_which_it_waited_or_held_nothing() -> None:
+    clock = VirtualClock()
+    memory = FrameMemory(1000, clock)
+    done, waited, other, new = (Peer(memory) for _ in range(4))
+    assert waited.take(600)
+    assert done.take(1200)
+    assert (waited.take(1200), other.take(600)) == (False, False)
+    clock.advance(STALLED_MS - 1)
+    done.give_back()
+    assert (waited.told, other.told) == (1, 1)
+    assert (new.take(600), other.take(600)) == (True, False)
+    clock.advance(1)
+    assert (waited.cut_off_reason, new.cut_off_reason) == (None, None)
+    clock.advance(STALLED_MS)
+    assert None not in (waited.cut_off_reason, new.cut_off_reason)
 
 
 def test_buffers_are_used_again() -> None:

@@ -123,7 +123,9 @@ class Arena:
         peer.transport.hang_up()
         if not peer.is_closed:
             raise Finding("a connection that was hung up is not closed")
-        if self.world.listener.frame_memory.used_bytes or self.world.listener.send_memory.unread_bytes:
+        listener = self.world.listener
+        held_bytes = listener.frame_memory.used_bytes + listener.strangers_memory.used_bytes
+        if held_bytes or listener.send_memory.unread_bytes:
             raise Finding("a closed connection holds memory")
 
     async def ask(self, request: Request, version: int) -> Any:

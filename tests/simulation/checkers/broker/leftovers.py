@@ -26,7 +26,9 @@ def leftovers(broker: Broker, disk: Disk, loop: asyncio.AbstractEventLoop, *, lo
     services, listeners = broker.services, [member.listener for member in broker.members]
     counts = {
         "connections": sum(listener.connections_count for listener in listeners),
-        "frames that are not whole": sum(len(listener.frame_memory._holders) for listener in listeners),
+        "frames that are not whole": sum(
+            len(memory._holders) for each in listeners for memory in (each.frame_memory, each.strangers_memory)
+        ),
         "parked requests": len(services.waiters),
         "bytes of parked records": services.partitions.recoveries.parked_bytes,
         "work in slices": services.slices.under_way,
