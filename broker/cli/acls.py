@@ -25,7 +25,7 @@ def run(arguments: Sequence[str]) -> int:
         options.wished = options.meaning(options)
     except WishError as wrong:
         raise UsageError(f"acls {options.command}: {wrong} (see barnabas acls {options.command} --help)") from wrong
-    with connected(options) as client, _authorizer_named():
+    with connected(options) as client, authorizer_named():
         status: int = options.action(client, options)
     return status
 
@@ -51,7 +51,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 @contextmanager
-def _authorizer_named() -> Iterator[None]:
+def authorizer_named() -> Iterator[None]:
     """A broker without an authorizer has no ACLs that could be looked at: KafkaError that says how it gets one."""
     try:
         yield

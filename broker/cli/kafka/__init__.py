@@ -1,8 +1,8 @@
 """Kafka's command-line tools as scripts call them: `/opt/kafka/bin/kafka-topics.sh …` in the container.
 
-Each tool takes the flags of Kafka's own, prints what that prints, and has its exit status (tests/golden/tools);
-kafka-acls and kafka-dump-log hand their flags on to a command of `barnabas`. `TOOLS` is the one truth about which there
-are. A tool that is not there says so in one line, with what does its work where there is something.
+Each tool takes the flags of Kafka's own, prints what that prints, and has its exit status (tests/golden/tools); only
+kafka-dump-log prints as `barnabas log dump`. `TOOLS` is the one truth about which there are. A tool that is not there
+says so in one line, with what does its work where there is something.
 """
 
 from __future__ import annotations

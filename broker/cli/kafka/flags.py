@@ -6,15 +6,11 @@ passed over. Where Kafka prints the table of all its flags behind a refusal, the
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from importlib import import_module
-from typing import NoReturn
 
 from barnabas.broker.cli.terminal.client_settings import settings_in
-from barnabas.broker.cli.terminal.failures import UsageError
-from barnabas.broker.cli.terminal.options import INT64_MAX, Parser, addresses_of
+from barnabas.broker.cli.terminal.options import INT64_MAX, addresses_of
 from barnabas.client.client import Client
 from barnabas.client.errors import BrokerSays, ConnectionFailed
 from barnabas.client.security.client_properties import read_properties
@@ -207,41 +203,3 @@ def refuse_security(settings: Mapping[str, str], prog: str) -> None:
 def pairs(words: Iterable[str]) -> dict[str, str]:
     """`key=value` of each word; without a value it is empty."""
     return {key: value for key, _, value in (word.partition("=") for word in words)}
-
-
-# --- tools that hand their flags on to a command of `barnabas` ---
-
-
-class HandedOn(Parser):
-    """A parser that refuses with status 1, as Kafka's tools do."""
-
-    def error(self, message: str) -> NoReturn:
-        raise Refusal(f"{self.prog}: {message}")
-
-
-def tool(name: str) -> HandedOn:
-    """A parser with what every tool takes: where the broker is, and a file of client settings."""
-    parser = HandedOn(prog=name, allow_abbrev=False)
-    parser.add_argument("--bootstrap-server", help=argparse.SUPPRESS)
-    parser.add_argument("--command-config", help=argparse.SUPPRESS)
-    return parser
-
-
-def barnabas(command: str, options: argparse.Namespace, *words: str) -> int:
-    """Run `barnabas COMMAND …` against the tool's broker; the exit status. Raises what the command raises."""
-    where = [] if options.bootstrap_server is None else ["--bootstrap-server", options.bootstrap_server]
-    if options.command_config is not None:
-        where += ["--command-config", options.command_config]
-    try:
-        status: int = import_module(f"barnabas.broker.cli.{command}").run([*words, *where])
-    except UsageError as error:
-        raise Refusal(str(error)) from error
-    return status
-
-
-def choose(parser: Parser, options: argparse.Namespace, actions: Sequence[str]) -> str:
-    """The one of `actions` that was asked for, all of which are flags. Refusal of none, and of several."""
-    asked = [action for action in actions if getattr(options, action.replace("-", "_"))]
-    if len(asked) != 1:
-        parser.error(f"exactly one of {', '.join(f'--{action}' for action in actions)} is needed")
-    return asked[0]

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 from collections.abc import Sequence
 
-from barnabas.broker.cli.kafka.flags import HandedOn
+from barnabas.broker.cli.kafka.flags import ALONE, VALUE, need, read
 from barnabas.broker.cli.terminal.failures import UsageError
 from barnabas.broker.cli.terminal.options import name_of
 from barnabas.protocol.primitives import uuid_text
 
-_WITHOUT_EFFECT = ["deep-iteration", "verify-index-only", "index-sanity-check", "offsets-decoder"]
-_WITHOUT_EFFECT += ["transaction-log-decoder", "cluster-metadata-decoder", "share-group-state-decoder"]
+_DUMP_FLAGS = {
+    "files": VALUE,
+    **dict.fromkeys(["print-data-log", "deep-iteration", "verify-index-only", "index-sanity-check"], ALONE),
+    **dict.fromkeys(["offsets-decoder", "transaction-log-decoder", "cluster-metadata-decoder"], ALONE),
+    "share-group-state-decoder": ALONE,
+}
+"""Of these only the first two have an effect: files are known by their names, and looked through."""
 
 
 def kafka_server_start(arguments: Sequence[str]) -> int:
@@ -64,10 +68,7 @@ def kafka_dump_log(arguments: Sequence[str]) -> int:
     """What files of a data directory say: `barnabas log dump`, which knows each by its name."""
     from barnabas.broker.cli.log import run
 
-    parser = HandedOn(prog="kafka-dump-log", allow_abbrev=False)
-    parser.add_argument("--files", required=True)
-    parser.add_argument("--print-data-log", action="store_true")
-    for flag in _WITHOUT_EFFECT:
-        parser.add_argument(f"--{flag}", action="store_true", help=argparse.SUPPRESS)
-    options = parser.parse_args(arguments)
-    return run(["dump", *options.files.split(","), *(["--records"] if options.print_data_log else [])])
+    options = read(_DUMP_FLAGS, arguments)
+    need(options, "files")
+    files = (options.value("files") or "").split(",")
+    return run(["dump", *files, *(["--records"] if options.has("print-data-log") else [])])

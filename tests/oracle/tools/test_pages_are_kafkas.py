@@ -16,6 +16,7 @@ from tests.support.kafka.process import ONE_NODE, KafkaProcess
 from tests.support.kafka.tool_pages import FILES, PAGES, SETTINGS, answered, is_alike, read_page, write_page
 
 CLASSES = {
+    "kafka-acls": classes.ACLS,
     "kafka-broker-api-versions": classes.API_VERSIONS,
     "kafka-cluster": classes.CLUSTER,
     "kafka-configs": classes.CONFIGS,

@@ -20,6 +20,8 @@ SETTINGS = {
     "offsets.topic.num.partitions": 1,
     "transaction.state.log.num.partitions": 1,
     "group.initial.rebalance.delay.ms": 0,
+    "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+    "super.users": "User:ANONYMOUS",
 }
 FILES = {
     "client.properties": "request.timeout.ms=20000\n",
@@ -33,7 +35,8 @@ _LEFT_OUT = re.compile(
     r"""\d{4}-\d\d-\d\d\ \d\d:\d\d:\d\d,\d+\ (ERROR|WARN|INFO)\ |\ \([\w.$]+\)$  # of a log, and its last line
     |WARN\ New\ offset
     |\s+at\ |Caused\ by:\ |\s+\.\.\.\ \d+\ more|exit\ \d$|Tools\$Exited:\ |com\.fasterxml\.  # of a stack
-    |(Error:\ )?.*\ failed\ due\ to\ exit\ \d$|org\.apache\.kafka\.common\.errors\.TimeoutException$
+    |(Error:\ )?.*\ failed\ due\ to\ exit\ \d$|Error\ while\ executing\ ACL\ command:\ exit\ \d$
+    |org\.apache\.kafka\.common\.errors\.TimeoutException$
     |The\ consumer\ rebalance\ protocol\ .*\ production-ready|.*\ deprecated\ and\ will\ be\ removed""",
     re.VERBOSE,
 )
@@ -147,6 +150,7 @@ def answered(
     name, arguments = entry.arguments(server, files)
     status, out, err = run(name, arguments, "".join(f"{line}\n" for line in entry.stdin))
     printed, complaints = tidied(out, server, files), tidied(err, server, files)
+    printed = [line for at, line in enumerate(printed) if not (line and at and printed[at - 1].endswith(f": {line}"))]
     is_new = [not any(line.endswith(complaint) for line in printed) for complaint in complaints]  # no head of a stack
     return status, printed, list(dict.fromkeys(compress(complaints, is_new)))
 
@@ -155,7 +159,12 @@ def is_alike(entry: Entry, answer: tuple[int, list[str], list[str]]) -> bool:
     """Whether an answer is the page's. Tables, and sets in a sentence, are sorted by Java's hash: not so records."""
     if "console-consumer" in entry.words:
         return entry.answer == answer
-    return (entry.status, sorted(entry.out), _words(entry.err)) == (answer[0], sorted(answer[1]), _words(answer[2]))
+    return _comparable(entry.answer) == _comparable(answer)
+
+
+def _comparable(answer: tuple[int | None, list[str], list[str]]) -> tuple[int | None, list[str], list[list[str]]]:
+    status, out, err = answer
+    return status, sorted(line.strip() for line in out), _words(err)
 
 
 def _words(lines: list[str]) -> list[list[str]]:
