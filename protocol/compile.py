@@ -4,6 +4,7 @@
 requests and encodes responses. The source is registered in `linecache`, so that a traceback shows the generated line.
 
     decode(buffer, position=0) -> (message, position after it)      raises DecodeError, and nothing else, on any bytes
+    decode_in_steps(buffer, position=0)                             likewise, with a pause behind each array's element
     encode(message) -> bytes                                        raises EncodeError when the message does not fit
     encode_in_steps(message, out)                                   likewise, with a pause behind each array's element
 
@@ -33,7 +34,15 @@ class Decoder(Protocol[M_co]):
 class Codec(Generic[M]):
     """Decoder and encoder of one struct in one version."""
 
-    __slots__ = ("_encode_with_pauses", "decode", "encode_parts", "flexible", "struct", "version")
+    __slots__ = (
+        "_decode_with_pauses",
+        "_encode_with_pauses",
+        "decode",
+        "encode_parts",
+        "flexible",
+        "struct",
+        "version",
+    )
 
     decode: Decoder[M]
     encode_parts: Callable[[M], list[Buffer]]  # the encoding in pieces, records uncopied: for a gathering write
@@ -45,6 +54,14 @@ class Codec(Generic[M]):
         self.decode = self._compile_decoder
         self.encode_parts = self._compile_encoder
         self._encode_with_pauses: Callable[[M], Generator[list[Buffer], None, list[Buffer]]] | None = None
+        self._decode_with_pauses: Callable[[Buffer, int], Generator[None, None, tuple[M, int]]] | None = None
+
+    def decode_in_steps(self, buffer: Buffer, position: int = 0) -> Generator[None, None, tuple[M, int]]:
+        """As `decode`, bit by bit. The buffer must not change meanwhile."""
+        if self._decode_with_pauses is None:
+            source, scope = emit_decoder(self.struct, self.version, self.flexible, pauses=True)
+            self._decode_with_pauses = self._compile("decode", source, scope)
+        return self._decode_with_pauses(buffer, position)
 
     def encode(self, message: M) -> bytes:
         return b"".join(self.encode_parts(message))

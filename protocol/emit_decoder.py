@@ -24,12 +24,21 @@ from barnabas.protocol.primitives import (
 from barnabas.protocol.schema import MISSING, Field, FieldType, Struct, schema_of
 
 
-def emit_decoder(struct: type[Struct], version: int, flexible: bool) -> tuple[str, dict[str, Any]]:
-    """The source of `decode(buffer, position=0) -> (message, position)`, and the names it needs."""
-    return DecoderSource(version, flexible).function(struct)
+def emit_decoder(
+    struct: type[Struct], version: int, flexible: bool, *, pauses: bool = False
+) -> tuple[str, dict[str, Any]]:
+    """The source of `decode(buffer, position=0) -> (message, position)`, and the names it needs.
+
+    pauses: a generator, which pauses behind each element of an array and returns the same.
+    """
+    source = DecoderSource(version, flexible)
+    source.pauses = pauses
+    return source.function(struct)
 
 
 class DecoderSource(Source):
+    pauses = False
+
     def function(self, struct: type[Struct]) -> tuple[str, dict[str, Any]]:
         self.scope.update(_HELPERS)
         with self.block("def decode(buffer, position=0):"):
@@ -40,6 +49,8 @@ class DecoderSource(Source):
                 self.flush()
             with self.block("except (IndexError, struct_error, UnicodeDecodeError) as broken:"):
                 self.line(f"raise DecodeError(f'{struct.__name__} v{self.version}: {{broken}}') from broken")
+            if self.pauses:
+                self.line("yield")  # a generator also where there are no arrays
             self.line(f"return {message}, p")
         return self.text, self.scope
 
@@ -157,6 +168,8 @@ class DecoderSource(Source):
                 self.value(element, item, False, where)
             self.flush()
             self.line(f"{items}.append({item})")
+            if self.pauses:
+                self.line("yield")
 
     def struct_or_null(self, struct: type[Struct], target: str, is_null: str) -> None:
         with self.block(f"if {is_null}:"):

@@ -25,16 +25,17 @@ from struct import Struct
 from struct import error as StructError
 from typing import TYPE_CHECKING, Final
 
-from barnabas.broker.api import hot, large_answers
+from barnabas.broker.api import hot, large_answers, large_requests
 from barnabas.broker.api.answers import Answer, CloseConnection, Parked, code_and_message, failure_of
 from barnabas.broker.api.entry import Client, Entry, Wrap
-from barnabas.broker.api.error_responses import error_response
+from barnabas.broker.api.error_responses import error_response_in_steps
+from barnabas.broker.api.in_hand import keep_in_hand
 from barnabas.broker.api.repeated import RepeatedRequests
 from barnabas.broker.api.table import Row, table_for
 from barnabas.broker.context import RequestContext, Services
 from barnabas.broker.refusals import NoSuchRequest
 from barnabas.broker.session.session import Authentication, Session
-from barnabas.protocol.errors import DecodeError
+from barnabas.protocol.errors import DecodeError, ErrorCode
 from barnabas.protocol.headers import encode_response_header
 from barnabas.protocol.primitives import skip_tags
 from barnabas.protocol.registry import ApiKey, request_codec, response_codec, spec
@@ -249,6 +250,8 @@ class _Entry:
 
     def serve(self, frame: memoryview, position: int, correlation_id: int, client: Client) -> Answer:
         known = self._known
+        if len(frame) > large_requests.DECODED_AT_ONCE_BYTES_MAX:
+            return self._serve_large(bytes(frame[position:]), correlation_id, client)
         if known is None:
             request = self._decode(frame, position)
         else:
@@ -259,6 +262,25 @@ class _Entry:
                 self._repeated.remember(known, data, request)
             else:
                 request = remembered
+        return self._answer(request, correlation_id, client)
+
+    def _serve_large(self, data: bytes, correlation_id: int, client: Client) -> Answer:
+        """`data`: a copy of the body, since the frame is there for this turn only."""
+        steps = partial(large_requests.decoded, data, self._codec, self._is_flexible, self._spec.name)
+        decoded: Request | Future[Request] = self._services.slices.in_slices(steps, large_requests.DECODING)
+        if not isinstance(decoded, Future):
+            return self._answer(decoded, correlation_id, client)
+        in_hand = keep_in_hand(self._services)
+        answer = partial(self._answer_decoded, decoded, correlation_id, client)
+        return Parked(decoded, lambda _: in_hand(answer), may_be_given_up=True)
+
+    def _answer_decoded(self, decoded: Future[Request], correlation_id: int, client: Client) -> Answer:
+        failure = failure_of(decoded)
+        if failure is not None:
+            raise failure if isinstance(failure, CloseConnection) else CloseConnection(repr(failure), self._spec.name)
+        return self._answer(decoded.result(), correlation_id, client)
+
+    def _answer(self, request: Request, correlation_id: int, client: Client) -> Answer:
         context = RequestContext(
             self._services,
             self._spec.key,
@@ -294,12 +316,16 @@ class _Entry:
             return self._refusal(request, context, failure)
         return self._encoded(request, context, future.result())
 
-    def _encoded(self, request: Request, context: RequestContext, response: Response) -> Answer:
+    def _encoded(
+        self, request: Request, context: RequestContext, response: Response, *, is_refusal: bool = False
+    ) -> Answer:
         if large_answers.is_large(response):
             return self._encoded_in_slices(request, context, response)
         try:
             encoded = _encoded(self._spec.key, self._version, context.correlation_id, response)
         except Exception as error:
+            if is_refusal:
+                raise
             return self._refusal(request, context, error)
         if self._meter is not None:
             self._meter.note_errors(self._spec.key, response)
@@ -326,12 +352,17 @@ class _Entry:
         failure = failure_of(done)
         return done.result() if failure is None else self._refusal(request, context, failure)
 
-    def _refusal(self, request: Request, context: RequestContext, error: BaseException) -> bytearray:
+    def _refusal(self, request: Request, context: RequestContext, error: BaseException) -> Answer:
         """The answer for a request whose handler raised."""
         code, message = code_and_message(error, self._spec.name, context)
-        response = error_response(self._spec, self._version, request, code, message)
+        begin = partial(error_response_in_steps, self._spec, self._version, request, code, message)
+        response = self._services.slices.in_slices(begin)
+        refuse = partial(self._refused, request, context, code)
+        if isinstance(response, Future):
+            return Parked(response, lambda done: refuse(done.result()), may_be_given_up=True)
+        return refuse(response)
+
+    def _refused(self, request: Request, context: RequestContext, code: ErrorCode, response: Response | None) -> Answer:
         if response is None:
             raise CloseConnection(f"{code.name} has no place in the response", self._spec.name)
-        if self._meter is not None:
-            self._meter.note_errors(self._spec.key, response)
-        return _encoded(self._spec.key, self._version, context.correlation_id, response)
+        return self._encoded(request, context, response, is_refusal=True)

@@ -2,16 +2,18 @@
 
 Where the response has an error code at its top, it goes there. Otherwise each topic, partition, group or resource
 that was asked about is answered with it: what the response lists is what the request listed, fields of the same name
-carried over.
+carried over. A request may list very many: the answer is made with a pause behind each.
 """
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.registry import ApiSpec
 from barnabas.protocol.schema import Field, Response, Struct, default_instance
+from barnabas.storage.steps import Steps, finish
 
 # What a response calls a list, and what the request may call it.
 _ASKED_AS: dict[str, tuple[str, ...]] = {
@@ -45,15 +47,28 @@ def error_response(
     spec: ApiSpec, version: int, request: Struct, code: ErrorCode, message: str | None
 ) -> Response | None:
     """The response that carries `code` for everything in `request`, or None when this response has no place for it."""
+    return finish(error_response_in_steps(spec, version, request, code, message))
+
+
+def error_response_in_steps(
+    spec: ApiSpec, version: int, request: Struct, code: ErrorCode, message: str | None
+) -> Steps[Response | None]:
+    """Likewise. The request must not change meanwhile."""
     response: Response = default_instance(spec.response)
     if (name := _NULL_WHEN_REFUSED.get(spec.response.__name__)) is not None:
         setattr(response, name, None)
-    return response if _fill(response, request, version, code, message) else None
+    return response if (yield from _fill(response, request, version, code, message)) else None
 
 
-def _fill(answer: Struct, asked: Any, version: int, code: ErrorCode, message: str | None) -> bool:
+@cache
+def _fields(struct: type[Struct], version: int) -> dict[str, Field]:
+    """Those of the version."""
+    return {each.name: each for each in struct.__schema__.fields if each.in_version(version)}
+
+
+def _fill(answer: Struct, asked: Any, version: int, code: ErrorCode, message: str | None) -> Steps[bool]:
     """Put the code into `answer` or the lists within it; whether it found a place."""
-    fields = {each.name: each for each in answer.__schema__.fields if each.in_version(version)}
+    fields = _fields(type(answer), version)
     code_fields = [name for name in _CODE_FIELDS if name in fields]
     for name in code_fields:
         setattr(answer, name, code)
@@ -63,13 +78,14 @@ def _fill(answer: Struct, asked: Any, version: int, code: ErrorCode, message: st
     for field in fields.values():
         element = field.type.element
         if element is not None and element.struct is not None:
-            placed = _fill_list(answer, field, element.struct, asked, version, code, message) or placed
+            is_listed = yield from _fill_list(answer, field, element.struct, asked, version, code, message)
+            placed = is_listed or placed
     return placed
 
 
 def _fill_list(
     answer: Struct, field: Field, struct: type[Struct], asked: Any, version: int, code: ErrorCode, message: str | None
-) -> bool:
+) -> Steps[bool]:
     for name in (field.name, *_ASKED_AS.get(field.name, ())):
         elements = _listed(asked, name)
         if elements:
@@ -81,8 +97,9 @@ def _fill_list(
     for each in elements:
         one = default_instance(struct)
         _carry_over(one, each)
-        placed = _fill(one, each, version, code, message) or placed
+        placed = (yield from _fill(one, each, version, code, message)) or placed
         answered.append(one)
+        yield
     if placed:
         setattr(answer, field.name, answered)
     return placed

@@ -2,7 +2,8 @@
 
 Whoever makes it may want to hear of each denial (`when_denied`).
 
-The logger is Kafka's `kafka.authorizer.logger`, and a line says what Kafka's does.
+The logger is Kafka's `kafka.authorizer.logger`, and a line says what Kafka's does. What one request is denied beyond
+DENIALS_TOLD_MAX names is told as a number: a request of nobody's may name a hundred thousand.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from barnabas.broker.session.principal import Principal
 
 _log = logger("authorizer.logger")
+DENIALS_TOLD_MAX: Final = 100
 _TEXT_MAX: Final = 300
 
 
@@ -63,9 +65,12 @@ class Audit:
         count: int,
     ) -> None:
         """One decision."""
+        level = logging.DEBUG if rule.is_allowed else logging.INFO
+        if not _log.isEnabledFor(level):
+            return  # one request may name a hundred thousand, and a line takes longer to make than to decide
         operation, resource, name = asked
         _log.log(
-            logging.DEBUG if rule.is_allowed else logging.INFO,
+            level,
             line(
                 "allowed" if rule.is_allowed else "denied",
                 principal=_short(str(principal)),
@@ -77,6 +82,23 @@ class Audit:
                 rule=_short(str(rule)),
             ),
         )
+
+    def tell_more(
+        self, principal: Principal, host: str, api_key: int, operation: Operation, resource: Resource, untold: int
+    ) -> None:
+        """How many more names of the same request were denied than are told each."""
+        if _log.isEnabledFor(logging.INFO):
+            _log.info(
+                line(
+                    "denied more",
+                    principal=_short(str(principal)),
+                    operation=operation.name,
+                    resource=resource.name.title().replace("_", ""),
+                    host=host,
+                    request=ApiKey(api_key).api_name,
+                    untold=untold,
+                )
+            )
 
 
 def _short(text: str) -> str:

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from barnabas.broker.authorization.audit import Denial
+from barnabas.broker.authorization.audit import DENIALS_TOLD_MAX, Denial
 from barnabas.broker.session.operations import CLUSTER_NAME, SUPPORTED, Operation, Resource
 from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.storage.steps import Steps, finish
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -45,7 +46,7 @@ def refusal(resource: Resource) -> KafkaError:
 class Rights:
     """Of one principal on one host, asking for one API."""
 
-    __slots__ = ("_api_key", "_authorizer", "_client_id", "_host", "_principal")
+    __slots__ = ("_api_key", "_authorizer", "_client_id", "_denials", "_host", "_principal")
 
     def __init__(
         self, authorizer: Authorizer, principal: Principal, host: str, api_key: int, client_id: str | None = None
@@ -55,6 +56,7 @@ class Rights:
         self._principal = principal
         self._host = host
         self._api_key = api_key
+        self._denials = 0
 
     def allows(
         self,
@@ -75,23 +77,41 @@ class Rights:
                 audit.tell(self._principal, self._host, self._api_key, (operation, resource, name), rule, count)
         elif not quietly:
             audit.denied_count += 1
-            asked = operation, resource, name
-            audit.tell(self._principal, self._host, self._api_key, asked, rule, count)
-            audit.when_denied(Denial(self._principal, self._host, self._client_id, self._api_key, *asked, rule))
+            self._denials += 1
+            if self._denials <= DENIALS_TOLD_MAX:
+                asked = operation, resource, name
+                audit.tell(self._principal, self._host, self._api_key, asked, rule, count)
+                audit.when_denied(Denial(self._principal, self._host, self._client_id, self._api_key, *asked, rule))
         return rule.is_allowed
+
+    def tell_more(self, operation: Operation, resource: Resource) -> None:
+        """Tell how many denials were too many to tell each, where some were."""
+        untold, self._denials = self._denials - DENIALS_TOLD_MAX, min(self._denials, DENIALS_TOLD_MAX)
+        if untold > 0:
+            audit = self._authorizer.audit
+            audit.tell_more(self._principal, self._host, self._api_key, operation, resource, untold)
 
     def allowed(
         self, operation: Operation, resource: Resource, names: Iterable[str], *, quietly: bool = False
     ) -> set[str]:
         """Those of the names that it is allowed on; each is asked for once, however often it is there."""
+        return finish(self.each_allowed(operation, resource, names, quietly=quietly))
+
+    def each_allowed(
+        self, operation: Operation, resource: Resource, names: Iterable[str], *, quietly: bool = False
+    ) -> Steps[set[str]]:
+        """Likewise, for names that may be very many."""
         counts: dict[str, int] = {}
         for name in names:
             counts[name] = counts.get(name, 0) + 1
-        return {
-            name
-            for name, count in counts.items()
-            if self.allows(operation, resource, name, quietly=quietly, count=count)
-        }
+            yield
+        allowed = set()
+        for name, count in counts.items():
+            if self.allows(operation, resource, name, quietly=quietly, count=count):
+                allowed.add(name)
+            yield
+        self.tell_more(operation, resource)
+        return allowed
 
     def allows_some(self, operation: Operation, resource: Resource) -> bool:
         """Whether it is allowed on some resource of the kind, whichever."""

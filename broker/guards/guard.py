@@ -1,39 +1,37 @@
 """What a guard is, and what guards are made of: checks of a whole request, and lists of which only a part may go on.
 
-A guard is given a handler, a request and the rights of who asks. It answers a request that is refused as a whole with
-the API's own error answer; or it hands the handler what may be asked for, and puts what may not be into the answer,
-with its code.
+A guard is given a request and the rights of who asks. It answers a request that is refused as a whole with the API's
+own error answer; or it has the handler asked for what may be asked for, and puts what may not be into the answer, with
+its code.
 
-Invariant: a request is never changed, since it may be one that is remembered (`broker/api/repeated.py`); what goes on
-is a copy of it.
+It is a generator, since a request of somebody without any rights may name a hundred thousand topics: it pauses behind
+each, and `asking.py` lets others have their turn.
+
+Invariants: a request is never changed, since it may be one that is remembered (`broker/api/repeated.py`); what goes on
+is a copy of it. What is done between two pauses is bounded.
 """
 
 from __future__ import annotations
 
-from asyncio import Future
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from copy import copy
 from functools import partial
 from typing import Any, Final, TypeAlias, TypeVar
 
-from barnabas.broker.api.error_responses import error_response
+from barnabas.broker.api.error_responses import error_response_in_steps
 from barnabas.broker.authorization.rights import Rights, refusal
 from barnabas.broker.context import RequestContext
-from barnabas.broker.replies import Reply, reply_to
 from barnabas.broker.session.operations import CLUSTER_NAME, Access, Operation, Resource
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.primitives import ZERO_UUID
 from barnabas.protocol.registry import ApiKey, spec
+from barnabas.storage.steps import Steps
 
-Ask: TypeAlias = Callable[[Any], Reply[Any]]
-"""A handler that has its context: from a request to its response, perhaps later."""
-Guard: TypeAlias = Callable[[Ask, Any, RequestContext, Rights], Reply[Any]]
+Guarding: TypeAlias = Generator[Any, Any, Any]
+"""One request's way through a guard, to its answer. It pauses with None, or with the request that the handler is to be
+asked, and is sent the response."""
+Guard: TypeAlias = Callable[[Any, RequestContext, Rights], Guarding]
 R = TypeVar("R")
-
-
-def then(reply: Reply[Any], change: Callable[[Any], Any]) -> Reply[Any]:
-    """What `change` makes of the response, now or when it comes."""
-    return reply_to(lambda: reply, change) if isinstance(reply, Future) else change(reply)
 
 
 def with_fields(struct: R, **fields: object) -> R:
@@ -63,13 +61,13 @@ _NOTHING: Final = {
 _NULL_PROTOCOL_NAME_SINCE: Final = 7
 
 
-def refused(request: Any, why: KafkaError, context: RequestContext, *, in_part: bool = False) -> Any:
+def refused(request: Any, why: KafkaError, context: RequestContext, *, in_part: bool = False) -> Steps[Any]:
     """The answer to a request all of which is refused, as Kafka's own requests make it.
 
     in_part: it is for what is not kept of a request, whose answer has no error at its top.
     """
     key, version = ApiKey(context.api_key), context.api_version
-    response: Any = error_response(spec(key), version, request, why.code, why.message)
+    response: Any = yield from error_response_in_steps(spec(key), version, request, why.code, why.message)
     assert response is not None, request
     if in_part and hasattr(response, "error_code"):
         response.error_code = ErrorCode.NONE
@@ -78,8 +76,10 @@ def refused(request: Any, why: KafkaError, context: RequestContext, *, in_part: 
             if field.type.element is not None:
                 setattr(response, field.name, [])
     if key in _NOTHING:
-        for topic in response.topics:
-            topic.partitions = [with_fields(each, **_NOTHING[key]) for each in topic.partitions]
+        for partition in (each for topic in response.topics for each in topic.partitions):
+            for name, value in _NOTHING[key].items():
+                setattr(partition, name, value)
+            yield
     if key is ApiKey.JOIN_GROUP and version >= _NULL_PROTOCOL_NAME_SINCE:
         response.protocol_name = None
     return response
@@ -103,12 +103,10 @@ def transactional_id(operation: Operation) -> Guard:
     return partial(_checked, Access(operation, Resource.TRANSACTIONAL_ID), "transactional_id")
 
 
-def _checked(
-    access: Access, field: str | None, ask: Ask, request: Any, context: RequestContext, rights: Rights
-) -> Reply[Any]:
+def _checked(access: Access, field: str | None, request: Any, context: RequestContext, rights: Rights) -> Guarding:
     if rights.allows(*access, CLUSTER_NAME if field is None else getattr(request, field)):
-        return ask(request)
-    return refused(request, refusal(access.resource), context)
+        return (yield request)
+    return (yield from refused(request, refusal(access.resource), context))
 
 
 def both(*guards: Guard) -> Guard:
@@ -116,16 +114,20 @@ def both(*guards: Guard) -> Guard:
     return partial(_nested, guards)
 
 
-def _nested(guards: Sequence[Guard], ask: Ask, request: Any, context: RequestContext, rights: Rights) -> Reply[Any]:
+def _nested(guards: Sequence[Guard], request: Any, context: RequestContext, rights: Rights) -> Guarding:
     first, *others = guards
-    go_on: Ask = partial(_nested_again, others, ask, context, rights) if others else ask
-    return first(go_on, request, context, rights)
-
-
-def _nested_again(
-    guards: Sequence[Guard], ask: Ask, context: RequestContext, rights: Rights, request: Any
-) -> Reply[Any]:
-    return _nested(guards, ask, request, context, rights)
+    if not others:
+        return (yield from first(request, context, rights))
+    steps = first(request, context, rights)
+    response = None
+    while True:
+        try:
+            wanted = steps.send(response)
+        except StopIteration as over:
+            return over.value
+        response = None if wanted is None else (yield from _nested(others, wanted, context, rights))
+        if wanted is None:
+            yield
 
 
 # --- lists of which a part goes on ---
@@ -148,12 +150,20 @@ def divided(
     rights: Rights,
     *,
     quietly: bool = False,
-) -> tuple[list[Any], list[Any]]:
+) -> Steps[tuple[list[Any], list[Any]]]:
     """Those that the operation is allowed on, or that name nothing, and the others. Each name is asked for once."""
-    named = [(each, names(each)) for each in elements]
-    allowed = rights.allowed(*access, [name for _, name in named if name is not None], quietly=quietly)
-    kept = [each for each, name in named if name is None or name in allowed]
-    return kept, [each for each, name in named if name is not None and name not in allowed]
+    named = []
+    for each in elements:
+        named.append((each, names(each)))
+        yield
+    asked = (name for _, name in named if name is not None)
+    allowed = yield from rights.each_allowed(*access, asked, quietly=quietly)
+    kept: list[Any] = []
+    others: list[Any] = []
+    for each, name in named:
+        (kept if name is None or name in allowed else others).append(each)
+        yield
+    return kept, others
 
 
 def topics(operation: Operation, field: str = "topics", answered: str = "topics", name: str = "name") -> Guard:
@@ -171,23 +181,21 @@ def _each(
     field: str,
     answered: str,
     name: str | None,
-    ask: Ask,
     request: Any,
     context: RequestContext,
     rights: Rights,
-) -> Reply[Any]:
+) -> Guarding:
     def named(element: Any) -> str | None:
         if name is None:
             return str(element)
         return topic_name(element, context) if name == "name" else str(getattr(element, name))
 
     elements = getattr(request, field)
-    kept, others = divided(elements if name is not None else dict.fromkeys(elements), named, access, rights)
-    return some(ask, request, context, field, answered, kept, others, refusal(access.resource))
+    kept, others = yield from divided(elements if name is not None else dict.fromkeys(elements), named, access, rights)
+    return (yield from some(request, context, field, answered, kept, others, refusal(access.resource)))
 
 
 def some(
-    ask: Ask,
     request: Any,
     context: RequestContext,
     field: str,
@@ -195,15 +203,12 @@ def some(
     kept: list[Any],
     others: list[Any],
     why: KafkaError,
-) -> Reply[Any]:
+) -> Guarding:
     """Ask for what is kept of a list, and answer the others with an error, which stand behind it."""
     if not others:
-        return ask(request)
-    answer = refused(with_fields(request, **{field: others}), why, context, in_part=True)
+        return (yield request)
+    answer = yield from refused(with_fields(request, **{field: others}), why, context, in_part=True)
     if not kept:
         return answer
-
-    def whole(response: Any) -> Any:
-        return with_fields(response, **{answered: [*getattr(response, answered), *getattr(answer, answered)]})
-
-    return then(ask(with_fields(request, **{field: kept})), whole)
+    response = yield with_fields(request, **{field: kept})
+    return with_fields(response, **{answered: [*getattr(response, answered), *getattr(answer, answered)]})

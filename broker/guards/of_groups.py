@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from functools import partial
+from collections.abc import Iterator
 from typing import Any
 
 from barnabas.broker.authorization.rights import Rights, refusal
 from barnabas.broker.catalogue.features import GROUP_VERSION
 from barnabas.broker.context import RequestContext
-from barnabas.broker.guards.guard import Ask, divided, refused, some, then, topic_name, with_fields
-from barnabas.broker.replies import Reply
+from barnabas.broker.guards.guard import Guarding, divided, refused, some, topic_name, with_fields
 from barnabas.broker.session.operations import CLUSTER_NAME, Access, Operation, Resource
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages.find_coordinator import Coordinator, FindCoordinatorResponse
@@ -18,6 +17,7 @@ from barnabas.protocol.messages.offset_fetch import (
     OffsetFetchResponsePartitions,
     OffsetFetchResponseTopics,
 )
+from barnabas.storage.steps import Steps
 
 _GROUP, _TOPIC, _CLUSTER = Resource.GROUP, Resource.TOPIC, Resource.CLUSTER
 _DESCRIBE_TOPIC = Access(Operation.DESCRIBE, _TOPIC)
@@ -32,58 +32,70 @@ _KEY_TYPES = {
 _NO_NODE = -1
 
 
-def find_coordinator(ask: Ask, request: Any, context: RequestContext, rights: Rights) -> Reply[Any]:
+def find_coordinator(request: Any, context: RequestContext, rights: Rights) -> Guarding:
     """Of a group or a transactional id that may be described; of a share group only brokers ask."""
     access = _KEY_TYPES.get(request.key_type)
     if access is None:
-        return ask(request)
+        return (yield request)
     why = refusal(access.resource)
     if context.api_version < _KEYS_SINCE:
         if rights.allows(*access, request.key):
-            return ask(request)
+            return (yield request)
         return FindCoordinatorResponse(
             error_code=why.code, error_message=why.message, node_id=_NO_NODE, host="", port=_NO_NODE
         )
-    kept, others = divided(request.coordinator_keys, lambda key: _resource_of(key, access), access, rights)
-    hidden = [
-        Coordinator(key=key, node_id=_NO_NODE, host="", port=_NO_NODE, error_code=why.code, error_message=why.message)
-        for key in others
-    ]
+    keys = request.coordinator_keys
+    kept, others = yield from divided(keys, lambda key: _resource_of(key, access), access, rights)
+    hidden = []
+    for key in others:
+        hidden.append(
+            Coordinator(
+                key=key,
+                node_id=_NO_NODE,
+                host="",
+                port=_NO_NODE,
+                error_code=why.code,
+                error_message=why.message,
+            )
+        )
+        yield
     if not kept:
         return FindCoordinatorResponse(coordinators=hidden)
-    return then(
-        ask(with_fields(request, coordinator_keys=kept)),
-        lambda response: with_fields(response, coordinators=[*response.coordinators, *hidden]),
-    )
+    response = yield with_fields(request, coordinator_keys=kept)
+    return with_fields(response, coordinators=[*response.coordinators, *hidden])
 
 
 def _resource_of(key: str, access: Access) -> str:
     return CLUSTER_NAME if access.resource is _CLUSTER else key
 
 
-def offset_fetch(ask: Ask, request: Any, context: RequestContext, rights: Rights) -> Reply[Any]:
+def offset_fetch(request: Any, context: RequestContext, rights: Rights) -> Guarding:
     """Of groups that may be described, the offsets of topics that may be described. Who asks for all offsets is not
     told of the others."""
     if context.api_version >= _BATCHED_SINCE:
-        return _offset_fetch_of_several(ask, request, context, rights)
+        return (yield from _offset_fetch_of_several(request, context, rights))
     if not rights.allows(Operation.DESCRIBE, _GROUP, request.group_id):
-        return refused(request, refusal(_GROUP), context)
+        return (yield from refused(request, refusal(_GROUP), context))
     if request.topics is None:
-        return then(ask(request), lambda response: with_fields(response, topics=_shown(response.topics, rights)))
-    kept, others = divided(request.topics, lambda topic: topic.name, _DESCRIBE_TOPIC, rights)
+        response = yield request
+        shown, _ = yield from divided(response.topics, lambda topic: topic.name, _DESCRIBE_TOPIC, rights)
+        return with_fields(response, topics=shown)
+    kept, others = yield from divided(request.topics, lambda topic: topic.name, _DESCRIBE_TOPIC, rights)
     if not others:
-        return ask(request)
-    hidden = refused(with_fields(request, topics=others), refusal(_TOPIC), with_version(context, 1)).topics
-    return then(ask(with_fields(request, topics=kept)), partial(_followed, hidden))
+        return (yield request)
+    answer = yield from refused(with_fields(request, topics=others), refusal(_TOPIC), with_version(context, 1))
+    response = yield with_fields(request, topics=kept)
+    return _followed(answer.topics, response)
 
 
-def offset_delete(ask: Ask, request: Any, context: RequestContext, rights: Rights) -> Reply[Any]:
+def offset_delete(request: Any, context: RequestContext, rights: Rights) -> Guarding:
     """Of topics that may be read. Where none of them may, the group is asked all the same: it may not be there."""
-    kept, others = divided(request.topics, lambda topic: topic.name, _READ_TOPIC, rights)
+    kept, others = yield from divided(request.topics, lambda topic: topic.name, _READ_TOPIC, rights)
     if not others:
-        return ask(request)
-    hidden = refused(with_fields(request, topics=others), refusal(_TOPIC), context, in_part=True).topics
-    return then(ask(with_fields(request, topics=kept)), partial(_followed, hidden))
+        return (yield request)
+    answer = yield from refused(with_fields(request, topics=others), refusal(_TOPIC), context, in_part=True)
+    response = yield with_fields(request, topics=kept)
+    return _followed(answer.topics, response)
 
 
 def _followed(hidden: list[Any], response: Any) -> Any:
@@ -96,38 +108,40 @@ def with_version(context: RequestContext, version: int) -> RequestContext:
     return RequestContext(context.services, context.api_key, version)
 
 
-def _shown(topics: list[Any], rights: Rights) -> list[Any]:
-    return divided(topics, lambda topic: topic.name, _DESCRIBE_TOPIC, rights)[0]
-
-
-def _offset_fetch_of_several(ask: Ask, request: Any, context: RequestContext, rights: Rights) -> Reply[Any]:
+def _offset_fetch_of_several(request: Any, context: RequestContext, rights: Rights) -> Guarding:
     """The answer has the groups in the order of the request."""
+    ids = [asked.group_id for asked in request.groups]
+    describable = yield from rights.each_allowed(Operation.DESCRIBE, _GROUP, ids)
     wanted: list[Any] = []
     plans: list[tuple[Any, list[Any] | None]] = []
     for asked in request.groups:
-        if not rights.allows(Operation.DESCRIBE, _GROUP, asked.group_id):
+        yield
+        if asked.group_id not in describable:
             plans.append((asked, None))
             continue
         hidden: list[Any] = []
         kept = asked
         if asked.topics is not None:
-            kept_topics, hidden = divided(
-                asked.topics, lambda topic: topic_name(topic, context), _DESCRIBE_TOPIC, rights
-            )
+            kept_topics, hidden = yield from _describable(asked.topics, context, rights)
             kept = with_fields(asked, topics=kept_topics)
         wanted.append(kept)
         plans.append((asked, hidden))
+    response = yield with_fields(request, groups=wanted)
+    answers = iter(response.groups)
+    groups = []
+    for asked, left_out in plans:
+        groups.append((yield from _answered(asked, left_out, answers, context, rights)))
+        yield
+    return with_fields(response, groups=groups)
 
-    def whole(response: Any) -> Any:
-        answers = iter(response.groups)
-        return with_fields(response, groups=[_answered(*plan, answers, context, rights) for plan in plans])
 
-    return then(ask(with_fields(request, groups=wanted)), whole)
+def _describable(topics: list[Any], context: RequestContext, rights: Rights) -> Steps[tuple[list[Any], list[Any]]]:
+    return divided(topics, lambda topic: topic_name(topic, context), _DESCRIBE_TOPIC, rights)
 
 
 def _answered(
-    asked: Any, hidden: list[Any] | None, answers: Any, context: RequestContext, rights: Rights
-) -> OffsetFetchResponseGroup:
+    asked: Any, hidden: list[Any] | None, answers: Iterator[Any], context: RequestContext, rights: Rights
+) -> Steps[OffsetFetchResponseGroup]:
     if hidden is None:
         return OffsetFetchResponseGroup(
             group_id=asked.group_id, topics=[], error_code=ErrorCode.GROUP_AUTHORIZATION_FAILED
@@ -136,75 +150,73 @@ def _answered(
     if group.error_code:
         return group
     if asked.topics is None:
-        kept, _ = divided(group.topics, lambda topic: topic_name(topic, context), _DESCRIBE_TOPIC, rights)
+        kept, _ = yield from _describable(group.topics, context, rights)
         return with_fields(group, topics=kept)
-    return with_fields(group, topics=[*group.topics, *_hidden_topics(hidden)])
+    hidden_topics = yield from _hidden_topics(hidden)
+    return with_fields(group, topics=[*group.topics, *hidden_topics])
 
 
-def _hidden_topics(hidden: list[Any]) -> list[Any]:
-    return [
-        OffsetFetchResponseTopics(
-            name=topic.name,
-            topic_id=topic.topic_id,
-            partitions=[
+def _hidden_topics(hidden: list[Any]) -> Steps[list[Any]]:
+    topics = []
+    for topic in hidden:
+        partitions = []
+        for index in topic.partition_indexes:
+            partitions.append(
                 OffsetFetchResponsePartitions(
                     partition_index=index,
                     committed_offset=-1,
                     metadata="",
                     error_code=ErrorCode.TOPIC_AUTHORIZATION_FAILED,
                 )
-                for index in topic.partition_indexes
-            ],
-        )
-        for topic in hidden
-    ]
+            )
+            yield
+        topics.append(OffsetFetchResponseTopics(name=topic.name, topic_id=topic.topic_id, partitions=partitions))
+    return topics
 
 
-def list_groups(ask: Ask, request: Any, context: RequestContext, rights: Rights) -> Reply[Any]:
+def list_groups(request: Any, context: RequestContext, rights: Rights) -> Guarding:
     """All of them to who may describe the cluster, else those that may be described."""
     if rights.allows(Operation.DESCRIBE, _CLUSTER, quietly=True):
-        return ask(request)
-
-    def shown(response: Any) -> Any:
-        names = rights.allowed(Operation.DESCRIBE, _GROUP, [each.group_id for each in response.groups], quietly=True)
-        return with_fields(response, groups=[each for each in response.groups if each.group_id in names])
-
-    return then(ask(request), shown)
+        return (yield request)
+    response = yield request
+    ids = [each.group_id for each in response.groups]
+    names = yield from rights.each_allowed(Operation.DESCRIBE, _GROUP, ids, quietly=True)
+    return with_fields(response, groups=[each for each in response.groups if each.group_id in names])
 
 
-def describe_groups(ask: Ask, request: Any, context: RequestContext, rights: Rights) -> Reply[Any]:
+def describe_groups(request: Any, context: RequestContext, rights: Rights) -> Guarding:
     """Those that may be described, and what may be done to them."""
-    return then(_described(ask, request, context, rights, "groups"), _with_operations(request, rights))
+    response = yield from _described(request, context, rights, "groups")
+    if request.include_authorized_operations:
+        for group in response.groups:
+            if not group.error_code:
+                group.authorized_operations = rights.operations(_GROUP, group.group_id)
+            yield
+    return response
 
 
-def consumer_group_describe(ask: Ask, request: Any, context: RequestContext, rights: Rights) -> Reply[Any]:
+def consumer_group_describe(request: Any, context: RequestContext, rights: Rights) -> Guarding:
     """As DescribeGroups; a group with a topic in it that may not be described shows none of its members."""
+    response = yield from _described(request, context, rights, "group_ids")
+    topics = []
+    for group in response.groups:
+        if request.include_authorized_operations and not group.error_code:
+            group.authorized_operations = rights.operations(_GROUP, group.group_id)
+        topics.append(_topics_of(group))
+        yield
+    names = sorted(set[str]().union(*topics))
+    describable = yield from rights.each_allowed(*_DESCRIBE_TOPIC, names, quietly=True)
+    shown = []
+    for group, subscribed in zip(response.groups, topics, strict=True):
+        shown.append(group if subscribed <= describable else _hidden_group(group))
+        yield
+    return with_fields(response, groups=shown)
 
-    def without_hidden(response: Any) -> Any:
-        names = {topic for group in response.groups for topic in _topics_of(group)}
-        describable = rights.allowed(*_DESCRIBE_TOPIC, sorted(names), quietly=True)
-        shown = [group if _topics_of(group) <= describable else _hidden_group(group) for group in response.groups]
-        return with_fields(response, groups=shown)
 
-    described = then(_described(ask, request, context, rights, "group_ids"), _with_operations(request, rights))
-    return then(described, without_hidden)
-
-
-def _described(ask: Ask, request: Any, context: RequestContext, rights: Rights, field: str) -> Reply[Any]:
+def _described(request: Any, context: RequestContext, rights: Rights, field: str) -> Guarding:
     access = Access(Operation.DESCRIBE, _GROUP)
-    kept, others = divided(getattr(request, field), str, access, rights)
-    return some(ask, request, context, field, "groups", kept, others, refusal(_GROUP))
-
-
-def _with_operations(request: Any, rights: Rights) -> Any:
-    def told(response: Any) -> Any:
-        if request.include_authorized_operations:
-            for group in response.groups:
-                if not group.error_code:
-                    group.authorized_operations = rights.operations(_GROUP, group.group_id)
-        return response
-
-    return told
+    kept, others = yield from divided(getattr(request, field), str, access, rights)
+    return (yield from some(request, context, field, "groups", kept, others, refusal(_GROUP)))
 
 
 def _topics_of(group: Any) -> set[str]:
@@ -230,13 +242,14 @@ def _hidden_group(group: Any) -> Any:
     )
 
 
-def consumer_group_heartbeat(ask: Ask, request: Any, context: RequestContext, rights: Rights) -> Reply[Any]:
+def consumer_group_heartbeat(request: Any, context: RequestContext, rights: Rights) -> Guarding:
     """Who may read the group, and describe each topic that it subscribes to by name."""
     if not context.services.catalogue.feature_level(GROUP_VERSION):
-        return ask(request)  # which says that there is no such protocol
+        return (yield request)  # which says that there is no such protocol
     if not rights.allows(Operation.READ, _GROUP, request.group_id):
-        return refused(request, refusal(_GROUP), context)
+        return (yield from refused(request, refusal(_GROUP), context))
     names = request.subscribed_topic_names or ()
-    if len(rights.allowed(*_DESCRIBE_TOPIC, names)) < len(set(names)):
-        return refused(request, refusal(_TOPIC), context)
-    return ask(request)
+    describable = yield from rights.each_allowed(*_DESCRIBE_TOPIC, names)
+    if len(describable) < len(set(names)):
+        return (yield from refused(request, refusal(_TOPIC), context))
+    return (yield request)

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from barnabas.broker.authorization.rights import Rights
 from barnabas.broker.context import RequestContext
-from barnabas.broker.guards.guard import Ask, then
-from barnabas.broker.replies import Reply
+from barnabas.broker.guards.guard import Guarding
 from barnabas.broker.session.operations import Operation, Resource
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.hot.produce import PartitionResult
@@ -23,8 +22,8 @@ if TYPE_CHECKING:
 _ATTRIBUTES_LOW_BYTE: Final = 22
 
 
-def produce(ask: Ask, request: ProduceRequest, context: RequestContext, rights: Rights) -> Reply[Any]:
-    """See above."""
+def produce(request: ProduceRequest, context: RequestContext, rights: Rights) -> Guarding:
+    """See above. It does not pause: records are views of a frame that is there for one turn."""
     transactional_id, acks, timeout_ms, topics = request
     if _is_transactional(topics) and not (
         transactional_id is not None and rights.allows(Operation.WRITE, Resource.TRANSACTIONAL_ID, transactional_id)
@@ -35,12 +34,13 @@ def produce(ask: Ask, request: ProduceRequest, context: RequestContext, rights: 
     named = list(zip(names, topics, strict=True))
     hidden = [each for name, each in named if name is not None and name not in writable]
     if not hidden:
-        return ask(request)
+        return (yield request)
     answers = _refused(hidden, ErrorCode.TOPIC_AUTHORIZATION_FAILED)
     kept = [each for name, each in named if name is None or name in writable]
     if not kept:
         return answers
-    return then(ask((transactional_id, acks, timeout_ms, kept)), lambda produced: [*produced, *answers])
+    produced = yield transactional_id, acks, timeout_ms, kept
+    return [*produced, *answers]
 
 
 def _is_transactional(topics: Any) -> bool:

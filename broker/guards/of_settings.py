@@ -15,8 +15,7 @@ from barnabas.broker.catalogue.image import (
     TOPIC_RESOURCE,
 )
 from barnabas.broker.context import RequestContext
-from barnabas.broker.guards.guard import Ask, Guard, refused, then, with_fields
-from barnabas.broker.replies import Reply
+from barnabas.broker.guards.guard import Guard, Guarding, refused, with_fields
 from barnabas.broker.session.operations import CLUSTER_NAME, Operation, Resource
 from barnabas.protocol.messages.alter_user_scram_credentials import (
     AlterUserScramCredentialsResponse,
@@ -42,54 +41,54 @@ def _resources(
     operation: Operation,
     answered: str,
     once: bool,
-    ask: Ask,
     request: Any,
     context: RequestContext,
     rights: Rights,
-) -> Reply[Any]:
+) -> Guarding:
     times = Counter((each.resource_type, each.resource_name) for each in request.resources)
-    allowed: dict[tuple[Resource, str], bool] = {}
-    kept, others = [], []
+    names: dict[Resource, dict[str, None]] = {}
+    named: list[tuple[Any, tuple[Resource, str] | None]] = []
     for each in request.resources:
         kind = _KINDS.get(each.resource_type)
         if kind is None or (once and times[each.resource_type, each.resource_name] > 1):
-            kept.append(each)
-            continue
-        key = kind, CLUSTER_NAME if kind is Resource.CLUSTER else each.resource_name
-        if key not in allowed:
-            allowed[key] = rights.allows(operation, *key)
-        if allowed[key]:
+            named.append((each, None))
+        else:
+            name = CLUSTER_NAME if kind is Resource.CLUSTER else each.resource_name
+            names.setdefault(kind, {})[name] = None
+            named.append((each, (kind, name)))
+        yield
+    allowed = {}
+    for kind, asked in names.items():
+        allowed[kind] = yield from rights.each_allowed(operation, kind, asked)
+    kept, hidden = [], []
+    for each, key in named:
+        if key is None or key[1] in allowed[key[0]]:
             kept.append(each)
         else:
-            others.append((each, kind))
-    if not others:
-        return ask(request)
-    hidden = [
-        answer
-        for each, kind in others
-        for answer in getattr(refused(with_fields(request, resources=[each]), refusal(kind), context), answered)
-    ]
-    return then(
-        ask(with_fields(request, resources=kept)),
-        lambda response: with_fields(response, **{answered: [*getattr(response, answered), *hidden]}),
-    )
+            answer = yield from refused(with_fields(request, resources=[each]), refusal(key[0]), context)
+            hidden += getattr(answer, answered)
+        yield
+    if not hidden:
+        return (yield request)
+    response = yield with_fields(request, resources=kept)
+    return with_fields(response, **{answered: [*getattr(response, answered), *hidden]})
 
 
-def alter_user_scram_credentials(ask: Ask, request: Any, context: RequestContext, rights: Rights) -> Reply[Any]:
+def alter_user_scram_credentials(request: Any, context: RequestContext, rights: Rights) -> Guarding:
     """Of a cluster that may be altered: each user is refused once."""
     if rights.allows(Operation.ALTER, Resource.CLUSTER):
-        return ask(request)
+        return (yield request)
     why = refusal(Resource.CLUSTER)
     users = dict.fromkeys(each.name for each in (*request.deletions, *request.upsertions))
-    return AlterUserScramCredentialsResponse(
-        results=[
-            AlterUserScramCredentialsResult(user=user, error_code=why.code, error_message=why.message) for user in users
-        ]
-    )
+    results = []
+    for user in users:
+        results.append(AlterUserScramCredentialsResult(user=user, error_code=why.code, error_message=why.message))
+        yield
+    return AlterUserScramCredentialsResponse(results=results)
 
 
-def describe_log_dirs(ask: Ask, request: Any, context: RequestContext, rights: Rights) -> Reply[Any]:
+def describe_log_dirs(request: Any, context: RequestContext, rights: Rights) -> Guarding:
     """Of a cluster that may be described. The oldest versions have no place for the code, and tell of no directory."""
     if rights.allows(Operation.DESCRIBE, Resource.CLUSTER):
-        return ask(request)
+        return (yield request)
     return DescribeLogDirsResponse(error_code=refusal(Resource.CLUSTER).code, results=[])

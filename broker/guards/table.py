@@ -6,15 +6,13 @@ is served otherwise. A test asks every API, and holds what it asked for against 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 from barnabas.broker.api.table import Row
-from barnabas.broker.context import RequestContext
 from barnabas.broker.guards import of_groups, of_produce, of_settings, of_topics, of_transactions
+from barnabas.broker.guards.asking import Handle, asked_through
 from barnabas.broker.guards.guard import Guard, both, cluster, group, groups, topics, transactional_id
-from barnabas.broker.replies import Reply
 from barnabas.broker.session.operations import Operation, Resource
 from barnabas.protocol.registry import ApiKey
 
@@ -82,20 +80,7 @@ def guard_of(row: Row) -> Guard | None:
     return cluster(operation)
 
 
-Handle = Callable[[Any, RequestContext], Reply[Any]]
-
-
 def guarded(row: Row, handle: Handle) -> Handle:
     """The handler of an API behind its guard."""
     guard = guard_of(row)
-    return handle if guard is None else partial(_guarded, guard, handle)
-
-
-def _guarded(guard: Guard, handle: Handle, request: Any, context: RequestContext) -> Reply[Any]:
-    rights = context.rights
-    assert rights is not None
-    return guard(partial(_handled, handle, context), request, context, rights)
-
-
-def _handled(handle: Handle, context: RequestContext, request: Any) -> Reply[Any]:
-    return handle(request, context)
+    return handle if guard is None else partial(asked_through, guard, handle)

@@ -9,6 +9,7 @@ from barnabas.protocol import reference
 from barnabas.protocol.compile import codec
 from barnabas.protocol.primitives import Buffer
 from barnabas.protocol.schema import Field, FieldType, Struct, default_instance
+from barnabas.storage.steps import finish
 from tests.support.records.messages import make, our_messages, our_stored
 
 PYTHON_TYPES: dict[str, Any] = {
@@ -65,7 +66,7 @@ def test_made_up_values_agree_with_the_reference_in_every_version(struct: type[S
 
 
 @every_struct
-def test_encoding_in_steps_comes_to_the_same(struct: type[Struct]) -> None:
+def test_encoding_and_decoding_in_steps_come_to_the_same(struct: type[Struct]) -> None:
     rng = Random(struct.__name__)
     for version in struct.__schema__.valid_versions:
         message = make(struct, version, rng)
@@ -73,3 +74,4 @@ def test_encoding_in_steps_comes_to_the_same(struct: type[Struct]) -> None:
         for _ in codec(struct, version).encode_in_steps(message, out):
             pass
         assert out == b"before" + codec(struct, version).encode(message)
+        assert finish(codec(struct, version).decode_in_steps(out, len(b"before"))) == (message, len(out))

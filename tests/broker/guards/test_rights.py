@@ -9,6 +9,7 @@ from barnabas.broker.api.hot import produce_entry
 from barnabas.broker.api.short_produce import ShortProduce
 from barnabas.broker.api.table import API_TABLE
 from barnabas.broker.authorization.acl import Acl, AclFilter, PatternType, Permission
+from barnabas.broker.authorization.audit import DENIALS_TOLD_MAX
 from barnabas.broker.config.authorizer import STANDARD_AUTHORIZER
 from barnabas.broker.guards.table import guarded
 from barnabas.broker.handlers import produce
@@ -22,13 +23,13 @@ from barnabas.protocol.messages.consumer_group_describe import ConsumerGroupDesc
 from barnabas.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 from barnabas.protocol.messages.create_acls import AclCreation, CreateAclsRequest
 from barnabas.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
-from barnabas.protocol.messages.metadata import MetadataRequest
+from barnabas.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
 from barnabas.protocol.messages.produce import ProduceRequest
 from barnabas.protocol.registry import ApiKey, response_codec
 from barnabas.storage.steps import finish
 from tests.support import requests
 from tests.support.clients.classic_members import subscription
-from tests.support.worlds.broker import BrokerWorld, Peer, request_frame, settle
+from tests.support.worlds.broker import BrokerWorld, Peer, request_frame, settle, until
 from tests.support.worlds.memory_transport import MemoryTransport
 
 TOPIC, GROUP = Resource.TOPIC, Resource.GROUP
@@ -248,3 +249,23 @@ async def test_the_audit_tells_who_was_denied_and_at_debug_who_was_allowed(
     assert access is not None
     assert access.authorizer.audit.denied_count == 1
     assert access.authorizer.audit.allowed_count >= 3
+
+
+async def test_of_very_many_denials_some_are_told_and_the_others_counted(
+    world: BrokerWorld, caplog: pytest.LogCaptureFixture
+) -> None:
+    alice, names = user(world, "alice"), [f"t{number}" for number in range(DENIALS_TOLD_MAX + 500)]
+    for level, lines in ((logging.INFO, DENIALS_TOLD_MAX + 1), (logging.WARNING, 0)):
+        with caplog.at_level(level, "barnabas.authorizer.logger"):
+            alice.ask(MetadataRequest(topics=[MetadataRequestTopic(name=name) for name in names]))
+            await until(alice.transport.written.is_set)
+        assert [topic.error_code for topic in alice.answer().topics] == [DENIED] * len(names)
+        told = [record.getMessage() for record in caplog.records if record.name == "barnabas.authorizer.logger"]
+        assert len(told) == lines
+        caplog.clear()
+        if told:
+            what = "operation=DESCRIBE resource=Topic host=127.0.0.1 request=Metadata untold=500"
+            assert told[-1] == f"denied more principal=User:alice {what}"
+    access = world.services.access
+    assert access is not None
+    assert access.authorizer.audit.denied_count == 2 * len(names)

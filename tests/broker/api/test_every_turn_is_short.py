@@ -1,0 +1,157 @@
+"""Whatever a request asks for, and however much, no turn of the loop takes long: every API, each list of its request
+very long in turn, from somebody who may do everything and from somebody who may do nothing.
+
+What is measured is the processor time of this thread, of which other programs take none; who is over the limit is asked
+again in a new broker, since a slow moment of the machine is none of the broker's.
+"""
+
+import asyncio
+import gc
+from time import thread_time
+
+import pytest
+
+from barnabas.broker.catalogue import NewTopic
+from barnabas.broker.config.authorizer import STANDARD_AUTHORIZER
+from barnabas.broker.coordinator.group.classic.model import CommitRequest, OffsetToCommit
+from barnabas.protocol.errors import ErrorCode
+from tests.support.depth import long
+from tests.support.largest_requests import WIDE, Ask, Maker, asks
+from tests.support.worlds.broker import BrokerWorld
+
+TURN_MS = 20
+TRIES = 3
+TOPICS = 1_000
+"""How many there are, and groups of the same names. The others that a request names are missing."""
+BREATH_S = 0.001
+"""How long the loop is left alone: slices rest for twice as long."""
+PATIENCE_BREATHS = 5
+RIGHTS = {"everything": "ANONYMOUS", "nothing": "somebody-else"}
+"""What the client may do, and who is the super user then."""
+KNOWN: dict[str, int] = {
+    "Produce": 58,
+    "Produce.topic_data": 76,
+    "Produce.topic_data.partition_data": 287,
+    "Fetch.topics": 161,
+    "Fetch.topics.partitions": 139,
+    "Fetch.forgotten_topics_data": 15,
+    "Metadata.topics": 17,
+    "OffsetCommit.topics": 36,
+    "OffsetCommit.topics.partitions": 76,
+    "OffsetFetch.groups": 87,
+    "OffsetFetch.groups.topics": 18,
+    "FindCoordinator.coordinator_keys": 46,
+    "LeaveGroup.members": 18,
+    "CreateTopics.topics": 1437,
+    "DeleteRecords.topics": 40,
+    "DeleteRecords.topics.partitions": 30,
+    "InitProducerId": 35,
+    "OffsetForLeaderEpoch.topics": 50,
+    "OffsetForLeaderEpoch.topics.partitions": 29,
+    "AddPartitionsToTxn.transactions": 103,
+    "AddPartitionsToTxn.transactions.topics": 34,
+    "WriteTxnMarkers.markers": 102,
+    "WriteTxnMarkers.markers.topics": 269,
+    "WriteTxnMarkers.markers.topics.partition_indexes": 1299,
+    "TxnOffsetCommit.topics": 18,
+    "CreateAcls.creations": 114,
+    "DescribeConfigs": 16,
+    "DescribeConfigs.resources": 423,
+    "AlterConfigs.resources": 3079,
+    "DescribeLogDirs": 42,
+    "DescribeLogDirs.topics": 45,
+    "DescribeLogDirs.topics.partitions": 40,
+    "CreatePartitions.topics": 45,
+    "DeleteGroups.groups_names": 182,
+    "IncrementalAlterConfigs.resources": 60,
+    "OffsetDelete.topics": 16,
+    "AlterClientQuotas.entries": 75,
+    "AlterClientQuotas.entries.entity": 18,
+    "DescribeUserScramCredentials.users": 26,
+    "AlterUserScramCredentials.deletions": 22,
+    "AlterUserScramCredentials.upsertions": 15,
+    "DescribeQuorum.topics": 18,
+    "DeleteTopics.topics": 34,
+}
+"""What takes longer, and how many milliseconds it took with lists of ten thousand when it was measured last."""
+
+
+class Driver:
+    """A broker that holds much, and whoever asks it."""
+
+    def __init__(self, rights: str, size: int) -> None:
+        settings = {"authorizer.class.name": STANDARD_AUTHORIZER, "super.users": f"User:{RIGHTS[rights]}"}
+        settings |= {"delegation.token.secret.key": "key-of-a-test", "offsets.topic.num.partitions": "5"}
+        self._world = BrokerWorld(settings, stopwatch=thread_time)
+        catalogue = self._world.services.catalogue
+        names = [f"t-{number}" for number in range(TOPICS)]
+        catalogue.create_topics([NewTopic(name, 1) for name in names])
+        wide_id = catalogue.create_topic(WIDE, size).topic_id
+        ids = [catalogue.topics[name].topic_id for name in names]
+        for name, topic_id in zip(names, ids, strict=True):
+            self._commit(name, [OffsetToCommit(name, topic_id, 0, 1, 0, "")])
+        self._commit(WIDE, [OffsetToCommit(WIDE, wide_id, number, 1, 0, "") for number in range(size)])
+        self.maker = Maker(size, ids, wide_id)
+
+    def _commit(self, group: str, offsets: list[OffsetToCommit]) -> None:
+        request = CommitRequest(group, -1, "", None, tuple(offsets))
+        self._world.services.groups.commit_offsets(request, missing_group=ErrorCode.NONE)
+
+    async def longest_turn_ms(self, frame: bytes) -> float:
+        """What the longest turn takes of the processor until it is answered, or the connection closed."""
+        peer, services = self._world.connect(), self._world.services
+        begun = thread_time()
+        peer.transport.send(frame)
+        longest = thread_time() - begun
+        written, idle = asyncio.ensure_future(peer.transport.written.wait()), 0
+        while not (peer.transport.written.is_set() or peer.is_closed):
+            begun = thread_time()
+            await asyncio.wait({written}, timeout=BREATH_S)
+            longest = max(longest, thread_time() - begun)
+            idle = idle + 1 if services.slices.are_over and services.upkeep.are_over else 0
+            if idle == PATIENCE_BREATHS:  # it waits for something
+                idle = 0
+                self._world.clock.advance(1000)
+        written.cancel()
+        if not peer.is_closed:
+            peer.transport.hang_up()
+        return longest * 1000
+
+    def close(self) -> None:
+        """Without a clean stop, which would close thousands of logs."""
+        self._world.abandon()
+
+
+async def _again_ms(rights: str, ask: Ask, size: int) -> float:
+    driver = Driver(rights, size)
+    took_ms = await driver.longest_turn_ms(driver.maker.frame(ask))
+    driver.close()
+    return took_ms
+
+
+@pytest.mark.parametrize("size", [4_000, long(10_000)])
+async def test_no_request_holds_the_loop(size: int) -> None:
+    drivers = {rights: Driver(rights, size) for rights in RIGHTS}
+    slow: dict[str, float] = {}
+    gc.freeze()
+    gc.disable()  # how long a collection takes is told elsewhere: test_garbage_collection.py
+    try:
+        for ask in asks():
+            frame = drivers["everything"].maker.frame(ask)
+            for rights, driver in drivers.items():
+                took_ms = await driver.longest_turn_ms(frame)
+                for _ in range(TRIES - 1):
+                    if took_ms > TURN_MS and str(ask) not in KNOWN:
+                        took_ms = min(took_ms, await _again_ms(rights, ask, size))
+                if took_ms > TURN_MS and str(ask) not in KNOWN:
+                    slow[f"{ask} of who may do {rights}"] = round(took_ms)
+    finally:
+        for driver in drivers.values():
+            driver.close()
+        gc.enable()
+        gc.unfreeze()
+    assert slow == {}
+
+
+def test_what_is_known_to_take_longer_is_there() -> None:
+    assert KNOWN.keys() <= {str(ask) for ask in asks()}
