@@ -55,6 +55,6 @@ func main() {
 }
 GO
 go mod init finding 2>log
-go get github.com/segmentio/kafka-go@v0.4.51 github.com/twmb/franz-go/pkg/kmsg@v1.15.0 \
+go get github.com/segmentio/kafka-go@v0.4.51 github.com/twmb/franz-go@v1.22.2 github.com/twmb/franz-go/pkg/kmsg@v1.15.0 \
 	github.com/twmb/franz-go/pkg/kfake@v0.0.0-20260918054303-01f206a7e32c 2>>log
 go run .
