@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from barnabas.broker.net.bound import BoundAddress
     from barnabas.broker.net.entering import Entrance
     from barnabas.broker.net.network import Network
-    from barnabas.broker.net.tls_stream import Endpoint
+    from barnabas.broker.net.tls_memory import Endpoint
     from barnabas.protocol.files.meta_properties import MetaProperties
 
 
@@ -151,9 +151,7 @@ class _FindEntrance:
             return None
         from barnabas.broker.net.entering import Entrance  # few brokers have limits
 
-        return Entrance(
-            self._config, self._quotas, self._clock, listener.refuse, listener.connections, listener.throttled
-        )
+        return Entrance(self._config, self._quotas, self._clock, listener.refuse, listener.sockets, listener.throttled)
 
     def _has_limits(self) -> bool:
         settings = (name for _, layer in self._config.layers() for name in layer)

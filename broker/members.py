@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from barnabas.broker.environment import Environment
     from barnabas.broker.lifecycle import Lifecycle
     from barnabas.broker.net.bound import BoundAddress
-    from barnabas.broker.net.tls_stream import Endpoint
+    from barnabas.broker.net.tls_memory import Endpoint
     from barnabas.broker.partitions.flushing import GroupFlush
     from barnabas.broker.together import Together
     from barnabas.storage.disk.directory import Directory

@@ -16,7 +16,8 @@ from barnabas.broker.config.listener_settings import ListenerSettings
 from barnabas.broker.http.guard import Guard
 from barnabas.broker.http.passwords import Lookup, Passwords
 from barnabas.broker.net.handshakes import Handshakes
-from barnabas.broker.net.tls_stream import Endpoint, TlsMemory, TlsStream
+from barnabas.broker.net.tls_memory import Endpoint, TlsMemory
+from barnabas.broker.net.tls_stream import TlsStream
 from barnabas.broker.security import plain
 from barnabas.broker.session.principal import Principal
 from barnabas.protocol.security.scram import MECHANISMS
@@ -48,9 +49,7 @@ class HttpSecurity:
         self._handshakes = Handshakes(clock, HANDSHAKES_MAX)
         memory = TlsMemory(asyncio.get_running_loop(), self._handshakes, network.send)
         buffer = bytearray(_RECEIVE_BYTES)
-        return lambda: TlsStream(
-            memory, self._endpoint, lambda principal: _Decrypted(connection(principal), buffer), lambda: None
-        )
+        return lambda: TlsStream(memory, self._endpoint, lambda principal: _Decrypted(connection(principal), buffer))
 
     def close(self) -> None:
         """Nobody is waited for any more who has not shaken hands yet."""

@@ -112,6 +112,15 @@ class Connection(asyncio.BufferedProtocol):
         return self._parked is not None and not self._parked.is_pause
 
     @property
+    def listener_name(self) -> str:
+        return self.session.listener
+
+    @property
+    def is_inside_tls(self) -> bool:
+        """Whether its socket came in before: as the stream that shook hands."""
+        return self._transport.get_extra_info("sslcontext") is not None
+
+    @property
     def is_writable(self) -> bool:
         """Whether the peer takes what is written."""
         return self._sender.is_writable

@@ -1,7 +1,8 @@
 """Who may come in, and when: connections of one listener, from one address, and how fast they come. Kafka's rules.
 
-Knows connections by their listener's name and their address. One that has to wait is not served meanwhile, and those
-that come by the same listener wait behind it; so Kafka's acceptor waits. One from an address that has too many is
+Knows sockets by their listener's name and their address, and lets them in before anything is done for them: of TLS it
+is the stream that comes in, before it shakes hands, as in Kafka. One that has to wait is not served meanwhile, and
+those that come by the same listener wait behind it; so Kafka's acceptor waits. One from an address that has too many is
 closed at once, and one from an address that connects too often is closed after a while, unserved: a client that tries
 again without a pause would get nothing else.
 
@@ -26,23 +27,32 @@ if TYPE_CHECKING:
     from barnabas.broker.catalogue.client_quotas import ClientQuotas
     from barnabas.broker.clock import Clock, Timer
     from barnabas.broker.config import BrokerConfig
-    from barnabas.broker.session.session import Session
 
 
 class Entering(Protocol):
-    """A connection that has just been accepted."""
+    """A socket that has just been accepted: a connection, or the TLS stream that is to have one."""
 
     client_host: str
     client_id: str | None
     peer: str
-    is_closed: bool
-    session: Session
+    quiet_sweeps: int
+
+    @property
+    def listener_name(self) -> str:
+        """What it came in by."""
+
+    @property
+    def is_parked(self) -> bool:
+        """Whether it may be silent for as long as it likes."""
 
     def park(self, parked: Parked) -> None:
         """Serve nothing until it is answered."""
 
     def close(self) -> None:
         """Close it."""
+
+    def abort(self) -> None:
+        """Close it at once."""
 
 
 class Throttled(Protocol):
@@ -101,7 +111,7 @@ class Entrance:
 
     def opened(self, connection: Entering) -> None:
         """It is there: let it in, now or later, or do not."""
-        name = connection.session.listener
+        name = connection.listener_name
         waiting = self._waiting.get(name)
         if waiting is not None:
             waiting.queue[connection] = _held(connection)
@@ -118,7 +128,7 @@ class Entrance:
 
     def closed(self, connection: Entering) -> None:
         """It is gone."""
-        name = connection.session.listener
+        name = connection.listener_name
         timer = self._turned_away.pop(connection, None)
         if timer is not None:
             timer.cancel()
@@ -183,7 +193,7 @@ class Entrance:
         return self._by_listener[name] < self._limits.of_listener(name).connections_max
 
     def _enter(self, connection: Entering) -> None:
-        name, address = connection.session.listener, connection.client_host
+        name, address = connection.listener_name, connection.client_host
         refused_ms = 0
         if self._limits.has_quotas:
             counts_for_broker = self._limits.of_listener(name).counts_for_broker
@@ -206,7 +216,7 @@ class Entrance:
 
     def _count(self, connection: Entering, change: int) -> None:
         for counter, key in (
-            (self._by_listener, connection.session.listener),
+            (self._by_listener, connection.listener_name),
             (self._by_address, connection.client_host),
         ):
             counter[key] += change

@@ -40,10 +40,17 @@ class Handshakes:
     def entered(self, peer: Peer) -> None:
         """A peer has connected."""
         if len(self._deadlines) >= self._most:
-            next(iter(self._deadlines)).give_up(f"more than {self._most} TLS handshakes, and this is the oldest")
+            self.give_way(f"more than {self._most} TLS handshakes")
         self._deadlines[peer] = self._clock.monotonic() + HANDSHAKE_MS / 1000
         if self._timer is None:
             self._timer = self._clock.call_later(HANDSHAKE_MS, self._give_up_late)
+
+    def give_way(self, reason: str) -> bool:
+        """Make room: the oldest goes. Whether there was one."""
+        oldest = next(iter(self._deadlines), None)
+        if oldest is not None:
+            oldest.give_up(f"{reason}, and this is the oldest that has not shaken hands")
+        return oldest is not None
 
     def left(self, peer: Peer) -> None:
         """Its handshake is done, or it is gone."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from barnabas.broker.net.advertised import AdvertisedAddress
     from barnabas.broker.net.entering import Entering, Entrance
     from barnabas.broker.net.network import Listening, Network
-    from barnabas.broker.net.tls_stream import Endpoint, TlsMemory
+    from barnabas.broker.net.tls_memory import Endpoint, TlsMemory
 
 _log = logger("net")
 _BACKLOG = 1024
@@ -84,6 +84,8 @@ class Listener:
         self._sockets_max = sockets_max
         self._idle_ms_max = connections_idle_ms_max
         self._connections: dict[Connection, None] = {}
+        self._sockets: dict[Entering, None] = {}
+        """What has been accepted: connections, and of those inside TLS the streams, from before they shake hands."""
         self._find_entrance = find_entrance
         self._entrance: Entrance | None = None
         self.turn = Turn(self.loop, self._connections)
@@ -131,12 +133,14 @@ class Listener:
     ) -> Callable[[], asyncio.BufferedProtocol]:
         """What makes the protocol of each socket where peers have to shake hands before there is a connection."""
         from barnabas.broker.net.handshakes import Handshakes
-        from barnabas.broker.net.tls_stream import TlsMemory, TlsStream
+        from barnabas.broker.net.tls_memory import TlsMemory
+        from barnabas.broker.net.tls_stream import TlsStream
 
         if self._tls_memory is None:
             self._tls_memory = TlsMemory(self.loop, Handshakes(self._clock), self.send)
         memory = self._tls_memory
-        return lambda: TlsStream(memory, tls, connection, self._refusal, partial(self._handshake_failed, name))
+        failed = partial(self._handshake_failed, name)
+        return lambda: TlsStream(memory, tls, connection, name, self.socket_opened, self.socket_closed, failed)
 
     def watch_idle(self) -> None:
         """Begin to close connections that nobody uses."""
@@ -146,17 +150,37 @@ class Listener:
     # --- called by the connections ---------------------------------------------------------------------------------
 
     def connection_opened(self, connection: Connection) -> None:
-        entrance = self._entrance = self._entrance or self._find_entrance(self)
         self._connections[connection] = None
-        reason = self._refusal()
-        if reason is not None:
-            self.refuse(connection, reason)
+        is_in = connection.is_inside_tls
+        if not is_in and self._is_refused(connection):
             return
         _log.debug(line("connection opened", peer=connection.peer, connections=len(self._connections)))
         if self._events.is_on:
             self._tell_opened(connection)
-        if entrance is not None:
-            entrance.opened(connection)
+        if not is_in and self._entrance is not None:
+            self._entrance.opened(connection)
+
+    def socket_opened(self, socket: Entering) -> None:
+        """One on which TLS is spoken is there: it is let in, or not, before it shakes hands."""
+        if not self._is_refused(socket) and self._entrance is not None:
+            self._entrance.opened(socket)
+
+    def socket_closed(self, socket: Entering) -> None:
+        """It is gone, and with it the connection that it may have had."""
+        if socket in self._sockets:
+            del self._sockets[socket]
+            if self._entrance is not None:
+                self._entrance.closed(socket)
+
+    def _is_refused(self, socket: Entering) -> bool:
+        """Whether there are as many sockets as there may be. Those that have yet to shake hands make room."""
+        self._entrance = self._entrance or self._find_entrance(self)
+        self._sockets[socket] = None
+        reason = self._refusal()
+        if reason is None or (self._tls_memory is not None and self._tls_memory.handshakes.give_way(reason)):
+            return False
+        self.refuse(socket, reason)
+        return True
 
     def _tell_opened(self, connection: Connection) -> None:
         self._events.tell(CONNECTION_OPENED, self._facts(connection))
@@ -175,7 +199,7 @@ class Listener:
         """A connection comes too early: it waits, or is closed after a while."""
         which = {
             "host": connection.client_host,
-            "listener": connection.session.listener,
+            "listener": connection.listener_name,
             "limit": limit,
             "is_refused": is_refused,
         }
@@ -189,7 +213,7 @@ class Listener:
 
     def _refusal(self) -> str | None:
         """Why there may not be as many connections as there are now; None if there may."""
-        count = len(self._connections) + (0 if self._tls_memory is None else len(self._tls_memory.handshakes))
+        count = len(self._sockets)
         connections_max = self._connections_max()
         if count > connections_max:
             return f"more than max.connections={connections_max}"
@@ -207,10 +231,14 @@ class Listener:
         """Those there are now, the oldest first."""
         return iter(list(self._connections))
 
+    @property
+    def sockets(self) -> Iterator[Entering]:
+        """What has been accepted: connections, and what is to have one."""
+        return iter(list(self._sockets))
+
     def connection_closed(self, connection: Connection) -> None:
         self._connections.pop(connection, None)
-        if self._entrance is not None:
-            self._entrance.closed(connection)
+        self.socket_closed(connection)
         _log.debug(line("connection ended", peer=connection.peer, connections=len(self._connections)))
         if self._events.is_on:
             self._events.tell(CONNECTION_ENDED, {**self._facts(connection), "client_id": connection.client_id})
@@ -237,7 +265,7 @@ class Listener:
         return {"peer": connection.peer, "connections": len(self._connections)}
 
     def _sweep_idle(self) -> None:
-        for connection in list(self._connections):
+        for connection in self._all():
             if connection.is_parked:
                 connection.quiet_sweeps = 0
             connection.quiet_sweeps += 1
@@ -277,8 +305,13 @@ class Listener:
     def abort(self) -> None:
         """Close every connection at once, whatever is in flight."""
         self._give_up_handshakes()
-        for connection in list(self._connections):
-            connection.abort()
+        for each in self._all():
+            each.abort()
+
+    def _all(self) -> list[Entering]:
+        """Connections, and the streams around them."""
+        every: Iterable[Entering] = (*self._connections, *self._sockets)
+        return list(dict.fromkeys(every))
 
     def _give_up_handshakes(self) -> None:
         if self._tls_memory is not None:

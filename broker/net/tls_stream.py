@@ -6,7 +6,8 @@ Theory of operation: OpenSSL works on memory here. What a socket brings goes int
 straight into the connection's receive buffer, in as large a stretch as came; what a connection writes is encrypted into
 `outgoing` and given to the kernel in one piece, past the transport while nothing waits in it. All streams of a loop
 share both memories, since each is emptied before another stream is served: a thousand peers need no buffers of their
-own. The connection is made when the handshake is done; until then its peer is one of `Handshakes`.
+own. Who may come in is said before anything is done for a peer (`opened`): it may have to wait (`park`). Then it is one
+of `Handshakes`, and the connection is made when the handshake is done.
 
 Invariants: `outgoing` is empty after every call; `incoming` is empty whenever another stream may be served, so a
 connection that does not want to receive leaves what is left as bytes here, no more than one read brought. After
@@ -19,19 +20,19 @@ import asyncio
 import ssl
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final, Protocol, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from barnabas.broker.config.listeners import address_text
 from barnabas.broker.log_lines import line, logger
 from barnabas.broker.net.advertised import peer_of
-from barnabas.broker.net.descriptor import Send, descriptor_of
-from barnabas.broker.net.handshakes import Handshakes
+from barnabas.broker.net.descriptor import descriptor_of
 
 if TYPE_CHECKING:
+    from barnabas.broker.api.answers import Parked
+    from barnabas.broker.net.tls_memory import Endpoint, TlsMemory
     from barnabas.broker.session.principal import Principal
 
 _log = logger("net")
-CIPHER_BYTES: Final = 64 << 10
 _WRITE_BYTES: Final = 256 << 10
 """What is encrypted before it is given to the kernel."""
 _RECORD_BYTES: Final = 16 << 10
@@ -39,30 +40,7 @@ _HANDSHAKE_RECORD: Final = 0x16
 _NO_TLS = "what came is no TLS handshake: does the client's security.protocol fit this listener?"
 
 
-class Endpoint(Protocol):
-    """How a listener speaks TLS."""
-
-    @property
-    def context(self) -> ssl.SSLContext:
-        """What the next handshake goes by."""
-
-    def principal_of(self, certificate: bytes | None) -> Principal:
-        """For whom a client with this certificate speaks. ValueError where no rule tells."""
-
-
-class TlsMemory:
-    """What all streams of a loop share."""
-
-    def __init__(self, loop: asyncio.AbstractEventLoop, handshakes: Handshakes, send: Send) -> None:
-        self.loop = loop
-        self.handshakes = handshakes
-        self.send = send
-        self.incoming = ssl.MemoryBIO()
-        self.outgoing = ssl.MemoryBIO()
-        self.received = memoryview(bytearray(CIPHER_BYTES))
-
-
-def _nobody(peer: str, host: str, reason: str) -> None:
+def _nobody(*_: object) -> None:
     """Nobody hears of it."""
 
 
@@ -70,6 +48,7 @@ class TlsStream(asyncio.BufferedProtocol):
     """One accepted socket of a listener that speaks TLS."""
 
     __slots__ = (
+        "_closed",
         "_connection",
         "_descriptor",
         "_endpoint",
@@ -80,11 +59,15 @@ class TlsStream(asyncio.BufferedProtocol):
         "_left",
         "_make",
         "_memory",
-        "_refusal",
+        "_opened",
+        "_parked",
         "_tls",
         "_transport",
-        "host",
+        "client_host",
+        "client_id",
+        "listener_name",
         "peer",
+        "quiet_sweeps",
     )
 
     def __init__(
@@ -92,19 +75,26 @@ class TlsStream(asyncio.BufferedProtocol):
         memory: TlsMemory,
         endpoint: Endpoint,
         make: Callable[[Principal], asyncio.BufferedProtocol],
-        refusal: Callable[[], str | None],
+        listener_name: str = "",
+        opened: Callable[[TlsStream], None] = _nobody,
+        closed: Callable[[TlsStream], None] = _nobody,
         failed: Callable[[str, str, str], None] = _nobody,
     ) -> None:
-        """`make`: a connection, for whom the certificate speaks. `refusal`: why there may not be one more, if so.
+        """`make`: a connection, for whom the certificate speaks. `opened`: closes or parks one that may not come in.
 
-        failed: hears of a peer, and its host, who got no further than the handshake, and why.
+        closed: hears when it is gone. failed: of a peer, and its host, who got no further than the handshake, and why.
         """
-        self.peer = self.host = "?"
+        self.peer = self.client_host = "?"
+        self.client_id: str | None = None
+        self.listener_name = listener_name
+        self.quiet_sweeps = 0
+        self._opened = opened
+        self._closed = closed
         self._failed = failed
+        self._parked: Parked | None = None  # until it may come in
         self._memory = memory
         self._endpoint = endpoint
         self._make = make
-        self._refusal = refusal
         self._tls: ssl.SSLObject | None = None
         self._connection: asyncio.BufferedProtocol | None = None
         self._transport: asyncio.Transport = None  # type: ignore[assignment]  # because connection_made comes first
@@ -117,18 +107,22 @@ class TlsStream(asyncio.BufferedProtocol):
         """Whether the transport does not receive: it goes on after what is left was decrypted."""
         self._is_over = False
 
+    @property
+    def is_parked(self) -> bool:
+        """Whether it is not the listener's to close where nothing comes, but its handshake's or its connection's."""
+        return self._parked is None
+
     # --- from the event loop ---------------------------------------------------------------------------------------
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast("asyncio.Transport", transport)
         self._transport.set_write_buffer_limits(high=0)
         self._descriptor = descriptor_of(transport)
-        self.host, port = peer_of(transport)
-        self.peer = address_text(self.host, port)
-        self._memory.handshakes.entered(self)
-        reason = self._refusal()
-        if reason is not None:
-            self.give_up(reason)
+        self.client_host, port = peer_of(transport)
+        self.peer = address_text(self.client_host, port)
+        self._opened(self)
+        if self._parked is None and not self._is_over:
+            self._memory.handshakes.entered(self)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._is_over = True
@@ -137,9 +131,13 @@ class TlsStream(asyncio.BufferedProtocol):
         self._left = b""
         self._transport = None  # type: ignore[assignment]  # because nothing is sent from here on
         self._memory.handshakes.left(self)
+        parked, self._parked = self._parked, None
+        if parked is not None:
+            parked.abandon()
         connection, self._connection = self._connection, None
         if connection is not None:
             connection.connection_lost(exc)
+        self._closed(self)
 
     def get_buffer(self, sizehint: int) -> memoryview:
         return self._memory.received
@@ -148,16 +146,14 @@ class TlsStream(asyncio.BufferedProtocol):
         if self._is_over:
             return
         received = self._memory.received[:nbytes]
-        if self._left:
-            self._left += received  # the loop had read already when it was paused
+        if self._parked is not None or self._left:  # or the loop had read already when it was paused
+            self._left += received
+            self._hold()
         elif self._connection is not None:
             self._memory.incoming.write(received)
             self._receive(self._connection)
-        elif self._tls is None and received[0] != _HANDSHAKE_RECORD:
-            self.give_up(_NO_TLS)
         else:
-            self._memory.incoming.write(received)
-            self._shake_hands()
+            self._shake_hands(received)
 
     def pause_writing(self) -> None:
         if self._connection is not None:
@@ -169,8 +165,27 @@ class TlsStream(asyncio.BufferedProtocol):
 
     # --- the handshake ---------------------------------------------------------------------------------------------
 
-    def _shake_hands(self) -> None:
+    def park(self, parked: Parked) -> None:
+        """Do nothing for the peer until it is answered: then it may come in."""
+        self._parked = parked
+        parked.when_answered(self._come_in)
+
+    def _come_in(self, parked: Parked) -> None:
+        if self._parked is not parked or self._is_over:
+            return
+        self._parked = None
+        self._memory.handshakes.entered(self)
+        left, self._left = self._left, b""
+        if left:
+            self._shake_hands(left)
+        self._release()
+
+    def _shake_hands(self, received: bytes | memoryview) -> None:
         memory = self._memory
+        if self._tls is None and received[0] != _HANDSHAKE_RECORD:
+            self.give_up(_NO_TLS)
+            return
+        memory.incoming.write(received)
         if self._tls is None:
             self._tls = self._endpoint.context.wrap_bio(memory.incoming, memory.outgoing, server_side=True)
         try:
@@ -195,26 +210,27 @@ class TlsStream(asyncio.BufferedProtocol):
 
     def give_up(self, reason: str) -> None:
         """Close before there was a connection, with one line that says why."""
-        self._memory.handshakes.left(self)
-        if not self._is_over:
-            _log.warning(line("connection closed", peer=self.peer, reason=reason))
-            self._failed(self.peer, self.host, reason)
-            self._is_over = True
+        if self._ends(reason, reason):
             self._transport.abort()
 
     def _fail(self, what: str, error: ssl.SSLError) -> None:
         """OpenSSL refuses what came: the peer is told, and is gone."""
         self._memory.incoming.read()
         self._send()
-        reason = (error.reason or "").lower().replace("_", " ")
-        verify = getattr(error, "verify_message", "")
-        self._memory.handshakes.left(self)
-        if not self._is_over:
-            _log.warning(line("connection closed", peer=self.peer, reason=f"{what}: {verify or reason}"))
-            if self._connection is None:
-                self._failed(self.peer, self.host, verify or reason)
-            self._is_over = True
+        reason = getattr(error, "verify_message", "") or (error.reason or "").lower().replace("_", " ")
+        if self._ends(f"{what}: {reason}", reason):
             self._transport.close()
+
+    def _ends(self, said: str, reason: str) -> bool:
+        """Whether this is the end, which is told then."""
+        self._memory.handshakes.left(self)
+        if self._is_over:
+            return False
+        self._is_over = True
+        _log.warning(line("connection closed", peer=self.peer, reason=said))
+        if self._connection is None:
+            self._failed(self.peer, self.client_host, reason)
+        return True
 
     # --- from the socket to the connection -------------------------------------------------------------------------
 
@@ -258,9 +274,17 @@ class TlsStream(asyncio.BufferedProtocol):
     def pause_reading(self) -> None:
         """See asyncio.ReadTransport."""
         self._is_paused = True
+        self._hold()
+
+    def _hold(self) -> None:
         if self._transport is not None and not self._is_held:
             self._is_held = True
             self._transport.pause_reading()
+
+    def _release(self) -> None:
+        if self._is_held and not self._is_paused and not self._is_over:
+            self._is_held = False
+            self._transport.resume_reading()
 
     def resume_reading(self) -> None:
         """Not at once: whoever calls may be serving another stream, which `incoming` is in use for."""
@@ -274,9 +298,7 @@ class TlsStream(asyncio.BufferedProtocol):
         left, self._left = self._left, b""
         self._memory.incoming.write(left)
         self._receive(self._connection)
-        if self._is_held and not self._is_paused and not self._is_over:
-            self._is_held = False
-            self._transport.resume_reading()
+        self._release()
 
     # --- from the connection to the socket -------------------------------------------------------------------------
 

@@ -1,12 +1,8 @@
 """A listener that speaks TLS in front of a broker without sockets."""
 
-import asyncio
 import ssl
-from collections.abc import Callable
 
 from barnabas.broker.net.connection import Connection
-from barnabas.broker.net.handshakes import Handshakes
-from barnabas.broker.net.tls_stream import TlsMemory, TlsStream
 from barnabas.broker.session.principal import Principal
 from barnabas.broker.session.session import Session
 from barnabas.broker.tls.endpoint import Endpoint
@@ -51,9 +47,10 @@ class Secured:
         self.world = world
         self.connections: list[Connection] = []
         self.endpoint = Endpoint(Settings(**(STORES | settings)), is_sasl=is_sasl)
-        self.handshakes = Handshakes(world.machine_clock)
-        self.memory = TlsMemory(asyncio.get_running_loop(), self.handshakes, world.listener.send)
-        self.refusal: Callable[[], str | None] = lambda: None
+        self._stream = world.listener._secured(self.endpoint, self._make, "SSL")
+        assert world.listener._tls_memory is not None
+        self.memory = world.listener._tls_memory
+        self.handshakes = self.memory.handshakes
 
     def _make(self, principal: Principal) -> Connection:
         session = Session("SSL")
@@ -64,8 +61,7 @@ class Secured:
 
     def accept(self, kernel_bytes: int = 1 << 30) -> MemoryTransport:
         """A socket on which nothing has come yet."""
-        stream = TlsStream(self.memory, self.endpoint, self._make, self.refusal)
-        return MemoryTransport(stream, kernel_bytes)
+        return MemoryTransport(self._stream(), kernel_bytes)
 
     def connect(self, kernel_bytes: int = 1 << 30, context: ssl.SSLContext | None = None) -> TlsPeer:
         """A peer that has shaken hands."""

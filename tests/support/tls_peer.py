@@ -63,6 +63,12 @@ class TlsPeer:
             self.tls.unwrap()
         self.transport.send(self._outgoing.read())
 
+    def hello(self) -> bytes:
+        """The beginning of a handshake."""
+        with suppress(ssl.SSLWantReadError):
+            self.tls.do_handshake()
+        return self._outgoing.read()
+
     def _exchange(self) -> None:
         self.transport.send(self._outgoing.read())
         self._incoming.write(self.transport.read())

@@ -160,7 +160,7 @@ async def test_the_answer_to_new_keys_goes_to_the_peer_that_asked_and_to_nobody_
     secured: Secured, size: int
 ) -> None:
     connection = Receives(secured, size)
-    stream = TlsStream(secured.memory, secured.endpoint, lambda _: connection, lambda: None)
+    stream = TlsStream(secured.memory, secured.endpoint, lambda _: connection)
     peer, other = TlsPeer(MemoryTransport(stream, 1 << 30), client_context(authority().pem)), secured.connect()
     peer.shake_hands()
     assert stream._tls is not None
@@ -379,15 +379,6 @@ async def test_whatever_a_peer_sends_others_are_served(secured: Secured, seed: i
     good = secured.connect()
     good.send(metadata(1))
     assert numbers(FrameBuffer(), good.read()) == [0]
-
-
-async def test_a_peer_too_many_is_refused_before_it_costs_a_handshake(
-    secured: Secured, caplog: pytest.LogCaptureFixture
-) -> None:
-    secured.refusal = lambda: "more than max.connections=1"
-    assert secured.accept().is_lost
-    assert ["more than max.connections=1" in line for line in lines(caplog)] == [True]
-    assert len(secured.handshakes) == 0
 
 
 async def test_nobody_shakes_hands_with_a_broker_that_stops(secured: Secured) -> None:
