@@ -16,6 +16,8 @@ from typing import NamedTuple
 from barnabas.broker.security.mechanism import AuthenticationFailed
 
 NAME = "OAUTHBEARER"
+MESSAGE_BYTES_MAX = 64 << 10
+"""How long a message may be: taking tokens apart, of strangers, is to cost milliseconds at most."""
 USER_BYTES_MAX = 1 << 10
 """How long the name of a user may be that a token says: it is kept with tokens, rights and quotas, and logged."""
 _SASL_NAME = r"(?:[\x01-\x2b\x2d-\x3c\x3e-\x7f]|=2C|=3D)+"
@@ -91,6 +93,8 @@ def _check_user(user: str) -> None:
 
 def _parts(message: bytes) -> tuple[str, str]:
     """(authorization id, token)"""
+    if len(message) > MESSAGE_BYTES_MAX:
+        raise _refusal()
     try:
         match = _INITIAL.fullmatch(message.decode())
     except UnicodeDecodeError:

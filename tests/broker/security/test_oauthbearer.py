@@ -7,7 +7,7 @@ from functools import partial
 import pytest
 
 from barnabas.broker.security.mechanism import AuthenticationFailed
-from barnabas.broker.security.oauthbearer import InvalidToken, OAuthBearerExchange
+from barnabas.broker.security.oauthbearer import MESSAGE_BYTES_MAX, InvalidToken, OAuthBearerExchange
 from barnabas.broker.security.unsecured_tokens import judge, rules_in
 
 NOW_S = 1_700_000_000
@@ -73,7 +73,7 @@ def test_another_authorization_id_is_refused() -> None:
         "a.b.c.d",
         "....",
         f"{part({'alg': 'none'})}.{'W' * 3}.",
-        f"{urlsafe_b64encode(b'[' * 99_999).decode()}.{part(GOOD)}.",
+        f"{urlsafe_b64encode(b'[' * 39_999).decode()}.{part(GOOD)}.",
     ],
 )
 def test_a_token_that_is_no_good_is_told_and_then_refused(bad: str) -> None:
@@ -115,7 +115,10 @@ def test_options_name_claims_scope_and_skew() -> None:
         b"n,,\x01host=x\x01\x01",
         b"n,,\x01auth=Bearer abc\x01",
         b"\xff\xff",
+        message("a" * MESSAGE_BYTES_MAX),
+        message(token(GOOD), more="a=b\x01" * (MESSAGE_BYTES_MAX // 4)),
     ],
+    ids=range(12),
 )
 def test_what_is_no_message_of_the_mechanism_is_refused(said: bytes) -> None:
     with pytest.raises(AuthenticationFailed, match=REFUSED):
