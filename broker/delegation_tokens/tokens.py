@@ -9,6 +9,7 @@ Invariants: what is here is what the log says; a token that is removed can be fo
 from __future__ import annotations
 
 from base64 import urlsafe_b64encode
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
@@ -27,7 +28,7 @@ from barnabas.protocol.security.scram import ScramMechanism
 _log = logger("security")
 
 TOKENS_MAX: Final = 10_000
-"""How many there may be. Kafka has no such bound."""
+"""How many there may be, of which an owner has no more than there is room for. Kafka has no such bounds."""
 RENEWERS_MAX: Final = 100
 RECORD_BYTES_MAX: Final = 8 << 10
 """How large the record of a token may be: so much is kept for each."""
@@ -65,6 +66,7 @@ class Tokens:
         self._credentials = Credentials(key, random_bytes)
         self._by_id: dict[str, DelegationToken] = {}
         self._by_hmac: dict[bytes, str] = {}
+        self._of_owner: Counter[Principal] = Counter()
         for value in catalogue.carried.of_kind("token"):
             record = decode_record(value)
             assert isinstance(record, DelegationTokenRecord)
@@ -96,7 +98,7 @@ class Tokens:
     ) -> DelegationToken:
         """A new token. max_lifetime_ms: less than the configured one, where it is positive. KafkaError."""
         self._check_level()
-        if len(self._by_id) >= TOKENS_MAX or len(renewers) > RENEWERS_MAX:
+        if self._of_owner[owner] >= TOKENS_MAX - len(self._by_id) or len(renewers) > RENEWERS_MAX:
             raise KafkaError(ErrorCode.POLICY_VIOLATION)
         now_ms = self._now_ms()
         max_ms = _later(now_ms, _asked(max_lifetime_ms, self._lifetimes.max_ms))
@@ -186,6 +188,8 @@ class Tokens:
         self._keep(token)
 
     def _keep(self, token: DelegationToken) -> None:
+        if token.token_id not in self._by_id:
+            self._of_owner[token.owner] += 1
         self._by_id[token.token_id] = token
         self._by_hmac[self._key.hmac_of(token.token_id)] = token.token_id
 
@@ -195,6 +199,9 @@ class Tokens:
             del self._by_id[each.token_id]
             del self._by_hmac[self._key.hmac_of(each.token_id)]
             self._credentials.forget(each.token_id)
+            self._of_owner[each.owner] -= 1
+            if not self._of_owner[each.owner]:
+                del self._of_owner[each.owner]
 
     def _tell(self, what: str, token: DelegationToken) -> None:
         _log.info(line(f"delegation token {what}", token=token.token_id, owner=token.owner, all=len(self._by_id)))

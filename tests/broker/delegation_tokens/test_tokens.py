@@ -4,6 +4,7 @@ import hashlib
 import hmac
 import logging
 from collections.abc import Callable
+from contextlib import suppress
 
 import pytest
 
@@ -189,6 +190,29 @@ def test_there_are_no_more_tokens_and_renewers_than_are_kept(monkeypatch: pytest
     monkeypatch.setattr(tokens_module, "TOKENS_MAX", 1)
     assert refused(lambda: tokens.create(ALICE, ALICE, [], -1)) == ErrorCode.POLICY_VIOLATION
     assert len(tokens) == 1
+
+
+def test_an_owner_has_no_more_tokens_than_there_is_room_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tokens_module, "TOKENS_MAX", 12)
+    world = CatalogueWorld()
+
+    def filled(tokens: Tokens, owner: Principal) -> int:
+        """How many more tokens the owner gets."""
+        before = len(tokens)
+        with suppress(KafkaError):
+            for _ in range(13):
+                tokens.create(owner, owner, [], -1)
+        assert refused(lambda: tokens.create(owner, owner, [], -1)) == ErrorCode.POLICY_VIOLATION
+        return len(tokens) - before
+
+    tokens = tokens_of(world)
+    assert [filled(tokens, owner) for owner in (ALICE, BOB, CAROL)] == [6, 3, 2]
+    world.kill()
+    tokens = tokens_of(world)
+    assert [filled(tokens, owner) for owner in (ALICE, BOB, CAROL)] == [0, 0, 0]
+    for each in [token for token in tokens.all if token.owner == ALICE]:
+        tokens.expire(ALICE, tokens.hmac_of(each), -1)
+    assert filled(tokens, ALICE) == 4
 
 
 def test_a_level_before_tokens_has_none() -> None:
