@@ -4,6 +4,9 @@ Everything else is made from `authority.key` and `users.properties` at each star
 other files that were lost, mend themselves. One of the two that is there and broken stops the start: another authority,
 or other passwords, would lock every client out. One that is missing beside the others is made anew all the same, and a
 warning says so.
+
+Invariant: what is believed is of the broker's own user, and nobody else could write it: whoever prepared a directory
+would know the key of its authority and every password.
 """
 
 from __future__ import annotations
@@ -20,6 +23,7 @@ from barnabas.broker.secure.users import USERS, text_of, text_with, users_of, wh
 AUTHORITY, AUTHORITY_KEY, BROKER, USER_LIST = "authority.pem", "authority.key", "broker.pem", "users.properties"
 NOBODY: Final[Mapping[str, str]] = MappingProxyType({})
 _PASSWORD_BYTES = 18
+_OTHERS_WRITE, _OTHERS_ENTER = 0o022, 0o011
 _log = logger("security")
 
 
@@ -74,6 +78,7 @@ def open_security(
         if (wrong := why_no_user(user, password)) is not None:
             raise SecurityError(f"users: {user!r} {wrong}")
     os.makedirs(path, mode=0o700, exist_ok=True)
+    _check_whose(path)
     os.chmod(path, 0o700)
     there = {name for name in (AUTHORITY, AUTHORITY_KEY, BROKER, USER_LIST) if os.path.exists(os.path.join(path, name))}
     authority = _authority(path, there, now_ms)
@@ -107,6 +112,8 @@ def write(path: str, name: str, text: str) -> None:
 
 def look(path: str, hosts: Collection[str], now_ms: int) -> Kept:
     """What a start would find in the directory; nothing is made. SecurityError, OSError."""
+    if os.path.lexists(path):
+        _check_whose(path)
     authority, passwords, issued = _kept_authority(path), _kept_users(path), read(path, BROKER)
     return Kept(
         Security(path, passwords or {user: user for user in USERS}),
@@ -114,6 +121,20 @@ def look(path: str, hosts: Collection[str], now_ms: int) -> Kept:
         has_users=passwords is not None,
         has_certificate=authority is not None and issued is not None and is_good(issued, authority, hosts, now_ms),
     )
+
+
+def _check_whose(path: str) -> None:
+    """SecurityError where somebody else could have written what is there. OSError."""
+    mode = os.stat(path).st_mode
+    within = [os.path.join(path, name) for name in sorted(os.listdir(path))]
+    for each in (path, *within):
+        if {os.lstat(each).st_uid, os.stat(each).st_uid} != {os.geteuid()}:
+            why, then = "belongs to another user, who may know its keys", "take it into your own name (chown)"
+        elif within and os.stat(each).st_mode & _OTHERS_WRITE and (each == path or mode & _OTHERS_ENTER):
+            why, then = "may be written by others, who may know its keys", "take that right from them (chmod go-w)"
+        else:
+            continue
+        raise SecurityError(f"{each} {why}: remove {path}, or, if you know who wrote it, {then}")
 
 
 def _authority(path: str, there: Collection[str], now_ms: int) -> Authority:

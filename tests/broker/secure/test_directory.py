@@ -10,7 +10,15 @@ import pytest
 from barnabas.broker.config import BrokerConfig
 from barnabas.broker.config.broker_config import ConfigError
 from barnabas.broker.secure.authority import authority_of, is_good, issue, new_authority
-from barnabas.broker.secure.directory import Security, SecurityError, directory_for, keep_users, open_security
+from barnabas.broker.secure.directory import (
+    Kept,
+    Security,
+    SecurityError,
+    directory_for,
+    keep_users,
+    look,
+    open_security,
+)
 from barnabas.broker.secure.secured import hosts_of, open_for, settings_for, write_client_settings
 from barnabas.protocol.files import properties
 
@@ -24,8 +32,12 @@ def opened(path: Path, hosts: list[str] | None = None, now_ms: int = NOW_MS) -> 
     return open_security(str(path), hosts or HOSTS, now_ms, os.urandom)
 
 
+def looked_at(path: Path) -> Kept:
+    return look(str(path), HOSTS, NOW_MS)
+
+
 def contents(path: Path) -> dict[str, str]:
-    return {each.name: each.read_text() for each in path.iterdir()}
+    return {each.name: each.read_text() for each in path.iterdir() if each.is_file()}
 
 
 def modes(path: Path) -> set[int]:
@@ -41,6 +53,44 @@ def test_nobody_else_may_look_into_it(tmp_path: Path) -> None:
         os.umask(before)
     assert stat.S_IMODE(path.stat().st_mode) == 0o700
     assert modes(path) == {0o600}
+
+
+@pytest.mark.parametrize("name", ["", "authority.key", "users.properties", "link"])
+def test_what_another_user_owns_or_may_have_written_is_not_taken_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    path = tmp_path / "data.security"
+    opened(path)
+    if name == "link":
+        (path / name).symlink_to(tmp_path)
+    path.chmod(0o755)
+    before = contents(path)
+    if name != "link":
+        (path / name).chmod(0o777)
+        for use in (opened, looked_at):
+            with pytest.raises(SecurityError, match=f"{path / name} may be written by others, who .*chmod go-w"):
+                use(path)
+        (path / name).chmod(0o700)
+    is_other = [str(path / name)]
+    lstat = os.lstat
+
+    def of_another(file: str) -> os.stat_result:
+        found = lstat(file)
+        return os.stat_result((*found[:4], found.st_uid + (file in is_other), *found[5:10]))
+
+    monkeypatch.setattr(os, "lstat", of_another)
+    for use in (opened, looked_at):
+        with pytest.raises(SecurityError, match=f"{path / name} belongs to another user.*: remove {path}, or"):
+            use(path)
+    assert contents(path) == before
+    is_other.clear()
+    opened(path)
+
+
+def test_an_empty_directory_that_others_may_write_to_is_closed_to_them(tmp_path: Path) -> None:
+    tmp_path.chmod(0o777)
+    opened(tmp_path)
+    assert stat.S_IMODE(tmp_path.stat().st_mode) == 0o700
 
 
 def test_a_second_start_has_the_same_authority_certificate_and_users(tmp_path: Path) -> None:
