@@ -8,9 +8,11 @@ from urllib.parse import urlencode
 
 from barnabas.broker.cli.control_request import ask, where_options
 from barnabas.broker.cli.terminal.failures import UsageError
-from barnabas.broker.cli.terminal.options import Parser
+from barnabas.broker.cli.terminal.options import Parser, whole
 from barnabas.broker.cli.terminal.output import print_json
 
+LONGER_THAN_MS = 1_000
+"""As the broker has it."""
 _PATH = "/control/why"
 
 
@@ -19,7 +21,7 @@ def run(arguments: Sequence[str]) -> int:
     options = parser().parse_args(arguments)
     about = {name: text for name, text in options.about(options).items() if text is not None}
     query = urlencode(about, errors="surrogateescape")
-    path = _PATH if options.command == "hanging" else f"{_PATH}/{options.command}?{query}"
+    path = f"{_PATH if options.command == 'hanging' else f'{_PATH}/{options.command}'}?{query}"
     told = ask(options, path)
     if options.json:
         print_json(told)
@@ -55,7 +57,14 @@ def parser() -> argparse.ArgumentParser:
     group.add_argument("group", metavar="GROUP")
     group.set_defaults(about=lambda options: {"group": options.group})
     hanging = commands.add_parser("hanging", parents=parents, help="all that hangs, some of each kind")
-    hanging.set_defaults(about=lambda _: {})
+    hanging.add_argument(
+        "--longer-than-ms",
+        type=whole,
+        default=LONGER_THAN_MS,
+        metavar="MS",
+        help=f"of transactions only those that are open for so long (default {LONGER_THAN_MS})",
+    )
+    hanging.set_defaults(about=lambda options: {"longer_than_ms": options.longer_than_ms})
     return top
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from barnabas.broker.control.describing import NUMBER, answer, operation
 from barnabas.broker.control.room import Description
+from barnabas.broker.why.hanging import LONGER_THAN_MS
 
 PATH = "/control/why"
 TEXT = {"type": "string"}
@@ -17,9 +18,10 @@ _REFUSALS = {
 
 def _question(name: str, summary: str, parameters: dict[str, tuple[dict[str, Any], bool]]) -> dict[str, Any]:
     """parameters: the schema of each, and whether it has to be there."""
-    described = operation(
-        name, summary, answer("Sentences, the important one first, and what they stand on.", "Why"), _REFUSALS
-    )
+    told = answer("Sentences, the important one first, and what they stand on.", "Why")
+    if name == "hanging":
+        told = answer("None where nothing hangs.", "Hanging")
+    described = operation(name, summary, told, _REFUSALS)
     described["parameters"] = [
         {"name": each, "in": "query", "required": is_required, "schema": schema}
         for each, (schema, is_required) in parameters.items()
@@ -38,10 +40,15 @@ _ANSWER = {
 }
 _HANGING = {
     "type": "object",
-    "description": "Answers, by what they are about: `disk`, `fault f`, `transactional id t`, `group g`, `consumer g`.",
+    "description": (
+        "Answers, by what they are about: `disk`, `fault f`, `transactional id t`, `hanging transaction t-0`, "
+        "`group g`, `consumer g`, `more`, `clients`."
+    ),
     "additionalProperties": {"$ref": "#/components/schemas/Why"},
 }
+LONGER_THAN = {**NUMBER, "minimum": 0, "default": LONGER_THAN_MS}
 PARAMETERS: dict[str, dict[str, tuple[dict[str, Any], bool]]] = {
+    "hanging": {"longer_than_ms": (LONGER_THAN, False)},
     "consumer": {"group": (TEXT, True), "topic": (TEXT, False)},
     "producer": {"transactional_id": (TEXT, True)},
     "record": {
@@ -57,18 +64,15 @@ _SUMMARIES = {
     "producer": ("whyProducer", "Why a transactional producer was fenced or refused, or what its EndTxn waits for"),
     "record": ("whyRecord", "What became of a record, and who can see it"),
     "group": ("whyGroup", "What a group's rebalance waits for, member by member"),
+    "hanging": (
+        "hanging",
+        "All that hangs: disks, what faults hold up, waiting groups, and transactions open for so long, some of each",
+    ),
 }
 WHY = Description(
     paths={
-        PATH: {
-            "get": operation(
-                "hanging",
-                "All that hangs: disks, what faults hold up, waiting groups and open transactions, some of each",
-                answer("None where nothing hangs.", "Hanging"),
-                {"503": _REFUSALS["503"]},
-            )
-        },
-        **{f"{PATH}/{each}": _question(*_SUMMARIES[each], PARAMETERS[each]) for each in PARAMETERS},
+        PATH if each == "hanging" else f"{PATH}/{each}": _question(*_SUMMARIES[each], PARAMETERS[each])
+        for each in PARAMETERS
     },
     schemas={"Why": _ANSWER, "Hanging": _HANGING},
 )

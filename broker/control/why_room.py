@@ -41,7 +41,11 @@ class _Pages:
         self._why = why
 
     async def hanging(self, request: Request) -> JSONResponse:
-        found = await _when_there(self._why.hanging())
+        try:
+            asked = _asked("hanging", request)
+        except _Unclear as unclear:
+            return refused(str(unclear))
+        found = await _when_there(self._why.hanging(**asked))
         if found is None:
             return _stops()
         return JSONResponse({about: each.as_json() for about, each in found.items()})

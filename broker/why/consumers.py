@@ -8,23 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from heapq import nsmallest
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from barnabas.broker.coordinator.group.classic.model import Group
-from barnabas.broker.coordinator.group.classic.subscription import subscribed_topics
-from barnabas.broker.coordinator.group.consumer.group import ConsumerGroup
 from barnabas.broker.inspection.logs import ends
-from barnabas.broker.inspection.topics import topic_name
 from barnabas.broker.why.groups import clients_of, group_facts
 from barnabas.broker.why.held import comes_from, held_requests
 from barnabas.broker.why.partitions import leaderless, missing, opened
 from barnabas.broker.why.positions import Budget, contents
+from barnabas.broker.why.reading import Reading, Where
+from barnabas.broker.why.reading import reading as reading_of
 from barnabas.broker.why.rules.consumer import ConsumerFacts, PartitionFacts
 from barnabas.broker.why.sources.kept_out import Client, kept_out, of_group
 from barnabas.broker.why.sources.known import Known
 from barnabas.broker.why.transactions import Holders, open_facts
-from barnabas.protocol.errors import DecodeError
-from barnabas.protocol.log_records.consumer_protocol import decode_assignment
 from barnabas.storage.steps import Steps
 
 if TYPE_CHECKING:
@@ -37,24 +33,9 @@ PARTITIONS_MAX = 100
 PASSED_MAX = 10_000
 """That are looked at in passing."""
 TOPICS_MAX = 100
-ASSIGNMENT_BYTES_MAX = 64 << 10
-"""What a classic member was assigned is not read where it is longer."""
 _A_STEP = 50
 _READS = ("Fetch", "ListOffsets", "OffsetForLeaderEpoch", "Metadata")
 """What a consumer asks without naming its group."""
-
-Where = tuple[str, int]
-
-
-class _Reading(NamedTuple):
-    """What a group says that it reads."""
-
-    subscribed: frozenset[str] | None
-    """None where that is not known."""
-    assigned: dict[Where, str]
-    """Partition -> member id."""
-    is_whole: bool = True
-    """Whether all that is assigned is in it."""
 
 
 def consumer_facts(known: Known, group_id: str, topic: str | None) -> Steps[ConsumerFacts]:
@@ -69,7 +50,7 @@ def consumer_facts(known: Known, group_id: str, topic: str | None) -> Steps[Cons
         return facts._replace(is_there=False)
     if found is None:
         return facts
-    reading = yield from _reading(services, found)
+    reading = yield from reading_of(services, found.group)
     if reading.subscribed is not None:
         there = services.catalogue.topics
         facts = facts._replace(
@@ -103,44 +84,8 @@ def _held(known: Known, group_id: str, topic: str | None, clients: set[Client]) 
     return (yield from held_requests(known, is_meant))
 
 
-def _reading(services: Services, found: FoundGroup) -> Steps[_Reading]:
-    group = found.group
-    assigned: dict[Where, str] = {}
-    if isinstance(group, ConsumerGroup):
-        subscribed = frozenset(group.subscribed_topics())
-        for number, member in enumerate(list(group.members.values())):
-            for topic_id, numbers in member.assigned.items():
-                name = topic_name(services, topic_id)
-                if name is not None:
-                    assigned |= {(name, each): member.member_id for each in numbers}
-            if number % _A_STEP == _A_STEP - 1:
-                yield
-        return _Reading(subscribed, assigned)
-    if not isinstance(group, Group):
-        return _Reading(None, assigned)
-    known = subscribed_topics(group) if group.members else None
-    is_whole = True
-    for number, classic in enumerate(list(group.members.values())):
-        if len(classic.assignment) <= ASSIGNMENT_BYTES_MAX:
-            assigned |= dict.fromkeys(_assigned(classic.assignment), classic.member_id)
-        else:
-            is_whole = False
-        if number % _A_STEP == _A_STEP - 1:
-            yield
-    return _Reading(known, assigned, is_whole)
-
-
-def _assigned(assignment: bytes) -> list[Where]:
-    """What a classic member was assigned, as far as it is an assignment of consumers."""
-    try:
-        found = decode_assignment(assignment).assigned_partitions if assignment else []
-    except DecodeError:
-        return []
-    return [(each.topic, number) for each in found for number in each.partitions]
-
-
 def _chosen(
-    services: Services, found: FoundGroup, reading: _Reading, topic: str | None
+    services: Services, found: FoundGroup, reading: Reading, topic: str | None
 ) -> Steps[tuple[list[Where], int]]:
     """The partitions to look into, those with most to say, in their order; and how many more the group reads."""
     ranks: list[tuple[int, int, Where]] = []
@@ -155,7 +100,7 @@ def _chosen(
     return chosen, count - len(chosen)
 
 
-def _read(services: Services, found: FoundGroup, reading: _Reading, topic: str | None) -> Iterator[Where]:
+def _read(services: Services, found: FoundGroup, reading: Reading, topic: str | None) -> Iterator[Where]:
     """Every partition that the group reads, as far as that is known, each once; or all of one topic."""
     topics = services.catalogue.topics
     if topic is not None:
@@ -188,7 +133,7 @@ def _in_passing(services: Services, found: FoundGroup, where: Where) -> tuple[in
 def _partition(
     known: Known,
     found: FoundGroup,
-    reading: _Reading,
+    reading: Reading,
     where: Where,
     holders: Holders,
     budget: Budget,

@@ -15,6 +15,7 @@ from barnabas.broker.coordinator.group.consumer.timers import join_timer, rebala
 from barnabas.broker.coordinator.group.consumer.timers import session_timer as consumer_session_timer
 from barnabas.broker.inspection.groups import find_group
 from barnabas.broker.why.held import held_requests
+from barnabas.broker.why.reading import held_back
 from barnabas.broker.why.rules.group import HOLDS_UP, GroupFacts, MemberFacts, Stands
 from barnabas.broker.why.rules.words import named
 from barnabas.broker.why.sources.kept_out import Client, kept_out, of_group
@@ -34,10 +35,22 @@ _MEMBERS_A_STEP = 50
 
 
 def group_facts(known: Known, group_id: str) -> Steps[tuple[GroupFacts, FoundGroup | None]]:
-    """The facts for `why group`, and the group as it was found."""
+    """A group, member by member, and as it was found."""
     facts, found = yield from _group_facts(known, group_id)
     clients = yield from clients_of(found)
     return facts._replace(kept_out=kept_out(known.services, of_group(group_id, clients))), found
+
+
+def waiting_facts(known: Known, group_id: str) -> Steps[GroupFacts]:
+    """The facts for `why group`: with what transactions hold back of what it reads."""
+    facts, found = yield from group_facts(known, group_id)
+    if found is None:
+        return facts
+    committed = {
+        (topic, number): each.offset for topic, of in found.offsets.items() for number, each in list(of.items())
+    }
+    held = yield from held_back(known.services, found.group, committed)
+    return facts._replace(held_back=tuple(sorted(f"{named(each.where[0])}-{each.where[1]}" for each in held)))
 
 
 def clients_of(found: FoundGroup | None) -> Steps[set[Client]]:

@@ -33,8 +33,9 @@ class Budget:
 class _Counts:
     """Records behind a position, told apart as their markers come."""
 
-    def __init__(self, position: int, last_stable_offset: int) -> None:
+    def __init__(self, position: int, log_start_offset: int, last_stable_offset: int) -> None:
         self._position = position
+        self._looked_from = max(position, log_start_offset)
         self._last_stable_offset = last_stable_offset
         self._pending: defaultdict[int, list[int]] = defaultdict(lambda: [0, 0])  # producer id -> below it, and not
         self.readable = self.held_back = self.aborted = self.markers = 0
@@ -74,6 +75,7 @@ class _Counts:
             open_records=sum(count for count, is_open in left if is_open),
             held_back_records=self.held_back,
             undecided_records=sum(count for count, is_open in left if not is_open),
+            looked_from=self._looked_from,
             looked_to=looked_to,
             is_whole=is_whole,
         )
@@ -82,7 +84,7 @@ class _Counts:
 def contents(log: PartitionLog, position: int, budget: Budget) -> Steps[Contents]:
     """What lies between a position and the high watermark. What is appended meanwhile does not count."""
     end = log.high_watermark
-    counts = _Counts(position, log.last_stable_offset)
+    counts = _Counts(position, log.log_start_offset, log.last_stable_offset)
     looked_to = max(position, log.log_start_offset)
     try:
         for number, batch in enumerate(log.batches(looked_to)):

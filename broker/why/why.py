@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from barnabas.broker.slices import Kind, Work
 from barnabas.broker.why.consumers import consumer_facts
-from barnabas.broker.why.groups import group_facts
-from barnabas.broker.why.hanging import hanging
+from barnabas.broker.why.groups import waiting_facts
+from barnabas.broker.why.hanging import LONGER_THAN_MS, hanging
 from barnabas.broker.why.producers import producer_facts
 from barnabas.broker.why.records import record_facts
 from barnabas.broker.why.rules import consumer, group, producer, record
@@ -58,12 +58,12 @@ class Why:
     def group(self, group_id: str) -> Answer | Future[Answer]:
         """What a group's rebalance waits for, member by member."""
         return self._answer(
-            lambda: group_facts(self._known, group_id), lambda found: self._in_time(group.explain(found[0]))
+            lambda: waiting_facts(self._known, group_id), lambda found: self._in_time(group.explain(found))
         )
 
-    def hanging(self) -> dict[str, Answer] | Future[dict[str, Answer]]:
-        """All that hangs, by what it is: for the report of a test that failed."""
-        return self._known.services.slices.in_slices(lambda: hanging(self._known), ASKING)
+    def hanging(self, longer_than_ms: int = LONGER_THAN_MS) -> dict[str, Answer] | Future[dict[str, Answer]]:
+        """All that hangs, by what it is. Of transactions, those that are open for so long."""
+        return self._known.services.slices.in_slices(lambda: hanging(self._known, longer_than_ms), ASKING)
 
     def _in_time(self, answer: Answer) -> Answer:
         """The answer, and that the times in it do not come, where the clock stands."""

@@ -31,7 +31,11 @@ def test_a_consumer_that_waits_for_a_transaction(broker: Barnabas) -> None:
             assert "They are held by transactional id tx (producer " in str(answer)
             assert str(answer) == "\n".join(answer.sentences)
             assert answer.evidence["partitions"][0]["holder"]["transactional_id"] == "tx"
-            assert broker.why.group("g").sentences == ("Group g waits for nothing: it is Stable, with 1 member.",)
+            assert broker.why.group("g").sentences == (
+                "Group g waits for no member: it is Stable, with 1 member.",
+                "A transaction that is not over holds readers of committed records back in orders-0: "
+                "`barnabas why consumer g` tells which.",
+            )
         assert broker.why.producer("tx").evidence["state"] == "Ongoing"
         assert broker.why.record("orders", 0, 0).evidence["fate"] == "open"
         assert list(broker.why.hanging()) == ["transactional id tx", "consumer g"]

@@ -10,8 +10,7 @@ from barnabas.broker.why.rules.group import GroupFacts, is_rebalancing
 from barnabas.broker.why.rules.group import sentences as group_sentences
 from barnabas.broker.why.rules.held import HeldRequests
 from barnabas.broker.why.rules.held import sentences as held_sentences
-from barnabas.broker.why.rules.kept_out import KeptOut
-from barnabas.broker.why.rules.kept_out import sentences as kept_out_sentences
+from barnabas.broker.why.rules.kept_out import KeptOut, beside
 from barnabas.broker.why.rules.transaction import TransactionFacts, waits_for, whose
 from barnabas.broker.why.rules.words import counted, listed, named
 
@@ -32,6 +31,7 @@ class Contents(NamedTuple):
     """Committed, or in no transaction, at or above the last stable offset."""
     undecided_records: int = 0
     """In transactions that end behind what was looked at."""
+    looked_from: int = 0
     looked_to: int = 0
     """The first offset that was not looked at."""
     is_whole: bool = True
@@ -97,9 +97,7 @@ class ConsumerFacts(NamedTuple):
 
 def explain(facts: ConsumerFacts) -> Answer:
     """The answer to `why consumer`."""
-    return Answer(
-        (*held_sentences(facts.held), *kept_out_sentences(facts.kept_out), *_sentences(facts)), evidence(facts)
-    )
+    return Answer((*held_sentences(facts.held), *beside(facts.kept_out, _sentences(facts))), evidence(facts))
 
 
 def _sentences(facts: ConsumerFacts) -> list[str]:
@@ -115,9 +113,7 @@ def _sentences(facts: ConsumerFacts) -> list[str]:
     for said in worth[:SHOWN_MAX]:
         told += said
     if len(worth) > SHOWN_MAX:
-        told.append(
-            f"{counted(len(worth) - SHOWN_MAX, 'more partition')} of it wait likewise, or have records to read."
-        )
+        told.append(f"{counted(len(worth) - SHOWN_MAX, 'more partition')} of it wait likewise, or have a lag.")
     told += of_group
     if not worth and not told:
         told += _nothing_wrong(facts, by_partition)
@@ -186,8 +182,14 @@ def _of_partition(each: PartitionFacts, facts: ConsumerFacts) -> list[str]:
         case 3:  # _HELD
             return _held(each)
         case 7:  # _READ_ALL
-            return [f"{each.where}: the group has read all there is, up to offset {each.committed}."]
+            return [_read_all(each)]
     return _lags(each, facts)
+
+
+def _read_all(each: PartitionFacts) -> str:
+    if each.committed is None:
+        return f"{each.where}: there is nothing to read, and nothing is committed."
+    return f"{each.where}: the group has read all there is, up to offset {each.committed}."
 
 
 def _out_of_range(each: PartitionFacts) -> list[str]:
@@ -223,26 +225,31 @@ def _lags(each: PartitionFacts, facts: ConsumerFacts) -> list[str]:
     if contents is not None and contents.is_whole and not contents.readable_records:
         what = _unread(contents)
         return [f"{first}, but there is nothing left to read: {what}. A consumer that reads on gets past it."]
-    told = [f"{first}."]
-    if contents is not None:
-        told.append(f"Behind its position are {_unread(contents)}{_as_far(contents)}.")
-    told.append(_whose_turn(each, facts))
-    return told
+    if contents is None or _is_unseen(contents):
+        return [f"{first}. What lies behind its position was not looked at.", *_whose_turn(each, facts)]
+    behind = f"Behind its position are {_unread(contents)}{_as_far(contents)}."
+    return [f"{first}.", behind, *(_whose_turn(each, facts) if contents.readable_records else ())]
 
 
-def _whose_turn(each: PartitionFacts, facts: ConsumerFacts) -> str:
-    is_settled = each.is_assignment_known and not is_rebalancing(facts.group)
-    if facts.group.members_count and is_settled and each.member_id is None:
-        return "No member is assigned this partition."
-    if each.member_id is not None:
-        return f"Member {named(each.member_id)} can read them now: nothing in the broker holds them back."
-    return "They can be read now: nothing in the broker holds them back."
+def _whose_turn(each: PartitionFacts, facts: ConsumerFacts) -> list[str]:
+    if is_rebalancing(facts.group):
+        return []  # what it waits for is told
+    if facts.group.members_count and each.is_assignment_known and each.member_id is None:
+        return ["No member is assigned this partition."]
+    if facts.held is not None or facts.kept_out is not None or each.contents is None or _is_unseen(each.contents):
+        return []
+    who = "They" if each.member_id is None else f"Member {named(each.member_id)}"
+    return [
+        f"{who} can {'be read' if each.member_id is None else 'read them'} now: nothing in the broker holds them back."
+    ]
 
 
 def _behind(each: PartitionFacts) -> str | None:
     contents = each.contents
     if contents is None or not each.lag:
         return None
+    if _is_unseen(contents):
+        return f"What the group's lag of {each.lag} is was not looked at."
     return f"The group's lag of {each.lag} is {_unread(contents)}{_as_far(contents)}."
 
 
@@ -259,6 +266,11 @@ def _unread(contents: Contents) -> str:
     return listed(said) if said else "offsets whose records are gone"
 
 
+def _is_unseen(contents: Contents) -> bool:
+    """Whether nothing was looked at: so nothing may be said of it."""
+    return not contents.is_whole and contents.looked_to <= contents.looked_from
+
+
 def _as_far(contents: Contents) -> str:
     return "" if contents.is_whole else f", as far as was looked, to offset {contents.looked_to}"
 
@@ -267,6 +279,11 @@ def _nothing_wrong(facts: ConsumerFacts, by_partition: list[list[str]]) -> list[
     group = named(facts.group.group)
     if not facts.partitions:
         return [f"Group {group} is {facts.group.state}, and reads no partition that there is."]
+    if not any(each.high_watermark for each in facts.partitions):
+        return [
+            f"Nothing holds group {group} up: there is nothing to read.",
+            *(by_partition[0] if len(by_partition) == 1 else ()),
+        ]
     first = f"Nothing holds group {group} up: it has read all there is"
     if len(by_partition) == 1:
         return [f"{first}.", *by_partition[0]]

@@ -8,9 +8,8 @@ from typing import NamedTuple
 from barnabas.broker.why.rules.answer import Answer, evidence
 from barnabas.broker.why.rules.held import HeldRequests
 from barnabas.broker.why.rules.held import sentences as held_sentences
-from barnabas.broker.why.rules.kept_out import KeptOut
-from barnabas.broker.why.rules.kept_out import sentences as kept_out_sentences
-from barnabas.broker.why.rules.words import counted, duration, listed, named
+from barnabas.broker.why.rules.kept_out import KeptOut, beside
+from barnabas.broker.why.rules.words import as_argument, counted, duration, listed, named
 
 SHOWN_MAX = 10
 """Members with a sentence of their own."""
@@ -89,6 +88,8 @@ class GroupFacts(NamedTuple):
     """Until the join phase, or the wait for assignments, is over by its time."""
     is_initial_delay: bool = False
     """Whether the join phase only waits for company."""
+    held_back: tuple[str, ...] = ()
+    """Partitions that it reads, of which a transaction holds records back."""
     held: HeldRequests | None = None
     """Requests of the group that faults hold up."""
     kept_out: KeptOut | None = None
@@ -97,9 +98,7 @@ class GroupFacts(NamedTuple):
 
 def explain(facts: GroupFacts) -> Answer:
     """The answer to `why group`."""
-    return Answer(
-        (*held_sentences(facts.held), *kept_out_sentences(facts.kept_out), *sentences(facts)), evidence(facts)
-    )
+    return Answer((*held_sentences(facts.held), *beside(facts.kept_out, sentences(facts))), evidence(facts))
 
 
 def is_rebalancing(facts: GroupFacts) -> bool:
@@ -130,14 +129,21 @@ def sentences(facts: GroupFacts) -> list[str]:
             first = _reconciling(group, facts)
         case _:
             first = [_stable(group, facts)]
-    return [*first, *_members(facts)]
+    return [*first, *_members(facts), *_held_back(facts)]
 
 
 def _stable(group: str, facts: GroupFacts) -> str:
     late = facts.holding_up_count
     if late:
         return f"Group {group} is {facts.state}, and {counted(late, 'member')} did not ask for the assignment yet."
-    return f"Group {group} waits for nothing: it is {facts.state}, with {counted(facts.members_count, 'member')}."
+    return f"Group {group} waits for no member: it is {facts.state}, with {counted(facts.members_count, 'member')}."
+
+
+def _held_back(facts: GroupFacts) -> list[str]:
+    if not facts.held_back:
+        return []
+    told = f"A transaction that is not over holds readers of committed records back in {listed(facts.held_back)}"
+    return [f"{told}: `barnabas why consumer {as_argument(facts.group)}` tells which."]
 
 
 def _joining(group: str, facts: GroupFacts) -> list[str]:

@@ -10,6 +10,8 @@ from barnabas.broker.why.rules.words import counted, duration, listed, named
 
 SHOWN_MAX: Final = 3
 """Of each with a sentence of its own."""
+LATELY_MS: Final = 60_000
+"""What was throttled or did not get in before that is over, as far as anybody can tell."""
 _WHAT_IS_NEEDED: Final = {("FindCoordinator", "TRANSACTIONAL_ID"): "WRITE", ("FindCoordinator", "GROUP"): "READ"}
 """Who asks for a coordinator wants to do more than to know it. These imply DESCRIBE, which is what was denied."""
 
@@ -102,6 +104,18 @@ def sentences(kept_out: KeptOut | None, shown_max: int = SHOWN_MAX) -> list[str]
     if more:
         told.append(f"{counted(more, 'more case')} of clients that were refused or throttled are in the evidence.")
     return told
+
+
+def beside(kept_out: KeptOut | None, told: list[str]) -> list[str]:
+    """What clients were refused and what else there is to say: what is long over comes last."""
+    said = sentences(kept_out)
+    return [*told, *said] if kept_out is not None and _is_over(kept_out) else [*said, *told]
+
+
+def _is_over(kept_out: KeptOut) -> bool:
+    """Whether it is all of the past. A denial holds now as then."""
+    agos_ms = [each.ago_ms for each in kept_out.throttles] + [each.ago_ms for each in kept_out.refusals]
+    return not kept_out.denials and all(ago_ms > LATELY_MS for ago_ms in agos_ms)
 
 
 def explain(kept_out: KeptOut) -> Answer:

@@ -7,8 +7,7 @@ from typing import NamedTuple
 from barnabas.broker.why.rules.answer import Answer, evidence
 from barnabas.broker.why.rules.held import HeldRequests
 from barnabas.broker.why.rules.held import sentences as held_sentences
-from barnabas.broker.why.rules.kept_out import KeptOut
-from barnabas.broker.why.rules.kept_out import sentences as kept_out_sentences
+from barnabas.broker.why.rules.kept_out import KeptOut, beside
 from barnabas.broker.why.rules.transaction import TransactionFacts, waits_for
 from barnabas.broker.why.rules.words import duration, listed, moment, named
 
@@ -66,9 +65,7 @@ class ProducerFacts(NamedTuple):
 
 def explain(facts: ProducerFacts) -> Answer:
     """The answer to `why producer`."""
-    return Answer(
-        (*held_sentences(facts.held), *kept_out_sentences(facts.kept_out), *_sentences(facts)), evidence(facts)
-    )
+    return Answer((*held_sentences(facts.held), *beside(facts.kept_out, _sentences(facts))), evidence(facts))
 
 
 def _sentences(facts: ProducerFacts) -> list[str]:

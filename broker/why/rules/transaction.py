@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from barnabas.broker.why.rules.answer import Answer, evidence
 from barnabas.broker.why.rules.held import HeldFacts
 from barnabas.broker.why.rules.words import as_argument, counted, duration, listed, moment, named
 
@@ -54,6 +55,12 @@ def whose(txn: TransactionFacts) -> str:
     said = ", ".join(facts)
     name = said if txn.transactional_id is None else f"transactional id {named(txn.transactional_id)} ({said})"
     return name if txn.age_ms is None else f"{name}, begun {duration(txn.age_ms)} ago"
+
+
+def explain(txn: TransactionFacts) -> Answer:
+    """The answer about a transaction that a partition waits for."""
+    first = f"{txn.where} is held at offset {txn.start_offset} by {whose(txn)}."
+    return Answer((first, *waits_for(txn)), evidence(txn))
 
 
 def waits_for(txn: TransactionFacts) -> list[str]:

@@ -1,5 +1,6 @@
 """The page that says why something hangs, over a whole broker in memory."""
 
+from barnabas.broker.why.hanging import LONGER_THAN_MS
 from tests.support.console.world import Console, world_of
 
 MARKUP = "<u>tx</u>"
@@ -9,6 +10,7 @@ async def hang(console: Console) -> None:
     world = world_of(console)
     await world.begin(MARKUP, ("orders", 0))
     await world.commit("readers", "orders", 0)
+    world.clock.advance(LONGER_THAN_MS)
 
 
 async def test_what_hangs_is_told_with_a_way_to_its_page(console: Console) -> None:

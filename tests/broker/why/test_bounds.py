@@ -14,10 +14,13 @@ from barnabas.broker.why.why import Why
 from barnabas.storage.log.batches import LogBatch
 from barnabas.storage.log.log import PartitionLog
 from barnabas.storage.steps import finish
+from tests.broker.why.test_consumers import heartbeat
 from tests.broker.why.test_groups import Classic
 from tests.support.inspected_broker import Inspected
 from tests.support.why import Asked
 from tests.support.worlds.broker import until
+
+T_0 = b"\0\0\0\0\0\1\0\1t\0\0\0\1\0\0\0\0\0\0\0\0"  # an assignment
 
 
 @pytest.mark.pure
@@ -107,8 +110,11 @@ async def test_of_very_many_transactions_the_oldest_are_told_and_few_kept_in_a_s
         world.clock.advance(1)
         await world.begin(f"tx-{number}", ("t", 1))
     monkeypatch.setattr(hanging, "_A_STEP", 7)
+    assert await Asked(world.services).hanging() == {}, "none is a second old: all are at work"
+    world.clock.advance(hanging.LONGER_THAN_MS)
     found = await Asked(world.services).hanging()
-    assert list(found) == [f"transactional id tx-{number}" for number in range(hanging.EACH_MAX)]
+    assert list(found) == [*(f"transactional id tx-{number}" for number in range(hanging.EACH_MAX)), "more"]
+    assert str(found["more"]) == "25 more open transactions: `barnabas txn list`."
 
 
 async def test_all_that_hangs_is_told_and_nothing_where_nothing_does(
@@ -122,6 +128,7 @@ async def test_all_that_hangs_is_told_and_nothing_where_nothing_does(
     assert await asked.hanging() == {}
     await world.begin("tx", ("t", 0))
     await Classic(world).join()
+    world.clock.advance(hanging.LONGER_THAN_MS)
     found = await asked.hanging()
     assert list(found) == ["transactional id tx", "group g", "consumer reads"]
     assert found["group g"].sentences[0] == "Group g rebalances: it waits for 1 member to join again."
@@ -129,8 +136,39 @@ async def test_all_that_hangs_is_told_and_nothing_where_nothing_does(
     for number in range(5):
         world.clock.advance(1)
         await world.begin(f"tx-{number}", ("t", 1))
+    world.clock.advance(hanging.LONGER_THAN_MS)
     assert [about for about in await asked.hanging() if about.startswith("transactional")] == [
         "transactional id tx",
         "transactional id tx-0",
         "transactional id tx-1",
     ]
+
+
+@pytest.mark.parametrize("protocol", ["classic", "consumer"])
+async def test_a_new_group_whose_first_record_stands_in_a_transaction_is_held_back(
+    world: Inspected, protocol: str
+) -> None:
+    if protocol == "consumer":
+        await heartbeat(world, "g", "t")
+    else:
+        alone = Classic(world)
+        await alone.join()
+        await alone.joined()
+        await alone.sync(alone, assignment=T_0)
+    mine = await world.begin("tx", ("t", 0))
+    world.clock.advance(hanging.LONGER_THAN_MS)
+    asked = Asked(world.services)
+    told = await asked.hanging()
+    assert list(told) == ["transactional id tx", "consumer g"]
+    assert "They are held by transactional id tx" in str(told["consumer g"])
+    assert "back in t-0: `barnabas why consumer g` tells which." in str(await asked.group("g"))
+    await world.end("tx", mine, is_commit=True)
+    assert await asked.hanging() == {}
+    assert "transaction" not in str(await asked.group("g"))
+
+
+async def test_what_no_coordinator_will_end_hangs_by_the_same_word_as_for_find_hanging(world: Inspected) -> None:
+    world.append("t", b"lost", producer=(4_711, 0, 0), transactional=True)
+    told = await Asked(world.services).hanging()
+    assert list(told) == ["hanging transaction t-0"]
+    assert "t:0 is held at offset 0 by producer 4711." in str(told["hanging transaction t-0"])

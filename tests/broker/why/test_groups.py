@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
-from barnabas.broker.why import consumers
+from barnabas.broker.why import reading
+from barnabas.broker.why.rules import group
+from barnabas.broker.why.rules.group import GroupFacts, MemberFacts, Stands
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest, TopicPartitions
 from barnabas.protocol.messages.heartbeat import HeartbeatRequest
@@ -70,7 +72,7 @@ async def test_a_group_that_there_is_not_one_without_members_and_a_stable_one(wo
     await world.commit("g", "t", 1)
     assert str(await asked.group("g")) == "Group g has no members: nobody reads for it, unless with assign()."
     await Classic(world).alone()
-    assert str(await asked.group("g")) == "Group g waits for nothing: it is Stable, with 1 member."
+    assert str(await asked.group("g")) == "Group g waits for no member: it is Stable, with 1 member."
 
 
 async def test_members_that_have_not_joined_again_and_the_leader_that_does_not_assign(world: Inspected) -> None:
@@ -101,7 +103,7 @@ async def test_members_that_have_not_joined_again_and_the_leader_that_does_not_a
         f"in 45 s unless it is heard of.",
     ]
     await first.sync(first, second)
-    assert "waits for nothing: it is Stable, with 2 members." in str(await asked.group("g"))
+    assert "waits for no member: it is Stable, with 2 members." in str(await asked.group("g"))
 
 
 async def test_a_rebalance_is_what_a_consumer_hears_of_first(world: Inspected) -> None:
@@ -182,7 +184,7 @@ async def test_who_has_to_give_partitions_up_who_waits_for_them_and_who_is_behin
     one = await beat(world, "one", one.member_epoch, [0, 1])
     two = await beat(world, "two", two.member_epoch)
     two = await beat(world, "two", two.member_epoch, [2, 3])
-    assert "waits for nothing: it is Stable, with 2 members." in str(await asked.group("g"))
+    assert "waits for no member: it is Stable, with 2 members." in str(await asked.group("g"))
     facts_now: Any = (await asked.group("g")).evidence["members"]
     assert {each["member_epoch"] for each in facts_now} == {3}
 
@@ -218,5 +220,14 @@ async def test_an_assignment_that_is_too_long_to_be_read_says_nothing_of_who_has
     world.append("t", b"v")
     asked = Asked(world.services)
     assert f"Member {alone.member_id} can read them now" in str(await asked.consumer("g", "t"))
-    monkeypatch.setattr(consumers, "ASSIGNMENT_BYTES_MAX", len(assigned) - 1)
+    monkeypatch.setattr(reading, "ASSIGNMENT_BYTES_MAX", len(assigned) - 1)
     assert "They can be read now: nothing in the broker holds them back." in str(await asked.consumer("g", "t"))
+
+
+def test_of_many_members_some_are_told() -> None:
+    members = tuple(MemberFacts(f"m{n}", Stands.NOT_JOINED, session_left_ms=1_000 * n) for n in range(30))
+    facts = GroupFacts("g", state="PreparingRebalance", members_count=40, members=members, holding_up_count=30)
+    told = group.explain(facts).sentences
+    assert told[0] == "Group g rebalances: it waits for 30 members to join again."
+    assert told[1] == "Member m0 has not joined again; it is removed in 0 ms unless it is heard of."
+    assert (len(told), told[-1]) == (group.SHOWN_MAX + 2, "20 more members are waited for.")

@@ -2,7 +2,10 @@
 
 import pytest
 
+from barnabas.broker.why.rules import group
+from barnabas.broker.why.rules.group import GroupFacts
 from barnabas.broker.why.rules.kept_out import (
+    LATELY_MS,
     AclFacts,
     DenialFacts,
     KeptOut,
@@ -98,3 +101,11 @@ def test_of_many_some_are_told() -> None:
     told = sentences(KeptOut(AT, denials=(DENIED,) * 5, refusals=(REFUSED,) * 4))
     assert len(told) == 7
     assert told[-1] == "3 more cases of clients that were refused or throttled are in the evidence."
+
+
+@pytest.mark.parametrize(("ago_ms", "is_first"), [(3_000, True), (LATELY_MS + 1, False)])
+def test_what_was_refused_long_ago_is_told_below_what_holds_now(ago_ms: int, is_first: bool) -> None:
+    facts = GroupFacts("g", state="Stable", members_count=1)
+    refused = KeptOut("b:1", "g", refusals=(REFUSED._replace(ago_ms=ago_ms),))
+    told = checked(group.explain(facts._replace(kept_out=refused))).sentences
+    assert ["waits for no member" in each for each in told] == [not is_first, is_first]

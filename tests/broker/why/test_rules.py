@@ -4,10 +4,11 @@ from typing import Any
 
 import pytest
 
-from barnabas.broker.why.rules import consumer, group, producer, record, words
+from barnabas.broker.why.rules import consumer, producer, record, words
 from barnabas.broker.why.rules.consumer import ConsumerFacts, Contents, PartitionFacts
-from barnabas.broker.why.rules.group import GroupFacts, MemberFacts, Stands
+from barnabas.broker.why.rules.group import GroupFacts
 from barnabas.broker.why.rules.held import HeldFacts
+from barnabas.broker.why.rules.kept_out import KeptOut
 from barnabas.broker.why.rules.producer import ProducerFacts, Told
 from barnabas.broker.why.rules.record import Fate, MarkerFacts, Place, RecordFacts
 from barnabas.broker.why.rules.transaction import TransactionFacts, Unmarked, waits_for, whose
@@ -204,6 +205,10 @@ def consumers(**facts: Any) -> ConsumerFacts:
     return ConsumerFacts(STABLE, partitions=(HERE._replace(**facts),))
 
 
+UNREAD = [
+    "t-0: the group's position is 5, and its lag is 4.",
+    "Behind its position are 4 records that can be read now.",
+]
 CONSUMERS: dict[str, tuple[ConsumerFacts, list[str]]] = {
     "all is read": (
         consumers(lag=0, committed=9),
@@ -229,23 +234,32 @@ CONSUMERS: dict[str, tuple[ConsumerFacts, list[str]]] = {
         [
             "t-0: the group's position is 5, and its lag is 4.",
             "Behind its position are 2 records of transactions that end further on, as far as was looked, to offset 7.",
-            "Member m can read them now: nothing in the broker holds them back.",
         ],
+    ),
+    "nothing was looked at": (
+        consumers(contents=Contents(looked_from=5, looked_to=5, is_whole=False)),
+        ["t-0: the group's position is 5, and its lag is 4. What lies behind its position was not looked at."],
+    ),
+    "nothing was written, and nothing committed": (
+        consumers(lag=0, committed=None, high_watermark=0),
+        [
+            "Nothing holds group g up: there is nothing to read.",
+            "t-0: there is nothing to read, and nothing is committed.",
+        ],
+    ),
+    "records that a throttled member can read": (
+        consumers(contents=Contents(readable_records=4, looked_to=9))._replace(kept_out=KeptOut("b:1")),
+        UNREAD,
     ),
     "nobody is assigned it": (
         consumers(member_id=None, contents=Contents(readable_records=4, looked_to=9)),
-        [
-            "t-0: the group's position is 5, and its lag is 4.",
-            "Behind its position are 4 records that can be read now.",
-            "No member is assigned this partition.",
-        ],
+        [*UNREAD, "No member is assigned this partition."],
     ),
     "compaction took the rest": (
         consumers(contents=Contents(looked_to=9)),
         [
             "t-0: the group's position is 5, and its lag is 4, but there is nothing left to read: offsets whose "
-            "records are "
-            "gone. A consumer that reads on gets past it."
+            "records are gone. A consumer that reads on gets past it."
         ],
     ),
     "trouble comes first, then what is held": (
@@ -292,15 +306,6 @@ def test_of_many_partitions_some_are_told() -> None:
     assert told[-1].startswith("25 more partitions of it")
 
 
-def test_of_many_members_some_are_told() -> None:
-    members = tuple(MemberFacts(f"m{n}", Stands.NOT_JOINED, session_left_ms=1_000 * n) for n in range(30))
-    facts = GroupFacts("g", state="PreparingRebalance", members_count=40, members=members, holding_up_count=30)
-    told = group.explain(facts).sentences
-    assert told[0] == "Group g rebalances: it waits for 30 members to join again."
-    assert told[1] == "Member m0 has not joined again; it is removed in 0 ms unless it is heard of."
-    assert (len(told), told[-1]) == (group.SHOWN_MAX + 2, "20 more members are waited for.")
-
-
 RECORD = RecordFacts("t", 0, 5, log_start_offset=0, last_stable_offset=9, high_watermark=9, log_end_offset=9)
 RECORDS: dict[str, tuple[RecordFacts, list[str]]] = {
     "of a client that is known": (
@@ -316,8 +321,7 @@ RECORDS: dict[str, tuple[RecordFacts, list[str]]] = {
         ),
         [
             "Offset 5 of t-0 is committed, in a transaction of producer 4000 epoch 1, transactional id tx, by "
-            "the marker at "
-            "offset 7 at 2023-11-14T22:13:20.000Z.",
+            "the marker at offset 7 at 2023-11-14T22:13:20.000Z.",
             "It was written by client orders from 127.0.0.1:4711.",
             "Every consumer can see it.",
         ],

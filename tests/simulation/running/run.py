@@ -5,6 +5,7 @@ from pathlib import Path
 
 from tests.simulation.cast.cast import Cast
 from tests.simulation.checkers.broker.leftovers import leftovers
+from tests.simulation.checkers.broker.whys import false_fates, false_sentences
 from tests.simulation.checkers.rules import check, check_files
 from tests.simulation.history.history import Event, Finding, History
 from tests.simulation.history.terms import Terms
@@ -21,6 +22,7 @@ from tests.simulation.world.world import StandsStill, TakesTooLong, World
 _FINISH_LIMIT_US = 120_000_000
 _AFTER_TIMEOUTS_MS = 2_000  # and the time until the broker looks for them
 _VISIT_MS = 50
+_QUESTIONS = 5
 _LEAVING_MS = 1_500
 _LOOKS_AT_OBJECTS = 0.3
 _SETTLING_MS = 16_000  # what was sent long ago arrives, sessions are over, and rebalances
@@ -97,7 +99,10 @@ class Run:
         clients = self._cast.start(lambda: self._is_over, lambda: self._is_settled)
         self._misfortunes.begin()
         before = self._machine.disk.changes_made
-        world.run_for(self._plan.length_ms)
+        for _ in range(_QUESTIONS):
+            world.run_for(self._plan.length_ms // _QUESTIONS)
+            self._ask_why()
+        world.run_for(self._plan.length_ms % _QUESTIONS)
         self._changes = self._machine.disk.changes_made - before
         self._misfortunes.heal()
         self._is_over = True
@@ -112,6 +117,10 @@ class Run:
         world.run_until(reading.done, _FINISH_LIMIT_US)
         reading.result()
         self._let_catch_up()
+        self._ask_why()
+        if self._machine.broker is not None:
+            fates = false_fates(self._machine.broker, self._history)
+            self._leftovers += [Finding("false_fates", text) for text in fates]
         self._kill_clients()
         deaths = self._machine.deaths
         self._stop()
@@ -131,6 +140,13 @@ class Run:
         for task in tasks:
             task.result()
 
+    def _ask_why(self) -> None:
+        """What the broker says of its groups, if it runs, and the findings it is judged by."""
+        broker, process = self._machine.broker, self._machine.process
+        if broker is not None and process is not None and self._machine.is_up:
+            found = list(false_sentences(broker))
+            self._leftovers += [Finding("false_sentences", text) for text in found]
+
     def _kill_clients(self) -> None:
         """All clients die, and what the broker has left of them is in the findings."""
         world, machine = self._world, self._machine
@@ -145,7 +161,7 @@ class Run:
         world.run_for(_LEAVING_MS)
         looks = world.dice("leftovers").random() < _LOOKS_AT_OBJECTS
         found = leftovers(broker, machine.disk, process.loop, looks_at_objects=looks)
-        self._leftovers = [Finding("leftovers", text) for text in found]
+        self._leftovers += [Finding("leftovers", text) for text in found]
 
     def _note(self, text: str) -> None:
         self._history.events.append(Event(text, self._world.now_us))
