@@ -334,11 +334,15 @@ class Broker:
         self.services.upkeep.close()
 
     async def thread_is_idle(self) -> None:
-        """Wait until nothing is being synced or checkpointed, and no process that was ended is there still."""
+        """Wait until nothing is being synced, checkpointed or removed, and no process that was ended is there still."""
         await self.services.workers.ended()
         while self.flush.is_busy or self._housekeeping.is_checkpointing:
             await self._in_flush_thread(lambda: None)  # comes back after what the thread is at now
-        while self.services.partitions.recoveries.is_syncing or self._maintenance.is_busy:
+        while (
+            self.services.partitions.recoveries.is_syncing
+            or self._maintenance.is_busy
+            or self._housekeeping.removals.is_in_thread
+        ):
             await self._loop.run_in_executor(None, lambda: None)
 
     def _in_flush_thread(self, action: Callable[[], Any]) -> asyncio.Future[Any]:

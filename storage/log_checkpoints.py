@@ -8,7 +8,7 @@ recovery point without a directory says that the directory is missing (log_direc
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from barnabas.protocol.files import names
@@ -108,17 +108,21 @@ class LogCheckpoints:
         for checkpoint in self._all:
             checkpoint.update({key: None})
 
-    def forget_durably(self, *keys: TopicPartition) -> bool:
-        """As `forget`, and the files have no such rows on return: before a new directory of that name.
+    def forget_durably(self, *keys: TopicPartition) -> None:
+        """As `forget`, and the files have no such rows on return: before a new directory of that name."""
+        for checkpoint in self._forgotten(keys):
+            checkpoint.write()
 
-        Whether a file had some.
-        """
+    def forget_job(self, *keys: TopicPartition) -> SyncJob | None:
+        """The same as a job that may run in a thread; None if no file had any."""
+        replacements = [checkpoint.replacement() for checkpoint in self._forgotten(keys)]
+        return SyncJob(self._root.disk, replacements=replacements) if replacements else None
+
+    def _forgotten(self, keys: Sequence[TopicPartition]) -> list[OffsetCheckpoint]:
+        """Those whose files have rows of these partitions still, or may have."""
         for key in keys:
             self.forget(key)
-        stale = [checkpoint for checkpoint in self._all if any(map(checkpoint.is_written, keys))]
-        for checkpoint in stale:
-            checkpoint.write()
-        return bool(stale)
+        return [checkpoint for checkpoint in self._all if any(map(checkpoint.is_written, keys))]
 
     def write(self) -> None:
         """Bring the files to what is in memory. Durable on return."""

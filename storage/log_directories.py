@@ -15,7 +15,6 @@ have one id.
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 
@@ -25,6 +24,7 @@ from barnabas.protocol.files.meta_properties import MetaProperties
 from barnabas.protocol.primitives import uuid_text
 from barnabas.storage.config import LogConfig
 from barnabas.storage.disk.checkpoints import TopicPartition
+from barnabas.storage.disk.deletion import Removing
 from barnabas.storage.disk.directory import Directory
 from barnabas.storage.disk.disk import OPEN_FILES_MAX, Disk
 from barnabas.storage.disk.files import CommonSync, Files
@@ -289,10 +289,17 @@ class LogDirectories:
         """LogDirectory.set_aside."""
         self._home(topic, partition).set_aside(topic, partition)
 
-    def delete_due(self, now_ms: int, at_most: int = sys.maxsize) -> int | None:
-        """LogDirectory.delete_due, of all that work."""
-        due = [each.delete_due(now_ms, at_most) for each in self.members if each.offline_reason is None]
-        return min((due_ms for due_ms in due if due_ms is not None), default=None)
+    def removing(self, now_ms: int) -> Removing:
+        """Deletions.removing, of all that work. StorageError, in the end: the first."""
+        failures = []
+        for each in self.members:
+            if each.offline_reason is None:
+                try:
+                    yield from each.deletions.removing(now_ms)
+                except StorageError as failure:
+                    failures.append(failure)
+        if failures:
+            raise failures[0]
 
     # --- checkpoints ---
 

@@ -18,7 +18,6 @@ never outlive its directory's name.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from types import MappingProxyType
@@ -45,6 +44,7 @@ from barnabas.storage.recovery.loader import load_log
 from barnabas.storage.recovery.missing import check_directory
 from barnabas.storage.recovery.opening import Opening, open_at_once
 from barnabas.storage.resting import RestingLogs
+from barnabas.storage.steps import finish_work
 
 
 class LogDirectory:
@@ -245,12 +245,9 @@ class LogDirectory:
         elif self.resting.is_missing((topic, partition)):
             self.forget((topic, partition))
 
-    def forget(self, *keys: TopicPartition) -> bool:
-        """These partitions have no directory, or will have none: their rows go. Durable on return. StorageError.
-
-        Whether a file had rows of them.
-        """
-        return self.checkpoints.forget_durably(*keys)
+    def forget(self, *keys: TopicPartition) -> None:
+        """These partitions have no directory, or will have none: their rows go. Durable on return. StorageError."""
+        self.checkpoints.forget_durably(*keys)
 
     def set_aside(self, topic: str, partition: int) -> None:
         """Rename a directory the catalogue does not know to `-stray`, as Kafka does: kept, never read again."""
@@ -260,12 +257,13 @@ class LogDirectory:
         if (directory := self._take_away(stray)) is not None:
             self.notices.append(f"{directory.path} is set aside: the catalogue does not know it")
 
-    def delete_due(self, now_ms: int, at_most: int = sys.maxsize) -> int | None:
-        """Remove from the disk what was given up long enough ago, `at_most` so many segments and directories.
+    def delete_due(self, now_ms: int) -> int | None:
+        """Remove from the disk what was given up long enough ago, however long it takes: `Deletions.removing`.
 
-        Returns when to call again, None for not at all.
+        Returns when to call again, None for not at all. StorageError.
         """
-        return self.deletions.remove_due(now_ms, at_most)
+        finish_work(self.deletions.removing(now_ms))
+        return self.deletions.next_due_ms
 
     # --- checkpoints ---
 
@@ -356,8 +354,8 @@ class LogDirectory:
         """As long as there may be rows of the partition, a start sees in the directory's name that it is deleted."""
         self.deletions.schedule(due_ms, directory, files=files, before_last=lambda: self._forget_gone(key))
 
-    def _forget_gone(self, key: TopicPartition) -> bool:
-        return key not in self._live and self.forget(key)
+    def _forget_gone(self, key: TopicPartition) -> SyncJob | None:
+        return None if key in self._live else self.checkpoints.forget_job(key)
 
     def _take_away(self, target: names.PartitionDirectory) -> Directory | None:
         """Rename a partition's directory out of sight, and forget its rows. None if there is none."""

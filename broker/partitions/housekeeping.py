@@ -3,7 +3,7 @@
 Knows when; what is done is the logs' and the log directory's business. The intervals are Kafka's configuration keys.
 What happens to records goes by the clock that clients are told; flushes and checkpoints, which save work and records
 from a crash of this machine, go by the machine's.
-Disk work that can take long runs in the flush thread; the rest is short and spread out, one partition after another.
+Disk work that can take long runs in threads; the rest is short and spread out, one partition after another.
 
 A retention pass also looks at partitions nobody has used in this run: each is opened for it in turn, with a pause
 between two, and closed again, since data must go when its time has come whether anybody reads it or not. After a kill
@@ -21,6 +21,7 @@ from barnabas.broker.events.some import some
 from barnabas.broker.log_lines import line, logger
 from barnabas.broker.partitions.disk_work import storage_failure
 from barnabas.broker.partitions.recoveries import StillRecovering
+from barnabas.broker.partitions.removals import Removals
 from barnabas.broker.slices import Kind
 from barnabas.broker.under_way import UnderWay
 from barnabas.protocol.errors import KafkaError
@@ -46,8 +47,6 @@ _REMOVAL_CHECK_MS = 10_000
 _RETENTION, _REMOVAL = "retention", "removal"
 _SETTLING = Kind(under_way_max=1)
 """Reading how old segments are: of a kind of its own, or it would wait in line behind clients' look-ups by time."""
-REMOVED_IN_A_TURN = 25
-"""How many segments or directories are removed from the disk before others have their turn: some milliseconds."""
 
 
 class Housekeeping:
@@ -81,7 +80,7 @@ class Housekeeping:
         self._settling: Future[None] | None = None
         self._is_stopped = False
         self._is_retaining = False
-        self._is_removing = False
+        self.removals = Removals(partitions.directory, clock, loop, lambda: self.under_way.ended(_REMOVAL))
         self.under_way = UnderWay(loop, self._names_under_way)
         """A pass of retention, and removals that are due."""
         self.is_checkpointing = False
@@ -105,11 +104,12 @@ class Housekeeping:
             self._settling.cancel()
         for timer in self._timers.values():
             timer.cancel()
-        self._is_retaining = self._is_removing = False
+        self._is_retaining = False
+        self.removals.stop()
         self.under_way.every_one_ended()
 
     def _names_under_way(self) -> list[str]:
-        return [_RETENTION] * self._is_retaining + [_REMOVAL] * self._is_removing
+        return [_RETENTION] * self._is_retaining + [_REMOVAL] * self.removals.are_under_way
 
     def _later(self, clock: Clock, name: str, delay_ms: float, action: Callable[[], None]) -> None:
         if not self._is_stopped:
@@ -228,19 +228,8 @@ class Housekeeping:
             self._partitions.close(topic, partition)
 
     def remove_due(self) -> None:
-        """Remove from the disk what is due, in turns."""
-        if self._is_stopped:
-            return
-        now_ms, due_ms = self._clock.now_ms(), None
-        try:
-            due_ms = self._directory.delete_due(now_ms, REMOVED_IN_A_TURN)
-        except StorageError as error:
-            _log.error(line("removal failed", reason=error))
-        self._is_removing = due_ms is not None and due_ms <= now_ms
-        if self._is_removing:
-            self._loop.call_soon(self.remove_due)
-        else:
-            self.under_way.ended(_REMOVAL)
+        """Remove from the disk what is due."""
+        self.removals.begin()
 
     # --- flushes and checkpoints -----------------------------------------------------------------------------------
 

@@ -1,48 +1,97 @@
 """Files and directories that are out of use and removed some time later, when nobody reads them any more.
 
-Knows names and due times; the clock is the caller's. What is not removed when the process ends is found by its name
-(`*.deleted`, `*-delete`) at the next start.
+Knows names and due times; the clock is the caller's. To give back the room of a large file takes a file system long, so
+`removing` has that done in whatever thread, and lets the owner's thread go on meanwhile: a file that was renamed by
+then counts as gone. What is not removed when the process ends is found by its name (`*.deleted`, `*-delete`) at the
+next start.
 """
 
 from __future__ import annotations
 
 import heapq
-import sys
-from collections.abc import Callable, Iterable
-from typing import NamedTuple
+from collections.abc import Callable, Generator, Iterable
+from functools import partial
+from typing import TypeAlias
 
 from barnabas.storage.disk.directory import Directory
+from barnabas.storage.disk.disk import Disk
 from barnabas.storage.disk.disk_file import DiskFile
+from barnabas.storage.disk.full_io import remove_directory, remove_file
+from barnabas.storage.disk.sync_job import SyncJob
+from barnabas.storage.errors import StorageError, from_os_error
+
+REMOVED_AT_A_TIME = 25
+RETRY_MS = 60_000  # a file that cannot be removed now may be later
+
+Removing: TypeAlias = Generator[Callable[[], None], None, None]
+"""Yields what is to be called before it goes on, in any thread. A failure of the call is thrown in. StorageError."""
 
 
-class _Doomed(NamedTuple):
-    directory: Directory
-    names: list[str] | None
-    files: list[DiskFile]
-    before_last: Callable[[], bool] | None
-    has_failed: bool = False
+class _Doomed:
+    """Files of a directory, or without names the directory with all in it. `begin` and `end` are for any thread."""
 
-    def remove(self) -> bool:
-        """Whether something else had to be synced first."""
-        for file in self.files:
-            file.close()
+    __slots__ = ("before_last", "directory", "failure", "files", "has_failed", "names", "removed")
+
+    def __init__(
+        self,
+        directory: Directory,
+        names: list[str] | None,
+        files: list[DiskFile],
+        before_last: Callable[[], SyncJob | None] | None,
+    ) -> None:
+        self.directory = directory
+        self.names = names
+        self.files = files
+        self.before_last = before_last
+        self.has_failed = False  # once, and is tried again later
+        self.failure: StorageError | None = None  # of this time
+        self.removed = 0
+
+    def begin(self) -> None:
+        """All but the last name."""
         if self.names is None:
-            parent = self.directory.parent
-            if parent is not None and parent.is_dirty:
-                parent.sync()  # or a power cut could bring the name back, of a directory with half of its files
-            self.directory.remove_files()
-            has_synced = self._settle()
-            self.directory.remove_tree()
-            return has_synced
-        for name in self.names[:-1]:
-            self.directory.remove(name)
-        has_synced = self._settle()
-        for name in self.names[-1:]:
-            self.directory.remove(name)
-        return has_synced
+            self._remove_files()
+        else:
+            for name in self.names[:-1]:
+                self._remove(name)
 
-    def _settle(self) -> bool:
-        return self.before_last is not None and self.before_last()
+    def end(self) -> None:
+        """What is left."""
+        if self.names is not None:
+            for name in self.names[-1:]:
+                self._remove(name)
+        elif self._remove_files():
+            remove_directory(self._disk.files, self.directory.path)
+            self.removed += 1
+
+    def note(self) -> None:
+        """On the owner's thread: what was removed are changes of names, durable with the next sync."""
+        directory = self.directory if self.names is not None else self.directory.parent
+        if directory is not None:
+            directory.changes += self.removed
+        self.removed = 0
+
+    @property
+    def _disk(self) -> Disk:
+        return self.directory.disk
+
+    def _remove(self, name: str) -> None:
+        self._disk.check_online()
+        self.removed += remove_file(self._disk.files, self.directory.path_of(name))
+
+    def _remove_files(self) -> bool:
+        """False if the directory itself is not there."""
+        path = self.directory.path
+        try:
+            found = self._disk.files.entries(path)
+        except FileNotFoundError:
+            return False
+        except OSError as error:
+            raise from_os_error(path, "list the directory", error) from error
+        for name in sorted(entry.name for entry in found if not entry.is_directory):
+            self._disk.check_online()
+            remove_file(self._disk.files, f"{path}/{name}")
+        return True
 
 
 class Deletions:
@@ -55,20 +104,25 @@ class Deletions:
     def __len__(self) -> int:
         return len(self._due)
 
+    @property
+    def next_due_ms(self) -> int | None:
+        """When the next is due, None if nothing waits."""
+        return self._due[0][0] if self._due else None
+
     def schedule(
         self,
         due_ms: int,
         directory: Directory,
         names: Iterable[str] | None = None,
         files: Iterable[DiskFile] = (),
-        before_last: Callable[[], bool] | None = None,
+        before_last: Callable[[], SyncJob | None] | None = None,
     ) -> None:
         """Remove the files `names` of a directory at `due_ms`, or, without names, the directory and all in it.
 
         The directory may be renamed or removed meanwhile. `files` may still be read, and so be open, until then: they
-        are closed first, since a removed file keeps its room on the disk while it is open. `before_last` makes durable
-        what a start reads out of the names, before the last of them (of a directory: its own) goes, and says whether
-        that took a sync. StorageError leaves that one, and most of the room is free.
+        are closed first, since a removed file keeps its room on the disk while it is open. `before_last` says what is
+        to be made durable of what a start reads out of the names, before the last of them (of a directory: its own)
+        goes. StorageError leaves that one, and most of the room is free.
         """
         self._add(due_ms, _Doomed(directory, None if names is None else list(names), list(files), before_last))
 
@@ -89,22 +143,65 @@ class Deletions:
             heapq.heapify(self._due)
         return bool(self._due) and self._due[0][0] <= now_ms
 
-    def remove_due(self, now_ms: int, at_most: int = sys.maxsize) -> int | None:
-        """Remove what is due, `at_most` so many entries; returns when the next is due, None if nothing waits.
+    def removing(self, now_ms: int) -> Removing:
+        """Remove what is due, some at a time; what is scheduled meanwhile, too.
 
-        One that took a sync counts as many.
-
-        StorageError if something could not be removed; it stays on the list, and is due again in a minute.
+        StorageError, in the end, if something could not be removed; it stays on the list, and is due again in a minute.
         """
-        while self._due and self._due[0][0] <= now_ms and at_most > 0:
-            _, _, doomed = heapq.heappop(self._due)
+        failure: StorageError | None = None
+        while self._due and self._due[0][0] <= now_ms:
+            doomed: list[_Doomed] = []
+            while self._due and self._due[0][0] <= now_ms and len(doomed) < REMOVED_AT_A_TIME:
+                doomed.append(heapq.heappop(self._due)[2])
             try:
-                at_most -= _LIKE_A_SYNC if doomed.remove() else 1
-            except BaseException:
-                self._add(now_ms + RETRY_MS, doomed._replace(has_failed=True))
-                raise
-        return self._due[0][0] if self._due else None
+                yield from _removing(doomed)
+            except StorageError as error:
+                for each in doomed:
+                    each.failure = each.failure or error
+            for each in doomed:
+                each.note()
+                if each.failure is not None:
+                    failure, each.failure, each.has_failed = failure or each.failure, None, True
+                    self._add(now_ms + RETRY_MS, each)
+        if failure is not None:
+            raise failure
 
 
-_LIKE_A_SYNC = 10  # removals take about as long
-RETRY_MS = 60_000  # a file that cannot be removed now may be later
+def _removing(doomed: list[_Doomed]) -> Removing:
+    """The failure of one is noted with it. StorageError: all have failed."""
+    for each in doomed:
+        for file in each.files:
+            file.close()
+    trees = [each.directory.parent for each in doomed if each.names is None and each.directory.parent is not None]
+    unsynced = [parent for parent in dict.fromkeys(trees) if parent.is_dirty]
+    if unsynced:  # or a power cut could bring the name back, of a directory with half of its files
+        yield from _done(SyncJob(unsynced[0].disk, directories=unsynced))
+    yield partial(_each, doomed, _Doomed.begin)
+    for each in doomed:
+        if each.failure is None and each.before_last is not None:
+            try:
+                job = each.before_last()
+                if job is not None:
+                    yield from _done(job)
+            except StorageError as error:
+                each.failure = error
+    yield partial(_each, doomed, _Doomed.end)
+
+
+def _each(doomed: list[_Doomed], remove: Callable[[_Doomed], None]) -> None:
+    """In any thread."""
+    for each in doomed:
+        if each.failure is None:
+            try:
+                remove(each)
+            except StorageError as error:
+                each.failure = error
+
+
+def _done(job: SyncJob) -> Removing:
+    try:
+        yield job.run
+    except StorageError as error:
+        job.failed(error)
+        raise
+    job.finish()

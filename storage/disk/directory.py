@@ -13,7 +13,15 @@ from barnabas.protocol.files.names import FileState
 from barnabas.storage.disk.disk import Disk
 from barnabas.storage.disk.disk_file import DiskFile
 from barnabas.storage.disk.files import Buffer, Entry, File, FileStat, Volume
-from barnabas.storage.disk.full_io import close_quietly, read_fully, replace_file, sync_directory, write_fully
+from barnabas.storage.disk.full_io import (
+    close_quietly,
+    read_fully,
+    remove_directory,
+    remove_file,
+    replace_file,
+    sync_directory,
+    write_fully,
+)
 from barnabas.storage.errors import FileRemoved, StorageError, SyncFailed, from_os_error
 
 
@@ -173,13 +181,7 @@ class Directory:
     def remove(self, name: str) -> None:
         """Remove a file; nothing happens if it is not there."""
         self.disk.check_online()
-        try:
-            self.disk.files.remove(self.path_of(name))
-        except FileNotFoundError:
-            return
-        except OSError as error:
-            raise from_os_error(self.path_of(name), "remove", error) from error
-        self.changes += 1
+        self.changes += remove_file(self.disk.files, self.path_of(name))
 
     def move_to(self, name: str) -> None:
         """Rename the directory itself within its parent; open files and slices of its files stay usable."""
@@ -193,24 +195,15 @@ class Directory:
         self.path = target
         self.parent.changes += 1
 
-    def remove_files(self) -> bool:
-        """Remove the files in it; False if the directory itself is not there."""
+    def remove_tree(self) -> None:
+        """Remove the directory with the files in it; nothing happens if it is not there."""
         try:
             names = self.names()
         except FileRemoved:
-            return False
+            return
         for name in names:
             self.remove(name)
-        return True
-
-    def remove_tree(self) -> None:
-        """Remove the directory with the files in it; nothing happens if it is not there."""
-        if not self.remove_files():
-            return
-        try:
-            self.disk.files.rmdir(self.path)
-        except OSError as error:
-            raise from_os_error(self.path, "remove the directory", error) from error
+        remove_directory(self.disk.files, self.path)
         if self.parent is not None:
             self.parent.changes += 1
 

@@ -1,4 +1,4 @@
-"""Reads, writes and syncs of files in full: a call has done all of it, or raises.
+"""Reads, writes, syncs and removals of files in full: a call has done all of it, or raises.
 
 Thread-safe: nothing here knows the disk's health. A failed sync is SyncFailed; the caller passes it to Disk.go_offline.
 """
@@ -96,6 +96,25 @@ def read_fully(file: File, size: int, position: int) -> bytes:
         parts.append(part)
         size, position = size - len(part), position + len(part)
     return b"".join(parts)
+
+
+def remove_file(files: Files, path: str) -> bool:
+    """Remove a file; False if it is not there."""
+    try:
+        files.remove(path)
+    except FileNotFoundError:
+        return False
+    except OSError as error:
+        raise from_os_error(path, "remove", error) from error
+    return True
+
+
+def remove_directory(files: Files, path: str) -> None:
+    """Remove an empty directory."""
+    try:
+        files.rmdir(path)
+    except OSError as error:
+        raise from_os_error(path, "remove the directory", error) from error
 
 
 def close_quietly(file: File) -> None:

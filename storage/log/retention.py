@@ -134,7 +134,7 @@ class Retention:
         self._segments.replace([segment])
         due_ms = now_ms + self._config.file_delete_delay_ms
         # A start finds the segment gone by these names, or by the epochs.
-        self._deletions.schedule(due_ms, self._directory, names, [segment.log], before_last=self._epochs.write)
+        self._deletions.schedule(due_ms, self._directory, names, [segment.log], before_last=self._epochs.sync_job)
 
 
 class RetainedSegment(Protocol):

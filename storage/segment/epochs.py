@@ -23,6 +23,7 @@ from barnabas.protocol.files.checkpoints import EpochEntry, decode_leader_epochs
 from barnabas.protocol.files.names import LEADER_EPOCH_CHECKPOINT
 from barnabas.storage.disk.directory import Directory
 from barnabas.storage.disk.small_file import Replacement, SmallFile
+from barnabas.storage.disk.sync_job import SyncJob
 from barnabas.storage.errors import CorruptFile
 
 NO_EPOCH = -1
@@ -110,15 +111,14 @@ class LeaderEpochs:
         """The file as it should be now, for a SyncJob to write."""
         return self._file.replacement(self.content())
 
-    def write(self) -> bool:
-        """Bring the file to what is here. Durable on return. Nothing is done once it is given up. StorageError.
-
-        Whether it said something else.
-        """
-        was_dirty = self.is_dirty
-        if was_dirty:
+    def write(self) -> None:
+        """Bring the file to what is here. Durable on return. Nothing is done once it is given up. StorageError."""
+        if self.is_dirty:
             self._file.write(self.content())
-        return was_dirty
+
+    def sync_job(self) -> SyncJob | None:
+        """The same as a job that may run in a thread; None if the file says so already."""
+        return SyncJob(self._file.directory.disk, replacements=[self.replacement()]) if self.is_dirty else None
 
     def give_up(self) -> None:
         """Write nothing any more, whatever is under way: the directory is renamed, or opened again by another."""

@@ -47,16 +47,16 @@ async def test_topics_that_come_and_go_leave_no_file_open() -> None:
     world = BrokerWorld()
     await world.broker.start()
 
-    def come_and_go(number: int) -> None:
+    async def come_and_go(number: int) -> None:
         world.services.catalogue.create_topic(f"t{number}", 1)
         world.append(f"t{number}", b"v")
         world.services.catalogue.delete_topics([f"t{number}"])
-        world.clock.advance(2 * MINUTE_MS)
+        await world.advance(2 * MINUTE_MS)
 
-    come_and_go(0)
+    await come_and_go(0)
     before = open_files(world)
     for number in range(1, ROUNDS):
-        come_and_go(number)
+        await come_and_go(number)
     await world.broker.thread_is_idle()
     assert open_files(world) == before
 
@@ -92,7 +92,8 @@ async def test_five_hundred_topics_filled_and_deleted_give_every_descriptor_and_
     assert 0 < len(used) == len(set(used)) <= open_files_max(LIMIT), "one for each file in use"
     catalogue.delete_topics(names)
     clock.advance(2 * MINUTE_MS)
-    await settle()
+    while broker._housekeeping.removals.are_under_way:
+        await settle()
     partitions.append("kept", 0, bytearray(batch))  # it may have been closed for others
     assert descriptors() == before
     assert sorted(path.name for path in data.iterdir() if path.is_dir()) == [METADATA, "kept-0"]
@@ -141,15 +142,15 @@ async def test_segments_that_are_rolled_and_deleted_leave_no_file_open() -> None
     await world.broker.start()
     world.services.catalogue.create_topic("t", 1, {"segment.bytes": str(1 << 20), "retention.bytes": str(1 << 20)})
 
-    def roll_and_delete() -> None:
+    async def roll_and_delete() -> None:
         for _ in range(3):
             world.append("t", bytes(700_000))
-        world.clock.advance(10 * MINUTE_MS)
+        await world.advance(10 * MINUTE_MS)
 
-    roll_and_delete()
+    await roll_and_delete()
     before = len(open_files(world))
     for _ in range(ROUNDS):
-        roll_and_delete()
+        await roll_and_delete()
     await world.broker.thread_is_idle()
     assert len(open_files(world)) == before
 
@@ -163,7 +164,7 @@ async def test_partitions_that_retention_looks_into_leave_no_file_open() -> None
     world = BrokerWorld(files=files)
     await world.broker.start()
     before = open_files(world)
-    world.clock.advance(10 * MINUTE_MS)
+    await world.advance(10 * MINUTE_MS)
     assert not world.services.partitions.directory.members[0].unrecovered, "it looked into all of them"
     assert open_files(world) == before
 
@@ -183,7 +184,7 @@ async def test_who_still_reads_what_was_deleted_holds_its_file_until_it_is_remov
     else:
         assert log.apply_retention(world.clock.now_ms())
     assert len(data.read_all()) > 700_000
-    world.clock.advance(10 * MINUTE_MS)
+    await world.advance(10 * MINUTE_MS)
     assert not [path for path in open_files(world) if path.endswith((f"-delete/{FIRST}", f"{FIRST}.deleted"))]
     with pytest.raises(FileRemoved):
         data.read_all()
@@ -198,7 +199,7 @@ async def test_who_waits_for_the_sync_of_a_deleted_topic_leaves_no_file_open() -
     synced = world.broker.flush.synced(log, log.log_end_offset)
     world.services.catalogue.delete_topics(["t"])
     await asyncio.wait_for(synced, 30)
-    world.clock.advance(2 * MINUTE_MS)
+    await world.advance(2 * MINUTE_MS)
     assert not [path for path in open_files(world) if "-delete" in path]
 
 

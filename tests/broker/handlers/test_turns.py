@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Callable
-from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -15,7 +14,6 @@ from barnabas.broker.handlers.elect_leaders import SLICE as SLICE_ELECTIONS
 from barnabas.broker.handlers.list_config_resources import SLICE as SLICE_RESOURCES
 from barnabas.broker.handlers.list_groups import SLICE
 from barnabas.broker.handlers.metadata import SLICE_TOPICS
-from barnabas.broker.partitions.housekeeping import REMOVED_IN_A_TURN
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages.delete_topics import DeleteTopicsRequest
 from barnabas.protocol.messages.elect_leaders import ElectLeadersRequest
@@ -23,7 +21,7 @@ from barnabas.protocol.messages.list_config_resources import ListConfigResources
 from barnabas.protocol.messages.list_groups import ListGroupsRequest
 from barnabas.protocol.messages.metadata import MetadataRequest
 from barnabas.protocol.schema import Request
-from tests.support.worlds.broker import BrokerWorld, settle
+from tests.support.worlds.broker import BrokerWorld
 
 E = ErrorCode
 
@@ -124,26 +122,3 @@ async def test_a_topic_made_again_while_its_deletion_waits_is_not_deleted(world:
 
     await _answer(world, DeleteTopicsRequest(topic_names=names, timeout_ms=1_000), 5, make_again)
     assert list(catalogue.topics) == [names[-1]]
-
-
-async def test_directories_are_removed_in_turns(world: BrokerWorld) -> None:
-    names = _create(world, 2 * REMOVED_IN_A_TURN + 1)
-    for name in names:
-        world.services.partitions.get(name, 0)
-    world.services.catalogue.delete_topics(names)
-    removals = world.services.partitions.directory.members[0].deletions
-    await world.broker.start()
-    loop = asyncio.get_running_loop()
-    left = [len(removals)]
-
-    def tick() -> None:
-        left.append(len(removals))
-        if removals:
-            loop.call_soon(tick)
-
-    world.clock.advance(60_000)
-    tick()
-    await settle()
-    sizes = [before - after for before, after in pairwise(left)]
-    assert sum(sizes) == len(names)
-    assert max(sizes) == REMOVED_IN_A_TURN

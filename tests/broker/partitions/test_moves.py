@@ -15,7 +15,19 @@ from barnabas.protocol.records.control import EndTxnMarker
 from barnabas.storage import moving
 from tests.support.files.memory_files import MemoryFiles, PowerCut, Survival
 from tests.support.worlds.broker import BrokerWorld, settle
-from tests.support.worlds.moves import append, ask, directories_of, done, filled, flush, held, opened, told, world_of
+from tests.support.worlds.moves import (
+    append,
+    ask,
+    directories_of,
+    done,
+    filled,
+    flush,
+    held,
+    opened,
+    removed,
+    told,
+    world_of,
+)
 
 E = ErrorCode
 RECORDS = 20
@@ -68,7 +80,7 @@ async def test_a_moved_partition_is_all_there_and_goes_on() -> None:
     append(world)
     assert directories_of(world, "/two") == ["t-0"]
     assert [name[-7:] for name in directories_of(world, "/one")] == ["-delete"]
-    world.clock.advance(120_000)
+    await world.advance(120_000)
     assert directories_of(world, "/one") == []
     await world.close()
     again = world_of(world.files)
@@ -108,7 +120,7 @@ async def test_a_move_is_given_up_by_asking_for_where_it_is() -> None:
     assert await told(world) == {"/one": [("t", 0, False)], "/two": []}
     assert thread.run_all() == 1
     await settle()
-    world.clock.advance(20_000)
+    await removed(world, thread)
     assert (directories_of(world, "/one"), directories_of(world, "/two")) == (["t-0"], [])
     append(world)
 
@@ -120,7 +132,7 @@ async def test_a_topic_that_is_deleted_takes_its_move_with_it() -> None:
     world.services.catalogue.delete_topics(["t"])
     assert thread.run_all() == 1
     await settle()
-    world.clock.advance(120_000)
+    await removed(world, thread)
     assert (directories_of(world, "/one"), directories_of(world, "/two")) == ([], [])
 
 
@@ -192,7 +204,7 @@ async def test_a_stop_forgets_a_move_that_is_under_way() -> None:
     await closing
     again = world_of(world.files)
     await again.broker.start()
-    again.clock.advance(20_000)
+    await removed(again, thread)
     assert (directories_of(again, "/one"), directories_of(again, "/two")) == (["t-0"], [])
     assert again.services.partitions.get("t", 0).log_end_offset == 30
 
@@ -260,7 +272,7 @@ async def test_the_power_may_be_cut_before_any_change_of_a_move(
         assert (log.log_start_offset, log.log_end_offset) == (3, RECORDS), change
         assert len(log.read_own(3, 1 << 20)) > 0
         append(again)
-        again.clock.advance(120_000)
+        await again.advance(120_000)
         live = [path for path in ("/one", "/two") if "t-0" in directories_of(again, path)]
         assert [len(directories_of(again, path)) for path in live] == [1], change
         assert len(live) == 1

@@ -101,7 +101,7 @@ async def test_a_deleted_topics_logs_are_gone_and_its_successors_are_new(world: 
     world.services.catalogue.create_topic("t")
     assert world.append("t", b"v") == 0
     await world.broker.start()
-    world.clock.advance(120_000)
+    await world.advance(120_000)
     assert not [name for name in world.files.entries("/data") if name.name.endswith("-delete")]
 
 

@@ -8,7 +8,14 @@ from barnabas.storage.disk.deletion import RETRY_MS, Deletions
 from barnabas.storage.disk.directory import Directory
 from barnabas.storage.disk.disk import Disk
 from barnabas.storage.errors import StorageError
+from barnabas.storage.steps import finish_work
 from tests.support.files.memory_files import MemoryFiles
+
+
+def remove_due(deletions: Deletions, now_ms: int) -> int | None:
+    """Everything at once; when the next is due."""
+    finish_work(deletions.removing(now_ms))
+    return deletions.next_due_ms
 
 
 def open_partition() -> tuple[MemoryFiles, Directory]:
@@ -26,26 +33,43 @@ def test_files_go_when_they_are_due_and_not_before() -> None:
     deletions = Deletions()
     deletions.schedule(200, partition, ["b.deleted"])
     deletions.schedule(100, partition, ["a.deleted", "never-was.deleted"])
-    assert deletions.remove_due(99) == 100
-    assert deletions.remove_due(100) == 200
+    assert remove_due(deletions, 99) == 100
+    assert remove_due(deletions, 100) == 200
     assert partition.names() == ["b.deleted", "c.log"]
-    assert deletions.remove_due(1_000) is None
+    assert remove_due(deletions, 1_000) is None
     assert partition.names() == ["c.log"]
 
 
-def test_what_takes_a_sync_first_counts_as_many() -> None:
+def test_another_thread_may_remove_while_the_owner_changes_names() -> None:
     (_, partition), deletions = open_partition(), Deletions()
-    for number in range(30):
-        deletions.schedule(0, partition, [f"{number}.deleted"], before_last=lambda: True)
-    assert deletions.remove_due(0, at_most=25) == 0
-    assert len(deletions) == 27
+    deletions.schedule(0, partition, ["a.deleted", "b.deleted"])
+    removing = deletions.removing(0)
+    calls = [next(removing)]
+    changes = partition.changes
+    calls[0]()
+    assert partition.names() == ["b.deleted", "c.log"]
+    assert partition.changes == changes, "the count has one owner: a change that got lost would never be synced"
+    partition.move_to("t-0.gone-delete")
+    calls.extend(removing)
+    calls[1]()
+    assert (partition.names(), len(calls)) == (["c.log"], 2)
+
+
+def test_one_that_fails_holds_up_no_other() -> None:
+    (files, partition), deletions = open_partition(), Deletions()
+    for name in ("a.deleted", "b.deleted"):
+        deletions.schedule(0, partition, [name])
+    files.fail("remove", errno.EIO, path="a.deleted")
+    with pytest.raises(StorageError):
+        remove_due(deletions, 0)
+    assert (partition.names(), deletions.next_due_ms) == (["a.deleted", "c.log"], RETRY_MS)
 
 
 def test_a_directory_goes_with_all_in_it() -> None:
     files, partition = open_partition()
     deletions = Deletions()
     deletions.schedule(100, partition)
-    assert deletions.remove_due(100) is None
+    assert remove_due(deletions, 100) is None
     assert files.entries("/d") == []
 
 
@@ -55,10 +79,10 @@ def test_what_cannot_be_removed_is_tried_again_later() -> None:
     deletions.schedule(100, partition, ["a.deleted"])
     files.fail("remove", errno.EIO)
     with pytest.raises(StorageError):
-        deletions.remove_due(100)
+        remove_due(deletions, 100)
     files.heal()
-    assert deletions.remove_due(101) == 100 + RETRY_MS
-    assert deletions.remove_due(100 + RETRY_MS) is None
+    assert remove_due(deletions, 101) == 100 + RETRY_MS
+    assert remove_due(deletions, 100 + RETRY_MS) is None
     assert partition.names() == ["b.deleted", "c.log"]
 
 
@@ -69,8 +93,8 @@ def test_what_can_never_be_removed_keeps_nothing_else_on_the_disk() -> None:
     deletions.schedule(100 * RETRY_MS, partition, ["b.deleted"])
     files.fail("remove", errno.EIO, path="a.deleted")
     with pytest.raises(StorageError):
-        deletions.remove_due(100 * RETRY_MS)
-    deletions.remove_due(100 * RETRY_MS + 1)
+        remove_due(deletions, 100 * RETRY_MS)
+    remove_due(deletions, 100 * RETRY_MS + 1)
     assert partition.names() == ["a.deleted", "c.log"]
 
 
@@ -81,9 +105,9 @@ def test_files_of_a_directory_that_was_renamed_or_removed_meanwhile_are_no_troub
     deletions.schedule(400, partition, ["b.deleted"])
     partition.move_to("t-0.gone-delete")
     deletions.schedule(300, partition)
-    assert deletions.remove_due(200) == 300
+    assert remove_due(deletions, 200) == 300
     assert partition.names() == ["b.deleted", "c.log"]
-    assert deletions.remove_due(400) is None
+    assert remove_due(deletions, 400) is None
     assert files.entries("/d") == []
 
 
@@ -93,10 +117,10 @@ def test_where_room_is_wanted_nothing_waits_but_what_could_not_be_removed() -> N
     deletions.schedule(0, partition, ["a.deleted"])
     files.fail("remove", errno.EIO)
     with pytest.raises(StorageError):
-        deletions.remove_due(0)
+        remove_due(deletions, 0)
     files.heal()
     deletions.schedule(60_000, partition, ["b.deleted"])
     assert deletions.hurry(5)
-    assert deletions.remove_due(5) == RETRY_MS
+    assert remove_due(deletions, 5) == RETRY_MS
     assert partition.names() == ["a.deleted", "c.log"]
     assert not deletions.hurry(6)

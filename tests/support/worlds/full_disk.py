@@ -46,8 +46,7 @@ class FullDisk:
         """In steps in which what is begun comes to its end."""
         step_ms = max(100, delay_ms / 40)
         while delay_ms > 0:
-            self.world.clock.advance(min(delay_ms, step_ms))
-            await settle()
+            await self.world.advance(min(delay_ms, step_ms))
             delay_ms -= step_ms
 
     async def create(self, topic: str) -> ErrorCode:

@@ -79,6 +79,14 @@ async def done(world: BrokerWorld) -> None:
     raise AssertionError("the move does not end")
 
 
+async def removed(world: BrokerWorld, thread: HeldThread) -> None:
+    """What is out of use goes, in the thread that does nothing until it is told to."""
+    world.clock.advance(120_000)
+    await settle()
+    while thread.run_all():
+        await settle()
+
+
 async def opened(world: BrokerWorld) -> PartitionLog:
     while True:
         try:
