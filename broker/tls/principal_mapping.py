@@ -1,8 +1,13 @@
 """ssl.principal.mapping.rules: from the name in a client's certificate to the name of a principal, as Kafka maps it.
 
 A list of `RULE:pattern/replacement/[L|U]` and `DEFAULT`; the first rule whose pattern matches the whole name decides.
-Java's rules of regular expressions hold: `$1` is what a group matched, `\\` makes the next character a plain one, and a
-reference to a group that there is not is text. The names are short and come from certificates that were verified.
+Patterns are Java's regular expressions. In a replacement `$1` and `${name}` are what a group matched, `\\` makes the
+next character a plain one, and a reference to a group that there is not is text. As in Kafka, the replacement is put in
+for every match that is found in the name, which may be less than all of it.
+
+A pattern that cannot be translated exactly is refused: it would change who somebody is. So is a replacement with which
+Kafka starts, and then turns everybody away whom the rule is for. The names are short and come from certificates that
+were verified.
 """
 
 from __future__ import annotations
@@ -10,17 +15,24 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from barnabas.protocol.java_patterns import JavaPattern, UntranslatableError
+
 DEFAULT_RULES = "DEFAULT"
-_RULE = r"(DEFAULT)|RULE:((?:\\.|[^\\/])*)/((?:\\.|[^\\/])*)/([LU]?).*?|(.*?)"
-_SPLITTER = re.compile(rf"\s*({_RULE})\s*(,\s*|$)")
-_PARSER = re.compile(_RULE)
-_BACK_REFERENCE = re.compile(r"\$(\d+)", re.ASCII)
+_RULE = r"(DEFAULT)|RULE:((\\.|[^\\/])*)\/((\\.|[^\\/])*)\/([LU]?).*?|(.*?)"
+_SPLITTER = JavaPattern(rf"\s*({_RULE})\s*(,\s*|$)")
+_PARSER = JavaPattern(_RULE)
+_BLANKS = "".join(map(chr, range(0x21)))
+"""What Java's trim takes away."""
+_REFERENCE = re.compile(r"\$([0-9]+)")
+_NAMED_GROUP = re.compile(r"\$\{([a-zA-Z][a-zA-Z0-9]*)\}")
+_INT_MAX = (1 << 31) - 1
 
 
 class _Rule(NamedTuple):
-    pattern: re.Pattern[str] | None
+    pattern: JavaPattern | None
     """None in DEFAULT."""
-    replacement: str = ""
+    replacement: tuple[str | int, ...] = ()
+    """Texts, and numbers of groups."""
     case: str = ""
     """L, U or nothing."""
 
@@ -33,7 +45,7 @@ class PrincipalMapper:
     """The rules of one listener."""
 
     def __init__(self, rules: str) -> None:
-        """ValueError, in Kafka's words, for a rule that is none."""
+        """ValueError for a rule that is none, in Kafka's words, or that cannot be followed."""
         self._text = rules
         self._rules = [rule for text in _split(rules) if (rule := _parse(text)) is not None]
 
@@ -47,13 +59,12 @@ class PrincipalMapper:
 
 
 def _split(rules: str) -> list[str]:
-    text = rules.strip()
-    return [found[1] for found in _SPLITTER.finditer(text)]
+    return [found[1] for found in _SPLITTER.find(rules.strip(_BLANKS))]
 
 
 def _parse(text: str) -> _Rule | None:
     """A rule; None for an empty one. ValueError."""
-    found = _PARSER.match(text)
+    found = _PARSER.looking_at(text)
     assert found is not None, "the last choice of the pattern matches anything"
     if found.end() != len(text):
         raise ValueError(f"Invalid rule: `{text}`, unmatched substring: `{text[found.end() :]}`")
@@ -62,44 +73,87 @@ def _parse(text: str) -> _Rule | None:
     if found[2] is None:
         return None
     try:
-        return _Rule(re.compile(found[2]), found[3], found[4])
-    except re.error as wrong:
-        raise ValueError(f"Invalid rule: `{text}`: {wrong}") from wrong
+        pattern = JavaPattern(found[2])
+    except UntranslatableError as wrong:
+        raise ValueError(f"Invalid rule: `{text}`: of its pattern, {wrong}") from wrong
+    try:
+        return _Rule(pattern, tuple(_parts(_with_plain_dollars(found[4], pattern.groups), pattern)), found[6])
+    except ValueError as wrong:
+        raise ValueError(f"Invalid rule: `{text}`: of its replacement, {wrong}") from wrong
 
 
 def _apply(rule: _Rule, name: str) -> str | None:
     """What the rule makes of `name`; None where it does not match all of it."""
     if rule.pattern is None:
         return name
-    if rule.pattern.fullmatch(name) is None:
+    if rule.pattern.matches(name) is None:
         return None
-    groups = rule.pattern.groups
-    result = rule.pattern.sub(lambda found: _replaced(rule.replacement, found, groups), name)
+    written, position = [], 0
+    for found in rule.pattern.find(name):
+        written.append(name[position : found.start()])
+        written += [part if isinstance(part, str) else found[part] or "" for part in rule.replacement]
+        position = found.end()
+    result = "".join(written) + name[position:]
     return {"L": result.lower(), "U": result.upper()}.get(rule.case, result)
 
 
-def _replaced(replacement: str, found: re.Match[str], groups: int) -> str:
-    """The replacement with its references filled in."""
-    written: list[str] = []
+def _with_plain_dollars(replacement: str, groups: int) -> str:
+    """With a `\\` before each reference to a group that there is not, where Kafka puts it.
+
+    It looks for places in the text as it was and puts them into the one that has become longer: of two such references
+    the second gets its `\\` a character early. ValueError for a number that Java's int has not.
+    """
+    if groups == 0:
+        return replacement
+    changed = replacement
+    for found in _REFERENCE.finditer(replacement):
+        if found[1].startswith("0"):
+            continue
+        number = int(found[1]) if len(found[1]) < 11 else _INT_MAX + 1
+        if number > _INT_MAX:
+            raise ValueError("a number of a group is too large")
+        while number > groups and number >= 10:
+            number //= 10
+        if number > groups:
+            changed = f"{changed[: found.start()]}\\{changed[found.start() :]}"
+    return changed
+
+
+def _parts(replacement: str, pattern: JavaPattern) -> list[str | int]:
+    """Its texts and references, as Java's appendReplacement takes it apart. ValueError."""
+    parts: list[str | int] = []
     position = 0
     while position < len(replacement):
         character = replacement[position]
-        reference = _BACK_REFERENCE.match(replacement, position)
-        if character == "\\" and position + 1 < len(replacement):
-            written.append(replacement[position + 1])
-            position += 2
-        elif reference is not None and (digits := _group_of(reference[1], groups)):
-            written.append(found[int(digits)] or "")
-            position += 1 + len(digits)
-        else:
-            written.append(character)
+        position += 1
+        if character == "\\":
+            if position == len(replacement):
+                raise ValueError("a \\ has no character behind it")
+            parts.append(replacement[position])
             position += 1
-    return "".join(written)
+        elif character != "$":
+            parts.append(character)
+        elif named := _NAMED_GROUP.match(replacement, position - 1):
+            if named[1] not in pattern.names:
+                raise ValueError(f"{named[0]} is the name of no group")
+            parts.append(pattern.names[named[1]])
+            position = named.end()
+        else:
+            number, position = _group(replacement, position, pattern.groups)
+            parts.append(number)
+    return parts
 
 
-def _group_of(digits: str, groups: int) -> str:
-    """As many of the digits as name a group that there is; none where the reference is text."""
-    for count in range(len(digits), 0, -1):
-        if int(digits[:count]) <= groups:
-            return digits[:count]
-    return ""
+def _group(replacement: str, position: int, groups: int) -> tuple[int, int]:
+    """The number behind a `$`, of as many digits as name a group, and where it ends. ValueError."""
+    number, begin = 0, position
+    while position < len(replacement) and replacement[position] in "0123456789":
+        longer = number * 10 + int(replacement[position])
+        if longer > groups and position > begin:
+            break
+        number, position = longer, position + 1
+    if position == begin:
+        raise ValueError("a $ has no number of a group behind it: a plain one is written \\$")
+    if number > groups:
+        raise ValueError(f"there is no group {number}")
+    return number, position

@@ -78,7 +78,8 @@ def read_settings(settings: Settings, *, is_sasl: bool) -> TlsSettings:
     client_auth = (settings.text(_CLIENT_AUTH) or "none").strip()
     if is_sasl and settings.name(_CLIENT_AUTH) == _CLIENT_AUTH:
         client_auth = "none"
-    rules = settings.text("ssl.principal.mapping.rules") or DEFAULT_RULES
+    given = settings.text("ssl.principal.mapping.rules")
+    rules = DEFAULT_RULES if given is None else given  # an empty list is none, with which nobody comes in
     try:
         PrincipalMapper(rules)
     except ValueError as wrong:

@@ -22,6 +22,7 @@ from typing import NamedTuple
 
 from barnabas.protocol.errors import DecodeError
 from barnabas.protocol.files import properties
+from barnabas.protocol.java_patterns import JavaPattern, UntranslatableError
 
 PROVIDERS = "config.providers"
 _PACKAGE = "org.apache.kafka.common.config.provider."
@@ -42,8 +43,8 @@ class UnresolvedError(ValueError):
 
 class _Provider(NamedTuple):
     kind: str
-    allowed: re.Pattern[str]
-    """Of the environment: the variables that may be asked for."""
+    allowed: JavaPattern | None
+    """Of the environment: the variables that may be asked for; None for all of them."""
     allowed_paths: tuple[str, ...]
     """Of files and directories: under which ones they may be, without links in their names; none is all of them."""
 
@@ -100,9 +101,9 @@ def _provider(name: str, settings: Mapping[str, str]) -> _Provider:
         raise UnresolvedError(f"{prefix}class", f"{asked} is not there: only {known} are")
     pattern, paths = f"{prefix}param.allowlist.pattern", f"{prefix}param.allowed.paths"
     try:
-        allowed = re.compile(settings.get(pattern, ".*") if kind == _ENVIRONMENT else "")
-    except re.error as wrong:
-        raise UnresolvedError(pattern, f"not a regular expression: {wrong}") from None
+        allowed = JavaPattern(settings[pattern]) if kind == _ENVIRONMENT and pattern in settings else None
+    except UntranslatableError as wrong:
+        raise UnresolvedError(pattern, f"not a regular expression that is understood: {wrong}") from None
     listed = settings.get(paths, "") if kind != _ENVIRONMENT else ""
     return _Provider(kind, allowed, tuple(_allowed_path(paths, path) for path in listed.split(",")) if listed else ())
 
@@ -142,7 +143,7 @@ class _Source:
     def _of_environment(self, path: str, name: str) -> str:
         if path:
             raise ValueError(f"{path} is no path of an environment variable, which has none: ${{provider:NAME}}")
-        if not self._provider.allowed.fullmatch(name):
+        if self._provider.allowed is not None and self._provider.allowed.matches(name) is None:
             raise ValueError(f"the provider's allowlist.pattern does not allow the environment variable {name}")
         if name not in self._variables:
             raise ValueError(f"the environment variable {name} is not set")

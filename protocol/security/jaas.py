@@ -19,8 +19,8 @@ import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
-_TOKEN = r"""(?P<blank>[\0-\ ]+|/\*.*?(?:\*/|\Z)|/[^\n\r]*)
-    |(?P<quoted>"(?:\\.|[^"\\\n\r])*+(?P<end>"?)|'(?:\\.|[^'\\\n\r])*+(?P<single_end>'?))
+_TOKEN = r"""(?P<blank>[\0-\ ]+|/\*.*?(?:\*/|\Z)|/[^*]?[^\n\r]*)
+    |(?P<quoted>"(?:\\.|[^"\\\n\r])*(?P<end>"?)|'(?:\\.|[^'\\\n\r])*(?P<single_end>'?))
     |(?P<number>-?(?=[.0-9])[0-9]*(?:\.[0-9]*)?)
     |(?P<word>[LETTERS][LETTERS0-9.-]*)
     |(?P<sign>.)"""

@@ -75,3 +75,49 @@ def test_a_rule_has_to_match_the_whole_name() -> None:
 )
 def test_references_are_javas(rule: str, name: str, mapped: str) -> None:
     assert PrincipalMapper(rule).name_of(name) == mapped
+
+
+@pytest.mark.parametrize(
+    ("rule", "name", "mapped"),
+    [  # as tests/oracle/test_texts_are_javas.py asks Kafka
+        (r"RULE:^CN=(\w+),.*$/$1/", "CN=jos\u00e9,O=x", None),
+        (r"RULE:^CN=([^,]*\d).*$/$1/", "CN=a\u0663", None),
+        (r"RULE:CN=(\w+)\s.*/$1/", "CN=a\xa0b", None),
+        ("RULE:CN=([a-z&&[^d]]+)/$1/", "CN=abc", "abc"),
+        ("RULE:CN=([a-z&&[^d]]+)/$1/", "CN=abd", None),
+        ("RULE:CN=(?<name>[^,]+),.*/${name}@x/", "CN=a,O=b", "a@x"),
+        (r"RULE:CN=(\p{L}+)\d/$1/", "CN=J\u00f6rg1", "J\u00f6rg"),
+        (r"RULE:\QCN=a.b\E(.*)/x$1/", "CN=a.b,O=c", "x,O=c"),
+        (r"RULE:\QCN=a.b\E(.*)/x$1/", "CN=aXb,O=c", None),
+        ("RULE:(?i)cn=(duk\u00e9).*/$1/", "CN=DUK\u00e9", "DUK\u00e9"),
+        ("RULE:(?i)cn=(duk\u00e9).*/$1/", "CN=DUK\u00c9", None),
+        ("RULE:CN=(.*)$/$1/", "CN=a\r\n", None),
+        ("RULE:CN=(?s)(.*)$/$1/", "CN=a\n", "a\n"),
+        ("RULE:.*/x/", "CN=a", "xx"),
+        ("RULE:a|ab/x/", "ab", "xb"),
+        ("RULE:|a/x/", "a", "xax"),
+        ("RULE:CN=(a)/${1}/", "CN=a", ValueError),
+        ("RULE:CN=(a)/$x/", "CN=a", ValueError),
+        ("RULE:CN=(a)/$/", "CN=a", ValueError),
+        ("RULE:CN=(a)/$2$3/", "CN=a", ValueError),  # Kafka starts, and turns away everybody whom the rule is for
+        ("RULE:CN=a/$1/", "CN=a", ValueError),
+        ("RULE:CN=(a)/$2/", "CN=a", "$2"),
+        (r"RULE:\bCN=(a)/$1/", "CN=a", ValueError),
+        ("RULE:(?<=N+)=(a)/$1/", "CN=a", ValueError),
+        ("RULE:(a*)*/$1/", "a", ValueError),
+        (r"RULE:\p{InGreek}/$0/", "a", ValueError),
+        ("RULE:CN=(?u)(a)/$1/", "CN=a", ValueError),
+    ],
+)
+def test_patterns_are_javas_or_refused(rule: str, name: str, mapped: str | type[ValueError] | None) -> None:
+    if mapped is ValueError:
+        with pytest.raises(
+            ValueError, match=r"^Invalid rule: `RULE:.*`: of its (pattern, (at|it)|replacement, )"
+        ) as told:
+            PrincipalMapper(rule)
+        assert str(told.value).count("\n") == 0
+    elif mapped is None:
+        with pytest.raises(NoMatchingRule):
+            PrincipalMapper(rule).name_of(name)
+    else:
+        assert PrincipalMapper(rule).name_of(name) == mapped

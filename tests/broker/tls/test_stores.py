@@ -223,6 +223,11 @@ def test_settings_that_cannot_be_are_refused(settings: dict[str, str], told: str
     assert refusal(**settings).startswith(told)
 
 
+@pytest.mark.parametrize(("given", "rules"), [({}, "DEFAULT"), ({"ssl_principal_mapping_rules": ""}, "")])
+def test_an_empty_list_of_rules_is_not_the_default(pem: dict[str, str], given: dict[str, str], rules: str) -> None:
+    assert read_settings(Settings(**pem, **given), is_sasl=False).mapping_rules == rules
+
+
 def test_versions_of_tls_that_nobody_speaks_any_longer_are_left_out_beside_others(pem: dict[str, str]) -> None:
     settings = Settings(**pem, ssl_enabled_protocols="TLSv1.2,TLSv1.1,TLSv1")
     assert read_settings(settings, is_sasl=False).protocols == ("TLSv1.2",)

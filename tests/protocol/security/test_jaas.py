@@ -66,6 +66,7 @@ def test_a_value_is_what_java_cuts_out_of_the_text(text: str, value: str | None)
 
 def test_a_quote_that_is_not_closed_ends_with_its_line_and_a_number_is_no_name() -> None:
     assert _options('a="b\n1=c') == {"a": "b"}
+    assert _options("a=b /\n c=d\n e=f // g=h\n") == {"a": "b", "e": "f"}  # a single / comments its line end away
 
 
 def test_a_file_has_properties_and_stars_and_no_single_quotes() -> None:
