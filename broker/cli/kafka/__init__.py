@@ -19,8 +19,10 @@ TOOLS = {
     "kafka-console-consumer": "console_consumer",
     "kafka-console-producer": "console_producer",
     "kafka-consumer-groups": "groups",
+    "kafka-delete-records": "offsets",
     "kafka-dump-log": "server",
     "kafka-get-offsets": "offsets",
+    "kafka-groups": "groups",
     "kafka-metadata-quorum": "cluster",
     "kafka-server-start": "server",
     "kafka-storage": "server",
@@ -29,20 +31,27 @@ TOOLS = {
 }
 """Tool -> the module here with a function of its name (`-` as `_`), which takes the arguments and gives the status."""
 
+_ELSEWHERE = "run it from Apache Kafka against this broker"
 MISSING = {
     "connect-distributed": "Kafka Connect is not part of this image",
+    "connect-mirror-maker": "Kafka Connect is not part of this image",
+    "connect-plugin-path": "Kafka Connect is not part of this image",
     "connect-standalone": "Kafka Connect is not part of this image",
-    "kafka-delete-records": "`barnabas topics` has no such command",
+    **dict.fromkeys(["kafka-client-metrics", "kafka-delegation-tokens", "kafka-replica-verification"], _ELSEWHERE),
+    **dict.fromkeys(["kafka-consumer-perf-test", "kafka-producer-perf-test", "kafka-e2e-latency"], _ELSEWHERE),
+    **dict.fromkeys(["kafka-console-share-consumer", "kafka-share-groups"], _ELSEWHERE),
+    **dict.fromkeys(["kafka-share-consumer-perf-test", "kafka-verifiable-share-consumer"], _ELSEWHERE),
+    **dict.fromkeys(["kafka-streams-application-reset", "kafka-streams-groups"], _ELSEWHERE),
+    **dict.fromkeys(["kafka-verifiable-consumer", "kafka-verifiable-producer"], _ELSEWHERE),
     "kafka-features": "give `barnabas serve --feature NAME=LEVEL`",
+    "kafka-jmx": "there is no Java here: GET /metrics tells what it would",
     "kafka-leader-election": "there is one node, which leads everything",
     "kafka-log-dirs": "`barnabas topics describe --offsets` tells how much is where",
-    "kafka-producer-perf-test": "run it from Apache Kafka against this broker",
+    "kafka-metadata-shell": "there is no log of a quorum here",
     "kafka-reassign-partitions": "there is one node, which has everything",
     "kafka-run-class": "there is no Java here",
     "kafka-server-stop": "stop the container",
     "kafka-transactions": "`barnabas txn` does it",
-    "kafka-verifiable-consumer": "run it from Apache Kafka against this broker",
-    "kafka-verifiable-producer": "run it from Apache Kafka against this broker",
 }
 """Tool -> why it is not here, or what to use."""
 

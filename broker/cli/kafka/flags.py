@@ -28,6 +28,9 @@ _PAUSE_S = 0.25
 _SECURITY = ("security.protocol", "sasl.", "ssl.")
 _WORDS = {
     ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: "This server does not host this topic-partition.",
+    ErrorCode.OFFSET_OUT_OF_RANGE: (
+        "The requested offset is not within the range of offsets maintained by the server."
+    ),
     ErrorCode.GROUP_ID_NOT_FOUND: "The group id does not exist.",
     ErrorCode.INVALID_GROUP_ID: "The group id is invalid.",
     ErrorCode.NON_EMPTY_GROUP: "The group is not empty.",

@@ -1,4 +1,4 @@
-"""kafka-consumer-groups: listing and describing. What moves and deletes is in `group_changes`."""
+"""kafka-groups, and kafka-consumer-groups: listing and describing. What moves and deletes is in `group_changes`."""
 
 from __future__ import annotations
 
@@ -289,3 +289,36 @@ _DO = {
     "delete-offsets": delete_offsets,
     "validate-regex": _validate_regex,
 }
+
+
+# --- kafka-groups ---
+
+
+def kafka_groups(arguments: Sequence[str]) -> int:
+    """List groups of every type."""
+    flags = {**dict.fromkeys(["list", "consumer", "share", "streams"], ALONE), "group-type": VALUE, "protocol": VALUE}
+    options = read(flags, arguments)
+    if says_version(options, arguments, "This tool helps to list groups of all types.", flags):
+        return 0
+    if not options.has("bootstrap-server"):
+        raise Refusal("Missing required option(s) [bootstrap-server]")
+    if not options.has("list"):
+        raise Refusal("Command must include exactly one action: --list.")
+    kind, protocol = (options.value("group-type") or "").lower(), options.value("protocol")
+    if kind and kind not in groups.TYPES:
+        raise Refusal("--group-type must be a valid group type.")
+    try:
+        with cluster(options) as client:
+            if options.has("consumer"):
+                found = consumer_groups(client)
+            else:
+                wanted = [kind] if kind else [each for each in ("share", "streams") if options.has(each)]
+                found = groups.list_groups(client, (), wanted)
+    except KafkaError as error:
+        raise Refusal(said_by(error)) from error
+    shown = [each for each in found if protocol is None or each.protocol_type == protocol]
+    width = max([20, *(len(each.group_id) for each in shown)])
+    print(f"{'GROUP':{width}} {'TYPE':20} {'PROTOCOL':20}")
+    for each in shown:
+        print(f"{each.group_id:{width}} {each.type.capitalize():20} {each.protocol_type:20}")
+    return 0

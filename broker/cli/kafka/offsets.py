@@ -1,10 +1,12 @@
-"""kafka-get-offsets."""
+"""kafka-get-offsets, and kafka-delete-records."""
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 from barnabas.broker.cli.kafka.flags import (
     ALONE,
@@ -20,6 +22,8 @@ from barnabas.broker.cli.kafka.flags import (
     whole_number,
 )
 from barnabas.broker.cli.kafka.topics import chosen_topics, is_allowed
+from barnabas.client.admin.records import delete_records
+from barnabas.client.errors import ConnectionFailed
 from barnabas.client.metadata import TopicPartition
 from barnabas.client.offsets import READ_UNCOMMITTED, ask_offsets, list_offsets
 from barnabas.protocol.errors import KafkaError
@@ -127,3 +131,50 @@ def _rule(text: str) -> Fits:
         return lambda place: allows(place[0]) and place[1] == int(one)
     low, high = int(first or 0), int(after) if after else None
     return lambda place: allows(place[0]) and place[1] >= low and (high is None or place[1] < high)
+
+
+# --- kafka-delete-records ---
+
+
+def kafka_delete_records(arguments: Sequence[str]) -> int:
+    """Delete what stands below an offset in each of some partitions, which a JSON file names."""
+    flags = {"offset-json-file": VALUE}
+    options = read(flags, arguments)
+    if says_version(options, arguments, "This tool helps to delete records of the given partitions.", flags):
+        return 0
+    need(options, "bootstrap-server", "offset-json-file")
+    before = _named_in(options.value("offset-json-file") or "")
+    print("Executing records delete operation")
+    with cluster(options) as client:
+        print("Records delete operation completed:")
+        for place, offset in before.items():
+            try:
+                (low,) = delete_records(client, {place: offset}).values()
+            except ConnectionFailed:
+                raise
+            except KafkaError as error:
+                print(f"partition: {_name(place)}\terror: {said_by(error)}")
+            else:
+                print(f"partition: {_name(place)}\tlow_watermark: {low}")
+    return 0
+
+
+def _named_in(path: str) -> dict[TopicPartition, int]:
+    """Offsets by partition. Refusal of a file that is none of Kafka's."""
+    try:
+        text = Path(path).read_bytes()
+    except OSError as error:
+        raise Refusal(f"Unable to read file {path}") from error
+    try:
+        said = json.loads(text)
+        named = [(str(each["topic"]), int(each["partition"]), int(each["offset"])) for each in said["partitions"]]
+    except ValueError as error:
+        raise Refusal("The input string is not a valid JSON") from error
+    except (KeyError, TypeError) as error:
+        raise Refusal(
+            '{"partitions": [{"topic": …, "partition": …, "offset": …}, …], "version": 1} is wanted'
+        ) from error
+    places = [(topic, partition) for topic, partition, _ in named]
+    if twice := sorted({place for place in places if places.count(place) > 1}):
+        raise Refusal(f"Offset json file contains duplicate topic partitions: {','.join(map(_name, twice))}")
+    return {(topic, partition): offset for topic, partition, offset in named}

@@ -23,7 +23,9 @@ CLASSES = {
     "kafka-console-consumer": classes.CONSUMER,
     "kafka-console-producer": classes.PRODUCER,
     "kafka-consumer-groups": classes.GROUPS,
+    "kafka-delete-records": classes.DELETE_RECORDS,
     "kafka-get-offsets": classes.OFFSETS,
+    "kafka-groups": classes.ALL_GROUPS,
     "kafka-metadata-quorum": classes.QUORUM,
     "kafka-topics": classes.TOPICS,
 }

@@ -6,6 +6,7 @@ to a JVM: the table of all options behind a wrong one, stack frames, and lines o
 deprecated, which Kafka's console tools print on stdout, among the records.
 """
 
+import json
 import re
 import shlex
 from collections.abc import Callable, Iterator
@@ -23,11 +24,22 @@ SETTINGS = {
     "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
     "super.users": "User:ANONYMOUS",
 }
+
+
+def _records(*places: tuple[str, int, int]) -> str:
+    partitions = [{"topic": topic, "partition": number, "offset": offset} for topic, number, offset in places]
+    return json.dumps({"version": 1, "partitions": partitions})
+
+
 FILES = {
     "client.properties": "request.timeout.ms=20000\n",
     "impatient.properties": "default.api.timeout.ms=600\nrequest.timeout.ms=500\n",
     "topic.properties": "segment.ms=700000\nflush.ms=5000\n",
     "offsets.csv": "orders,0,1\norders,1,99\n",
+    "records.json": _records(("orders", 0, 1), ("orders", 1, -1)),
+    "unfit-records.json": _records(("orders", 0, 99), ("orders", 1, 3)),
+    "records-twice.json": _records(("orders", 0, 1), ("orders", 0, 2)),
+    "half.json": '{"version": 1, "partitions": []',
     "grouped.csv": '"readers","orders",0,2\n"writers","orders",1,1\n',
 }
 _SERVER = "localhost:9092"
@@ -40,7 +52,7 @@ _LEFT_OUT = re.compile(
     |The\ consumer\ rebalance\ protocol\ .*\ production-ready|.*\ deprecated\ and\ will\ be\ removed""",
     re.VERBOSE,
 )
-_OPTIONS = re.compile(r"Option +Description|usage: |--[a-z-]+( <String>)?$")
+_OPTIONS = re.compile(r"Option( \(\* = required\))? +Description|usage: |--[a-z-]+( <String>)?$")
 _MASKS = {
     r'^(Exception in thread "main" )?joptsimple\.\w+: ': "",
     r"(?<=TopicId: )\S{22}": "<id>",
