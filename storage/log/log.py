@@ -302,10 +302,12 @@ class PartitionLog:
     def apply_retention(self, now_ms: int) -> list[str]:
         """Delete what the settings no longer keep, oldest first; returns a reason for each segment that went.
 
-        Nothing goes while the log is compacted: as in Kafka it waits for the next time.
+        Nothing goes while the log is compacted: as in Kafka it waits for the next time. Compacted segments whose swap
+        failed are put in place first. StorageError.
         """
-        if self.is_being_cleaned or self.replacer.is_under_way:
+        if self.is_being_cleaned:
             return []
+        self.replacer.finish()
         return self._retention.apply(now_ms)
 
     def cleanable(self, first_dirty_offset: int, now_ms: int) -> Steps[Cleanable]:

@@ -25,7 +25,6 @@ from barnabas.storage.config import LogConfig
 from barnabas.storage.disk.deletion import Deletions
 from barnabas.storage.disk.directory import Directory
 from barnabas.storage.disk.sync_job import SyncJob
-from barnabas.storage.errors import StorageError
 from barnabas.storage.log.segments import Segments
 from barnabas.storage.producers.snapshots import ProducerSnapshots
 from barnabas.storage.segment.segment import Segment
@@ -44,6 +43,19 @@ Replacing = Generator[SyncJob, None, None]
 """Yields what has to be synced before it goes on, in any thread. StorageError."""
 
 
+class _Swap:
+    """One replacement, as far as it got."""
+
+    __slots__ = ("files", "group", "now_ms", "snapshots", "to_rename")
+
+    def __init__(self, group: Replaced, now_ms: int) -> None:
+        self.group = group
+        self.now_ms = now_ms
+        self.files: list[SegmentFile] | None = None
+        self.to_rename: list[tuple[str, str]] = []
+        self.snapshots: list[str] = []  # that have new names, under which they wait to be removed
+
+
 class SegmentsGone(Exception):
     """What was compacted is not in the log any more as it was."""
 
@@ -51,7 +63,7 @@ class SegmentsGone(Exception):
 class Replacer:
     """Replaces segments of one log. At most one at a time; between its steps the log is used as ever."""
 
-    __slots__ = ("_config", "_deletions", "_directory", "_has_failed", "_segments", "_snapshots", "_sums", "_under_way")
+    __slots__ = ("_config", "_deletions", "_directory", "_segments", "_snapshots", "_sums", "_swaps", "_under_way")
 
     def __init__(
         self,
@@ -68,7 +80,7 @@ class Replacer:
         self._snapshots = snapshots
         self._deletions = deletions
         self._under_way: Replacing | None = None
-        self._has_failed = False
+        self._swaps: list[_Swap] = []
         self.configure(config)
 
     def configure(self, config: LogConfig) -> None:
@@ -85,20 +97,19 @@ class Replacer:
         assert not self.is_under_way, f"{self._directory.path}: segments are being replaced already"
         for group in groups:
             self._sources(group)
-        self._under_way = self._replace(groups, now_ms)
+        self._swaps = [_Swap(group, now_ms) for group in groups]
+        self._under_way = self._replace()
 
     def step(self) -> SyncJob | None:
         """Go on; returns what to run, and end, before the next step. None: it is over. StorageError.
 
-        After a failure it goes no further, and the log cannot be closed cleanly: the next start finishes it.
+        After a failure the next step tries again what failed. A start finishes what was not, too.
         """
         assert self._under_way is not None
-        if self._has_failed:
-            raise StorageError(self._directory.path, "compacted segments are half in place: a start finishes that")
         try:
             job = next(self._under_way, None)
         except BaseException:
-            self._has_failed = True
+            self._under_way = self._replace()
             raise
         if job is None:
             self._under_way = None
@@ -117,27 +128,42 @@ class Replacer:
 
     # --- one after another ---
 
-    def _replace(self, groups: Sequence[Replaced], now_ms: int) -> Replacing:
-        self._remove_others(groups)
-        for group in groups:
-            names = self._cleaned(group)
-            for file in names:
-                self._directory.rename(file.name, file._replace(state=FileState.SWAP).name)
+    def _replace(self) -> Replacing:
+        """All that is left, from whatever step on: what was done before a failure is not done again."""
+        self._remove_others([swap.group for swap in self._swaps])
+        while self._swaps:
+            swap = self._swaps[0]
+            if swap.files is None:
+                swap.files = self._cleaned(swap.group)
+                swap.to_rename = [(file.name, file._replace(state=FileState.SWAP).name) for file in swap.files]
+                swap.to_rename += [
+                    (file._replace(state=FileState.SWAP).name, file._replace(state=FileState.LIVE).name)
+                    for file in swap.files
+                ]
+            self._rename(swap, len(swap.files))
             yield self._synced_names()
-            gone = self._mark_deleted(group)
+            gone = self._mark_deleted(swap)
             yield self._synced_names()
-            for file in names:
-                self._directory.rename(
-                    file._replace(state=FileState.SWAP).name, file._replace(state=FileState.LIVE).name
-                )
-            new = Segment.open(self._directory, group.base_offset, self._config, now_ms, is_durable=True)
-            new.txn_index.check()  # so that it is known how many entries there are when its row is written
-            old = self._sources(group)
-            self._segments.replace(old, [new])
-            self._sums.forget(new)  # as long as before it may be, and have another transaction index
-            due_ms = now_ms + self._config.file_delete_delay_ms
-            self._deletions.schedule(due_ms, self._directory, gone, [segment.log for segment in old])
+            self._rename(swap, 0)
+            self._exchange(swap, gone)
+            del self._swaps[0]
         yield self._synced_names()
+
+    def _rename(self, swap: _Swap, left: int) -> None:
+        """What is to be renamed, one after another, until so many are left."""
+        while len(swap.to_rename) > left:
+            self._directory.rename(*swap.to_rename[0])
+            del swap.to_rename[0]
+
+    def _exchange(self, swap: _Swap, gone: list[str]) -> None:
+        """The files are in place: the log has the new segment from now on."""
+        new = Segment.open(self._directory, swap.group.base_offset, self._config, swap.now_ms, is_durable=True)
+        new.txn_index.check()  # so that it is known how many entries there are when its row is written
+        old = self._sources(swap.group)
+        self._segments.replace(old, [new])
+        self._sums.forget(new)  # as long as before it may be, and have another transaction index
+        due_ms = swap.now_ms + self._config.file_delete_delay_ms
+        self._deletions.schedule(due_ms, self._directory, gone, [segment.log for segment in old])
 
     def _sources(self, group: Replaced) -> list[Segment]:
         """The segments of the log that a group was made of. SegmentsGone if they are not what they were."""
@@ -162,15 +188,15 @@ class Replacer:
         wanted = {group.base_offset for group in groups}
         remove_cleaned(self._directory, wanted)
 
-    def _mark_deleted(self, group: Replaced) -> list[str]:
+    def _mark_deleted(self, swap: _Swap) -> list[str]:
         """Rename what is replaced; returns the new names. Producer snapshots stay where a segment still begins."""
         names: list[str] = []
-        for segment in self._sources(group):
+        for segment in self._sources(swap.group):
             names += segment.mark_deleted()
-            if segment.base_offset != group.base_offset:
+            if segment.base_offset != swap.group.base_offset:
                 snapshot = self._snapshots.mark_deleted(segment.base_offset)
-                names += [snapshot] if snapshot else []
-        return names
+                swap.snapshots += [snapshot] if snapshot else []
+        return names + swap.snapshots
 
     def _synced_names(self) -> SyncJob:
         return SyncJob(self._directory.disk, directories=[self._directory])

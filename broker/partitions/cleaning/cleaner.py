@@ -254,7 +254,7 @@ class Cleaner:
         home = self._around.partitions.directory.home(topic, partition)
         if home is None:
             return
-        if isinstance(error, HelperDied):
+        if isinstance(error, HelperDied) or self._is_half_swapped(key):
             delay_ms = self._put_off.add(key, self._around.clock.now_ms())
             _log.warning(line("log not cleaned: tried again later", **where, delay_ms=delay_ms))
             return
@@ -263,6 +263,11 @@ class Cleaner:
         with suppress(StorageError):
             remove_cleaned(home.directory_of(key))
         self._note_set_aside()
+
+    def _is_half_swapped(self, key: PartitionKey) -> bool:
+        """Whether compacted segments wait to be put in place: that was the disk's fault, for the moment."""
+        partitions = self._around.partitions
+        return partitions.is_open(*key) and partitions.get(*key).replacer.is_under_way
 
     # --- giving up ---
 

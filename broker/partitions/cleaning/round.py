@@ -78,6 +78,7 @@ class Round:
         log = around.partitions.get(*self.key)
         log.is_being_cleaned = True
         try:
+            yield from self._swapped(log)  # what an earlier round could not
             before = log.extents
             job = yield from self._job(log)
             result = yield from self._done(job)
@@ -163,14 +164,18 @@ class Round:
         except Discarded:
             remove_cleaned(log.directory)
             raise
-        while log.replacer.is_under_way:  # who closes the log meanwhile finishes it
-            job = log.replacer.step()
-            if job is not None:
-                yield from self._synced(job)
+        yield from self._swapped(log)
         if not home.has(self.key) or around.partitions.directory.home(*self.key) is not home:
             raise Discarded("it is gone, or elsewhere")
         home.checkpoints.note_cleaned(self.key, end_offset)
         yield from self._synced(home.begin_checkpoint(), home.end_checkpoint)
+
+    def _swapped(self, log: PartitionLog) -> Work[None]:
+        """Go on with a swap to its end. StorageError leaves it for the next round, or the next pass of retention."""
+        while log.replacer.is_under_way:  # who closes the log meanwhile finishes it
+            job = log.replacer.step()
+            if job is not None:
+                yield from self._synced(job)
 
     def _check(self, log: PartitionLog) -> None:
         if not log.config.is_compacted:

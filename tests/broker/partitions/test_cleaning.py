@@ -8,6 +8,7 @@ import pytest
 from barnabas.broker.catalogue.alterations import Alteration, Operation
 from barnabas.broker.catalogue.image import TOPIC_RESOURCE
 from barnabas.broker.partitions.cleaning.figures import Cleaned
+from barnabas.broker.partitions.cleaning.put_off import FIRST_MS as PUT_OFF_MS
 from barnabas.protocol.files.names import FileState, parse_segment_file
 from barnabas.protocol.records.builder import build_batch
 from barnabas.storage.log.log import PartitionLog
@@ -246,6 +247,22 @@ async def test_a_full_disk_is_waited_for() -> None:
     world.files.heal()
     world.clock.advance(BACKOFF_MS)
     await until(lambda: world.services.cleaner.figures.cleanings)
+
+
+@pytest.mark.parametrize("error", [errno.ENOSPC, errno.EIO])
+async def test_a_swap_that_fails_once_keeps_nothing_from_being_cleaned(error: int) -> None:
+    world = world_of()
+    log = append(world)
+    before = records(log)
+    world.files.fail("rename", error, path=FileState.SWAP.value, times=1)
+    world.services.cleaner.start()
+    await until(lambda: not world.services.cleaner.rounds and world.services.cleaner.figures.looked_ms)
+    assert not world.services.cleaner.figures.set_aside
+    assert log.replacer.is_under_way
+    world.clock.advance(PUT_OFF_MS)
+    await until(lambda: world.services.cleaner.figures.cleanings)
+    assert not log.replacer.is_under_way
+    assert dict(records(log).values()) == dict(before.values())
 
 
 async def begun(world: BrokerWorld) -> None:

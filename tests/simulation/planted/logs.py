@@ -47,8 +47,8 @@ BUGS = (
         is_missed=True,
     ).at(
         "Replacer._replace",
-        "yield self._synced_names()\ngone = self._mark_deleted(group)\nyield self._synced_names()",
-        "gone = self._mark_deleted(group)",
+        "yield self._synced_names()\ngone = self._mark_deleted(swap)\nyield self._synced_names()",
+        "gone = self._mark_deleted(swap)",
     ),
     Bug(
         "compacted segments that are not synced",
