@@ -47,6 +47,7 @@ SINCE_VERSION = {
 }
 LEADER_EPOCH_SINCE_VERSION = 4
 NO_EPOCH = -1
+CONSUMER = -1  # every other replica id, that for debugging too, is shown all there is
 READ_UNCOMMITTED = 0
 READ_COMMITTED = 1
 
@@ -59,7 +60,7 @@ def _look_up_all(request: ListOffsetsRequest, context: RequestContext) -> Steps[
     times_asked = Counter(
         (topic.name, partition.partition_index) for topic in request.topics for partition in topic.partitions
     )
-    committed = request.isolation_level == READ_COMMITTED
+    committed = request.isolation_level == READ_COMMITTED and request.replica_id == CONSUMER
     topics = []
     for topic in request.topics:
         partitions = []
@@ -100,8 +101,8 @@ def _look_up(
 
 
 def _find(topic: str, asked: ListOffsetsPartition, committed: bool, context: RequestContext) -> Steps[FoundOffset]:
-    log = context.services.partitions.get(topic, asked.partition_index)
-    check_leader_epoch(log, asked.current_leader_epoch)
     if asked.timestamp < 0 and context.api_version < SINCE_VERSION.get(asked.timestamp, context.api_version + 1):
         raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, f"timestamp {asked.timestamp} in version {context.api_version}")
+    log = context.services.partitions.get(topic, asked.partition_index)
+    check_leader_epoch(log, asked.current_leader_epoch)
     return (yield from log.find_offset(asked.timestamp, committed=committed))

@@ -3,6 +3,9 @@
 Decompression is a stream of chunks: memory follows the bytes that were really sent, never a length they claim, and a
 limit on the total ends a bomb. Every failure is a DecodeError.
 
+What lies behind a gzip member or an LZ4 frame and is no other member, and fewer bytes than a size behind a snappy
+stream, are overlooked, as Kafka overlooks them.
+
 Framings (KIP-110 and the Java client): gzip is RFC 1952, also several members; snappy is written in the xerial block
 stream of the Java library and read in that and as one raw block (librdkafka); lz4 is the LZ4 frame format with
 independent blocks, which the Java reader insists on; zstd is a standard frame. A zstd stream cut between two blocks
@@ -149,21 +152,26 @@ def _gzip_chunks(data: Buffer) -> Iterator[bytes]:
     import zlib
 
     member, view = zlib.decompressobj(31), memoryview(data)
+    may_be_nothing = False  # a member behind the first, of which nothing came yet
     try:
         for start in range(0, len(view), _INPUT_BYTES):
             pending: Buffer = view[start : start + _INPUT_BYTES]
             while len(pending):
                 if member.eof:
-                    member = zlib.decompressobj(31)
+                    member, may_be_nothing = zlib.decompressobj(31), True
                 chunk = member.decompress(pending, _CHUNK_BYTES)
                 pending = member.unconsumed_tail or member.unused_data
                 if chunk:
+                    may_be_nothing = False
                     yield chunk
         while not member.eof and (chunk := member.decompress(b"", _CHUNK_BYTES)):
+            may_be_nothing = False
             yield chunk
     except zlib.error as error:
+        if may_be_nothing:
+            return
         raise DecodeError(f"gzip data is damaged: {error}") from error
-    if not member.eof:
+    if not member.eof and not may_be_nothing:
         raise DecodeError("gzip data ends too early")
 
 
@@ -175,7 +183,7 @@ def _snappy_chunks(data: Buffer) -> Iterator[bytes]:
     position = len(_XERIAL_HEADER)
     if len(view) < position:
         raise DecodeError("snappy data ends inside its xerial header")
-    while position < len(view):
+    while position + 4 <= len(view):
         size = int.from_bytes(view[position : position + 4], "big")
         position += 4
         if size > len(view) - position:
@@ -211,6 +219,6 @@ _STREAMS = {
     NONE: _stored_chunks,
     GZIP: _gzip_chunks,
     SNAPPY: _snappy_chunks,
-    LZ4: lz4_frames.read_frames,
+    LZ4: lz4_frames.read_frame,
     ZSTD: zstd_frames.read_frames,
 }

@@ -1,10 +1,12 @@
-"""LZ4 frames over cramjam's LZ4 blocks: frames written as Kafka's clients read them, all frames read.
+"""LZ4 frames over cramjam's LZ4 blocks: frames written as Kafka's clients read them, and read as they do.
 
 cramjam reads frames too, but only whole, whatever they grow to, and does not know where one ends. Here a frame is read
 block by block, and memory follows its blocks: 4 MiB is the most that one may grow to. Checksums are checked.
 
 A block may refer to the 64 KiB before it. cramjam's blocks stand alone, so that those 64 KiB are put in front of such a
 block as literal bytes: a block begins with a sequence, which begins with literals.
+
+Kafka reads one frame, and nothing behind it.
 
 The format: https://github.com/lz4/lz4/blob/dev/doc/lz4_Frame_format.md
 """
@@ -83,19 +85,15 @@ class FrameStream:
         return self._ready + _blocks_of(bytes(self._pending)) + END
 
 
-def read_frames(data: Buffer) -> Iterator[bytes]:
-    """What the frames in `data`, at least one, hold, a block at a time; DecodeError if they are damaged."""
+def read_frame(data: Buffer) -> Iterator[bytes]:
+    """What the first frame in `data` holds, a block at a time; DecodeError if it is damaged. What lies behind it is
+    not looked at."""
     source = _Source(memoryview(data))
-    while True:
-        magic = source.number()
-        if magic == _MAGIC:
-            yield from _frame(source)
-        elif magic & ~15 == _SKIPPED_MAGIC:
-            source.take(source.number())
-        else:
-            raise DecodeError(f"lz4 data is damaged: no frame begins with {magic:08x}")
-        if source.is_at_end():
-            return
+    while (magic := source.number()) & ~15 == _SKIPPED_MAGIC:
+        source.take(source.number())
+    if magic != _MAGIC:
+        raise DecodeError(f"lz4 data is damaged: no frame begins with {magic:08x}")
+    yield from _frame(source)
 
 
 class _Source:
@@ -112,9 +110,6 @@ class _Source:
 
     def number(self, size: int = 4) -> int:
         return int.from_bytes(self.take(size), "little")
-
-    def is_at_end(self) -> bool:
-        return self._position == len(self._view)
 
 
 def _frame(source: _Source) -> Iterator[bytes]:

@@ -4,6 +4,8 @@
 {batch("a", producer=5, epoch=0, sequence=0, transactional=True)}
 {put(batch("a"), 16, "03")}                         bytes put over it, the checksum right again
 {spoil(batch("a"), 62, "01")}                       the same with the old checksum
+{behind(batch("a", compression="gzip"), "00")}      bytes behind its records, length and checksum right
+{framed("lz4", "a", "b")}                           records in compressed frames of their own, one behind the other
 {batch("a") + batch("b" * 100)[:-1]}                two batches, the second cut by a byte
 {message(1, "v")}                                   one message of a format before batches
 {subscription("g")}                                 what a consumer says when it joins
@@ -16,7 +18,7 @@ from typing import Any
 
 from barnabas.protocol.records.batch import HEADER_SIZE, BatchHeader, parse_header
 from barnabas.protocol.records.builder import build_batch
-from barnabas.protocol.records.compression import COMPRESSION_IDS, COMPRESSION_NAMES
+from barnabas.protocol.records.compression import COMPRESSION_IDS, COMPRESSION_NAMES, compress
 from barnabas.protocol.records.control import read_marker
 from barnabas.protocol.records.crc32c import crc32c
 from tests.support.probes.names import Names
@@ -64,6 +66,21 @@ def spoil(data: bytes, position: int, new: str) -> bytes:
     return bytes(result)
 
 
+def behind(data: bytes, more: str) -> bytes:
+    """A batch with bytes, in hexadecimal, behind its records."""
+    longer = data + bytes.fromhex(more)
+    return put(longer, 8, struct.pack(">i", len(longer) - 12).hex())
+
+
+def framed(compression: str, *values: str) -> bytes:
+    """One batch whose records are compressed one by one."""
+    codec = COMPRESSION_IDS[compression]
+    whole, one = batch(*values), len(batch(values[0])) - HEADER_SIZE
+    area = whole[HEADER_SIZE:]
+    frames = [compress(codec, area[start : start + one]) for start in range(0, len(area), one)]
+    return behind(put(whole[:HEADER_SIZE], 21, f"{codec:04x}"), b"".join(frames).hex())
+
+
 def message(magic: int, value: str = "v") -> bytes:
     """A message set of one message, in format 0 or 1."""
     stamp = struct.pack(">q", NOW) if magic else b""
@@ -78,7 +95,16 @@ def subscription(*topics: str) -> bytes:
     return struct.pack(">hi", 0, len(topics)) + named + struct.pack(">i", -1)
 
 
-_WORDS = {"batch": batch, "put": put, "spoil": spoil, "message": message, "subscription": subscription, "NOW": NOW}
+_WORDS = {
+    "batch": batch,
+    "put": put,
+    "spoil": spoil,
+    "behind": behind,
+    "framed": framed,
+    "message": message,
+    "subscription": subscription,
+    "NOW": NOW,
+}
 
 
 def evaluate(expression: str, names: Names) -> Any:
