@@ -32,15 +32,16 @@ from barnabas.protocol.records.batch import (
     parse_header,
     set_max_timestamp,
 )
-from barnabas.protocol.records.compression import LZ4, lz4_blocks_are_independent
+from barnabas.protocol.records.compression import LZ4, NONE, lz4_blocks_are_independent
 from barnabas.protocol.records.control import EndTxnMarker, end_txn_marker
 from barnabas.protocol.records.crc32c import crc32c
+from barnabas.protocol.records.record_times import largest_timestamp
 from barnabas.storage.config import LogConfig
 from barnabas.storage.disk.disk import Disk
 from barnabas.storage.log.judge import Judged, judge, read_older_batches
 from barnabas.storage.log.roll import Roller
 from barnabas.storage.log.segments import Segments
-from barnabas.storage.log.validate import PRODUCE_VERSION_NEWEST, Demands, is_plain, needs_walk
+from barnabas.storage.log.validate import COUNTED_AT_ONCE_MAX, PRODUCE_VERSION_NEWEST, Demands, is_plain, needs_walk
 from barnabas.storage.log.watermarks import Watermarks
 from barnabas.storage.producers.producer import SeenBatch
 from barnabas.storage.producers.window import Producers
@@ -194,7 +195,11 @@ class Appender:
                 and (attributes & TRANSACTIONAL_MASK or producer.current_txn_first_offset is None)
             )
             and crc32c(memoryview(batch)[21:]) == crc
-            and (attributes & COMPRESSION_MASK != LZ4 or lz4_blocks_are_independent(memoryview(batch)[HEADER_SIZE:]))
+            and (
+                count <= COUNTED_AT_ONCE_MAX and largest_timestamp(batch, base_timestamp, count) == max_timestamp
+                if (codec := attributes & COMPRESSION_MASK) == NONE
+                else producer_id >= 0 and (codec != LZ4 or lz4_blocks_are_independent(memoryview(batch)[HEADER_SIZE:]))
+            )
             and not active.should_roll(size, last_offset, max_timestamp, now_ms)
         ):
             return -1

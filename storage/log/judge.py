@@ -11,7 +11,9 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from barnabas.protocol.errors import ErrorCode
+from barnabas.protocol.primitives import Buffer
 from barnabas.protocol.records.batch import (
+    CREATE_TIME,
     LOG_APPEND_TIME,
     NO_TIMESTAMP,
     BatchHeader,
@@ -19,7 +21,9 @@ from barnabas.protocol.records.batch import (
     parse_header,
     set_max_timestamp,
 )
-from barnabas.storage.config import LogConfig
+from barnabas.protocol.records.compression import NONE
+from barnabas.protocol.records.record_times import largest_timestamp
+from barnabas.storage.config import LONG_MAX, LogConfig
 from barnabas.storage.log.validate import Demands, check_batch, needs_walk, walk
 from barnabas.storage.producers.producer import SeenBatch
 from barnabas.storage.producers.window import Producers
@@ -57,11 +61,15 @@ def judge(
     refused may be judged again, and one that says log-append time already is refused as a client's claim.
     """
     header = check_batch(batch, demands, produce_version, from_client=from_client)
-    if from_client and not is_walked and needs_walk(header, demands, now_ms):
-        batch = walk(batch, config, now_ms, produce_version)
-        header = parse_header(batch)
-    elif len(batch) != header.size_in_bytes:
+    if len(batch) != header.size_in_bytes:
         batch = memoryview(batch)[: header.size_in_bytes]
+    largest = header.max_timestamp
+    if from_client and not is_walked:
+        found = None if needs_walk(header, demands, now_ms) else _largest_timestamp(batch, header, demands, now_ms)
+        if found is None:
+            batch = walk(batch, config, now_ms, produce_version)
+            header = parse_header(batch)
+        largest = header.max_timestamp if found is None else found
     if header.size_in_bytes > config.segment_bytes:
         raise AppendRefused(
             ErrorCode.RECORD_LIST_TOO_LARGE,
@@ -77,7 +85,21 @@ def judge(
         log_append_time_ms = now_ms
         set_max_timestamp(batch, 0, LOG_APPEND_TIME, now_ms)
         header = parse_header(batch)
+    elif largest != header.max_timestamp and repeated is None:
+        set_max_timestamp(batch, 0, CREATE_TIME, largest)
+        header = parse_header(batch)
     return Judged(batch, header, log_append_time_ms, repeated)
+
+
+def _largest_timestamp(batch: Buffer, header: BatchHeader, demands: Demands, now_ms: int) -> int | None:
+    """The largest timestamp of a batch that needs no walk, as far as it may be wrong; None if one is needed after all,
+    to say what else is wrong."""
+    if header.compression != NONE or demands.timestamp_type == LOG_APPEND_TIME:
+        return header.max_timestamp
+    found = largest_timestamp(batch, header.base_timestamp, header.records_count)
+    if found is None or not -LONG_MAX <= found <= min(LONG_MAX, now_ms + demands.timestamp_after_max_ms):
+        return None
+    return found
 
 
 def read_older_batches(header: BatchHeader, producers: Producers, segments: Sequence[Segment], offsets_max: int) -> int:

@@ -1,8 +1,9 @@
 """What is checked of a batch before it is appended, in Kafka's order, and the rewriting that goes with it.
 
 `check_batch` looks at the header and the CRC and is enough for most topics. Where a topic's settings ask for more
-(`needs_walk`), `walk` decompresses, looks at every record and returns the batch to append; so it does where the header
-has no largest timestamp. Elsewhere what the header says of its records is taken on trust: docs/decisions/0010.
+(`needs_walk`), `walk` decompresses, looks at every record and returns the batch to append; so it does where the largest
+timestamp in the header may be wrong. Elsewhere what the header says of its records is taken on trust:
+docs/decisions/0010.
 
 Everything here is a pure function of its arguments. A client decides how long a walk takes: a batch of a megabyte may
 hold a hundred million records. `walk_in_steps` pauses between pieces of it. Nothing here knows offsets or producers.
@@ -19,6 +20,7 @@ from barnabas.protocol.errors import DecodeError, ErrorCode
 from barnabas.protocol.primitives import Buffer
 from barnabas.protocol.records.batch import (
     ATTRIBUTES_POSITION,
+    COMPRESSION_MASK,
     CREATE_TIME,
     HEADER_SIZE,
     LOG_APPEND_TIME,
@@ -51,6 +53,8 @@ REBUILT_BYTES_MAX: Final = 128 * 1024 * 1024  # of a batch that is compressed an
 PRODUCE_VERSION_NEWEST: Final = 13
 
 _ZSTD_SINCE_PRODUCE_VERSION: Final = 7
+COUNTED_AT_ONCE_MAX: Final = 4_096
+"""Records without compression whose times are compared in one go: a millisecond and a half of the pure form."""
 RECORD_ERRORS_MAX = 1_000
 """How many the refusal of one batch names: a megabyte, compressed, may hold a hundred million records."""
 _RECORD_ERRORS_SHOWN: Final = 3
@@ -60,7 +64,7 @@ _LARGE_BYTES_MIN = 4 << 20
 _INVALID_TIMESTAMP: Final = (
     "One or more records have been rejected due to invalid timestamp"  # Kafka's words, to the letter
 )
-_unpack_attributes_and_times: Final = Struct(">h4xqq").unpack_from
+_unpack_glance: Final = Struct(">h12xqq6xi").unpack_from  # attributes, largest timestamp, producer id, count
 
 
 class _Growth(Enum):
@@ -117,9 +121,17 @@ def _plain(codecs: Set[int]) -> frozenset[int]:
 
 def needs_walk(header: BatchHeader, demands: Demands, now_ms: int) -> bool:
     """Whether the records must be looked at: asked for by the topic, or because the header gives cause."""
-    is_time_missing = header.lacks_max_timestamp and demands.timestamp_type == CREATE_TIME
+    is_time_asked = demands.timestamp_type == CREATE_TIME and _may_misstate_times(header)
     is_size_asked = _max_record_bytes(header, demands) < RECORD_BYTES_MAX
-    return is_time_missing or is_size_asked or _needs_whole_records(header, demands, now_ms)
+    return is_time_asked or is_size_asked or _needs_whole_records(header, demands, now_ms)
+
+
+def _may_misstate_times(header: BatchHeader) -> bool:
+    """Whether the largest timestamp may be wrong, so that finding out is worth a walk. Where nothing is compressed and
+    the records are few, whoever appends the batch compares it (docs/decisions/0013)."""
+    if header.compression == NONE:
+        return header.records_count > COUNTED_AT_ONCE_MAX
+    return header.lacks_max_timestamp or not header.has_producer_id
 
 
 def _max_record_bytes(header: BatchHeader, demands: Demands) -> int:
@@ -138,11 +150,12 @@ def _needs_whole_records(header: BatchHeader, demands: Demands, now_ms: int) -> 
 
 def is_plain(batch: Buffer, demands: Demands, now_ms: int) -> bool:
     """Whether the header alone, which is there in full, shows that the batch needs no walk."""
-    attributes, base_timestamp, max_timestamp = _unpack_attributes_and_times(batch, ATTRIBUTES_POSITION)
+    attributes, max_timestamp, producer_id, count = _unpack_glance(batch, ATTRIBUTES_POSITION)
     return (
         attributes in demands.plain_attributes
-        and NO_TIMESTAMP < max_timestamp >= base_timestamp
+        and max_timestamp > NO_TIMESTAMP
         and max_timestamp - now_ms <= demands.timestamp_after_max_ms
+        and (producer_id >= 0 if attributes & COMPRESSION_MASK else count <= COUNTED_AT_ONCE_MAX)
     )
 
 

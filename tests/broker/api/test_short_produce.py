@@ -230,7 +230,8 @@ async def test_what_producers_send_most_is_served_on_the_short_path(version: int
     plain = PLAIN._replace(version=version)
     assert await compare([plain] * 4) == 3  # the first opens the log
     leader = plain._replace(acks=1)
-    assert await compare([plain, leader, leader, leader._replace(values=(b"x" * 5000,), compression=LZ4)]) == 3
+    packed = leader._replace(values=(b"x" * 5000,), compression=LZ4, producer=(99, 0, 0))
+    assert await compare([plain, leader, packed, packed._replace(producer=(99, 0, 1))]) == 2  # the producer is new once
     idempotent = [plain._replace(producer=(99, 0, sequence)) for sequence in range(5)]
     assert await compare(idempotent) == 4
     transactional = plain._replace(transactional_id="tx", is_transactional=True)

@@ -30,7 +30,8 @@ async def world() -> BrokerWorld:
 
 def bomb(now_ms: int, records: int = 20_000) -> bytearray:
     """Some kilobytes of zstd that become many tiny records, with a header that tells of a record there is not."""
-    batch = build_batch([(None, None, (), now_ms)] * records, compression=ZSTD)
+    rows = [(None, None, (), now_ms)] * records  # of a producer with an id, or they would be looked at when they come
+    batch = build_batch(rows, compression=ZSTD, producer_id=9, producer_epoch=0, base_sequence=0)
     set_max_timestamp(batch, 0, CREATE_TIME, now_ms + 1)
     return batch
 

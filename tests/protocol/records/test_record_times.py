@@ -9,7 +9,7 @@ from barnabas.protocol.records.batch import HEADER_SIZE, LOG_APPEND_TIME, parse_
 from barnabas.protocol.records.builder import build_batch
 from barnabas.protocol.records.compression import NONE, ZSTD, compress
 from barnabas.protocol.records.record import iter_records
-from barnabas.protocol.records.record_times import iter_times
+from barnabas.protocol.records.record_times import iter_times, largest_timestamp
 from tests.support.records.batches import batch_of
 
 START_MS = 1_700_000_000_000
@@ -33,7 +33,13 @@ def test_every_record_is_told_as_the_whole_walk_tells_it(codec: int) -> None:
     ]
     batch = build_batch(records, base_offset=1 << 40, compression=codec)
 
-    assert times_of(batch) == [(record.offset, record.timestamp) for record in iter_records(batch)]
+    times = [(record.offset, record.timestamp) for record in iter_records(batch)]
+    assert times_of(batch) == times
+    if codec == NONE:
+        for count in range(1, len(times)):
+            some = build_batch(records[-count:])
+            largest = max(timestamp for _, timestamp in times[-count:])
+            assert largest_timestamp(some, parse_header(some).base_timestamp, count) == largest
 
 
 def test_log_append_time_is_that_of_every_record() -> None:
@@ -58,6 +64,7 @@ def test_a_damaged_record_area_is_an_error_of_both_walks(codec: int) -> None:
             list(iter_records(batch))
         with pytest.raises(DecodeError):
             times_of(batch)
+        assert codec or largest_timestamp(batch, START_MS, 20) is None
 
 
 def test_a_record_of_many_chunks_is_skipped_in_pauses() -> None:

@@ -260,6 +260,7 @@ def variations() -> list[bytearray]:
         ("last offset delta", 23, struct.pack(">i", -1)),
         ("max timestamp", 35, struct.pack(">q", START_MS + 3_600_001)),
         ("no max timestamp", 35, struct.pack(">q", -1)),
+        ("max timestamp of no record", 35, struct.pack(">q", START_MS + 1)),
         ("max timestamp below the base timestamp", 35, struct.pack(">q", START_MS - 1)),
         ("base timestamp", 27, struct.pack(">q", -1)),
         ("no producer", 43, struct.pack(">q", -1)),
@@ -278,13 +279,15 @@ def variations() -> list[bytearray]:
         batch[second : second + len(other)] = other
         struct.pack_into(">I", batch, 17, compute_crc(batch))
         found.append(batch)
-    damaged = bytearray(good)
+    damaged, cut = bytearray(good), bytearray(good)
     damaged[-1] ^= 1
+    cut[HEADER_SIZE] += 2  # the length of the first record
+    struct.pack_into(">I", cut, 17, compute_crc(cut))
     lz4 = build_batch([(b"k", b"v" * 100, (), START_MS)], compression=compression.LZ4)
     dependent = bytearray(lz4)
     dependent[HEADER_SIZE + 4] &= ~0x20  # the flag that says that blocks are independent
     struct.pack_into(">I", dependent, 17, compute_crc(dependent))
-    return [*found, damaged, lz4, dependent]
+    return [*found, damaged, cut, lz4, dependent]
 
 
 SETTINGS: list[dict[str, object]] = [
@@ -334,13 +337,14 @@ def test_the_common_batch_takes_the_short_way(world: LogWorld, monkeypatch: pyte
     monkeypatch.setattr(Appender, "_append_with_care", None)
 
     world.append(b"v", producer_id=PID, epoch=0, sequence=1)
-    world.append(b"v", compression=compression.SNAPPY)
-    world.append(b"v", compression=compression.LZ4)
-    world.append(b"v", producer_id=PID, epoch=0, sequence=2, transactional=True)
-    world.append(b"v", producer_id=PID, epoch=0, sequence=3, transactional=True)
+    world.append(b"v", producer_id=PID, epoch=0, sequence=2, compression=compression.SNAPPY)
+    world.append(b"v", producer_id=PID, epoch=0, sequence=3, compression=compression.LZ4)
+    world.append(b"v", b"v")
+    world.append(b"v", producer_id=PID, epoch=0, sequence=4, transactional=True)
+    world.append(b"v", producer_id=PID, epoch=0, sequence=5, transactional=True)
 
-    assert world.log.log_end_offset == 6
-    assert world.log.last_stable_offset == 4
+    assert world.log.log_end_offset == 8
+    assert world.log.last_stable_offset == 6
     assert parse_header(stored(world)).base_offset == 0
 
 

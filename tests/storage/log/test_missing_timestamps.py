@@ -9,6 +9,7 @@ from barnabas.protocol.records.batch import iter_batches, verify_crc
 from barnabas.protocol.records.builder import build_batch
 from barnabas.storage.log.append import AppendOrigin
 from barnabas.storage.log.offsets import MAX_TIMESTAMP
+from barnabas.storage.log.validate import COUNTED_AT_ONCE_MAX
 from barnabas.storage.steps import finish
 from tests.support.records.batches import without_max_timestamp
 from tests.support.worlds.log import ROOT, START_MS, LogWorld, open_world
@@ -19,6 +20,29 @@ SECOND, DAY = 1000, 86_400_000
 def sarama_batch(*timestamps: int, compression: int = 0, **producer: Any) -> bytearray:
     records = [(None, b"v" * 20, (), timestamp) for timestamp in timestamps]
     return without_max_timestamp(build_batch(records, compression=compression, **producer))
+
+
+HEADERS_TIMES = {"that of the last record": 3, "above all": 999}
+
+
+@pytest.mark.parametrize("codec", range(5))
+@pytest.mark.parametrize("claimed", HEADERS_TIMES.values(), ids=HEADERS_TIMES)
+@pytest.mark.parametrize("count", [3, COUNTED_AT_ONCE_MAX + 1])
+def test_a_largest_timestamp_that_no_client_with_an_id_would_send_is_corrected(
+    codec: int, claimed: int, count: int
+) -> None:
+    """As kafka-go's Conn.WriteMessages sends them: the last message's."""
+    world = open_world()
+    times = [START_MS, START_MS + 7, *[START_MS + 3] * (count - 2)]
+    world.append_batch(
+        without_max_timestamp(
+            build_batch([(None, b"v", (), at) for at in times], compression=codec), START_MS + claimed
+        )
+    )
+
+    assert look_up(world, START_MS + 4) == (START_MS + 7, 1)
+    assert look_up(world, START_MS + 8) == (-1, -1)
+    assert finish(world.log.find_offset(MAX_TIMESTAMP, committed=False))[:2] == (START_MS + 7, 1)
 
 
 def append_as_before(world: LogWorld, batch: bytearray) -> None:

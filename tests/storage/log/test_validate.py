@@ -21,7 +21,15 @@ from barnabas.protocol.records.builder import NewRecord, build_batch
 from barnabas.protocol.records.control import end_txn_marker
 from barnabas.protocol.records.record import Record, iter_records
 from barnabas.storage.config import LogConfig
-from barnabas.storage.log.validate import RECORD_ERRORS_MAX, Demands, check_batch, is_plain, needs_walk, walk
+from barnabas.storage.log.validate import (
+    COUNTED_AT_ONCE_MAX,
+    RECORD_ERRORS_MAX,
+    Demands,
+    check_batch,
+    is_plain,
+    needs_walk,
+    walk,
+)
 from barnabas.storage.refusals import AppendRefused
 from tests.support.records.batches import without_max_timestamp
 
@@ -68,7 +76,8 @@ def test_a_sound_batch_passes() -> None:
 
 
 GOOD = batch_of(b"a", b"b")
-ZSTD_BATCH = batch_of(b"a", compression=compression.ZSTD)
+PRODUCER: dict[str, Any] = {"producer_id": 4, "producer_epoch": 0, "base_sequence": 0}
+ZSTD_BATCH = batch_of(b"a", compression=compression.ZSTD, **PRODUCER)
 
 
 @pytest.mark.parametrize(
@@ -138,7 +147,10 @@ def test_a_coordinator_may_write_markers() -> None:
     ("config", "batch", "is_needed"),
     [
         (LogConfig(), batch_of(b"a"), False),
-        (LogConfig(), batch_of(b"a", compression=compression.LZ4), False),
+        (LogConfig(), batch_of(b"a", compression=compression.LZ4), True),
+        (LogConfig(), batch_of(b"a", compression=compression.LZ4, **PRODUCER), False),
+        (LogConfig(), batch_of(*[b"a"] * COUNTED_AT_ONCE_MAX), False),
+        (LogConfig(), batch_of(*[b"a"] * (COUNTED_AT_ONCE_MAX + 1)), True),
         (COMPACTED, batch_of(b"a"), True),
         (LogConfig(message_timestamp_before_max_ms=1000), batch_of(b"a"), True),
         (LogConfig(), batch_of(b"a", timestamp=NOW + HOUR_MS), False),
@@ -150,12 +162,10 @@ def test_a_coordinator_may_write_markers() -> None:
         (LogConfig(compression_type="zstd"), ZSTD_BATCH, False),
         (LogConfig(compression_type="uncompressed"), batch_of(b"a"), False),
         (LogConfig(compression_type="uncompressed"), ZSTD_BATCH, True),
-        (LogConfig(), without_max_timestamp(batch_of(b"a")), True),
-        (LogConfig(), without_max_timestamp(batch_of(b"a", compression=compression.LZ4)), True),
-        (LogConfig(), without_max_timestamp(batch_of(b"a"), NOW - 1), True),
-        (LogConfig(), without_max_timestamp(batch_of(b"a", timestamp=-5)), True),
+        (LogConfig(), without_max_timestamp(batch_of(b"a", compression=compression.LZ4, **PRODUCER)), True),
         (LogConfig(), batch_of(b"a", timestamp=-1), False),
         (LOG_APPEND, without_max_timestamp(batch_of(b"a")), False),
+        (LOG_APPEND, batch_of(b"a", compression=compression.LZ4), False),
         (LogConfig(max_decompressed_message_bytes=1000), batch_of(b"a"), False),
         (LogConfig(max_decompressed_message_bytes=1000), ZSTD_BATCH, True),
         (LogConfig(max_decompressed_message_bytes=1000, compression_type="zstd"), ZSTD_BATCH, True),
