@@ -18,7 +18,7 @@ from barnabas.broker.config.keys import KEYS, Key, Update
 from barnabas.broker.config.listener_keys import ONLY_OF_A_LISTENER
 from barnabas.broker.config.refusals import asks_for
 from barnabas.broker.config.topic_configs import TOPIC_KEYS, TopicKey, validate
-from barnabas.broker.config.values import InvalidValue, ValueType, parse
+from barnabas.broker.config.values import InvalidValue, ValueType
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.log_records.catalogue import ConfigRecord
 
@@ -285,15 +285,23 @@ def _changes(
 
 
 def _edited(name: str, key: TopicKey | Key | None, operation: Operation, own: str | None, value: str) -> str:
-    """The list after the operation. A list with no value of its own starts, as in Kafka, from the key's default."""
+    """The list after the operation. A list with no value of its own starts, as in Kafka, from the key's default.
+
+    As in Kafka words are compared as they were written, spaces and all, and an empty one is added to be refused.
+    """
     if key is None or key.type is not ValueType.LIST:
         raise KafkaError(
             ErrorCode.INVALID_CONFIG, f"Can't {operation.name} to key {name} because its type is not LIST."
         )
-    elements = parse(name, key.type, key.default or "" if own is None else own)
-    given = parse(name, key.type, value)
-    assert isinstance(elements, list)
-    assert isinstance(given, list)
-    if operation is Operation.APPEND:
-        return ",".join([*elements, *(word for word in given if word not in elements)])
-    return ",".join(word for word in elements if word not in given)
+    elements = [word for word in _java_split(key.default or "" if own is None else own) if word]
+    for word in _java_split(value):
+        if operation is Operation.APPEND and word not in elements:
+            elements.append(word)
+        elif operation is Operation.SUBTRACT and word in elements:
+            elements.remove(word)
+    return ",".join(elements)
+
+
+def _java_split(text: str) -> list[str]:
+    """As String.split(",") does it: without the empty words at the end, unless there is no comma."""
+    return text.rstrip(",").split(",") if text.strip(",") else [] if text else [""]

@@ -18,7 +18,7 @@ from barnabas.broker.config.listeners import (
     parse_listeners,
     parse_protocol_map,
 )
-from barnabas.broker.config.values import Value, check, parse
+from barnabas.broker.config.values import Value, check, in_force, parse
 
 if TYPE_CHECKING:
     from barnabas.protocol.security.jaas import LoginModule
@@ -89,7 +89,7 @@ def parse_value(key: Key, text: str) -> Value:
     """The checked value of `text`. InvalidValue when the key cannot take it."""
     value = parse(key.name, key.type, text)
     check(key.name, value, key.check)
-    return value
+    return in_force(value, key.check)
 
 
 def is_dynamic(name: str, text: str) -> bool:

@@ -18,6 +18,7 @@ from barnabas.broker.config.values import (
     Value,
     ValueType,
     check,
+    in_force,
     parse,
 )
 from barnabas.protocol.errors import ErrorCode, KafkaError
@@ -25,6 +26,8 @@ from barnabas.protocol.errors import ErrorCode, KafkaError
 BOOLEAN, STRING, INT, LONG = ValueType.BOOLEAN, ValueType.STRING, ValueType.INT, ValueType.LONG
 DOUBLE, LIST = ValueType.DOUBLE, ValueType.LIST
 
+CREATED_PARTITIONS_MAX = 10_000
+"""Kafka's limit of what one batch of the controller may create."""
 _INT64_MAX = "9223372036854775807"
 
 
@@ -157,7 +160,7 @@ def effective(own: Mapping[str, str], config: BrokerConfig, name: str) -> Value:
     """The value of a topic's key in force, for a topic whose own settings are `own`."""
     key = TOPIC_KEYS[name]
     if name in own:
-        return parse(name, key.type, own[name])
+        return in_force(parse(name, key.type, own[name]), key.check)
     if key.inherits is not None:
         for broker_key in SYNONYMS.get(key.inherits, (key.inherits,)):
             value = config.value(broker_key)

@@ -95,7 +95,7 @@ class ThrottledReplicas(NamedTuple):
 
     def complaint(self, value: Value) -> str | None:
         assert isinstance(value, list)
-        if value == ["*"] or all(re.fullmatch(r"[0-9]+:[0-9]+", pair) for pair in value):
+        if value == ["*"] or all(re.fullmatch(r"([0-9]+:[0-9]+)?", pair) for pair in value):
             return None
         return (
             f"{self.name} must be the literal '*' or a list of replicas in the following format: "
@@ -173,6 +173,11 @@ def parse(name: str, type: ValueType, text: str) -> Value:
     if type == ValueType.LIST:
         return _COMMA.split(text) if text else []
     return text
+
+
+def in_force(value: Value, rule: Check) -> Value:
+    """What a parsed value means where it may have few words: each counts once, as in Kafka's ValidList."""
+    return list(dict.fromkeys(value)) if isinstance(value, list) and isinstance(rule, OneOf) else value
 
 
 def check_words(name: str, words: list[str]) -> None:

@@ -1,7 +1,7 @@
 """DeleteRecords (key 21), v0-2: move the start of a partition up to an offset; -1 means the high watermark.
 
 Each partition has its own code: UNKNOWN_TOPIC_OR_PARTITION, INVALID_TOPIC_EXCEPTION for an internal topic,
-POLICY_VIOLATION where cleanup.policy has no `delete`, OFFSET_OUT_OF_RANGE below -1 or above the high watermark,
+POLICY_VIOLATION where cleanup.policy is `compact` alone, OFFSET_OUT_OF_RANGE below -1 or above the high watermark,
 KAFKA_STORAGE_ERROR. Readers can no longer ask for what lies before; whole segments below go with the next
 retention pass, and at once while the disk is full.
 

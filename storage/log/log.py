@@ -291,7 +291,7 @@ class PartitionLog:
 
         Raises KafkaError. The files go with the next `apply_retention`.
         """
-        if not self._config.is_deleted_by_age_or_size:
+        if self._config.is_compacted and not self._config.is_deleted_by_age_or_size:  # without a policy, by hand alone
             raise KafkaError(ErrorCode.POLICY_VIOLATION, f"cleanup.policy of {self.topic} does not contain delete")
         return self._retention.start_at(offset)
 
