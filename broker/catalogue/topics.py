@@ -13,7 +13,7 @@ from barnabas.broker.catalogue.framing import Versioned
 from barnabas.broker.catalogue.identity import Identity
 from barnabas.broker.catalogue.image import NO_LEADER, TOPIC_RESOURCE, Image, Topic
 from barnabas.broker.config import BrokerConfig
-from barnabas.broker.config.topic_configs import validate
+from barnabas.broker.config.topic_configs import CREATED_PARTITIONS_MAX, validate
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.files.names import (
     CLUSTER_METADATA_TOPIC,
@@ -30,8 +30,6 @@ from barnabas.protocol.log_records.catalogue import (
     RemoveTopicRecord,
     TopicRecord,
 )
-
-PARTITIONS_PER_REQUEST_MAX = 10_000  # Kafka's limit of what one batch of the controller may create
 
 DIRECTORIES_LEVEL = 17
 """The level of metadata.version from which partitions name their data directories."""
@@ -376,7 +374,7 @@ def delete_topic(topic: Topic) -> list[Versioned]:
 
 def check_request_size(counts: Iterable[int], what: str = "partitions") -> None:
     """POLICY_VIOLATION when one request would create more partitions than Kafka creates at once."""
-    if sum(counts) > PARTITIONS_PER_REQUEST_MAX:
+    if sum(counts) > CREATED_PARTITIONS_MAX:
         raise KafkaError(ErrorCode.POLICY_VIOLATION, f"Excessively large number of {what} per request.")
 
 

@@ -18,7 +18,7 @@ from barnabas.broker.config.racks import RACK_AWARE_SELECTOR, racks
 from barnabas.broker.config.refusals import asks_for
 from barnabas.broker.config.replicas import REPLICATION_FACTOR, effective_min_insync_replicas
 from barnabas.broker.config.unknown_keys import warnings_of_unknown
-from barnabas.broker.config.values import InvalidValue, ValueType
+from barnabas.broker.config.values import Check, InvalidValue, Range, ValueType, check
 from barnabas.protocol.errors import DecodeError
 from barnabas.protocol.files import properties as java_properties
 from barnabas.protocol.files.properties import MISREAD, is_misread_utf8
@@ -251,12 +251,32 @@ def _check_together(config: BrokerConfig, flags: Mapping[str, str]) -> None:
     codec = config.integer("offsets.topic.compression.codec")
     if codec not in COMPRESSION_NAMES:
         raise ConfigError(f"offsets.topic.compression.codec {codec} is no codec: 0 to {max(COMPRESSION_NAMES)} are")
+    _check_internal_topics(config)
     _check_authorizer(config)
     _check_groups(config)
     _check_overrides(config)
     _check_listeners(config)
     if "listeners" not in flags:
         _check_inter_broker(config)
+
+
+def _check_internal_topics(config: BrokerConfig) -> None:
+    """The coordinators' topics are to have nothing that a topic cannot have: else they could never be created."""
+    for prefix in ("offsets.topic", "transaction.state.log"):
+        partitions, segment = f"{prefix}.num.partitions", f"{prefix}.segment.bytes"
+        if config.static.keys().isdisjoint((partitions, segment)):
+            continue
+        from barnabas.broker.config.topic_configs import CREATED_PARTITIONS_MAX, TOPIC_KEYS  # few set them
+
+        ranges: dict[str, Check] = {
+            partitions: Range(1, CREATED_PARTITIONS_MAX),
+            segment: TOPIC_KEYS["segment.bytes"].check,
+        }
+        for key, allowed in ranges.items():
+            try:
+                check(key, config.integer(key), allowed)
+            except InvalidValue as wrong:
+                raise ConfigError(str(wrong), key) from wrong
 
 
 def _check_authorizer(config: BrokerConfig) -> None:
