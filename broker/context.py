@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, NamedTuple, Protocol, TypeVar
 
+from barnabas.broker.catalogue.features import GROUP_VERSION
 from barnabas.broker.cluster.cluster import Cluster, Node
 from barnabas.broker.session.operations import Operation, Resource
 from barnabas.broker.session.principal import ANONYMOUS, Principal
@@ -116,6 +117,12 @@ class Services:
     def every_node(self) -> tuple[Services, ...]:
         """The services of each node there is, which are these where there is one."""
         return self.nodes or (self,)
+
+    @property
+    def offers_consumer_groups(self) -> bool:
+        """Whether there may be groups of the consumer protocol (KIP-848)."""
+        protocols = self.config.strings("group.coordinator.rebalance.protocols")
+        return "consumer" in protocols and bool(self.catalogue.feature_level(GROUP_VERSION))
 
     @property
     def groups(self) -> GroupCoordinator:

@@ -46,12 +46,6 @@ _TABLE = (
     Key("group.coordinator.append.linger.ms", INT, "-1", Range(-1)),
     Key("group.coordinator.background.threads", INT, "2", Range(1)),
     Key("group.coordinator.cached.buffer.max.bytes", INT, "1048588", Range(524288), CLUSTER_WIDE),
-    Key(
-        "group.coordinator.rebalance.protocols",
-        LIST,
-        "classic,consumer,streams",
-        OneOf(("consumer", "classic", "share", "streams")),
-    ),
     Key("group.coordinator.threads", INT, "4", Range(1)),
     Key("group.share.assignment.interval.ms", INT, "1000", Range(0), CLUSTER_WIDE),
     Key("group.share.assignors", LIST, "simple"),

@@ -284,8 +284,13 @@ _OF_SHARE_GROUPS = (
 _Rule = tuple[str, str, str, Callable[[int, int], bool]]
 
 
+_PROTOCOLS = "group.coordinator.rebalance.protocols"
+
+
 def inconsistency(config: BrokerConfig) -> tuple[str, str] | None:
     """The first of the broker's settings for groups that does not go with another: its key, and Kafka's sentence."""
+    if "classic" not in config.strings(_PROTOCOLS):
+        return _PROTOCOLS, f"{_PROTOCOLS}: Disabling the 'classic' protocol is not supported."
     for name, relation, other, holds in _rules():
         if not holds(config.integer(name), config.integer(other)):
             return name, f"{name} must be {relation} {other}"

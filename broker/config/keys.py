@@ -210,6 +210,12 @@ _TABLE = (
     Key("group.max.session.timeout.ms", INT, "1800000"),
     Key("group.initial.rebalance.delay.ms", INT, "0"),
     Key("group.max.size", INT, "2147483647", Range(1)),
+    Key(
+        "group.coordinator.rebalance.protocols",
+        LIST,
+        "classic,consumer,streams",
+        OneOf(("consumer", "classic", "share", "streams")),
+    ),
     Key("group.consumer.assignment.interval.ms", INT, "1000", Range(0), CLUSTER_WIDE),
     Key("group.consumer.assignors", LIST, "uniform,range", OneOf(("uniform", "range"))),
     Key("group.consumer.heartbeat.interval.ms", INT, "5000", Range(1)),

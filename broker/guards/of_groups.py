@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import Any
 
 from barnabas.broker.authorization.rights import Rights, refusal
-from barnabas.broker.catalogue.features import GROUP_VERSION
 from barnabas.broker.context import RequestContext
 from barnabas.broker.guards.guard import Guarding, divided, refused, some, topic_name, with_fields
 from barnabas.broker.session.operations import CLUSTER_NAME, Access, Operation, Resource
@@ -244,7 +243,7 @@ def _hidden_group(group: Any) -> Any:
 
 def consumer_group_heartbeat(request: Any, context: RequestContext, rights: Rights) -> Guarding:
     """Who may read the group, and describe each topic that it subscribes to by name."""
-    if not context.services.catalogue.feature_level(GROUP_VERSION):
+    if not context.services.offers_consumer_groups:
         return (yield request)  # which says that there is no such protocol
     if not rights.allows(Operation.READ, _GROUP, request.group_id):
         return (yield from refused(request, refusal(_GROUP), context))

@@ -1,6 +1,7 @@
 """ConsumerGroupDescribe (key 69), v0-1: consumer groups (KIP-848), their members, what these have and are to have.
 
-Offered while the feature group.version is 1, else UNSUPPORTED_VERSION. Each group has its own code:
+Offered while the feature group.version is 1 and group.coordinator.rebalance.protocols has `consumer`, else
+UNSUPPORTED_VERSION. Each group has its own code:
 INVALID_GROUP_ID, GROUP_ID_NOT_FOUND, also for a classic group. Topics that are gone are left out. Versions: 1 what kind
 of member each one is. A group that is named again is answered again, within bounds: INVALID_REQUEST.
 """
@@ -11,7 +12,6 @@ from asyncio import Future
 from collections.abc import Iterable, Mapping
 
 from barnabas.broker.authorized_operations import GROUP_OPERATIONS, NOT_ASKED
-from barnabas.broker.catalogue.features import GROUP_VERSION
 from barnabas.broker.context import RequestContext
 from barnabas.broker.coordinator.group.consumer.assignors.model import NOTHING
 from barnabas.broker.coordinator.group.consumer.group import ConsumerGroup
@@ -62,7 +62,7 @@ def _all_described(
 def _described(group_id: str, operations: int, context: RequestContext) -> DescribedGroup:
     groups = context.services.groups.consumer
     try:
-        if not context.services.catalogue.feature_level(GROUP_VERSION):
+        if not context.services.offers_consumer_groups:
             raise KafkaError(ErrorCode.UNSUPPORTED_VERSION)
         if not group_id:
             raise KafkaError(ErrorCode.INVALID_GROUP_ID)

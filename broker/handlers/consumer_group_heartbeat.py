@@ -1,6 +1,7 @@
 """ConsumerGroupHeartbeat (key 68), v0-1: join, stay in and leave a group of the consumer protocol (KIP-848).
 
-Offered while the feature group.version is 1, else UNSUPPORTED_VERSION. Answers the member's epoch, and what it has if
+Offered while the feature group.version is 1 and group.coordinator.rebalance.protocols has `consumer`, else
+UNSUPPORTED_VERSION. Answers the member's epoch, and what it has if
 that changed or was asked for. Refusals have Kafka's sentences: INVALID_REQUEST, UNSUPPORTED_ASSIGNOR,
 INVALID_REGULAR_EXPRESSION, GROUP_ID_NOT_FOUND, GROUP_MAX_SIZE_REACHED, UNKNOWN_MEMBER_ID, FENCED_MEMBER_EPOCH,
 UNRELEASED_INSTANCE_ID, FENCED_INSTANCE_ID. The decision is in coordinator/group/consumer. Versions: 1 regular
@@ -11,7 +12,6 @@ from __future__ import annotations
 
 from asyncio import Future
 
-from barnabas.broker.catalogue.features import GROUP_VERSION
 from barnabas.broker.context import RequestContext
 from barnabas.broker.coordinator.group.consumer.model import HeartbeatReply, HeartbeatRequest
 from barnabas.broker.coordinator.group.consumer.reconciliation import claimed
@@ -35,7 +35,7 @@ def handle(
 
 
 def _heartbeat(request: ConsumerGroupHeartbeatRequest, context: RequestContext) -> Reply[HeartbeatReply]:
-    if not context.services.catalogue.feature_level(GROUP_VERSION):
+    if not context.services.offers_consumer_groups:
         raise KafkaError(ErrorCode.UNSUPPORTED_VERSION)
     return context.services.groups.consumer.heartbeat(_asked(request, context))
 

@@ -210,6 +210,8 @@ _TEXTS = {
     "group.initial.rebalance.delay.ms": "How long an empty group waits for further members before its first "
     "generation. 0 here, where Kafka has 3000: one consumer should not wait.",
     "group.max.size": "How many members a group of the classic protocol may have.",
+    "group.coordinator.rebalance.protocols": "Which kinds of groups there are: without `consumer` there are none of "
+    "KIP-848, and their requests are refused. `streams` and `share` change nothing.",
     "group.consumer.assignment.interval.ms": "How long after one assignment the next of the same consumer group is "
     "made, at the earliest.",
     "group.consumer.assignors": "The server-side assignors that consumers may ask for; the first is the default.",

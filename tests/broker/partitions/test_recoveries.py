@@ -11,6 +11,7 @@ from barnabas.broker.coordinator.transaction.model import InitRequest
 from barnabas.broker.partitions.recoveries import BEGUN_MAX, StillRecovering
 from barnabas.broker.partitions.recovery_line import RecoveryLine
 from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestTopic
 from barnabas.protocol.messages.txn_offset_commit import (
     TxnOffsetCommitRequest,
     TxnOffsetCommitRequestPartition,
@@ -230,6 +231,15 @@ async def test_a_coordinator_is_loading_while_its_log_is_recovered() -> None:
         TxnOffsetCommitRequest(transactional_id="id", group_id="g", producer_id=1, producer_epoch=0, topics=topics)
     )
     assert peer.answer().topics[0].partitions[0].error_code == E.COORDINATOR_LOAD_IN_PROGRESS
+    for version in range(1, 8):  # as Kafka's OffsetFetchResponse.groupError has it, of a group that is not there, too
+        peer.ask(
+            OffsetFetchRequest(group_id="5", topics=[OffsetFetchRequestTopic(name="t", partition_indexes=[0, 1])]),
+            version,
+        )
+        answer = peer.answer()
+        codes = [partition.error_code for topic in answer.topics for partition in topic.partitions]
+        expected = (0, [E.COORDINATOR_LOAD_IN_PROGRESS] * 2) if version == 1 else (E.COORDINATOR_LOAD_IN_PROGRESS, [])
+        assert (answer.error_code, codes) == expected
     await until_recovered(world)
     world.clock.advance(0)
     assert world.services.groups.fetch_offsets("g").offsets["t"][0].offset == LONG - 1
