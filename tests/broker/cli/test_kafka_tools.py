@@ -3,6 +3,7 @@
 import re
 import sys
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from barnabas.broker.cli.kafka.configs import assignments
 from tests.support.command_line import Outcome, run_here
 from tests.support.processes.own_broker import OwnBroker
 from tests.support.source_tree import ROOT
+from tests.support.waiting import PATIENCE_S
 
 Tool = Callable[..., Outcome]
 ALTER = ("kafka-configs", "--alter")
@@ -81,6 +83,15 @@ def test_a_broker_is_asked_for_its_versions_and_its_cluster(tool: Tool, broker: 
         f"{broker.address} (id: 1 rack: null isFenced: false) -> (\n\tProduce(0): 0 to 13 [usable: 13],"
     )
     assert re.fullmatch(r"Cluster ID: [\w-]{22}\n", tool("kafka-cluster", "cluster-id").stdout)
+
+
+def test_a_broker_that_is_not_there_yet_is_waited_for(offline_tool: Tool, tmp_path: Path) -> None:
+    broker = OwnBroker(tmp_path / "data")
+    words = ("kafka-topics", "--create", "--topic", "early", "--bootstrap-server", broker.address)
+    with ThreadPoolExecutor(1) as pool:
+        created = pool.submit(offline_tool, *words)
+        with broker:
+            assert created.result(PATIENCE_S) == (0, "Created topic early.\n", "")
 
 
 def test_storage_needs_no_formatting(offline_tool: Tool) -> None:
