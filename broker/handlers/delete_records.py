@@ -12,8 +12,11 @@ rows of all partitions, with two syncs, and would fail on a full disk, where thi
 
 from __future__ import annotations
 
+from asyncio import Future, shield
+
 from barnabas.broker.context import RequestContext
 from barnabas.broker.refusals import REFUSALS, refusal_code
+from barnabas.broker.slices import Kind
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.messages.delete_records import (
     DeleteRecordsPartition,
@@ -22,19 +25,29 @@ from barnabas.protocol.messages.delete_records import (
     DeleteRecordsResponse,
     DeleteRecordsTopicResult,
 )
+from barnabas.storage.steps import Steps
 
 NO_LOW_WATERMARK = -1
+SLICE = 100
+_PARTITIONS = Kind(steps_max=SLICE, may_begin_again=False)  # by then -1 would be another offset
 
 
-def handle(request: DeleteRecordsRequest, context: RequestContext) -> DeleteRecordsResponse:
-    return DeleteRecordsResponse(
-        topics=[
-            DeleteRecordsTopicResult(
-                name=topic.name, partitions=[_delete(topic.name, asked, context) for asked in topic.partitions]
-            )
-            for topic in request.topics
-        ]
-    )
+def handle(
+    request: DeleteRecordsRequest, context: RequestContext
+) -> DeleteRecordsResponse | Future[DeleteRecordsResponse]:
+    deleted = context.services.slices.in_slices(lambda: _delete_all(request, context), _PARTITIONS)
+    return shield(deleted) if isinstance(deleted, Future) else deleted  # done to the end, whoever waits for it or not
+
+
+def _delete_all(request: DeleteRecordsRequest, context: RequestContext) -> Steps[DeleteRecordsResponse]:
+    results = []
+    for topic in request.topics:
+        partitions = []
+        for asked in topic.partitions:
+            partitions.append(_delete(topic.name, asked, context))
+            yield
+        results.append(DeleteRecordsTopicResult(name=topic.name, partitions=partitions))
+    return DeleteRecordsResponse(topics=results)
 
 
 def _delete(topic: str, asked: DeleteRecordsPartition, context: RequestContext) -> DeleteRecordsPartitionResult:

@@ -7,9 +7,12 @@ FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH, KAFKA_STORAGE_ERROR. An epoch that wa
 
 from __future__ import annotations
 
+from asyncio import Future
+
 from barnabas.broker.cluster.leader_epochs import check_leader_epoch
 from barnabas.broker.context import RequestContext
 from barnabas.broker.refusals import REFUSALS, refusal_code
+from barnabas.broker.slices import Kind
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages.offset_for_leader_epoch import (
     EpochEndOffset,
@@ -18,18 +21,27 @@ from barnabas.protocol.messages.offset_for_leader_epoch import (
     OffsetForLeaderPartition,
     OffsetForLeaderTopicResult,
 )
+from barnabas.storage.steps import Steps
+
+SLICE = 100
+_PARTITIONS = Kind(steps_max=SLICE)
 
 
-def handle(request: OffsetForLeaderEpochRequest, context: RequestContext) -> OffsetForLeaderEpochResponse:
-    return OffsetForLeaderEpochResponse(
-        topics=[
-            OffsetForLeaderTopicResult(
-                topic=topic.topic,
-                partitions=[_end_of_epoch(topic.topic, asked, context) for asked in topic.partitions],
-            )
-            for topic in request.topics
-        ]
-    )
+def handle(
+    request: OffsetForLeaderEpochRequest, context: RequestContext
+) -> OffsetForLeaderEpochResponse | Future[OffsetForLeaderEpochResponse]:
+    return context.services.slices.in_slices(lambda: _look_up_all(request, context), _PARTITIONS)
+
+
+def _look_up_all(request: OffsetForLeaderEpochRequest, context: RequestContext) -> Steps[OffsetForLeaderEpochResponse]:
+    results = []
+    for topic in request.topics:
+        partitions = []
+        for asked in topic.partitions:
+            partitions.append(_end_of_epoch(topic.topic, asked, context))
+            yield
+        results.append(OffsetForLeaderTopicResult(topic=topic.topic, partitions=partitions))
+    return OffsetForLeaderEpochResponse(topics=results)
 
 
 def _end_of_epoch(topic: str, asked: OffsetForLeaderPartition, context: RequestContext) -> EpochEndOffset:

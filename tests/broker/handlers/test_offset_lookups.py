@@ -8,7 +8,12 @@ import pytest
 from barnabas.broker.context import RequestContext, Services
 from barnabas.broker.handlers import delete_records, list_offsets, offset_for_leader_epoch
 from barnabas.protocol.errors import ErrorCode, KafkaError
-from barnabas.protocol.messages.delete_records import DeleteRecordsPartition, DeleteRecordsRequest, DeleteRecordsTopic
+from barnabas.protocol.messages.delete_records import (
+    DeleteRecordsPartition,
+    DeleteRecordsRequest,
+    DeleteRecordsResponse,
+    DeleteRecordsTopic,
+)
 from barnabas.protocol.messages.list_offsets import (
     ListOffsetsPartition,
     ListOffsetsPartitionResponse,
@@ -19,6 +24,7 @@ from barnabas.protocol.messages.list_offsets import (
 from barnabas.protocol.messages.offset_for_leader_epoch import (
     EpochEndOffset,
     OffsetForLeaderEpochRequest,
+    OffsetForLeaderEpochResponse,
     OffsetForLeaderPartition,
     OffsetForLeaderTopic,
 )
@@ -48,7 +54,7 @@ class OnePartition:
         return self.get(topic, partition).delete_records_before(offset)
 
     def context(self, version: int) -> RequestContext:
-        slices = SimpleNamespace(in_slices=lambda begin: finish(begin()))
+        slices = SimpleNamespace(in_slices=lambda begin, kind=None: finish(begin()))
         room = SimpleNamespace(records_deleted=lambda topic, partition: None)
         services = cast(Services, SimpleNamespace(partitions=self, catalogue=self, slices=slices, room=room))
         return RequestContext(services, 0, version)
@@ -136,7 +142,9 @@ def test_each_read_knows_its_partition_and_epoch(broker: OnePartition, topic: st
 def end_of_epoch(broker: OnePartition, epoch: int, *, topic: str = "t", current: int = -1) -> EpochEndOffset:
     asked = OffsetForLeaderPartition(partition=0, current_leader_epoch=current, leader_epoch=epoch)
     request = OffsetForLeaderEpochRequest(topics=[OffsetForLeaderTopic(topic=topic, partitions=[asked])])
-    return offset_for_leader_epoch.handle(request, broker.context(4)).topics[0].partitions[0]
+    answer = offset_for_leader_epoch.handle(request, broker.context(4))
+    assert isinstance(answer, OffsetForLeaderEpochResponse)
+    return answer.topics[0].partitions[0]
 
 
 @pytest.mark.parametrize(
@@ -150,7 +158,9 @@ def test_an_epoch_ends_where_the_next_begins(broker: OnePartition, epoch: int, e
 def delete(broker: OnePartition, offset: int, topic: str = "t") -> tuple[int, int]:
     asked = DeleteRecordsPartition(partition_index=0, offset=offset)
     request = DeleteRecordsRequest(topics=[DeleteRecordsTopic(name=topic, partitions=[asked])], timeout_ms=1000)
-    found = delete_records.handle(request, broker.context(2)).topics[0].partitions[0]
+    answer = delete_records.handle(request, broker.context(2))
+    assert isinstance(answer, DeleteRecordsResponse)
+    found = answer.topics[0].partitions[0]
     return found.error_code, found.low_watermark
 
 

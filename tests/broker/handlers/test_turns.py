@@ -9,17 +9,25 @@ import pytest
 from barnabas.broker.api.large_answers import ELEMENTS_MAX, ENCODING
 from barnabas.broker.catalogue import NewTopic
 from barnabas.broker.coordinator.group.classic.model import CommitRequest, OffsetToCommit
+from barnabas.broker.handlers.delete_records import SLICE as SLICE_RECORDS
 from barnabas.broker.handlers.delete_topics import SLICE_PARTITIONS
 from barnabas.broker.handlers.elect_leaders import SLICE as SLICE_ELECTIONS
 from barnabas.broker.handlers.list_config_resources import SLICE as SLICE_RESOURCES
 from barnabas.broker.handlers.list_groups import SLICE
 from barnabas.broker.handlers.metadata import SLICE_TOPICS
+from barnabas.broker.handlers.offset_for_leader_epoch import SLICE as SLICE_EPOCHS
 from barnabas.protocol.errors import ErrorCode
+from barnabas.protocol.messages.delete_records import DeleteRecordsPartition, DeleteRecordsRequest, DeleteRecordsTopic
 from barnabas.protocol.messages.delete_topics import DeleteTopicsRequest
 from barnabas.protocol.messages.elect_leaders import ElectLeadersRequest
 from barnabas.protocol.messages.list_config_resources import ListConfigResourcesRequest
 from barnabas.protocol.messages.list_groups import ListGroupsRequest
 from barnabas.protocol.messages.metadata import MetadataRequest
+from barnabas.protocol.messages.offset_for_leader_epoch import (
+    OffsetForLeaderEpochRequest,
+    OffsetForLeaderPartition,
+    OffsetForLeaderTopic,
+)
 from barnabas.protocol.schema import Request
 from tests.support.worlds.broker import BrokerWorld
 
@@ -86,6 +94,23 @@ async def test_what_is_asked_of_all_topics_takes_turns(
     names = _create(world, 2 * SLICE_ELECTIONS + 1)
     answer, turns = await _answer(world, request_, version)
     assert (len(getattr(answer, lists)), turns) == (len(names), 3 + _encoding_turns(len(names)))
+
+
+@pytest.mark.parametrize("api", ["deletions", "epochs"])
+async def test_what_opens_many_partitions_takes_turns(world: BrokerWorld, api: str) -> None:
+    assert SLICE_RECORDS == SLICE_EPOCHS
+    numbers = range(2 * SLICE_RECORDS + 1)
+    world.services.catalogue.create_topic("t", len(numbers))
+    records = [DeleteRecordsPartition(partition_index=number, offset=0) for number in numbers]
+    epochs = [OffsetForLeaderPartition(partition=number, current_leader_epoch=-1, leader_epoch=0) for number in numbers]
+    request: Request = (
+        DeleteRecordsRequest(topics=[DeleteRecordsTopic(name="t", partitions=records)], timeout_ms=1_000)
+        if api == "deletions"
+        else OffsetForLeaderEpochRequest(replica_id=-1, topics=[OffsetForLeaderTopic(topic="t", partitions=epochs)])
+    )
+    answer, turns = await _answer(world, request, 2)
+    assert turns == 3 + (api == "deletions"), "these go on without a client, which costs a turn"
+    assert [partition.error_code for partition in answer.topics[0].partitions] == [E.NONE] * len(numbers)
 
 
 async def test_the_list_of_groups_takes_turns(world: BrokerWorld) -> None:
