@@ -34,6 +34,8 @@ class Mounted(NamedTuple):
     path: bytes
     app: AsgiApp
     body_bytes_max: int
+    gives_way: bool = False
+    """Whether an answer that comes bit by bit may be cut off where others need room: who follows it asks again."""
 
     def has(self, target: bytes) -> bool:
         """Whether a request for this goes there."""

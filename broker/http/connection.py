@@ -78,6 +78,8 @@ class HttpConnection(asyncio.Protocol):
         self._body = bytearray()
         self._is_writable = True
         self._waits_to_write: asyncio.Future[None] | None = None
+        self.gives_way = False
+        """Whether it may be closed for another while it answers (`server.py`)."""
         self.peer = self._host = "?"
         self._port = 0
 
@@ -183,7 +185,9 @@ class HttpConnection(asyncio.Protocol):
         path, query = _path(target), target.decode("ascii", "replace").partition("?")[2]
         try:
             pages, guard = self._server.pages, self._server.guard
+            self.gives_way = guard is not None
             refused = guard and await guard.refusal(path, self._headers, self._host, self._principal)
+            self.gives_way = False
             if refused:
                 page: Page | Stream = refused
             elif self._is_for_another_site(path):
@@ -230,6 +234,7 @@ class HttpConnection(asyncio.Protocol):
         The connection ends with it: who sees no end of it knows that it was cut off.
         """
         self._is_streaming = True
+        self.gives_way = self._mounted is not None and self._mounted.gives_way
         self._transport.resume_reading()  # else it is not seen that the peer goes before something is written
         headers = [("content-type", stream.content_type), *stream.headers, ("connection", "close")]
         response = h11.Response(status_code=stream.status, headers=headers)

@@ -102,7 +102,7 @@ def _console(broker: Observed, clock: Clock, control: Admission | None, *, is_gu
             application = made(observed, Admission(is_guarded=True) if is_guarded else control or Admission())
         await application(scope, receive, send)
 
-    return Mounted(b"/console", console, _CONSOLE_BODY_BYTES_MAX)
+    return Mounted(b"/console", console, _CONSOLE_BODY_BYTES_MAX, gives_way=True)
 
 
 async def open_http(

@@ -4,8 +4,9 @@
 authorizer, metrics need Describe on the cluster; the console, /control and /clean, which show records and change
 things, need Alter. Without one every user may do everything, as on the listeners.
 
-Refusals are held back as long as those of a listener are, a few of them for each peer; what a peer says beyond these is
-not looked at. No line and no answer has a password, a token, or the name that somebody only claimed to have.
+Everybody is judged, and refusals alone are held back, as long as those of a listener are: as many as there are
+connections, which give way to others meanwhile. No line and no answer has a password, a token, or the name that
+somebody only claimed to have.
 """
 
 from __future__ import annotations
@@ -15,7 +16,6 @@ import hmac
 import json
 from base64 import b64decode
 from binascii import Error as NotBase64
-from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -30,9 +30,7 @@ if TYPE_CHECKING:
     from barnabas.broker.http.passwords import Passwords
 
 _log = logger("security")
-UNAUTHORIZED, TOO_MANY_REQUESTS = 401, 429
-HELD_OF_PEER_MAX, HELD_MAX = 4, 16
-"""How many refusals are held back at a time."""
+UNAUTHORIZED = 401
 _OPEN = ("/live", "/ready")
 _FOR_ALTER = ("/console", "/control", "/clean")
 _BASIC, _BEARER = 'Basic realm="barnabas", charset="UTF-8"', "Bearer"
@@ -57,7 +55,6 @@ class Guard:
         self._token = token
         self._authorizer = authorizer
         self._delay_ms = delay_ms
-        self._held: Counter[str] = Counter()
         self._refused = Seldom(_log.warning)
         self._denied = Seldom(_log.info)
 
@@ -71,8 +68,6 @@ class Guard:
         """None if the request may be answered. `host`: the peer's. `principal`: whom its certificate speaks for."""
         if path in _OPEN:
             return None
-        if self._held[host] >= HELD_OF_PEER_MAX or self._held.total() >= HELD_MAX:
-            return _page(TOO_MANY_REQUESTS, path, "too many were refused: ask again in a second")
         scheme, _, given = _authorization(headers).partition(" ")
         if scheme.lower() == "bearer" and self._token is not None:
             if hmac.compare_digest(given.strip().encode(), self._token.encode()):
@@ -97,18 +92,12 @@ class Guard:
 
     async def _held_back(self, path: str, host: str) -> Page:
         self._refused.line("refused", self._clock.now_ms(), "http authentication failed", peer=host)
-        self._held[host] += 1
+        held = asyncio.Event()
+        timer = self._clock.call_later(self._delay_ms, held.set)
         try:
-            held = asyncio.Event()
-            timer = self._clock.call_later(self._delay_ms, held.set)
-            try:
-                await held.wait()
-            finally:
-                timer.cancel()
+            await held.wait()
         finally:
-            self._held[host] -= 1
-            if not self._held[host]:
-                del self._held[host]
+            timer.cancel()
         return self._unauthorized(path, "no such user, or another password or token")
 
     def _objection(self, path: str, host: str, principal: Principal) -> Page | None:

@@ -1,7 +1,8 @@
 """The sockets that speak HTTP, and how many connections they keep.
 
-A connection more than there may be takes the place of the one that has waited longest for its next request, so a peer
-that opens many of them and says nothing keeps nobody out.
+A connection more than there may be takes the place of the one that has waited longest for its next request, else of
+the oldest that gives way: whose peer has yet to prove who it is, or that follows a page which asks again by itself. So
+neither many peers that say nothing or guess passwords, nor many open pages, keep anybody out.
 """
 
 from __future__ import annotations
@@ -65,9 +66,10 @@ class HttpServer:
         """Called by the connection."""
         self._connections[connection] = None
         if len(self._connections) > CONNECTIONS_MAX:
-            quiet = [each for each in self._connections if not each.is_answering]
+            others = [each for each in self._connections if each is not connection]
+            give_way = [each for each in others if not each.is_answering] or [each for each in others if each.gives_way]
             self._crowding.line("crowded", self.clock.now_ms(), "too many connections", allowed=CONNECTIONS_MAX)
-            (quiet[0] if quiet else connection).abort()
+            (give_way[0] if give_way else connection).abort()
 
     def connection_closed(self, connection: HttpConnection) -> None:
         """Called by the connection."""

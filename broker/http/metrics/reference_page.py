@@ -83,8 +83,8 @@ scrape_configs:
       - targets: ["localhost:9404"]
 ```
 
-A wrong password is answered after `connection.failed.authentication.delay.ms`. Who guesses at several at a time gets
-429, and nobody else waits for it. ([Why](decisions/0152-who-may-look-over-http-is-a-user-of-the-broker.md))
+A wrong password is answered after `connection.failed.authentication.delay.ms`. However many are held
+back, who says a right one is answered. ([Why](decisions/0152-who-may-look-over-http-is-a-user-of-the-broker.md))
 
 ## Cost of a scrape
 

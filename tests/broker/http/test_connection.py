@@ -10,6 +10,7 @@ from barnabas.broker.authorization.acl import Acl, PatternType, Permission
 from barnabas.broker.authorization.audit import Audit
 from barnabas.broker.authorization.authorizer import Authorizer
 from barnabas.broker.authorization.index import AclIndex
+from barnabas.broker.http.asgi import Mounted, Receive, Send
 from barnabas.broker.http.connection import HEAD_BYTES_MAX, REQUEST_TIMEOUT_MS, HttpConnection
 from barnabas.broker.http.guard import Guard
 from barnabas.broker.http.pages import JSON_LINES, OK, Page, Pages, Stream, is_loopback
@@ -238,6 +239,40 @@ async def test_who_waits_for_an_answer_keeps_the_connection() -> None:
     assert site.connect().is_lost
     assert not any(peer.is_lost for peer in peers)
     assert len(site.scrapes) == 1
+
+
+async def test_those_that_have_yet_to_prove_who_they_are_give_way() -> None:
+    site = Site()
+    site.server.guard = Guard(None, site.clock, token="secret", delay_ms=1_000)
+    peers = [site.connect() for _ in range(CONNECTIONS_MAX)]
+    for number, peer in enumerate(peers):
+        peer.send(
+            METRICS.replace(b"Host", b"Authorization: Bearer " + (b"guess" if number else b"secret") + b"\r\nHost")
+        )
+    await settle()
+    assert await site.ask(READY) == (b"HTTP/1.1 200 OK", b"ready\n")
+    assert [peer.is_lost for peer in peers[:3]] == [False, True, False]
+
+
+@pytest.mark.parametrize("gives_way", [True, False])
+async def test_pages_that_are_followed_make_room_where_they_ask_again_by_themselves(*, gives_way: bool) -> None:
+    async def follow(scope: object, receive: Receive, send: Send) -> None:
+        await send({"type": "http.response.start", "status": OK, "headers": []})
+        await send({"type": "http.response.body", "body": b"data\n", "more_body": True})
+        await asyncio.Future()
+
+    site = Site()
+    site.server.mounted = [Mounted(b"/app", follow, 10, gives_way=gives_way)]
+    peers = [site.connect() for _ in range(CONNECTIONS_MAX)]
+    for peer in peers:
+        peer.send(READY.replace(b"/ready", b"/app"))
+    await settle()
+    assert (await site.ask(READY))[1] == (b"ready\n" if gives_way else b"")
+    assert [peer.is_lost for peer in peers[:2]] == [gives_way, False]
+    site.server.close()
+    for peer in peers[1:]:
+        peer.abort()
+    await settle()
 
 
 async def test_a_failed_scrape_is_an_answer_and_the_next_one_is_tried() -> None:
