@@ -20,6 +20,7 @@ _END = r"(?:(?=(?:\r\n|[\r\x85\u2028\u2029])?\Z)|(?<!\r)(?=\n\Z))"
 _END_OF_LINE = r"(?:\Z|(?<!\r)(?=\n)|(?=[\r\x85\u2028\u2029]))"
 _BEGIN_OF_LINE = r"(?!\Z)(?:\A|(?<=[\n\x85\u2028\u2029])|(?<=\r)(?!\n))"
 _CONTROLS = {"t": 9, "n": 10, "r": 13, "f": 12, "a": 7, "e": 27}
+_KEPT = "Java keeps what a group matched in here, also where it is given up"
 _ASSERTIONS = {"A": r"\A", "z": r"\Z", "Z": _END}
 
 
@@ -116,9 +117,11 @@ class _Parser:
         if found is None:
             raise self.wrong("a { begins no number of repetitions")
         if not piece.may_repeat:
-            raise self.wrong("what has no width is repeated")
+            raise self.wrong("an assertion or \\R is repeated")
         if piece.may_be_empty and piece.captures:
             raise self.wrong("a group is repeated that may match nothing")
+        if found[4] == "+" and piece.captures:
+            raise self.wrong(_KEPT)
         self._at = found.end()
         if not self.is_over and self._peek in "*+?{":
             raise self.wrong(f"a second {self._peek} repeats nothing")
@@ -151,6 +154,8 @@ class _Parser:
         inner = self.alternatives()
         if not self._take(")"):
             raise self.wrong("a ( is not closed")
+        if kind not in ("", ":") and inner.captures:
+            raise self.wrong(_KEPT)
         self._flags = before
         self._closed.add(number)
         text = f"({'?' + kind if kind else ''}{inner.text})"
@@ -187,7 +192,7 @@ class _Parser:
             return _assertion(_ASSERTIONS[character])
         if character == "R":
             self._at += 1
-            return _Piece(r"(?:\r\n|[\n-\r\x85\u2028\u2029])")
+            return _Piece(r"(?:\r\n|[\n-\r\x85\u2028\u2029])", may_repeat=False)
         found_set = self._escape()
         return _Piece(sets.as_class(self._single(found_set) if isinstance(found_set, int) else found_set))
 
