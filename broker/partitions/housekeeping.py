@@ -45,6 +45,8 @@ _BETWEEN_PARTITIONS_MS = 5
 _FLUSH_CHECK_MS = 1_000
 _REMOVAL_CHECK_MS = 10_000
 _RETENTION, _REMOVAL = "retention", "removal"
+SEGMENTS_IN_A_TURN = 25
+"""How many segments of a partition are given up before others have their turn: each has several files to rename."""
 _SETTLING = Kind(under_way_max=1)
 """Reading how old segments are: of a kind of its own, or it would wait in line behind clients' look-ups by time."""
 
@@ -135,7 +137,8 @@ class Housekeeping:
 
     def retain_one(self, topic: str, partition: int) -> None:
         """Apply retention to one partition that is in use, as far as is known how old its segments are."""
-        self._retain(topic, partition, True, None)
+        if self._retain(topic, partition, True, None):
+            self._loop.call_soon(self.retain_one, topic, partition)
 
     def _begin_retention(self) -> None:
         """One pass over every partition that has a directory."""
@@ -158,8 +161,11 @@ class Housekeeping:
 
         def retain(settling: Future[None] | None = None) -> None:
             self._settling = None
+            is_recovered = False
             try:
-                self._retain(topic, partition, was_used, settling)
+                if self._retain(topic, partition, was_used, settling):
+                    left.append((topic, partition))
+                    is_recovered = not was_used
             except StillRecovering as recovering:
                 left.append((topic, partition))
                 recovering.when_over(lambda: self._go_on_with_retention(left, was_recovered=not was_used))
@@ -167,7 +173,7 @@ class Housekeeping:
                 self._retain_next(left)
                 raise
             else:
-                self._retain_next(left)
+                self._retain_next(left, was_recovered=is_recovered)
 
         try:
             self._settling = self._settle_ages(topic, partition)
@@ -179,9 +185,9 @@ class Housekeeping:
         else:
             self._settling.add_done_callback(retain)
 
-    def _retain_next(self, left: list[tuple[str, int]]) -> None:
+    def _retain_next(self, left: list[tuple[str, int]], *, was_recovered: bool = False) -> None:
         """A pass that was begun goes on, whether the clock stands or not."""
-        go_on = partial(self._go_on_with_retention, left)
+        go_on = partial(self._go_on_with_retention, left, was_recovered=was_recovered)
         if self._clock.is_moving:
             self._loop.call_soon(go_on)
         else:
@@ -202,30 +208,33 @@ class Housekeeping:
             return self._partitions.get(topic, partition)
         return self._partitions.open_log(topic, partition, in_background=True)
 
-    def _retain(self, topic: str, partition: int, was_used: bool, settled: Future[None] | None) -> None:
+    def _retain(self, topic: str, partition: int, was_used: bool, settled: Future[None] | None) -> bool:
+        """Apply retention to one partition: whether more of it may have to go, in another turn."""
         # Taken first: the topic may be gone, and asyncio logs an exception that nobody takes.
         failure = None if settled is None or settled.cancelled() else settled.exception()
         if self._is_stopped or not self._partitions.is_here(topic, partition):
-            return
+            return False
         try:
             if failure is not None:
                 raise failure
             log = self._log_of(topic, partition)
             now_ms = self._clock.now_ms()
-            reasons = log.apply_retention(now_ms)
+            reasons = log.apply_retention(now_ms, SEGMENTS_IN_A_TURN)
         except StillRecovering:
             raise
         except (KafkaError, StorageError) as error:
             _log.error(line("retention failed", topic=topic, partition=partition, reason=error))
-            return
+            return False
         for reason in reasons:
             _log.info(line("segment deleted", topic=topic, partition=partition, reason=reason))
             if self._events.is_on:
                 self._events.tell(SEGMENT_DELETED, {"topic": topic, "partition": partition, "reason": str(reason)})
         if reasons:
             self._waiters.wake(topic, partition)
-        if not was_used:
+        is_more = len(reasons) == SEGMENTS_IN_A_TURN
+        if not was_used and not is_more:
             self._partitions.close(topic, partition)
+        return is_more
 
     def remove_due(self) -> None:
         """Remove from the disk what is due."""

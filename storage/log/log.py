@@ -12,6 +12,7 @@ strip.py) is imported then.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
@@ -299,16 +300,16 @@ class PartitionLog:
         """Before `apply_retention`: have every segment that it may find too old know how old it is."""
         return self._retention.settle_ages(now_ms)
 
-    def apply_retention(self, now_ms: int) -> list[str]:
+    def apply_retention(self, now_ms: int, at_most: int = sys.maxsize) -> list[str]:
         """Delete what the settings no longer keep, oldest first; returns a reason for each segment that went.
 
-        Nothing goes while the log is compacted: as in Kafka it waits for the next time. Compacted segments whose swap
-        failed are put in place first. StorageError.
+        `at_most`: how many go; the next time it goes on. Nothing goes while the log is compacted: as in Kafka it waits
+        for the next time. Compacted segments whose swap failed are put in place first. StorageError.
         """
         if self.is_being_cleaned:
             return []
         self.replacer.finish()
-        return self._retention.apply(now_ms)
+        return self._retention.apply(now_ms, at_most)
 
     def cleanable(self, first_dirty_offset: int, now_ms: int) -> Steps[Cleanable]:
         """What can be compacted now. StorageError."""

@@ -12,6 +12,7 @@ reads from them any more.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
 from typing import Protocol
 
@@ -94,10 +95,13 @@ class Retention:
                 if now_ms - segment.largest_timestamp <= self._config.retention_ms:
                     return
 
-    def apply(self, now_ms: int) -> list[str]:
-        """Delete what the settings no longer keep, oldest first; returns a reason for each segment that went."""
+    def apply(self, now_ms: int, at_most: int = sys.maxsize) -> list[str]:
+        """Delete what the settings no longer keep, oldest first; returns a reason for each segment that went.
+
+        `at_most`: how many go, so that it does not take long; the next `apply` goes on.
+        """
         segments = self._segments
-        reasons = self._deletable(now_ms, self._config)
+        reasons = self._deletable(now_ms, self._config)[:at_most]
         if reasons and len(reasons) == len(segments.all):
             self._roller.roll(now_ms)
         for _ in reasons:

@@ -1,11 +1,13 @@
 """What takes a disk long is asked of it in threads: syncs, and removing files. Nobody waits for it but who asked."""
 
 import threading
+from itertools import pairwise
 
 import pytest
 
+from barnabas.broker.partitions.housekeeping import SEGMENTS_IN_A_TURN
 from tests.support.files.memory_files import MemoryFiles
-from tests.support.worlds.broker import BrokerWorld, until
+from tests.support.worlds.broker import BrokerWorld, turn, until
 
 REMOVED_MS = 80_000  # after it was given up
 
@@ -55,3 +57,17 @@ async def test_files_are_removed_in_a_thread(world: BrokerWorld) -> None:
     world.clock.advance(REMOVED_MS)
     await until(lambda: not any(entry.name.startswith("t-") for entry in world.files.entries("/data")))
     assert [call for call in calls_on_the_loop(world) if call.startswith("remove /data/t-")] == []
+
+
+async def test_segments_are_given_up_in_turns(world: BrokerWorld) -> None:
+    log = world.services.partitions.get("t", 0)
+    while log.segments_count < 2 * SEGMENTS_IN_A_TURN + 3:
+        world.append("t", b"v" * 700)
+    log.delete_records_before(log.log_end_offset)
+    counts = [log.segments_count]
+    world.clock.advance(30_000)  # a retention pass
+    while log.segments_count > 1:
+        counts.append(log.segments_count)
+        world.clock.advance(5)  # the pause between two partitions
+        await turn()
+    assert max(before - after for before, after in pairwise([*counts, 1])) == SEGMENTS_IN_A_TURN
