@@ -109,6 +109,11 @@ class Registration(NamedTuple):
 _MISSING = Partition(NO_LEADER, _NEVER, _NEVER, _NEVER)
 
 
+def folded_name(name: str) -> str | None:
+    """What it is called in metrics; None where it has neither `.` nor `_`, and no other name is folded to it."""
+    return name.replace(".", "_") if "." in name or "_" in name else None
+
+
 class Image:
     """The replayed catalogue of one node."""
 
@@ -116,6 +121,8 @@ class Image:
         self.node_id = node_id
         self.topics: dict[str, Topic] = {}
         self.topics_by_id: dict[bytes, Topic] = {}
+        self.folded: dict[str, list[str]] = {}
+        """The topics whose names have a `.` or a `_` in them, by the name with `_` alone."""
         self.configs: dict[tuple[int, str], dict[str, str]] = {}
         self.features: dict[str, int] = {}
         self.quotas: dict[QuotaEntity, dict[str, float]] = {}
@@ -158,12 +165,18 @@ class Image:
         topic = Topic(record.name, record.topic_id, configs)
         self.topics[topic.name] = topic
         self.topics_by_id[topic.topic_id] = topic
+        if (folded := folded_name(topic.name)) is not None:
+            self.folded.setdefault(folded, []).append(topic.name)
 
     def _remove_topic(self, record: records.RemoveTopicRecord, epoch: int) -> None:
         topic = self._find("RemoveTopicRecord", record.topic_id)
         self.partitions_in.subtract(partition.directory_id for partition in topic.partitions)
         del self.topics[topic.name]
         del self.topics_by_id[topic.topic_id]
+        if (folded := folded_name(topic.name)) is not None:
+            self.folded[folded].remove(topic.name)
+            if not self.folded[folded]:
+                del self.folded[folded]
         self.configs.pop((TOPIC_RESOURCE, topic.name), None)
 
     def _partition(self, record: records.PartitionRecord, epoch: int) -> None:

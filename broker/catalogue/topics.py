@@ -11,7 +11,7 @@ from typing import NamedTuple, TypeVar
 
 from barnabas.broker.catalogue.framing import Versioned
 from barnabas.broker.catalogue.identity import Identity
-from barnabas.broker.catalogue.image import NO_LEADER, TOPIC_RESOURCE, Image, Topic
+from barnabas.broker.catalogue.image import NO_LEADER, TOPIC_RESOURCE, Image, Topic, folded_name
 from barnabas.broker.config import BrokerConfig
 from barnabas.broker.config.topic_configs import CREATED_PARTITIONS_MAX, validate
 from barnabas.protocol.errors import ErrorCode, KafkaError
@@ -228,14 +228,10 @@ def check_name(name: str) -> None:
 
 def _check_collision(name: str, image: Image) -> None:
     """Names that differ only in `.` and `_` would have the same metrics, so Kafka refuses the second."""
-    if "." not in name and "_" not in name:
-        return
-    folded = name.replace(".", "_")
-    for existing in image.topics:
-        if ("." in existing or "_" in existing) and existing.replace(".", "_") == folded:
-            raise KafkaError(
-                ErrorCode.INVALID_TOPIC_EXCEPTION, f"Topic '{name}' collides with existing topic: {existing}"
-            )
+    folded = folded_name(name)
+    if folded is not None and folded in image.folded:
+        existing = image.folded[folded][0]
+        raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Topic '{name}' collides with existing topic: {existing}")
 
 
 def _partition_count(wish: NewTopic, writer: Writer, config: BrokerConfig) -> tuple[int, int]:

@@ -1,6 +1,7 @@
 """CreateTopics (key 19), v2-7: topics, with their partitions and settings.
 
-Everything a request may create is created in one change, or nothing is. Answers per topic: INVALID_TOPIC_EXCEPTION,
+A request of few topics creates what may be created in one change, or nothing; more come in several, with other work in
+between (`broker/changes.py`). Answers per topic: INVALID_TOPIC_EXCEPTION,
 TOPIC_ALREADY_EXISTS, INVALID_PARTITIONS, INVALID_REPLICATION_FACTOR (more than one), INVALID_REPLICA_ASSIGNMENT,
 INVALID_CONFIG, INVALID_REQUEST (a name twice in one request), POLICY_VIOLATION (more than 10,000 partitions at
 once), KAFKA_STORAGE_ERROR while the disk is full, THROTTLING_QUOTA_EXCEEDED where a quota on created partitions is used
@@ -9,8 +10,14 @@ topic, whatever else is wrong, and creates nothing; unless there is nothing in i
 tells every setting of the topic, never null for one that was created; 7 its id.
 """
 
-from barnabas.broker.catalogue import CreatedTopic, NewTopic
-from barnabas.broker.catalogue.topics import Admit, duplicates
+from asyncio import Future, shield
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from barnabas.broker.api.in_hand import keep_in_hand
+from barnabas.broker.catalogue import Catalogue, CreatedTopic, NewTopic
+from barnabas.broker.catalogue.topics import Admit, check_request_size, duplicates
+from barnabas.broker.changes import CHANGES, in_changes
 from barnabas.broker.config import BrokerConfig
 from barnabas.broker.config.topic_configs import TOPIC_KEYS, effective, source
 from barnabas.broker.config.values import text_of
@@ -24,30 +31,66 @@ from barnabas.protocol.messages.create_topics import (
     CreateTopicsRequest,
     CreateTopicsResponse,
 )
+from barnabas.storage.steps import Steps
 
 _KNOWS_QUOTAS_SINCE = 6
 
 
-def handle(request: CreateTopicsRequest, context: RequestContext) -> CreateTopicsResponse:
+def handle(
+    request: CreateTopicsRequest, context: RequestContext
+) -> CreateTopicsResponse | Future[CreateTopicsResponse]:
     services = context.services
     twice = duplicates(topic.name for topic in request.topics)
     admit = services.quotas.admission(is_strict=context.api_version >= _KNOWS_QUOTAS_SINCE)
-    wishes = [_wish(topic, admit) for topic in request.topics if topic.name not in twice]
-    if wishes and (late := without_time(request.timeout_ms)):
+    topics = [topic for topic in request.topics if topic.name not in twice]
+    if topics and (late := without_time(request.timeout_ms)):
         return CreateTopicsResponse(topics=[_answer(topic.name, late, services.config) for topic in request.topics])
-    results: list[CreatedTopic | KafkaError]
+    refusal = None
     try:
         services.room.check_may_grow()
-        results = services.catalogue.create_topics(wishes, validate_only=request.validate_only)
-    except KafkaError as refusal:
-        results = [refusal.as_value()] * len(wishes)
-    answers = [_answer(wish.name, result, services.config) for wish, result in zip(wishes, results, strict=True)]
+        check_request_size(max(topic.num_partitions, 1) for topic in topics)
+    except KafkaError as error:
+        refusal = error.as_value()
+    answers = partial(_create_all, topics, twice, partial(_wish, admit), refusal, request.validate_only, context)
+    created = services.upkeep.in_slices(answers, CHANGES)
+    return shield(created) if isinstance(created, Future) else created  # done to the end, whoever waits for it or not
+
+
+def _create_all(
+    topics: list[CreatableTopic],
+    twice: set[str],
+    wish: Callable[[CreatableTopic], NewTopic],
+    refusal: KafkaError | None,
+    validate_only: bool,
+    context: RequestContext,
+) -> Steps[CreateTopicsResponse]:
+    services = context.services
+    config, catalogue, in_hand = services.config, services.catalogue, keep_in_hand(services)
+    answers: list[CreatableTopicResult] = []
+    for some in in_changes(topics, lambda topic: topic.num_partitions):
+        if answers:
+            yield
+        wishes = [wish(topic) for topic in some]
+        results = in_hand(partial(_create, wishes, refusal, validate_only, catalogue))
+        answers += [_answer(topic.name, result, config) for topic, result in zip(some, results, strict=True)]
     duplicate = KafkaError(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
-    answers += [_answer(name, duplicate, services.config) for name in sorted(twice)]
+    answers += [_answer(name, duplicate, config) for name in sorted(twice)]
     return CreateTopicsResponse(topics=answers)
 
 
-def _wish(topic: CreatableTopic, admit: Admit | None) -> NewTopic:
+def _create(
+    wishes: list[NewTopic], refusal: KafkaError | None, validate_only: bool, catalogue: Catalogue
+) -> Sequence[CreatedTopic | KafkaError]:
+    """One change."""
+    if refusal is not None:
+        return [refusal] * len(wishes)
+    try:
+        return catalogue.create_topics(wishes, validate_only=validate_only)
+    except KafkaError as failure:
+        return [failure.as_value()] * len(wishes)
+
+
+def _wish(admit: Admit | None, topic: CreatableTopic) -> NewTopic:
     return NewTopic(
         name=topic.name,
         num_partitions=topic.num_partitions,

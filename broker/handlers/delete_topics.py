@@ -9,14 +9,14 @@ for every topic, and deletes nothing; unless none of them has to be looked up.
 """
 
 from asyncio import Future, shield
-from collections.abc import Container
+from collections.abc import Container, Iterable
 from typing import NamedTuple
 
 from barnabas.broker.catalogue import Catalogue, Topic
 from barnabas.broker.catalogue.topics import Admit, duplicates
+from barnabas.broker.changes import CHANGES, in_changes
 from barnabas.broker.context import RequestContext
 from barnabas.broker.refusals import without_time
-from barnabas.broker.slices import Kind
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.messages.delete_topics import DeletableTopicResult, DeleteTopicsRequest, DeleteTopicsResponse
 from barnabas.protocol.primitives import ZERO_UUID
@@ -31,10 +31,7 @@ class _Target(NamedTuple):
 
 
 _Doomed = tuple[_Target, Topic]
-SLICE_PARTITIONS = 25
-"""How many partitions are deleted (some 150 us each) before others have their turn."""
 _KNOWS_QUOTAS_SINCE = 5
-_DELETION = Kind(steps_max=1, may_begin_again=False)
 
 
 def handle(
@@ -62,7 +59,8 @@ def handle(
     admit = context.services.quotas.admission(is_strict=context.api_version >= _KNOWS_QUOTAS_SINCE)
     if admit is not None:
         doomed = _admitted(doomed, answers, admit)
-    deleted = context.services.upkeep.in_slices(lambda: _delete_all(_slices(doomed), answers, catalogue), _DELETION)
+    changes = in_changes(doomed, lambda each: len(each[1].partitions))
+    deleted = context.services.upkeep.in_slices(lambda: _delete_all(changes, answers, catalogue), CHANGES)
     return shield(deleted) if isinstance(deleted, Future) else deleted  # done to the end, whoever waits for it or not
 
 
@@ -79,23 +77,10 @@ def _admitted(doomed: list[_Doomed], answers: list[DeletableTopicResult], admit:
     return admitted
 
 
-def _slices(doomed: list[_Doomed]) -> list[list[_Doomed]]:
-    """What is deleted in one turn of the loop each: so many partitions, at least one topic."""
-    slices: list[list[_Doomed]] = []
-    partitions = SLICE_PARTITIONS
-    for target, topic in doomed:
-        if partitions >= SLICE_PARTITIONS:
-            slices.append([])
-            partitions = 0
-        slices[-1].append((target, topic))
-        partitions += len(topic.partitions)
-    return slices
-
-
 def _delete_all(
-    slices: list[list[_Doomed]], answers: list[DeletableTopicResult], catalogue: Catalogue
+    changes: Iterable[list[_Doomed]], answers: list[DeletableTopicResult], catalogue: Catalogue
 ) -> Steps[DeleteTopicsResponse]:
-    for count, doomed in enumerate(slices):
+    for count, doomed in enumerate(changes):
         if count:
             yield
         there = [(target, topic) for target, topic in doomed if topic.topic_id in catalogue.topics_by_id]

@@ -8,17 +8,21 @@ import pytest
 
 from barnabas.broker.api.large_answers import ELEMENTS_MAX, ENCODING
 from barnabas.broker.catalogue import NewTopic
+from barnabas.broker.changes import SLICE_PARTITIONS
+from barnabas.broker.config.topic_configs import TOPIC_KEYS
 from barnabas.broker.coordinator.group.classic.model import CommitRequest, OffsetToCommit
 from barnabas.broker.handlers.delete_records import SLICE as SLICE_RECORDS
-from barnabas.broker.handlers.delete_topics import SLICE_PARTITIONS
 from barnabas.broker.handlers.elect_leaders import SLICE as SLICE_ELECTIONS
 from barnabas.broker.handlers.list_config_resources import SLICE as SLICE_RESOURCES
 from barnabas.broker.handlers.list_groups import SLICE
 from barnabas.broker.handlers.metadata import SLICE_TOPICS
 from barnabas.broker.handlers.offset_for_leader_epoch import SLICE as SLICE_EPOCHS
 from barnabas.protocol.errors import ErrorCode
+from barnabas.protocol.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsTopic
+from barnabas.protocol.messages.create_topics import CreateTopicsRequest
 from barnabas.protocol.messages.delete_records import DeleteRecordsPartition, DeleteRecordsRequest, DeleteRecordsTopic
 from barnabas.protocol.messages.delete_topics import DeleteTopicsRequest
+from barnabas.protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
 from barnabas.protocol.messages.elect_leaders import ElectLeadersRequest
 from barnabas.protocol.messages.list_config_resources import ListConfigResourcesRequest
 from barnabas.protocol.messages.list_groups import ListGroupsRequest
@@ -29,6 +33,7 @@ from barnabas.protocol.messages.offset_for_leader_epoch import (
     OffsetForLeaderTopic,
 )
 from barnabas.protocol.schema import Request
+from tests.support import requests
 from tests.support.worlds.broker import BrokerWorld
 
 E = ErrorCode
@@ -111,6 +116,34 @@ async def test_what_opens_many_partitions_takes_turns(world: BrokerWorld, api: s
     answer, turns = await _answer(world, request, 2)
     assert turns == 3 + (api == "deletions"), "these go on without a client, which costs a turn"
     assert [partition.error_code for partition in answer.topics[0].partitions] == [E.NONE] * len(numbers)
+
+
+async def test_the_creation_of_many_topics_and_of_more_partitions_takes_turns(world: BrokerWorld) -> None:
+    names = [f"topic_{number}" for number in range(2 * SLICE_PARTITIONS + 1)]
+    asked = [topic for name in names for topic in requests.create_topic(name, 1, 1).topics]
+    create = CreateTopicsRequest(topics=[*asked, asked[0]], timeout_ms=1_000, validate_only=False)
+    late = f"topic.{len(names) - 1}"
+    answer, turns = await _answer(world, create, 7, lambda: world.services.catalogue.create_topic(late, 1))
+    assert turns >= 3, "each change in one of its own"
+    told = {topic.name: topic.error_code for topic in answer.topics}
+    assert told == dict.fromkeys(names, E.NONE) | {names[0]: E.INVALID_REQUEST, names[-1]: E.INVALID_TOPIC_EXCEPTION}
+    world.services.catalogue.delete_topics([late])
+    world.services.catalogue.create_topic(names[-1], 1)
+    topics = [CreatePartitionsTopic(name=name, count=2, assignments=None) for name in names[1:]]
+    grow = CreatePartitionsRequest(topics=topics, timeout_ms=1_000, validate_only=False)
+    answer, turns = await _answer(world, grow, 3)
+    assert turns >= 3
+    assert {result.error_code for result in answer.results} == {E.NONE}
+
+
+async def test_the_settings_of_all_topics_are_told_in_turns(world: BrokerWorld) -> None:
+    names = _create(world, 400)
+    resources = [
+        DescribeConfigsResource(resource_type=2, resource_name=name, configuration_keys=None) for name in names
+    ]
+    answer, turns = await _answer(world, DescribeConfigsRequest(resources=resources), 4)
+    assert turns > 1
+    assert {(result.error_code, len(result.configs)) for result in answer.results} == {(E.NONE, len(TOPIC_KEYS))}
 
 
 async def test_the_list_of_groups_takes_turns(world: BrokerWorld) -> None:
