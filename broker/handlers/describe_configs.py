@@ -8,6 +8,7 @@ broker, or no name). One of a kind that does not exist has the whole request ref
 types and documentation.
 """
 
+from asyncio import Future
 from collections.abc import Iterable, Iterator
 from itertools import dropwhile
 from typing import Protocol
@@ -27,6 +28,7 @@ from barnabas.broker.config.topic_configs import TOPIC_KEYS, effective, synonyms
 from barnabas.broker.config.values import ValueType, text_of
 from barnabas.broker.config_resources.loggers import levels
 from barnabas.broker.context import RequestContext, Services
+from barnabas.broker.slices import Kind
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.messages.describe_configs import (
     DescribeConfigsRequest,
@@ -36,10 +38,12 @@ from barnabas.protocol.messages.describe_configs import (
     DescribeConfigsResult,
     DescribeConfigsSynonym,
 )
+from barnabas.storage.steps import Steps
 
 _UNKNOWN_TYPE = 0
 _KINDS = {TOPIC_RESOURCE, BROKER_RESOURCE, LOGGER_RESOURCE, CLIENT_METRICS_RESOURCE, GROUP_RESOURCE}
 _ENTRIES_MAX = 400_000  # all settings of ten thousand topics: 40 MB of answer, and some 300 while it is made
+_SETTINGS = Kind(steps_max=10_000)
 _OWN = (Source.TOPIC, Source.CLIENT_METRICS, Source.GROUP)
 _TOO_MUCH = f"The request asks for more than {_ENTRIES_MAX} settings at once."
 
@@ -54,7 +58,13 @@ class Described(Protocol):
     def type(self) -> ValueType: ...
 
 
-def handle(request: DescribeConfigsRequest, context: RequestContext) -> DescribeConfigsResponse:
+def handle(
+    request: DescribeConfigsRequest, context: RequestContext
+) -> DescribeConfigsResponse | Future[DescribeConfigsResponse]:
+    return context.services.slices.in_slices(lambda: _described_all(request, context.services), _SETTINGS)
+
+
+def _described_all(request: DescribeConfigsRequest, services: Services) -> Steps[DescribeConfigsResponse]:
     strange = {resource.resource_type for resource in request.resources} - _KINDS
     if strange:
         message = f"There are no resources of type {min(strange)}."
@@ -65,13 +75,14 @@ def handle(request: DescribeConfigsRequest, context: RequestContext) -> Describe
     results = []
     left = _ENTRIES_MAX
     for resource in request.resources:
+        yield
         if left < 0:
             results.append(_result(resource, [], ErrorCode.INVALID_REQUEST, _TOO_MUCH))
             continue
         names = None if resource.configuration_keys is None else tuple(resource.configuration_keys)
         same = (resource.resource_type, resource.resource_name, names)
         if same not in found:
-            found[same] = _described(resource, request, context.services)
+            found[same] = yield from _described(resource, request, services)
         results.append(found[same])
         left -= len(found[same].configs)
     return DescribeConfigsResponse(results=results)
@@ -79,23 +90,25 @@ def handle(request: DescribeConfigsRequest, context: RequestContext) -> Describe
 
 def _described(
     resource: DescribeConfigsResource, request: DescribeConfigsRequest, services: Services
-) -> DescribeConfigsResult:
+) -> Steps[DescribeConfigsResult]:
+    entries = []
     try:
-        entries = list(_wanted(resource, _describe(resource, services)))
+        for entry in _wanted(resource, _describe(resource, services)):
+            if not request.include_synonyms:
+                entry.synonyms = []
+            if resource.resource_type != LOGGER_RESOURCE:  # which Kafka tells nothing of
+                entry.documentation = _documentation(entry.name) if request.include_documentation else None
+            entries.append(entry)
+            yield
     except KafkaError as refusal:
         return _result(resource, [], refusal.code, refusal.message)
-    for entry in entries:
-        if not request.include_synonyms:
-            entry.synonyms = []
-        if resource.resource_type != LOGGER_RESOURCE:  # which Kafka tells nothing of
-            entry.documentation = _documentation(entry.name) if request.include_documentation else None
     return _result(resource, entries, ErrorCode.NONE, "")
 
 
 def _wanted(
     resource: DescribeConfigsResource, entries: Iterable[DescribeConfigsResourceResult]
 ) -> Iterator[DescribeConfigsResourceResult]:
-    names = resource.configuration_keys
+    names = set(resource.configuration_keys or ())
     return (entry for entry in entries if not names or entry.name in names)
 
 
@@ -163,7 +176,7 @@ def _logger_entries() -> Iterator[DescribeConfigsResourceResult]:
 
 
 def _topic_entries(services: Services, topic: str) -> Iterator[DescribeConfigsResourceResult]:
-    own = services.catalogue.topics[topic].configs
+    own = dict(services.catalogue.topics[topic].configs)
     for key in TOPIC_KEYS.values():
         found = _listed(synonyms(own, services.config, key.name), key.inherits)
         yield _entry(key, text_of(effective(own, services.config, key.name)), found)
