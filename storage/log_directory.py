@@ -341,9 +341,11 @@ class LogDirectory:
         self._live.add(key)
 
     def drop(self, key: TopicPartition, future: Directory) -> None:
-        """Remove a copy of a partition that is not used, with the next that are due."""
+        """Remove a copy that is not used, with the next that are due: by the next start, Kafka's too, at the latest."""
         if key not in self._live:
             self.checkpoints.forget(key)
+        with suppress(StorageError):  # else it goes under its old name, which Kafka would keep
+            future.move_to(names.deleted(future.path.rpartition("/")[2]))
         self._remove_at(0, key, future)
 
     # --- helpers ---

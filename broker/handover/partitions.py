@@ -115,10 +115,11 @@ def _unfinished(roots: Iterable[Root]) -> Iterator[Finding]:
         for _, each in root.inventory.given_up:
             yield note(_CHECK, f"{root.directory.path_of(each)} is left of a deletion: Apache Kafka removes it")
         for _, each in root.inventory.futures:
+            path = root.directory.path_of(each)
             says = (
-                f"{root.directory.path_of(each)} is a copy for a move between directories: Apache Kafka goes on with it"
+                "a copy of a move that was cut short: a start of Barnabas removes it, Apache Kafka renames it to -stray"
             )
-            yield note(_CHECK, says)
+            yield note(_CHECK, f"{path} is {says} and keeps it")
         for says in root.inventory.notices:
             yield note(_CHECK, says)
 

@@ -13,8 +13,8 @@ last step waits for the transaction. Where every request has the log synced, som
 the next sync from beginning, and syncs by itself as it closes the log. A move that fails leaves the partition where it
 was.
 
-Invariants: a partition has at most one move; no copy outlives the broker: a move that is not done when it stops is
-forgotten, as the tools that ask for one expect to have to ask again.
+Invariants: a partition has at most one move; no copy outlives the broker under its name: a move that is not done when
+it stops is forgotten, as the tools that ask for one expect to have to ask again.
 """
 
 from __future__ import annotations

@@ -103,6 +103,11 @@ class PartitionDirectory(NamedTuple):
         return self.topic[: _DIRECTORY_NAME_MAX - len(tail)] + tail
 
 
+def deleted(future: str) -> str:
+    """The name of a directory that is being deleted, for one that was being moved between log directories."""
+    return future.removesuffix(DirectoryState.FUTURE.value) + DirectoryState.DELETE.value
+
+
 class MetadataSnapshot(NamedTuple):
     """A snapshot of the metadata log: everything below `end_offset`; `epoch` is that of the last record in it."""
 

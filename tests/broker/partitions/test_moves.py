@@ -202,6 +202,7 @@ async def test_a_stop_forgets_a_move_that_is_under_way() -> None:
         await settle()
         thread.run_all()
     await closing
+    assert [name[-7:] for name in directories_of(world, "/two")] == ["-delete"], "Kafka would keep a copy for good"
     again = world_of(world.files)
     await again.broker.start()
     await removed(again, thread)
