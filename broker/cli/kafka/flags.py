@@ -6,6 +6,7 @@ passed over. Where Kafka prints the table of all its flags behind a refusal, the
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
@@ -174,14 +175,17 @@ def _ms(settings: Mapping[str, str], key: str, default: int) -> int:
 
 
 def _reach(client: Client, attempt_ms: int) -> None:
-    deadline = client.deadline()
+    deadline, has_told = client.deadline(), False
     while True:
         try:
             client.connect(min(attempt_ms, max(1, deadline.left_ms)))
             return
-        except ConnectionFailed:
+        except ConnectionFailed as error:
             if deadline.left_s <= _PAUSE_S:
                 raise
+            if not has_told:
+                print(f"WARN {error}: trying again for {deadline.left_s:.0f} s", file=sys.stderr)
+                has_told = True
         client.clock.sleep(_PAUSE_S)
 
 
