@@ -21,7 +21,7 @@ except ModuleNotFoundError as missing:
     ) from None
 
 from pyspark_barnabas.options import OptionError, text
-from pyspark_barnabas.user_errors import sentence_alone
+from pyspark_barnabas.user_errors import UserError, sentence_alone
 from pyspark_barnabas.workers import keep_what_is_loaded
 
 
@@ -58,15 +58,18 @@ class BarnabasDataSource(DataSource):  # type: ignore[misc]  # because pyspark i
     @sentence_alone
     def streamReader(self, schema: Any) -> Any:
         """Of `spark.readStream`."""
-        if self._is_a_directory():
-            raise OptionError("a data directory is read by spark.read, and not as a stream: leave the path out")
-        if find_spec("pyspark.sql.streaming.datasource") is None:  # Spark 4.0 and 4.1
-            from pyspark_barnabas.source.stream_reader import StreamReader
+        from pyspark_barnabas.source.stream_reader import RefusingReader, StreamReader
 
-            return StreamReader(self._options(), schema)
-        from pyspark_barnabas.source.limited_stream_reader import LimitedStreamReader
+        try:
+            if self._is_a_directory():
+                raise OptionError("a data directory is read by spark.read, and not as a stream: leave the path out")
+            if find_spec("pyspark.sql.streaming.datasource") is None:  # Spark 4.0 and 4.1
+                return StreamReader(self._options(), schema)
+            from pyspark_barnabas.source.limited_stream_reader import LimitedStreamReader
 
-        return LimitedStreamReader(self._options(), schema)
+            return LimitedStreamReader(self._options(), schema)
+        except UserError as error:  # Spark stops a reader that it does not have, and ends in a NameError of its own
+            return RefusingReader(error)
 
     @sentence_alone
     def writer(self, schema: Any, overwrite: bool) -> Any:

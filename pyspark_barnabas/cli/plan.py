@@ -10,11 +10,13 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from barnabas.client.admin.transactions import TransactionInfo
 from pyspark_barnabas.cli.picture import BatchState, Look, batches
 from pyspark_barnabas.cli.words import duration
-from pyspark_barnabas.commit.identity import Sink, is_rescue, parse_task_id
-from pyspark_barnabas.commit.ledger import Decided
+from pyspark_barnabas.commit.identity import RunToken, Sink, is_rescue, parse_task_id
+from pyspark_barnabas.commit.ledger import Decided, Run
 from pyspark_barnabas.commit.messages import PreparedTransaction
+from pyspark_barnabas.commit.standing import View
 from pyspark_barnabas.commit.sweeping import choose
 
 
@@ -35,15 +37,14 @@ class Plan(NamedTuple):
 
 
 def signs_of_life(first: Look, second: Look, quiet_ms: int) -> list[str]:
-    """Why a run seems alive; nothing where none does. What `abandon` and `recover` wrote and left open is no sign."""
+    """Why a run seems alive; nothing where none does. What `abandon` and `recover` wrote and left open is no sign, nor
+    is what a run did that began behind a lost batch: it can only fail, however often it is started again."""
     found = []
     rescues = {each.record.run for each in second.records if is_rescue(each.record.run_id)}
-    written = [each.timestamp_ms for each in second.records if each.record.run not in rescues]
-    begun = [
-        each.start_timestamp_ms
-        for each in second.listed
-        if parse_task_id(each.transactional_id) or (each.producer_id, each.producer_epoch) not in rescues
-    ]
+    hopeless = _hopeless(second)
+    silent = rescues | hopeless
+    written = [each.timestamp_ms for each in second.records if each.record.run not in silent]
+    begun = [each.start_timestamp_ms for each in second.listed if not _is_silent(each, silent, hopeless)]
     moments = {
         "the ledger was written to": max(written, default=0),
         "a transaction was begun": max(begun, default=0),
@@ -51,15 +52,42 @@ def signs_of_life(first: Look, second: Look, quiet_ms: int) -> list[str]:
     for what, when_ms in moments.items():
         if second.now_ms - when_ms < quiet_ms:
             found.append(f"{what} {duration(second.now_ms - when_ms)} ago")
-    if first.end_offset != second.end_offset:
+    new = [each for each in second.records if each.offset >= first.end_offset]
+    if first.end_offset != second.end_offset and not (new and all(each.record.run in hopeless for each in new)):
         found.append("the ledger grows")
-    if {each.transactional_id for each in second.listed} - {each.transactional_id for each in first.listed}:
+    known = {each.transactional_id for each in first.listed}
+    if any(each.transactional_id not in known and not _is_silent(each, silent, hopeless) for each in second.listed):
         found.append("transactions are begun")
-    if second.written - first.written:
+    doomed = {each.producer_id for each in second.listed if _is_silent(each, silent, hopeless)}
+    if any(each.producer_id not in doomed for each in second.written - first.written):
         found.append("rows are being written")
-    if first.driver != second.driver:
+    if first.driver != second.driver and not (second.driver and _token(second.driver) in hopeless):
         found.append("the token changes hands")
     return found
+
+
+def _hopeless(look: Look) -> set[RunToken]:
+    """Runs of a query that began behind a batch of it that is lost: none of them decides anything before `recover`."""
+    lost = {each.decision for each in batches(look) if each.state is BatchState.LOST}
+    queries, found = set[str](), set[RunToken]()
+    for record in (each.record for each in look.records):
+        if record in lost:
+            queries.add(record.query_id)
+        elif isinstance(record, Run) and record.query_id in queries:
+            found.add(record.run)
+        elif isinstance(record, Decided):
+            found.discard(record.run)
+    return found
+
+
+def _is_silent(each: TransactionInfo, silent: set[RunToken], hopeless: set[RunToken]) -> bool:
+    """Whether a transaction is of the token of one of these, or of a task of one without hope."""
+    task = parse_task_id(each.transactional_id)
+    return task.run in hopeless if task is not None else _token(each) in silent
+
+
+def _token(of: TransactionInfo | View) -> RunToken:
+    return RunToken(of.producer_id, of.producer_epoch)
 
 
 def plan(look: Look) -> Plan:

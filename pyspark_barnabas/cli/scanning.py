@@ -15,6 +15,7 @@ from barnabas.protocol.records.record import iter_records
 from pyspark_barnabas.cli.lost import Found, PartitionRows, Producer, Rows
 from pyspark_barnabas.digest import MODULUS, row_hash, tail
 from pyspark_barnabas.sink.failure import SinkFailed
+from pyspark_barnabas.source.cluster import NOT_THERE, no_topic
 from pyspark_barnabas.source.fetching import Fetcher
 from pyspark_barnabas.source.ranges import OffsetRange
 
@@ -67,6 +68,12 @@ def aborted_batches(client: Client, found: Found) -> Iterator[NewBatch]:
 def _ranges(client: Client, topics: Iterable[str]) -> Iterator[tuple[TopicPartition, int, int]]:
     names = list(dict.fromkeys(topics))
     known = client.refresh(names, client.deadline())
+    missing = [each for each in names if each not in known.topics or known.topic(each).error_code in NOT_THERE]
+    if missing:
+        there = client.refresh(None, client.deadline()).topics
+        raise SinkFailed(
+            f"there is {' and '.join(no_topic(each, there) for each in missing)}: --topic names topics of rows"
+        )
     for name in names:
         places: list[TopicPartition] = [(name, number) for number in sorted(known.topic(name).partitions)]
         starts = list_offsets(client, dict.fromkeys(places, EARLIEST))

@@ -21,9 +21,14 @@ def report(look: Look, last: int) -> list[str]:
         lines.append(f"  {token}  holds the token, and has not registered in the ledger")
     lines += ["", f"batches{_of(len(decided), last)}", *(f"  {batch_line(each)}" for each in decided[-last:])]
     lines += ["", "open transactions" if open_now else "no transaction is open under the prefix"]
+    told = set[str]()
     for each in open_now:
         lines.append(f"  {transaction_line(each, look.now_ms)}")
-        lines += [f"    {hold_line(hold)}" for hold in (look.holds or {}).get(each.info.transactional_id, ())]
+        held = [hold_line(hold) for hold in (look.holds or {}).get(each.info.transactional_id, ())]
+        lines += [
+            f"    {line}" for line in held if line not in told
+        ]  # each partition once, at the first of its holders
+        told.update(held)
     if open_now and look.holds is None:
         lines.append("  whom they hold back is not known: that needs READ on the topics")
     if look.stable_offset < look.end_offset:

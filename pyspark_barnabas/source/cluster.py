@@ -5,6 +5,7 @@ Every function asks until it is answered or the client's timeout is over. Nothin
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Collection, Iterable, Mapping
 
 from barnabas.client.client import Client
@@ -16,7 +17,7 @@ from pyspark_barnabas.source.errors import SourceError
 from pyspark_barnabas.source.offsets import Offsets, describe
 from pyspark_barnabas.source.subscription import Assigned, Bound, ByTime, Named, Pattern, Subscription, subscribed
 
-_NOT_THERE = (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID)
+NOT_THERE = (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID)
 
 
 def find_partitions(client: Client, subscription: Subscription) -> set[TopicPartition]:
@@ -26,7 +27,7 @@ def find_partitions(client: Client, subscription: Subscription) -> set[TopicPart
 
     def attempt() -> list[TopicInfo]:
         found = client.refresh(names, deadline)
-        topics = [topic for topic in found.topics.values() if topic.error_code not in _NOT_THERE]
+        topics = [topic for topic in found.topics.values() if topic.error_code not in NOT_THERE]
         for topic in topics if names is not None else ():
             raise_for(topic.error_code, None, f"topic {topic.name!r}")
         return topics
@@ -34,16 +35,23 @@ def find_partitions(client: Client, subscription: Subscription) -> set[TopicPart
     return subscribed(subscription, client.with_retries(attempt, deadline))
 
 
-def require_all(subscription: Subscription, found: Collection[TopicPartition]) -> None:
-    """SourceError unless everything that the subscription names is there."""
+def require_all(client: Client, subscription: Subscription, found: Collection[TopicPartition]) -> None:
+    """SourceError unless everything that the subscription names is there, with what may have been meant."""
     if isinstance(subscription, Named):
         missing = set(subscription.topics) - {topic for topic, _ in found}
         if missing:
-            raise SourceError(f"there is no topic {' and no topic '.join(map(repr, sorted(missing)))}")
+            there = client.refresh(None, client.deadline()).topics
+            raise SourceError(f"there is {' and '.join(no_topic(each, there) for each in sorted(missing))}")
     elif isinstance(subscription, Assigned):
         absent = set(subscription.partitions) - set(found)
         if absent:
             raise SourceError(f"there is no partition {describe(absent)}")
+
+
+def no_topic(name: str, there: Collection[str]) -> str:
+    """`no topic 'ordrs' (there is 'orders')`."""
+    near = difflib.get_close_matches(name, there, n=1)
+    return f"no topic {name!r}{f' (there is {near[0]!r})' if near else ''}"
 
 
 def find_offsets(

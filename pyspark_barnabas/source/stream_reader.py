@@ -21,9 +21,36 @@ from pyspark_barnabas.source.options import stream_settings
 from pyspark_barnabas.source.partition import RangePartition
 from pyspark_barnabas.source.planning.stream_plan import StreamPlan
 from pyspark_barnabas.source.row_schema import check_schema
-from pyspark_barnabas.user_errors import sentence_alone, sentence_alone_in_rows
+from pyspark_barnabas.user_errors import UserError, sentence_alone, sentence_alone_in_rows
 from pyspark_barnabas.worker_connections import SentToWorkers
 from pyspark_barnabas.workers import keep_what_is_loaded
+
+
+class RefusingReader(DataSourceStreamReader):  # type: ignore[misc]  # because pyspark is not in the environment of the checks
+    """Stands for a reader that cannot be made, and says why as soon as it is asked anything."""
+
+    def __init__(self, error: UserError) -> None:
+        self._error = error
+
+    @sentence_alone
+    def initialOffset(self) -> Json:
+        """Raise what is wrong."""
+        raise self._error
+
+    @sentence_alone
+    def latestOffset(self, *_: Any) -> Json:
+        """Raise what is wrong."""
+        raise self._error
+
+    @sentence_alone
+    def partitions(self, start: Json, end: Json) -> list[InputPartition]:
+        """Raise what is wrong."""
+        raise self._error
+
+    @sentence_alone
+    def read(self, partition: InputPartition) -> Iterator[Any]:
+        """Raise what is wrong."""
+        raise self._error
 
 
 class StreamReader(SentToWorkers, DataSourceStreamReader):  # type: ignore[misc]  # because pyspark is not in the environment of the checks

@@ -71,7 +71,7 @@ class Encoder:
         self._kept_bytes = 0
 
     def _add(self, rows: Rows, count: int) -> Iterator[NewBatch]:
-        topics, codes = self._topics(rows.topic, count)
+        topics, codes = self._topics(rows, count)
         tails = encoded_columns.tails(rows.key, rows.value, rows.headers, self._layout.fixed_headers)
         seeds = np.array([seed(topic) for topic in topics], np.uint64)
         self.digest = (self.digest + digest(tails, seeds[codes])) % MODULUS
@@ -101,12 +101,15 @@ class Encoder:
         elif self._kept_bytes > _KEPT_BYTES:
             yield from self.finish()
 
-    def _topics(self, column: Any | None, count: int) -> tuple[list[str], Any]:
+    def _topics(self, rows: Rows, count: int) -> tuple[list[str], Any]:
         """The topics that there are, and for each row which."""
-        default = self._layout.topic
+        column, default = rows.topic, self._layout.topic
         if column is None or (column.null_count and default is None):
             if default is None:
-                raise no_topic()
+                row = 0 if column is None else column.is_null().index(True).as_py()
+                asked = NO_PARTITION if rows.partition is None else int(rows.partition[row])
+                key = None if rows.key is None else rows.key[row].as_py()
+                raise no_topic(key, None if asked == NO_PARTITION else asked)
             return [default], np.zeros(count, np.int64)
         if column.null_count:
             column = column.fill_null(default)

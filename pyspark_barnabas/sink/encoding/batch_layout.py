@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from barnabas.protocol.records.batch import HEADER_SIZE
 
 HEAD_BYTES = 21  # what a record takes in front of its tail (`encoded_columns`), at most
+_KEY_SHOWN = 60
 
 
 class BadRows(ValueError):
@@ -30,9 +31,16 @@ class Layout:
     first_partition: int = 0
 
 
-def no_topic() -> BadRows:
-    """Of a row that nobody says where it goes."""
-    return BadRows("a row names no topic, and neither does the sink: set the option topic, or fill the column `topic`")
+def no_topic(key: bytes | None, partition: int | None) -> BadRows:
+    """Of a row that nobody says where it goes: by its key and the partition that it asks for."""
+    which = (
+        "without a key" if key is None else f"with the key {key[:_KEY_SHOWN]!r}{'…' if len(key) > _KEY_SHOWN else ''}"
+    )
+    asks = "" if partition is None else f", for partition {partition},"
+    return BadRows(
+        f"a row {which}{asks} names no topic, and neither does the sink: set the option topic, or fill the column"
+        " `topic`"
+    )
 
 
 def bad_partition(topic: str, asked: int, count: int) -> BadRows:

@@ -52,7 +52,7 @@ class PlainEncoder:
         if topic is None:
             topic = layout.topic
         if topic is None:
-            raise no_topic()
+            raise no_topic(_bytes(row.get("key")), row.get("partition"))
         key, value = _bytes(row.get("key")), _bytes(row["value"])
         own = [(each["key"], each["value"]) for each in row.get("headers") or ()]
         if any(name is None for name, _ in own):

@@ -14,7 +14,7 @@ from pyspark_barnabas.source.subscription import Bound, Given
 def plan_batch(client: Client, settings: SourceSettings) -> list[OffsetRange]:
     """What the tasks read, one range each. SourceError or DataLoss with a sentence where that cannot be."""
     partitions = cluster.find_partitions(client, settings.subscription)
-    cluster.require_all(settings.subscription, partitions)
+    cluster.require_all(client, settings.subscription, partitions)
     starts = cluster.find_offsets(client, settings.starting, partitions, isolation=settings.isolation, side="starting")
     ends = cluster.find_offsets(client, settings.ending, partitions, isolation=settings.isolation, side="ending")
     ranges = [OffsetRange(*where, starts[where], ends[where]) for where in sorted(partitions)]

@@ -36,7 +36,7 @@ class StreamPlan:
     def first_offsets(self) -> Offsets:
         """Where a query without a checkpoint begins."""
         partitions = cluster.find_partitions(self._client, self._settings.subscription)
-        cluster.require_all(self._settings.subscription, partitions)
+        cluster.require_all(self._client, self._settings.subscription, partitions)
         return cluster.find_offsets(
             self._client, self._settings.starting, partitions, isolation=self._settings.isolation, side="starting"
         )

@@ -141,6 +141,31 @@ def test_what_the_commands_themselves_wrote_is_no_sign_of_life() -> None:
     assert signs_of_life(alive, alive, MINUTE_MS) == ["the ledger was written to 1 ms ago"]
 
 
+def test_a_run_that_began_behind_a_lost_batch_is_no_sign_of_life_however_often_it_is_started() -> None:
+    lost = replace(HALF, described={FIRST.transactional_id: View("CompleteAbort", 20, 0)}, listed=())
+    again = [RunToken(1, epoch) for epoch in (2, 3)]
+    runs_again = tuple(StoredRecord(100 + at, NOW_MS - 1, Run("q", f"r{at}", each)) for at, each in enumerate(again))
+    first = replace(lost, records=lost.records + runs_again[:1], end_offset=101, driver=View("Empty", *again[0]))
+    task = info(f"p.{again[1]}.0.0", 40)._replace(start_timestamp_ms=NOW_MS - 1)
+    second = replace(
+        lost,
+        records=lost.records + runs_again,
+        end_offset=103,
+        driver=View("Empty", *again[1]),
+        listed=(task,),
+        written=frozenset({Written(("orders", 0), 40, 3)}),
+    )
+    assert signs_of_life(first, second, MINUTE_MS) == []
+    of_another_query = replace(second, records=(*lost.records, runs_again[0]._replace(record=Run("z", "r", again[1]))))
+    assert "the ledger was written to 1 ms ago" in signs_of_life(lost, of_another_query, MINUTE_MS)
+
+
+def test_a_partition_whose_readers_several_transactions_stop_is_told_once() -> None:
+    hold = HALF.holds[FIRST.transactional_id]  # type: ignore[index]  # because it is there
+    both = replace(HALF, holds={FIRST.transactional_id: hold, "p.1-0.7.9": hold})
+    assert sum("readers stop" in line for line in report(both, 1)) == 1
+
+
 def test_the_report_tells_what_is_open_whom_it_holds_back_and_what_ends_it() -> None:
     text = "\n".join(report(HALF, 1))
     assert "batches (the last 1 of 2 that were read)" in text
