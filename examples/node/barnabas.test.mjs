@@ -30,7 +30,7 @@ async function startBarnabas(...flags) {
 }
 
 let broker;
-before(async () => { broker = await startBarnabas("--topic", "orders:3"); });
+before(async () => { broker = await startBarnabas("--topic", "orders:3", "--topic", "payments:1"); });
 after(async () => { await broker.stop(); });
 
 test("an order arrives", async () => {
@@ -48,6 +48,27 @@ test("an order arrives", async () => {
   });
   await consumer.disconnect();
   assert.equal(value, "one castle");
+});
+
+test("an order and its payment are seen together, or not at all", async () => {
+  const kafka = new Kafka({ brokers: [broker.bootstrapServers], logLevel: logLevel.ERROR });
+  const producer = kafka.producer({ transactionalId: "payments", idempotent: true, maxInFlightRequests: 1 });
+  await producer.connect();
+  for (const [value, commits] of [["never paid", false], ["paid", true]]) {
+    const transaction = await producer.transaction();
+    await transaction.send({ topic: "payments", messages: [{ value }] });
+    await (commits ? transaction.commit() : transaction.abort());
+  }
+  await producer.disconnect();
+
+  const consumer = kafka.consumer({ groupId: "accounts", readUncommitted: false });
+  await consumer.connect();
+  await consumer.subscribe({ topic: "payments", fromBeginning: true });
+  const first = await new Promise((resolve) => {
+    consumer.run({ eachMessage: async ({ message }) => resolve(message.value.toString()) });
+  });
+  await consumer.disconnect();
+  assert.equal(first, "paid");
 });
 
 /** An address that nobody listens on. */

@@ -45,4 +45,4 @@ def test_nodes(tmp_path: Path) -> None:
     (tmp_path / "node_modules").symlink_to(JS / "node_modules")
     source = EXAMPLES / "node" / "barnabas.test.mjs"
     (tmp_path / source.name).write_text(source.read_text())
-    assert "# pass 2" in run([node, "--test", "--test-reporter=tap", source.name], tmp_path)
+    assert "# pass 3" in run([node, "--test", "--test-reporter=tap", source.name], tmp_path)
