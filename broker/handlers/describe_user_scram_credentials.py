@@ -4,6 +4,7 @@ Without users in the request, or with none, all are told. RESOURCE_NOT_FOUND for
 DUPLICATE_RESOURCE for one that is named twice.
 """
 
+from asyncio import Future
 from collections import Counter
 
 from barnabas.broker.context import RequestContext
@@ -14,6 +15,7 @@ from barnabas.protocol.messages.describe_user_scram_credentials import (
     DescribeUserScramCredentialsResponse,
     DescribeUserScramCredentialsResult,
 )
+from barnabas.storage.steps import Steps
 
 _TWICE = "Cannot describe SCRAM credentials for the same user twice in a single request: "
 _UNKNOWN = "Attempt to describe a user credential that does not exist: "
@@ -21,11 +23,18 @@ _UNKNOWN = "Attempt to describe a user credential that does not exist: "
 
 def handle(
     request: DescribeUserScramCredentialsRequest, context: RequestContext
-) -> DescribeUserScramCredentialsResponse:
+) -> DescribeUserScramCredentialsResponse | Future[DescribeUserScramCredentialsResponse]:
+    return context.services.slices.in_slices(lambda: _described(request, context))
+
+
+def _described(
+    request: DescribeUserScramCredentialsRequest, context: RequestContext
+) -> Steps[DescribeUserScramCredentialsResponse]:
     iterations = context.services.catalogue.users.iterations()
     asked = Counter(each.name for each in request.users or ()) or Counter(iterations.keys())
     response = DescribeUserScramCredentialsResponse(error_code=ErrorCode.NONE, error_message=None, results=[])
     for user, times in asked.items():
+        yield
         result = DescribeUserScramCredentialsResult(
             user=user, error_code=ErrorCode.NONE, error_message=None, credential_infos=[]
         )

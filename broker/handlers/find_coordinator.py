@@ -7,21 +7,25 @@ INVALID_REQUEST. v0-3 carry one key, v4 and later a list with an error for each.
 
 from __future__ import annotations
 
+from asyncio import Future
+
 from barnabas.broker.catalogue.image import NO_LEADER
 from barnabas.broker.context import RequestContext
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.files.names import CONSUMER_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
 from barnabas.protocol.messages.find_coordinator import Coordinator, FindCoordinatorRequest, FindCoordinatorResponse
+from barnabas.storage.steps import Steps
 
 _GROUP, _TRANSACTION = 0, 1
 _BATCHED_SINCE = 4
 _NO_NODE = -1
 
 
-def handle(request: FindCoordinatorRequest, context: RequestContext) -> FindCoordinatorResponse:
+def handle(
+    request: FindCoordinatorRequest, context: RequestContext
+) -> FindCoordinatorResponse | Future[FindCoordinatorResponse]:
     if context.api_version >= _BATCHED_SINCE:
-        found = [_find(key, request.key_type, context) for key in request.coordinator_keys]
-        return FindCoordinatorResponse(coordinators=found)
+        return context.services.slices.in_slices(lambda: _find_all(request, context))
     only = _find(request.key, request.key_type, context)
     return FindCoordinatorResponse(
         error_code=only.error_code,
@@ -30,6 +34,14 @@ def handle(request: FindCoordinatorRequest, context: RequestContext) -> FindCoor
         host=only.host,
         port=only.port,
     )
+
+
+def _find_all(request: FindCoordinatorRequest, context: RequestContext) -> Steps[FindCoordinatorResponse]:
+    found = []
+    for key in request.coordinator_keys:
+        found.append(_find(key, request.key_type, context))
+        yield
+    return FindCoordinatorResponse(coordinators=found)
 
 
 def _find(key: str, key_type: int, context: RequestContext) -> Coordinator:

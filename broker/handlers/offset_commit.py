@@ -27,11 +27,14 @@ from barnabas.protocol.messages.offset_commit import (
     OffsetCommitResponsePartition,
     OffsetCommitResponseTopic,
 )
+from barnabas.storage.steps import Steps
 
 if TYPE_CHECKING:
     from barnabas.broker.catalogue import Topic
 
 Codes = tuple[ErrorCode, ...]
+Validated = tuple[OffsetCommitResponse, list[OffsetToCommit], list[OffsetCommitResponsePartition]]
+"""The response as far as it is known, the offsets to commit, and the partitions that wait for their codes."""
 
 _GROUP_ID_NOT_FOUND_SINCE = 9
 _TOPIC_IDS_SINCE = 10
@@ -42,7 +45,16 @@ _NO_RETENTION_TIME = -1
 def handle(
     request: OffsetCommitRequest, context: RequestContext
 ) -> OffsetCommitResponse | Future[OffsetCommitResponse]:
-    response, wanted, awaited = _validate(request, context)
+    return reply_to(
+        lambda: context.services.slices.in_slices(lambda: _validate(request, context)),
+        lambda validated: _committed(request, validated, context),
+    )
+
+
+def _committed(
+    request: OffsetCommitRequest, validated: Validated, context: RequestContext
+) -> OffsetCommitResponse | Future[OffsetCommitResponse]:
+    response, wanted, awaited = validated
     if not wanted:
         return response
     return reply_to(
@@ -69,10 +81,7 @@ def _commit(
     )
 
 
-def _validate(
-    request: OffsetCommitRequest, context: RequestContext
-) -> tuple[OffsetCommitResponse, list[OffsetToCommit], list[OffsetCommitResponsePartition]]:
-    """The response as far as it is known, the offsets to commit, and the partitions that wait for their codes."""
+def _validate(request: OffsetCommitRequest, context: RequestContext) -> Steps[Validated]:
     wanted: list[OffsetToCommit] = []
     awaited: list[OffsetCommitResponsePartition] = []
     topics: list[OffsetCommitResponseTopic] = []
@@ -89,6 +98,7 @@ def _validate(
             for partition in asked.partitions
         ]
         for partition, answer in zip(asked.partitions, answers, strict=True):
+            yield
             if topic is None:
                 answer.error_code = unknown
             elif not 0 <= partition.partition_index < len(topic.partitions):
