@@ -212,6 +212,8 @@ class _Fetch:
         return self._answer(results, self.unknown_count)
 
     def _answer(self, results: list[FetchedPartition], unknown_count: int) -> FetchAnswer:
+        if self.has_errors and self._rights is not None:
+            self._rights.tell_more(_READ, _TOPIC)
         if self.has_errors and self._context.services.events.is_on:
             name = self._known_name
             wanted = zip(self._wanted, results, strict=True)
