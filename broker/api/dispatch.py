@@ -29,10 +29,10 @@ from barnabas.broker.api import hot, large_answers, large_requests
 from barnabas.broker.api.answers import Answer, CloseConnection, Parked, code_and_message, failure_of
 from barnabas.broker.api.entry import Client, Entry, Wrap
 from barnabas.broker.api.error_responses import error_response_in_steps
-from barnabas.broker.api.in_hand import keep_in_hand
 from barnabas.broker.api.repeated import RepeatedRequests
 from barnabas.broker.api.table import Row, table_for
 from barnabas.broker.context import RequestContext, Services
+from barnabas.broker.in_hand import keep_in_hand
 from barnabas.broker.refusals import NoSuchRequest
 from barnabas.broker.session.session import Authentication, Session
 from barnabas.protocol.errors import DecodeError, ErrorCode

@@ -12,9 +12,9 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, Final, TypeAlias
 
-from barnabas.broker.api.in_hand import keep_in_hand
 from barnabas.broker.context import RequestContext
 from barnabas.broker.guards.guard import Guard, Guarding
+from barnabas.broker.in_hand import keep_in_hand
 from barnabas.broker.replies import Reply, reply_to
 from barnabas.broker.slices import Kind
 from barnabas.storage.steps import Steps

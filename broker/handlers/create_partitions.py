@@ -12,11 +12,11 @@ from asyncio import Future, shield
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
-from barnabas.broker.api.in_hand import keep_in_hand
 from barnabas.broker.catalogue import Catalogue, NewPartitions, Topic
 from barnabas.broker.catalogue.topics import Admit, check_request_size, duplicates
 from barnabas.broker.changes import CHANGES, in_changes
 from barnabas.broker.context import RequestContext
+from barnabas.broker.in_hand import keep_in_hand
 from barnabas.broker.refusals import without_time
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.messages.create_partitions import (

@@ -14,7 +14,6 @@ from asyncio import Future, shield
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from barnabas.broker.api.in_hand import keep_in_hand
 from barnabas.broker.catalogue import Catalogue, CreatedTopic, NewTopic
 from barnabas.broker.catalogue.topics import Admit, check_request_size, duplicates
 from barnabas.broker.changes import CHANGES, in_changes
@@ -22,6 +21,7 @@ from barnabas.broker.config import BrokerConfig
 from barnabas.broker.config.topic_configs import TOPIC_KEYS, effective, source
 from barnabas.broker.config.values import text_of
 from barnabas.broker.context import RequestContext
+from barnabas.broker.in_hand import keep_in_hand
 from barnabas.broker.refusals import without_time
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.messages.create_topics import (
