@@ -1,6 +1,7 @@
 """`barnabas serve`: run a broker until a signal stops it.
 
-The first line on stdout comes when clients can connect: `barnabas ready HOST:PORT[,…] data=D`. Logs go to stderr.
+The first line on stdout comes when clients can connect: `barnabas ready HOST:PORT[,…] data=D`,
+with ` http=HOST:PORT` behind it where --http is given. Logs go to stderr.
 SIGTERM and SIGINT stop it cleanly, exit status 0; a second one stops it at once and leaves no clean-shutdown marker,
 so that the next start looks through the logs.
 
@@ -222,7 +223,8 @@ async def _run(
     )
     broker.watch.when_failed = stopping.set
     addresses = ",".join(each.address for each in itertools.chain.from_iterable(bound))
-    print(f"barnabas ready {addresses} data={','.join(config.data_dirs)}", flush=True)
+    told = f"barnabas ready {addresses} data={','.join(config.data_dirs)}"
+    print(f"{told} http={_told(http[0])}" if http else told, flush=True)
     if security is not None:
         print(f"barnabas secured: settings for clients, and the users, are in {security.path}", flush=True)
     if config.is_container:
@@ -233,6 +235,12 @@ async def _run(
     await stopping.wait()
     await broker.stop()
     return 0
+
+
+def _told(listening: socket.socket) -> str:
+    """HOST:PORT, as --http takes it."""
+    host, port = listening.getsockname()[:2]
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
 def _keep_collections_short(clock: Clock) -> None:

@@ -81,6 +81,7 @@ def test_a_broker_tells_how_it_is_and_stops_with_a_page_open(tmp_path: Path) -> 
             status, stdout, stderr = it.stop()
         assert status == 0
         assert stdout.startswith("barnabas ready ")
+        assert stdout.splitlines()[0].endswith(f" data={tmp_path / 'd'} http={address}")
         assert [json.loads(line)["event"] for line in stderr.splitlines()][-1] == "broker stopped"
 
 
