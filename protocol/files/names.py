@@ -64,6 +64,10 @@ class FileState(Enum):
     SWAP = ".swap"  # complete, about to replace the originals
 
 
+_KINDS = {kind.value: kind for kind in FileKind}  # an opening asks of each name, several times
+_STATES = {state.value: state for state in FileState}
+
+
 class SegmentFile(NamedTuple):
     """A file of a partition: its segment's base offset (for a snapshot: the offset it stands at), kind and state."""
 
@@ -128,7 +132,7 @@ def segment_file(base_offset: int, kind: FileKind, state: FileState = FileState.
 def parse_segment_file(name: str) -> SegmentFile | None:
     """What the name says, or None for a file that belongs to no segment."""
     found = _SEGMENT_FILE.fullmatch(name)
-    return SegmentFile(int(found[1]), FileKind(found[2]), FileState(found[3])) if found else None
+    return SegmentFile(int(found[1]), _KINDS[found[2]], _STATES[found[3]]) if found else None
 
 
 def logs_given_up(names: Iterable[str]) -> set[int]:
