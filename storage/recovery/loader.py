@@ -43,7 +43,6 @@ from barnabas.storage.segment.epochs import LeaderEpochs
 from barnabas.storage.segment.segment import Segment
 from barnabas.storage.segment.segment_sums import SegmentSums
 
-SEGMENTS_A_STEP = 50  # of which nothing is read but their sizes and the ends of their indexes
 _ABORTED_HELD_MAX = 4096  # aborted transactions of a segment in memory while it is reread
 
 
@@ -96,13 +95,11 @@ class _Loader:
         self._snapshots = ProducerSnapshots(self._directory, self._names)
         if not self._checkpoint.was_clean:
             self._snapshots.doubt_from(self._checkpoint.recovery_point)
-        yield from self._open_segments(files)
+        self._segments = self._open_segments(files)
         is_cleaned = self._config.is_compacted or self._checkpoint.was_cleaned
-        for count, (segment, after) in enumerate(zip(self._segments, [*self._segments[1:], None], strict=False), 1):
+        for segment, after in zip(self._segments, [*self._segments[1:], None], strict=False):
             if self._is_synced(after.base_offset if after is not None else None):  # the row may be there first
                 self._sums.check_size(segment, may_be_shorter=is_cleaned)
-            if not count % SEGMENTS_A_STEP:
-                yield None
         if not is_cleaned:
             yield from self._check_between()
         self._rebuild = ProducerRebuild(self._segments, self._snapshots, self._now_ms, self._high_watermark())
@@ -152,15 +149,15 @@ class _Loader:
 
     # --- segments ---
 
-    def _open_segments(self, files: list[SegmentFile]) -> Opening[None]:
+    def _open_segments(self, files: list[SegmentFile]) -> list[Segment]:
         bases = sorted(file.base_offset for file in files if file.kind is FileKind.LOG)
         while len(bases) > 1 and self._directory.size(segment_file(bases[-1], FileKind.LOG)) == 0:
             self._report.met("X")  # made by a roll that failed or came last; the log may have grown past its base
             Segment(self._directory, bases.pop(), self._config, self._now_ms).remove()
-        for count, (base, after) in enumerate(zip(bases, [*bases[1:], None], strict=False), 1):
-            self._segments.append(self._open_segment(base, is_durable=self._is_synced(after)))
-            if not count % SEGMENTS_A_STEP:
-                yield None
+        return [
+            self._open_segment(base, is_durable=self._is_synced(after))
+            for base, after in zip(bases, [*bases[1:], None], strict=False)
+        ]
 
     def _open_segment(self, base_offset: int, *, is_durable: bool) -> Segment:
         segment = Segment.open(self._directory, base_offset, self._config, self._now_ms, is_durable=is_durable)
@@ -196,8 +193,6 @@ class _Loader:
                     break
             elif damage is not None:
                 yield from self._judge(segment, damage)
-            if not (index + 1) % SEGMENTS_A_STEP:
-                yield None
 
     def _has_indexes(self, segment: Segment) -> bool:
         """Both sparse indexes are there (and, in the last segment, sound); a transaction index is as it was written."""

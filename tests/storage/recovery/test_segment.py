@@ -1,7 +1,6 @@
 """Walking a segment with its CRCs: what is good, and what the rest looks like."""
 
 import random
-from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -15,12 +14,9 @@ from barnabas.storage.config import LogConfig
 from barnabas.storage.disk.directory import Directory
 from barnabas.storage.disk.disk import Disk
 from barnabas.storage.recovery.cases import Tail
-from barnabas.storage.recovery.loader import SEGMENTS_A_STEP
 from barnabas.storage.recovery.segment import SegmentWalk
 from barnabas.storage.segment.segment import Segment
-from tests.support.files.log_directories import TOPIC_ID, start
 from tests.support.files.memory_files import MemoryFiles
-from tests.support.records.batches import batch_of
 
 BATCH_BYTES_MAX = 10_000
 
@@ -141,19 +137,3 @@ def test_what_is_kept_ends_where_others_tell_the_first_damage(seed: int) -> None
     found = list(walk_batches(HeldBytes(data), 0, len(data), Bounds(0, None)))
     assert walked.position == next((each.position for each in found if each.damage is not None), len(data))
     assert (walked.damage is None) == all(each.damage is None for each in found)
-
-
-def test_many_segments_are_opened_a_bit_at_a_time() -> None:
-    files = MemoryFiles()
-    directory = start(files)
-    log = directory.open_log("t", 0, TOPIC_ID, config := LogConfig(segment_bytes=100), 0)
-    while log.segments_count <= 2 * SEGMENTS_A_STEP:
-        log.append(batch_of([0]), leader_epoch=0, now_ms=0)
-    directory.close(clean=True)
-    opening, counts = start(files).opening("t", 0, TOPIC_ID, config, 0), [len(files.calls)]
-    for job in opening:
-        assert job is None
-        counts.append(len(files.calls))
-    calls = [after - before for before, after in pairwise([*counts, len(files.calls)])]
-    assert len(calls) > 4
-    assert max(calls) < 10 * SEGMENTS_A_STEP, "a few looks at each"
