@@ -82,7 +82,7 @@ def _described_all(request: DescribeConfigsRequest, services: Services) -> Steps
         names = None if resource.configuration_keys is None else tuple(resource.configuration_keys)
         same = (resource.resource_type, resource.resource_name, names)
         if same not in found:
-            found[same] = yield from _described(resource, request, services)
+            found[same] = _described(resource, request, services)
         results.append(found[same])
         left -= len(found[same].configs)
     return DescribeConfigsResponse(results=results)
@@ -90,7 +90,7 @@ def _described_all(request: DescribeConfigsRequest, services: Services) -> Steps
 
 def _described(
     resource: DescribeConfigsResource, request: DescribeConfigsRequest, services: Services
-) -> Steps[DescribeConfigsResult]:
+) -> DescribeConfigsResult:
     entries = []
     try:
         for entry in _wanted(resource, _describe(resource, services)):
@@ -99,7 +99,6 @@ def _described(
             if resource.resource_type != LOGGER_RESOURCE:  # which Kafka tells nothing of
                 entry.documentation = _documentation(entry.name) if request.include_documentation else None
             entries.append(entry)
-            yield
     except KafkaError as refusal:
         return _result(resource, [], refusal.code, refusal.message)
     return _result(resource, entries, ErrorCode.NONE, "")

@@ -19,6 +19,7 @@ from barnabas.storage.steps import Steps
 _GROUP, _TRANSACTION = 0, 1
 _BATCHED_SINCE = 4
 _NO_NODE = -1
+_FOUND_AT_ONCE = 100
 
 
 def handle(
@@ -38,9 +39,10 @@ def handle(
 
 def _find_all(request: FindCoordinatorRequest, context: RequestContext) -> Steps[FindCoordinatorResponse]:
     found = []
-    for key in request.coordinator_keys:
+    for number, key in enumerate(request.coordinator_keys, 1):
         found.append(_find(key, request.key_type, context))
-        yield
+        if not number % _FOUND_AT_ONCE:
+            yield
     return FindCoordinatorResponse(coordinators=found)
 
 

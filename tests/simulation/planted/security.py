@@ -17,7 +17,7 @@ BUGS = (
         "client.session.authenticated(Principal('User', 'cast'))\nreturn self._dispatch(frame, client)",
     ),
     bug("a session that does not end", "Who does not log in again in time is served all the same.", seeds=400).at(
-        "Gate._dispatch_in_time", "self._door.clock.now_ms() > self._expires_ms", "self._door.clock.now_ms() < 0"
+        "Gate._dispatch_in_time", "self._door.clock.now_ms() >= self._expires_ms", "self._door.clock.now_ms() < 0"
     ),
     bug("decisions that are kept", "What was allowed once is allowed until the next start.").at(
         "Authorizer.changed", "self._forget()"
@@ -26,8 +26,9 @@ BUGS = (
         "produce",
         "if not kept:\n"
         "    return answers\n"
-        "return then(ask((transactional_id, acks, timeout_ms, kept)), lambda produced: [*produced, *answers])",
-        "return then(ask((transactional_id, acks, timeout_ms, topics)), lambda produced: answers)",
+        "produced = yield transactional_id, acks, timeout_ms, kept\n"
+        "return [*produced, *answers]",
+        "yield transactional_id, acks, timeout_ms, topics\nreturn answers",
     ),
     bug("ACLs that are not written", "An ACL holds until the next start.").at(
         "Journal.commit",
