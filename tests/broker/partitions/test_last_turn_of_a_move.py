@@ -10,7 +10,7 @@ from barnabas.protocol.errors import ErrorCode
 from tests.support.files.memory_files import Call
 from tests.support.this_thread import HeldThread
 from tests.support.worlds.broker import BrokerWorld, settle
-from tests.support.worlds.moves import append, ask, directories_of, done, filled, held, told, world_of
+from tests.support.worlds.moves import append, ask, directories_of, done, filled, held, removed, told, world_of
 
 E = ErrorCode
 
@@ -70,6 +70,7 @@ async def test_what_is_deleted_while_a_log_moves_is_not_in_the_copy() -> None:
         world.clock.advance(5)
     copied = [name for name in world.files.peek_names("/two/t-0") if name.endswith(".log")]
     assert [int(name[:20]) for name in copied] == [5, 6, 7]
+    await removed(world, thread)
 
 
 async def test_a_move_ends_though_somebody_always_waits_for_a_sync() -> None:
