@@ -11,6 +11,8 @@ from typing import Any
 
 from quixstreams import Application, State
 
+KEEPS_ITS_BROKERS = {"metadata.recovery.strategy": "none"}
+"""Else librdkafka may send no offsets for minutes after its only broker was away: docs/clients-under-faults.md."""
 SESSION_MS = 6000  # the shortest that a broker allows: a member that was killed is missed so long
 
 
@@ -24,7 +26,8 @@ def copy(address: str, source: str, target: str, group: str, guarantee: Any, dir
         commit_interval=0.5,
         consumer_poll_timeout=0.2,
         state_dir=directory,
-        consumer_extra_config={"session.timeout.ms": SESSION_MS, "heartbeat.interval.ms": 500},
+        producer_extra_config=KEEPS_ITS_BROKERS,
+        consumer_extra_config=KEEPS_ITS_BROKERS | {"session.timeout.ms": SESSION_MS, "heartbeat.interval.ms": 500},
         loglevel="WARNING",
     )
     records = application.dataframe(application.topic(source, key_deserializer="bytes", value_deserializer="bytes"))
