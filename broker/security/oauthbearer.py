@@ -16,7 +16,7 @@ from typing import NamedTuple
 from barnabas.broker.security.mechanism import AuthenticationFailed
 
 NAME = "OAUTHBEARER"
-MESSAGE_BYTES_MAX = 64 << 10
+MESSAGE_BYTES_MAX = 128 << 10
 """How long a message may be: taking tokens apart, of strangers, is to cost milliseconds at most."""
 USER_BYTES_MAX = 1 << 10
 """How long the name of a user may be that a token says: it is kept with tokens, rights and quotas, and logged."""
