@@ -19,14 +19,14 @@ import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
-_TOKEN = r"""(?P<blank>[\0-\ ]+|/\*.*?(?:\*/|\Z)|/[^*]?[^\n\r]*)
+_WORDS = r"""(?P<blank>[\0-\ ]+|/\*.*?(?:\*/|\Z)|/[^*]?[^\n\r]*)
     |(?P<quoted>"(?:\\.|[^"\\\n\r])*(?P<end>"?)|'(?:\\.|[^'\\\n\r])*(?P<single_end>'?))
     |(?P<number>-?(?=[.0-9])[0-9]*(?:\.[0-9]*)?)
     |(?P<word>[LETTERS][LETTERS0-9.-]*)
     |(?P<sign>.)"""
 _LETTERS = r"A-Za-z$_\xa0-\U0010ffff"
 _OF_VALUES, _OF_FILES = (
-    re.compile(_TOKEN.replace("LETTERS", letters), re.VERBOSE | re.DOTALL) for letters in (_LETTERS, _LETTERS + "*")
+    re.compile(_WORDS.replace("LETTERS", letters), re.VERBOSE | re.DOTALL) for letters in (_LETTERS, _LETTERS + "*")
 )
 _LINE_BREAK = re.compile(r"\r\n|\r|\n")
 _ESCAPE = re.compile(r"\\([0-3][0-7]{2}|[0-7]{1,2}|.)", re.DOTALL)
