@@ -23,7 +23,7 @@ that is given up are closed.
 
 from __future__ import annotations
 
-from asyncio import AbstractEventLoop, CancelledError, Future
+from asyncio import AbstractEventLoop, CancelledError, Future, shield
 from collections import defaultdict
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
@@ -150,6 +150,11 @@ class Slices:
             self._in_line[kind][future] = job
         self._have_a_turn()
         return future
+
+    def to_the_end(self, begin: Callable[[], Work[T]], kind: Kind = LOOK_UP) -> T | Future[T]:
+        """As `in_slices`, but what has begun is done to its end though nobody waits for it any more."""
+        done = self.in_slices(begin, kind)
+        return shield(done) if isinstance(done, Future) else done
 
     def give_up(self, future: Future[Any]) -> None:
         """As `future.cancel()`, and the steps are closed now and not in a turn to come."""

@@ -8,7 +8,7 @@ REQUEST_TIMED_OUT for every topic, and adds nothing; unless there is nothing in 
 many topics is granted in several changes, with other work in between (`broker/changes.py`).
 """
 
-from asyncio import Future, shield
+from asyncio import Future
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
@@ -46,8 +46,7 @@ def handle(
     except KafkaError as error:
         refusal = error.as_value()
     answers = partial(_create_all, topics, twice, partial(_wish, admit), refusal, request.validate_only, context)
-    created = services.upkeep.in_slices(answers, CHANGES)
-    return shield(created) if isinstance(created, Future) else created  # done to the end, whoever waits for it or not
+    return services.upkeep.to_the_end(answers, CHANGES)
 
 
 def _create_all(

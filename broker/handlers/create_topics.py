@@ -10,7 +10,7 @@ topic, whatever else is wrong, and creates nothing; unless there is nothing in i
 tells every setting of the topic, never null for one that was created; 7 its id.
 """
 
-from asyncio import Future, shield
+from asyncio import Future
 from collections.abc import Callable, Sequence
 from functools import partial
 
@@ -52,8 +52,7 @@ def handle(
     except KafkaError as error:
         refusal = error.as_value()
     answers = partial(_create_all, topics, twice, partial(_wish, admit), refusal, request.validate_only, context)
-    created = services.upkeep.in_slices(answers, CHANGES)
-    return shield(created) if isinstance(created, Future) else created  # done to the end, whoever waits for it or not
+    return services.upkeep.to_the_end(answers, CHANGES)
 
 
 def _create_all(

@@ -8,7 +8,7 @@ connection, as in Kafka.
 
 from __future__ import annotations
 
-from asyncio import Future, shield
+from asyncio import Future
 
 from barnabas.broker.authorization.acl import Acl
 from barnabas.broker.catalogue.acl_filters import asked_filter, why_no_filter
@@ -42,8 +42,7 @@ def handle(request: DeleteAclsRequest, context: RequestContext) -> DeleteAclsRes
             return DeleteAclsResponse(filter_results=[_result(why or refusal) for why in refusals])
         return DeleteAclsResponse(filter_results=[_result(why or next(found)) for why in refusals])
 
-    answer = context.services.upkeep.in_slices(deleted, _DELETION)
-    return shield(answer) if isinstance(answer, Future) else answer
+    return context.services.upkeep.to_the_end(deleted, _DELETION)
 
 
 def _result(outcome: KafkaError | list[Acl]) -> DeleteAclsFilterResult:

@@ -12,7 +12,7 @@ rows of all partitions, with two syncs, and would fail on a full disk, where thi
 
 from __future__ import annotations
 
-from asyncio import Future, shield
+from asyncio import Future
 
 from barnabas.broker.context import RequestContext
 from barnabas.broker.refusals import REFUSALS, refusal_code
@@ -35,8 +35,7 @@ _PARTITIONS = Kind(steps_max=SLICE, may_begin_again=False)  # by then -1 would b
 def handle(
     request: DeleteRecordsRequest, context: RequestContext
 ) -> DeleteRecordsResponse | Future[DeleteRecordsResponse]:
-    deleted = context.services.slices.in_slices(lambda: _delete_all(request, context), _PARTITIONS)
-    return shield(deleted) if isinstance(deleted, Future) else deleted  # done to the end, whoever waits for it or not
+    return context.services.slices.to_the_end(lambda: _delete_all(request, context), _PARTITIONS)
 
 
 def _delete_all(request: DeleteRecordsRequest, context: RequestContext) -> Steps[DeleteRecordsResponse]:

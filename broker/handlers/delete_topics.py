@@ -8,7 +8,7 @@ is used up (before v5 they are deleted then, and the client waits). A request th
 for every topic, and deletes nothing; unless none of them has to be looked up.
 """
 
-from asyncio import Future, shield
+from asyncio import Future
 from collections.abc import Container, Iterable
 from typing import NamedTuple
 
@@ -60,8 +60,7 @@ def handle(
     if admit is not None:
         doomed = _admitted(doomed, answers, admit)
     changes = in_changes(doomed, lambda each: len(each[1].partitions))
-    deleted = context.services.upkeep.in_slices(lambda: _delete_all(changes, answers, catalogue), CHANGES)
-    return shield(deleted) if isinstance(deleted, Future) else deleted  # done to the end, whoever waits for it or not
+    return context.services.upkeep.to_the_end(lambda: _delete_all(changes, answers, catalogue), CHANGES)
 
 
 def _admitted(doomed: list[_Doomed], answers: list[DeletableTopicResult], admit: Admit) -> list[_Doomed]:

@@ -54,7 +54,9 @@ class OnePartition:
         return self.get(topic, partition).delete_records_before(offset)
 
     def context(self, version: int) -> RequestContext:
-        slices = SimpleNamespace(in_slices=lambda begin, kind=None: finish(begin()))
+        slices = SimpleNamespace(
+            in_slices=lambda begin, kind=None: finish(begin()), to_the_end=lambda begin, kind=None: finish(begin())
+        )
         room = SimpleNamespace(records_deleted=lambda topic, partition: None)
         services = cast(Services, SimpleNamespace(partitions=self, catalogue=self, slices=slices, room=room))
         return RequestContext(services, 0, version)
