@@ -14,6 +14,7 @@ from quixstreams import Application, State
 KEEPS_ITS_BROKERS = {"metadata.recovery.strategy": "none"}
 """Else librdkafka may send no offsets for minutes after its only broker was away: docs/clients-under-faults.md."""
 SESSION_MS = 6000  # the shortest that a broker allows: a member that was killed is missed so long
+TRANSACTION_MS = 10_000  # the open transaction of a copy that was killed holds up whoever takes over for so long
 
 
 def copy(address: str, source: str, target: str, group: str, guarantee: Any, directory: str) -> None:
@@ -26,7 +27,7 @@ def copy(address: str, source: str, target: str, group: str, guarantee: Any, dir
         commit_interval=0.5,
         consumer_poll_timeout=0.2,
         state_dir=directory,
-        producer_extra_config=KEEPS_ITS_BROKERS,
+        producer_extra_config=KEEPS_ITS_BROKERS | {"transaction.timeout.ms": TRANSACTION_MS},
         consumer_extra_config=KEEPS_ITS_BROKERS | {"session.timeout.ms": SESSION_MS, "heartbeat.interval.ms": 500},
         loglevel="WARNING",
     )
