@@ -12,39 +12,55 @@ from __future__ import annotations
 
 from asyncio import Future
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 from barnabas.broker.catalogue.image import INTERNAL_TOPICS
 from barnabas.broker.context import RequestContext
 from barnabas.broker.coordinator.additions import add_for_client
 from barnabas.broker.coordinator.transaction.answers import code_in_version
 from barnabas.broker.coordinator.transaction.model import EPOCH_BUMP_VERSION, AddRequest, TopicPartition
-from barnabas.broker.replies import reply_to_all
+from barnabas.broker.in_hand import keep_in_hand
+from barnabas.broker.replies import Reply, reply_to, reply_to_all
+from barnabas.broker.slices import Kind
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.messages.add_partitions_to_txn import (
     AddPartitionsToTxnPartitionResult,
     AddPartitionsToTxnRequest,
     AddPartitionsToTxnResponse,
     AddPartitionsToTxnResult,
-    AddPartitionsToTxnTopic,
     AddPartitionsToTxnTopicResult,
     AddPartitionsToTxnTransaction,
 )
+from barnabas.storage.steps import Steps
 
 _BATCHED_SINCE = 4
+_AT_ONCE = 100
+_ADDING = Kind(may_begin_again=False)
+_TELLING = Kind()
 
 Codes = Mapping[TopicPartition, ErrorCode]
+Answered = Codes | ErrorCode
+"""A code per partition; or one for all of them."""
+Said = Answered | Future[ErrorCode]
 
 
 def handle(
     request: AddPartitionsToTxnRequest, context: RequestContext
 ) -> AddPartitionsToTxnResponse | Future[AddPartitionsToTxnResponse]:
+    slices = context.services.slices
     transactions = _transactions(request, context.api_version)
-    replies = [_answer(txn, context) for txn in transactions]
 
-    def respond(answered: list[Codes | ErrorCode]) -> AddPartitionsToTxnResponse:
-        return _response(transactions, answered, context)
+    def respond(answered: Sequence[Answered]) -> Reply[AddPartitionsToTxnResponse]:
+        return slices.in_slices(lambda: _response(transactions, answered, context), _TELLING)
 
-    return reply_to_all(replies, respond, lambda refusal: refusal.code)
+    def wait(replies: Sequence[Said]) -> Reply[AddPartitionsToTxnResponse]:
+        return reply_to(lambda: reply_to_all(replies, _themselves, lambda refusal: refusal.code), respond)
+
+    return reply_to(lambda: slices.to_the_end(lambda: _answer_all(transactions, context), _ADDING), wait)
+
+
+def _themselves(answered: list[Answered]) -> list[Answered]:
+    return answered
 
 
 def _transactions(request: AddPartitionsToTxnRequest, version: int) -> Sequence[AddPartitionsToTxnTransaction]:
@@ -60,12 +76,31 @@ def _transactions(request: AddPartitionsToTxnRequest, version: int) -> Sequence[
     ]
 
 
-def _answer(txn: AddPartitionsToTxnTransaction, context: RequestContext) -> Codes | ErrorCode | Future[ErrorCode]:
-    """A code per partition; or one for all of them, perhaps later."""
-    partitions = [(topic.name, partition) for topic in txn.topics for partition in topic.partitions]
-    refused = {partition: _refusal(partition, context) for partition in partitions}
-    if any(refused.values()):
-        return {partition: code or ErrorCode.OPERATION_NOT_ATTEMPTED for partition, code in refused.items()}
+def _answer_all(transactions: Sequence[AddPartitionsToTxnTransaction], context: RequestContext) -> Steps[list[Said]]:
+    """What is said of each transaction, perhaps later. Each is added to at once, or not at all."""
+    replies: list[Said] = []
+    in_hand = keep_in_hand(context.services)
+    for txn in transactions:
+        partitions: list[TopicPartition] = []
+        refused: dict[TopicPartition, ErrorCode] = {}
+        for topic in txn.topics:
+            for index in topic.partitions:
+                where = topic.name, index
+                partitions.append(where)
+                if code := _refusal(where, context):
+                    refused[where] = code
+                if not len(partitions) % _AT_ONCE:
+                    yield
+        if refused:
+            replies.append({where: refused.get(where, ErrorCode.OPERATION_NOT_ATTEMPTED) for where in partitions})
+        else:
+            replies.append(in_hand(partial(_answer, txn, partitions, context)))
+        if not len(replies) % _AT_ONCE:
+            yield
+    return replies
+
+
+def _answer(txn: AddPartitionsToTxnTransaction, partitions: list[TopicPartition], context: RequestContext) -> Said:
     is_batched = context.api_version >= _BATCHED_SINCE
     transactions = context.services.transactions
     producer = (txn.transactional_id, txn.producer_id, txn.producer_epoch)
@@ -89,33 +124,23 @@ def _refusal(partition: TopicPartition, context: RequestContext) -> ErrorCode:
 
 
 def _response(
-    transactions: Sequence[AddPartitionsToTxnTransaction],
-    answered: Sequence[Codes | ErrorCode],
-    context: RequestContext,
-) -> AddPartitionsToTxnResponse:
-    results = [
-        AddPartitionsToTxnResult(
-            transactional_id=txn.transactional_id,
-            topic_results=[_topic_result(topic, codes, context) for topic in txn.topics],
-        )
-        for txn, codes in zip(transactions, answered, strict=True)
-    ]
+    transactions: Sequence[AddPartitionsToTxnTransaction], answered: Sequence[Answered], context: RequestContext
+) -> Steps[AddPartitionsToTxnResponse]:
+    results: list[AddPartitionsToTxnResult] = []
+    told = 0
+    for txn, codes in zip(transactions, answered, strict=True):
+        topics: list[AddPartitionsToTxnTopicResult] = []
+        results.append(AddPartitionsToTxnResult(transactional_id=txn.transactional_id, topic_results=topics))
+        for topic in txn.topics:
+            partitions: list[AddPartitionsToTxnPartitionResult] = []
+            topics.append(AddPartitionsToTxnTopicResult(name=topic.name, results_by_partition=partitions))
+            for index in topic.partitions:
+                code = codes if isinstance(codes, ErrorCode) else codes[topic.name, index]
+                code = code_in_version(code, context.api_key, context.api_version)
+                partitions.append(AddPartitionsToTxnPartitionResult(partition_index=index, partition_error_code=code))
+                told += 1
+                if not told % _AT_ONCE:
+                    yield
     if context.api_version >= _BATCHED_SINCE:
         return AddPartitionsToTxnResponse(results_by_transaction=results)
     return AddPartitionsToTxnResponse(results_by_topic_v3_and_below=results[0].topic_results)
-
-
-def _topic_result(
-    topic: AddPartitionsToTxnTopic, codes: Codes | ErrorCode, context: RequestContext
-) -> AddPartitionsToTxnTopicResult:
-    def code(partition: int) -> ErrorCode:
-        found = codes if isinstance(codes, ErrorCode) else codes[topic.name, partition]
-        return code_in_version(found, context.api_key, context.api_version)
-
-    return AddPartitionsToTxnTopicResult(
-        name=topic.name,
-        results_by_partition=[
-            AddPartitionsToTxnPartitionResult(partition_index=partition, partition_error_code=code(partition))
-            for partition in topic.partitions
-        ],
-    )
