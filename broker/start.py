@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 
 from barnabas.broker.app import Broker
 from barnabas.broker.config import BrokerConfig
+from barnabas.broker.config.listeners import address_text
+from barnabas.broker.config.own_settings import tell_http
 from barnabas.broker.data import open_directory, sockets_max
 from barnabas.broker.environment import Environment
 from barnabas.broker.net.bound import BoundAddress
@@ -58,6 +60,7 @@ async def start_broker(
     that is new is gone again.
     """
     environment = environment or Environment()
+    tell_http(config, address_text(*http[0].getsockname()[:2]) if http else None)
     tls = _open_tls(config)
     directory = open_directory(config, environment.files, environment.random, descriptor_limit)
     try:

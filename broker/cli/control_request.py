@@ -1,6 +1,6 @@
 """What commands ask of a broker that is served with --control: where it is, as whom, and how that may fail.
 
-Knows HTTP and the options --http, --token, --command-config and --json; not what is asked for.
+Knows HTTP and the options --http, --bootstrap-server, --token, --command-config and --json; not what is asked for.
 """
 
 from __future__ import annotations
@@ -10,13 +10,14 @@ import json
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from http.client import HTTPException, HTTPResponse, RemoteDisconnected
-from socket import gaierror
+from http.client import HTTPResponse
 from typing import Any
 
-from barnabas.broker.cli.http_connection import open_connection
+from barnabas.broker.cli import http_connection
+from barnabas.broker.cli.terminal.client_settings import settings_of
 from barnabas.broker.cli.terminal.failures import UsageError
-from barnabas.broker.cli.terminal.options import Parser
+from barnabas.broker.cli.terminal.options import REQUEST_TIMEOUT_MS, Parser, connected
+from barnabas.broker.cli.whereabouts import http_of
 
 DEFAULT_HTTP = "127.0.0.1:9404"
 TIMEOUT_S = 600.0
@@ -26,7 +27,7 @@ _BAD_REQUEST, _UNAUTHORIZED = 400, 401
 
 
 def where_options(command: str, *, again: bool = False) -> Parser:
-    """--http, --token, --command-config and --json, as a parent of a command's parser.
+    """--http, --bootstrap-server, --token, --command-config and --json, as a parent of a command's parser.
 
     again: for those of its own commands.
     """
@@ -34,9 +35,15 @@ def where_options(command: str, *, again: bool = False) -> Parser:
     options.set_defaults(asks=command)
     options.add_argument(
         "--http",
-        default=argparse.SUPPRESS if again else DEFAULT_HTTP,
+        default=argparse.SUPPRESS if again else None,
         metavar="HOST:PORT",
-        help=f"where the broker serves HTTP (default {DEFAULT_HTTP})",
+        help=f"where the broker serves HTTP (default {DEFAULT_HTTP}, or as it tells its clients)",
+    )
+    options.add_argument(
+        "--bootstrap-server",
+        default=argparse.SUPPRESS if again else None,
+        metavar="HOST:PORT[,…]",
+        help="where its clients connect, in place of --http: it is asked where that is",
     )
     options.add_argument(
         "--token",
@@ -76,29 +83,35 @@ def answered(
     headers: Mapping[str, str] | None = None,
 ) -> Iterator[HTTPResponse]:
     """As `ask`, to be read by the caller, from an answer that has come: also one that does not end by itself."""
-    connection, who = open_connection(options.http, options.command_config, TIMEOUT_S)
-    sent = {**(headers or {}), **(who if options.token is None else {"Authorization": f"Bearer {options.token}"})}
+    options.http = found_http(options)
+    text = body if body is None or isinstance(body, bytes) else json.dumps(body)
     try:
-        text = body if body is None or isinstance(body, bytes) else json.dumps(body)
-        connection.request(method or ("GET" if body is None else "POST"), path, text, sent)
-        yield connection.getresponse()
-    except ConnectionRefusedError:
-        why = f"{options.http}: connection refused (is a broker running with --http --control there?)"
-        raise OSError(why) from None
-    except RemoteDisconnected:  # before a first byte of an answer: perhaps this is where Kafka clients connect
-        told = "is this the address of the broker's --http?"
-        if options.command_config is None:
-            add = "add --command-config data.security/admin.properties"
-            told += f" If the broker runs with --secure or --http-secure, {add}"
-        raise OSError(f"{options.http}: no answer: {told}") from None
-    except gaierror as unknown:
-        raise OSError(f"{options.http}: {str(unknown.strerror).lower()}") from None
+        with http_connection.answered(
+            options.http,
+            settings_of(options),
+            path,
+            text,
+            method=method or ("GET" if body is None else "POST"),
+            headers=headers,
+            token=options.token,
+            timeout_s=TIMEOUT_S,
+            served_with="--http --control",
+        ) as answer:
+            yield answer
     except ValueError as unfit:  # a token that no header can carry
         raise UsageError(f"{options.asks}: --token: {unfit}") from unfit
-    except HTTPException as broken:
-        raise OSError(f"{options.http}: the answer ended early: {broken!r}") from broken
-    finally:
-        connection.close()
+
+
+def found_http(options: argparse.Namespace) -> str:
+    """Where the broker serves HTTP: as --http says, or as it tells its clients. UsageError, OSError, KafkaError."""
+    if options.http is not None:
+        return str(options.http)
+    settings = settings_of(options)
+    if options.bootstrap_server is None and (settings is None or settings.bootstrap is None):
+        return DEFAULT_HTTP
+    options.request_timeout_ms = REQUEST_TIMEOUT_MS
+    with connected(options) as client:
+        return http_of(client, settings, getattr(options, "token", None))
 
 
 def check(options: argparse.Namespace, answer: HTTPResponse) -> None:

@@ -66,15 +66,15 @@ def _examine_running(options: Options) -> list[Finding]:
     from barnabas.client.clock import SystemClock
 
     path = options.get("--command-config", [None])[-1]
-    security, in_file = (None, None) if path is None else settings_in(path)
+    settings = None if path is None else settings_in(path)
     given = ",".join(options.get("--bootstrap-server", []))
-    if not (given or in_file):
+    if not (given or (settings is not None and settings.bootstrap)):
         raise UsageError(f"doctor: --command-config {path} has no bootstrap.servers: give --bootstrap-server")
     try:
-        bootstrap = addresses_of(given, path, in_file)
+        bootstrap = addresses_of(given, settings)
     except UsageError as wrong:
         raise UsageError(f"doctor: {wrong}") from wrong
-    return examine(bootstrap, SystemClock(), _timeout_ms(options), security)
+    return examine(bootstrap, SystemClock(), _timeout_ms(options), None if settings is None else settings.security)
 
 
 def _examine_start(options: Options) -> list[Finding]:

@@ -6,18 +6,61 @@ How it is secured stands in a `client.properties`, as for Kafka's listeners: wha
 from __future__ import annotations
 
 from base64 import b64encode
-from http.client import HTTPConnection
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from http.client import HTTPConnection, HTTPException, HTTPResponse, RemoteDisconnected
+from socket import gaierror
 from typing import TYPE_CHECKING
 
 from barnabas.broker.cli.serve_options import http_address
-from barnabas.broker.cli.terminal.failures import UsageError
 
 if TYPE_CHECKING:
+    from barnabas.broker.cli.terminal.client_settings import ClientSettings
     from barnabas.client.security.settings import SecuritySettings
 
 
-def open_connection(
-    address: str, command_config: str | None, timeout_s: float | None = None
+@contextmanager
+def answered(
+    address: str,
+    settings: ClientSettings | None,
+    path: str,
+    body: bytes | str | None = None,
+    *,
+    method: str = "GET",
+    headers: Mapping[str, str] | None = None,
+    token: str | None = None,
+    timeout_s: float | None = None,
+    served_with: str = "--http",
+) -> Iterator[HTTPResponse]:
+    """The answer, to be read by the caller. UsageError; OSError with a sentence where there is none.
+
+    token: the control token; who knows it need be no user. served_with: what such a broker is given.
+    """
+    connection, who = _open(address, settings, timeout_s)
+    sent = {**(headers or {}), **(who if token is None else {"Authorization": f"Bearer {token}"})}
+    try:
+        connection.request(method, path, body, sent)
+        yield connection.getresponse()
+    except ConnectionRefusedError:
+        raise OSError(f"{address}: connection refused (is a broker running with {served_with} there?)") from None
+    except RemoteDisconnected:  # before a first byte of an answer: perhaps this is where Kafka clients connect
+        told = "is this the address of the broker's --http?"
+        if settings is None:
+            add = "add --command-config data.security/admin.properties"
+            told += f" If the broker runs with --secure or --http-secure, {add}"
+        elif settings.security.tls is None:
+            told += f" A secured one speaks TLS, and {settings.path} does not ask for TLS"
+        raise OSError(f"{address}: no answer: {told}") from None
+    except gaierror as unknown:
+        raise OSError(f"{address}: {str(unknown.strerror).lower()}") from None
+    except HTTPException as broken:
+        raise OSError(f"{address}: the answer ended early: {broken!r}") from broken
+    finally:
+        connection.close()
+
+
+def _open(
+    address: str, settings: ClientSettings | None, timeout_s: float | None
 ) -> tuple[HTTPConnection, dict[str, str]]:
     """A connection that is made with its first request, and the headers that say who asks. UsageError.
 
@@ -25,14 +68,9 @@ def open_connection(
     """
     where = http_address({"--http": [address]})
     assert where is not None, "an address is given"
-    if command_config is None:
+    if settings is None or settings.security.tls is None:  # to whom nobody says a password
         return HTTPConnection(*where, timeout=timeout_s), {}
-    from barnabas.broker.cli.terminal.client_settings import security_in
-
-    security = security_in(command_config)
-    if security.tls is None:
-        raise UsageError(f"--command-config: {command_config} does not ask for TLS, which a secured HTTP port speaks")
-    return _secured(*where, security, timeout_s), _user(security)
+    return _secured(*where, settings.security, timeout_s), _user(settings.security)
 
 
 def _secured(host: str, port: int, security: SecuritySettings, timeout_s: float | None) -> HTTPConnection:

@@ -191,6 +191,7 @@ async def _run(
     ends_with_stdin: bool,
 ) -> int:
     from barnabas.broker.catalogue.topics import NewTopic
+    from barnabas.broker.config.listeners import address_text
     from barnabas.broker.environment import Environment
     from barnabas.broker.start import start_broker
     from barnabas.broker.workers.helper import helper_processes_max
@@ -224,7 +225,7 @@ async def _run(
     broker.watch.when_failed = stopping.set
     addresses = ",".join(each.address for each in itertools.chain.from_iterable(bound))
     told = f"barnabas ready {addresses} data={','.join(config.data_dirs)}"
-    print(f"{told} http={_told(http[0])}" if http else told, flush=True)
+    print(f"{told} http={address_text(*http[0].getsockname()[:2])}" if http else told, flush=True)
     if security is not None:
         print(f"barnabas secured: settings for clients, and the users, are in {security.path}", flush=True)
     if config.is_container:
@@ -235,12 +236,6 @@ async def _run(
     await stopping.wait()
     await broker.stop()
     return 0
-
-
-def _told(listening: socket.socket) -> str:
-    """HOST:PORT, as --http takes it."""
-    host, port = listening.getsockname()[:2]
-    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
 def _keep_collections_short(clock: Clock) -> None:

@@ -3,6 +3,9 @@
 The configuration is given for the first node. The ids of the others follow, and so do the ports of their listeners
 (port 0 stays 0); racks are in the list that `broker.rack` is. Whatever else is set is set for all of them, but for
 settings made for one of them that have no effect here, such as limits of what is replicated.
+
+Where the broker serves HTTP is told as a setting of any node, which nobody can set: `barnabas.http.address`. So whoever
+reaches it as a client finds the other door, too.
 """
 
 from __future__ import annotations
@@ -11,8 +14,17 @@ from collections.abc import Mapping
 
 from barnabas.broker.config.broker_config import BrokerConfig
 from barnabas.broker.config.dynamic import usable
-from barnabas.broker.config.keys import KEYS
+from barnabas.broker.config.keys import KEYS, STRING, Key
 from barnabas.broker.config.racks import racks
+
+HTTP_ADDRESS = Key("barnabas.http.address", STRING, None)
+"""Described where the broker serves HTTP."""
+
+
+def tell_http(config: BrokerConfig, address: str | None) -> None:
+    """Have the configuration tell where HTTP is served, HOST:PORT; None where it is not, whatever a file says."""
+    told = {} if address is None else {HTTP_ADDRESS.name: address}
+    config.static = {**{key: text for key, text in config.static.items() if key != HTTP_ADDRESS.name}, **told}
 
 
 def config_of_node(shared: BrokerConfig, number: int, nodes: int, made: Mapping[str, str]) -> BrokerConfig:

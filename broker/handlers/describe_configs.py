@@ -24,6 +24,7 @@ from barnabas.broker.catalogue.image import (
 from barnabas.broker.catalogue.topics import check_name
 from barnabas.broker.config.broker_config import BrokerConfig, Source, Synonym, find_key
 from barnabas.broker.config.keys import KEYS, OF_AUTHORIZER, Key, Update
+from barnabas.broker.config.own_settings import HTTP_ADDRESS, config_of_node
 from barnabas.broker.config.topic_configs import TOPIC_KEYS, effective, synonyms
 from barnabas.broker.config.values import ValueType, text_of
 from barnabas.broker.config_resources.loggers import levels
@@ -195,6 +196,8 @@ def _broker_entries(services: Services) -> Iterator[DescribeConfigsResourceResul
     for key in OF_AUTHORIZER:  # which is a plug-in to Kafka's broker: it does not know what these are
         if key.name in config.static:
             yield _unknown_entry(key.name, [Synonym(key.name, config.static[key.name], Source.STATIC_BROKER)])
+    for key in [HTTP_ADDRESS] if HTTP_ADDRESS.name in config.static else ():
+        yield _entry(key, config.static[key.name], [Synonym(key.name, config.static[key.name], Source.STATIC_BROKER)])
     for name, key in accepted.THROTTLED_RATES.items():
         set_ones = [each for each in config.synonyms(name) if each.source is not Source.DEFAULT]
         if set_ones:
@@ -206,8 +209,6 @@ def _own_config(services: Services) -> BrokerConfig:
     nodes = services.cluster.brokers
     if len(nodes) == 1:
         return services.config
-    from barnabas.broker.config.own_settings import config_of_node
-
     node_id = services.node.node_id
     made = services.catalogue.configs_of(BROKER_RESOURCE, str(node_id))
     return config_of_node(services.config, nodes.index(node_id), len(nodes), made)

@@ -217,7 +217,7 @@ class HttpConnection(asyncio.Protocol):
 
         As `Admission` has it, for metrics; but those who scrape here by a short name are let in, which no site has.
         """
-        if path != "/metrics" or self._server.guard is not None or not is_loopback(self._host):
+        if path not in ("/metrics", "/listeners") or self._server.guard is not None or not is_loopback(self._host):
             return False
         host = next((value.decode("latin-1") for name, value in self._headers if name == b"host"), "")
         return "." in host and not is_plain_host(host)

@@ -140,7 +140,12 @@ async def open_http(
             compaction = Compaction(broker.services)
         return compaction.begin(query)
 
-    pages = Pages(clock, broker.unready_reason, scrape, clean, lambda: awaited(broker))
+    def listeners() -> bytes:
+        from barnabas.broker.http.whereabouts import whereabouts
+
+        return whereabouts(broker.services.node.cluster_id, broker.members)
+
+    pages = Pages(clock, broker.unready_reason, scrape, clean, lambda: awaited(broker), listeners)
     is_guarded = security is not None
     mounted = [_console(broker, clock, control, is_guarded=is_guarded)]
     if control is not None:

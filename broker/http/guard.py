@@ -1,8 +1,8 @@
 """Who may ask for what over HTTP where users are asked for: a user of the broker, or whoever knows the control token.
 
 /live and /ready are open. A user says a password (Basic), or was let in by a client certificate. Where there is an
-authorizer, metrics need Describe on the cluster; the console, /control and /clean, which show records and change
-things, need Alter. Without one every user may do everything, as on the listeners.
+authorizer, metrics and /listeners need Describe on the cluster; the console, /control and /clean, which show records
+and change things, need Alter. Without one every user may do everything, as on the listeners.
 
 Everybody is judged, and refusals alone are held back, as long as those of a listener are: as many as there are
 connections, which give way to others meanwhile. No line and no answer has a password, a token, or the name that

@@ -1,9 +1,9 @@
-"""The pages: /live, /ready, /metrics, and a list of them at /; and what can be asked for: POST /clean.
+"""The pages: /live, /ready, /metrics, /listeners, and a list of them at /; and what can be asked for: POST /clean.
 
 /live answers 200 for as long as the event loop turns. /ready answers 200 when clients can work with the broker, else
 503 with the reason in a line. While a data directory is full it answers 200, and says so: consumers and whoever deletes
 something have to get in. So it does while partitions are recovered in the background. /metrics is what Prometheus
-scrapes: it is made at most once a second, however many ask.
+scrapes: it is made at most once a second, however many ask. /listeners says where clients connect, in JSON.
 """
 
 from __future__ import annotations
@@ -72,16 +72,19 @@ class Pages:
         scrape: Callable[[], Awaitable[bytes]],
         clean: Callable[[str], Page | Stream],
         awaited: Callable[[], Iterable[str]] = tuple,
+        listeners: Callable[[], bytes] = bytes,
     ) -> None:
         """unready_reason: why the broker cannot be used now, or None. scrape: makes the text of the metrics. clean: has
         logs compacted, given a query.
 
         awaited: what somebody may wait for although the broker can be used, in words: room on a disk, recoveries.
+        listeners: where clients connect, in JSON.
         """
         self._clock = clock
         self._unready_reason = unready_reason
         self._scrape = scrape
         self._clean = clean
+        self._listeners = listeners
         self._awaited = awaited
         self._scraping: asyncio.Task[bytes] | None = None
         self._scraped_at = 0.0
@@ -97,9 +100,11 @@ class Pages:
             return Page(OK, "".join(f"{each}\n" for each in ("ready", *self._awaited())).encode())
         if path == "/metrics":
             return Page(OK, await self._metrics(), METRICS_TEXT)
+        if path == "/listeners":
+            return Page(OK, self._listeners(), JSON)
         if path == "/":
-            return Page(OK, b"/live\n/ready\n/metrics\n/console\n")
-        return Page(NOT_FOUND, b"there are /live, /ready, /metrics and /console\n")
+            return Page(OK, b"/live\n/ready\n/metrics\n/listeners\n/console\n")
+        return Page(NOT_FOUND, b"there are /live, /ready, /metrics, /listeners and /console\n")
 
     def act(self, query: str, host: str) -> Page | Stream:
         """What a POST to /clean does, for whoever is on this machine."""

@@ -157,10 +157,11 @@ def cluster(
     """
     path = options.value(settings_flag)
     known = (_API_TIMEOUT, *also_known)
-    security, in_file = (None, None) if path is None else settings_in(path, also_known=known)
+    settings = None if path is None else settings_in(path, also_known=known)
+    security = None if settings is None else settings.security
     timeouts = {} if path is None else read_properties(path)
     api_timeout_ms = _ms(timeouts, _API_TIMEOUT, _API_TIMEOUT_MS)
-    bootstrap = addresses_of(options.value("bootstrap-server"), path, in_file)
+    bootstrap = addresses_of(options.value("bootstrap-server"), settings)
     with Client(bootstrap, client_id="barnabas-cli", timeout_ms=api_timeout_ms, security=security) as client:
         _reach(client, min(api_timeout_ms, _ms(timeouts, _REQUEST_TIMEOUT, api_timeout_ms)))
         try:

@@ -48,6 +48,7 @@ def _add_clean(commands: Any) -> None:
     clean.add_argument("--config", action="append", default=[], metavar="FILE", help="the broker's server.properties")
     clean.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="a key of server.properties")
     clean.add_argument("--http", metavar="HOST:PORT", help="where a running broker speaks HTTP: it does the work")
+    clean.add_argument("--bootstrap-server", metavar="HOST:PORT[,…]", help="where its clients connect, for --http")
     clean.add_argument("--command-config", metavar="FILE", help="a client.properties: how a secured --http is reached")
     clean.add_argument("--json", action="store_true", help="a JSON array instead of a table")
     clean.add_argument(
@@ -59,7 +60,8 @@ def _clean(options: argparse.Namespace) -> int:
     from barnabas.broker.cli.log.clean import run as clean
     from barnabas.broker.cli.terminal.failures import UsageError
 
-    if options.http is not None and (options.data_dir or options.config or options.set):
+    is_running = options.http is not None or options.bootstrap_server is not None
+    if is_running and (options.data_dir or options.config or options.set):
         raise UsageError("log clean: --http is for a running broker, which knows its data directory and settings")
     return clean(options)
 

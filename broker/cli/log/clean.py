@@ -8,11 +8,14 @@ import json
 import os
 import sys
 from collections.abc import AsyncIterator, Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from barnabas.broker.cli.terminal.failures import UsageError
 from barnabas.broker.cli.terminal.output import print_json, print_table
 from barnabas.broker.cli.terminal.places import TopicChoice
+
+if TYPE_CHECKING:
+    from barnabas.broker.cli.terminal.client_settings import ClientSettings
 
 FAILED = 1
 _HEADER = ("TOPIC", "PARTITION", "STATE", "BYTES", "LEFT", "RECORDS", "LEFT", "SECONDS", "REASON")
@@ -32,8 +35,11 @@ def run(options: argparse.Namespace) -> int:
         elif is_watched:
             print(f"\r{where}: {event['done_bytes'] / 1e6:.0f} MB\x1b[K", end="", file=sys.stderr, flush=True)
 
-    if options.http is not None:
-        _ask(options.http, options.command_config, options.partition, told)
+    if options.http is not None or options.bootstrap_server is not None:
+        from barnabas.broker.cli.control_request import found_http
+        from barnabas.broker.cli.terminal.client_settings import settings_of
+
+        _ask(found_http(options), settings_of(options), options.partition, told)
     else:
         _clean_stopped(options, told)
     if is_watched:
@@ -122,29 +128,17 @@ async def events(broker: Any, choices: Sequence[TopicChoice]) -> AsyncIterator[d
 # --- a running broker ---
 
 
-def _ask(address: str, command_config: str | None, choices: Sequence[TopicChoice], told: Told) -> None:
-    from http.client import HTTPException
+def _ask(address: str, settings: ClientSettings | None, choices: Sequence[TopicChoice], told: Told) -> None:
     from urllib.parse import urlencode
 
-    from barnabas.broker.cli.http_connection import open_connection
+    from barnabas.broker.cli.http_connection import answered
 
-    connection, who = open_connection(address, command_config)
     query = urlencode([("partition", _as_text(choice)) for choice in choices])
-    try:
-        connection.request("POST", f"/clean?{query}", headers=who)
-        answer = connection.getresponse()
+    with answered(address, settings, f"/clean?{query}", method="POST") as answer:
         if answer.status != 200:
             raise UsageError(f"log clean: {answer.read().decode(errors='replace').strip()}")
         for line in answer:
             told(json.loads(line))
-    except ConnectionRefusedError as refused:
-        raise OSError(
-            refused.errno, f"{address}: connection refused (is a broker running with --http there?)"
-        ) from None
-    except HTTPException as broken:
-        raise OSError(f"{address}: the answer ended early: {broken!r}") from broken
-    finally:
-        connection.close()
 
 
 def _as_text(choice: TopicChoice) -> str:

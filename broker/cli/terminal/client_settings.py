@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from barnabas.broker.cli.terminal.failures import UsageError
 
 if TYPE_CHECKING:
+    import argparse
+
     from barnabas.client.security.settings import SecuritySettings
 
 OPTION = "--command-config"
@@ -27,14 +29,20 @@ _WORDS = ("acks", "retries")
 class ClientSettings(NamedTuple):
     """What a file says."""
 
+    path: str
     security: SecuritySettings
     bootstrap: str | None
     """Its bootstrap.servers: where the cluster is, if no option says so."""
 
 
-def security_in(path: str) -> SecuritySettings:
-    """What a file says of security. UsageError as `settings_in`."""
-    return settings_in(path).security
+def settings_of(options: argparse.Namespace) -> ClientSettings | None:
+    """What the file says that the options name, if they name one. It is read once. UsageError as `settings_in`."""
+    if getattr(options, "command_config", None) is None:
+        return None
+    if "client_settings" not in options:
+        options.client_settings = settings_in(options.command_config)
+    found: ClientSettings = options.client_settings
+    return found
 
 
 def settings_in(path: str, *, also_known: Collection[str] = ()) -> ClientSettings:
@@ -69,4 +77,4 @@ def settings_in(path: str, *, also_known: Collection[str] = ()) -> ClientSetting
         count = len(without_effect) - len(named)
         told = ", ".join([*named, counted_lines(count)] if count else named)
         print(f"barnabas: {OPTION}: {path}: without effect here: {told}", file=sys.stderr)
-    return ClientSettings(security, found.get(_BOOTSTRAP, "").strip() or None)
+    return ClientSettings(path, security, found.get(_BOOTSTRAP, "").strip() or None)

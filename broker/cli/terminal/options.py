@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NoReturn
 
-from barnabas.broker.cli.terminal.client_settings import OPTION, settings_in
+from barnabas.broker.cli.terminal.client_settings import OPTION, ClientSettings, settings_of
 from barnabas.broker.cli.terminal.failures import UsageError
 from barnabas.client.addresses import Address, parse_addresses
 from barnabas.client.client import Client
@@ -67,6 +67,12 @@ def shared_options(*, again: bool = False) -> list[Parser]:
         help=f"where to find the cluster (default {DEFAULT_BOOTSTRAP}, or bootstrap.servers of {OPTION})",
     )
     group.add_argument(
+        "--http",
+        default=argparse.SUPPRESS if again else None,
+        metavar="HOST:PORT",
+        help="where the broker serves HTTP, in place of --bootstrap-server: it is asked where clients connect",
+    )
+    group.add_argument(
         "--request-timeout-ms",
         type=at_most(INT32_MAX, positive),
         default=argparse.SUPPRESS if again else REQUEST_TIMEOUT_MS,
@@ -89,29 +95,35 @@ def connected(options: argparse.Namespace) -> Iterator[Client]:
     """A client that has reached a broker; ConnectionFailed at once if there is none, UsageError for no address.
 
     UsageError, too, for settings of security that make no sense, and for what no request can carry: a text that is too
-    long, or is no UTF-8.
+    long, or is no UTF-8. OSError where the broker was to be found by its HTTP, and is not.
     """
-    with _client(options) as client:
-        client.connect()
+    settings, timeout_ms = settings_of(options), options.request_timeout_ms
+    security = None if settings is None else settings.security
+    http = None if options.bootstrap_server else options.http
+    if http is not None:
+        from barnabas.broker.cli.whereabouts import bootstrap_of, connect_to  # HTTP, which few commands need
+
+    bootstrap = addresses_of(options.bootstrap_server, settings) if http is None else bootstrap_of(http, settings)
+    with Client(bootstrap, client_id="barnabas-cli", timeout_ms=timeout_ms, security=security) as client:
+        if http is None:
+            client.connect()
+        else:
+            connect_to(client, http, settings)
         try:
             yield client
         except EncodeError as error:
             raise UsageError(f"no request can carry what was given: {error}") from error
 
 
-def _client(options: argparse.Namespace) -> Client:
-    path = getattr(options, "command_config", None)
-    security, in_file = (None, None) if path is None else settings_in(path)
-    bootstrap = addresses_of(options.bootstrap_server, path, in_file)
-    return Client(bootstrap, client_id="barnabas-cli", timeout_ms=options.request_timeout_ms, security=security)
-
-
-def addresses_of(given: str | None, path: str | None, in_file: str | None) -> list[Address]:
-    """Where the cluster is: as --bootstrap-server says, or bootstrap.servers of the file at `path`. UsageError."""
+def addresses_of(given: str | None, settings: ClientSettings | None) -> list[Address]:
+    """Where the cluster is: as --bootstrap-server says, or bootstrap.servers of the file. UsageError."""
+    in_file = None if settings is None else settings.bootstrap
     try:
         return parse_addresses(given or in_file or DEFAULT_BOOTSTRAP)
     except ValueError as error:
-        where = "--bootstrap-server" if given or not in_file else f"{OPTION}: {path}: bootstrap.servers"
+        where = "--bootstrap-server"
+        if settings is not None and in_file and not given:
+            where = f"{OPTION}: {settings.path}: bootstrap.servers"
         raise UsageError(f"{where}: {error}") from error
 
 

@@ -19,13 +19,17 @@ from barnabas.broker.telemetry.series import SERIES_MAX, SERIES_OF_CLIENT_MAX
 _HEAD = f"""\
 # Metrics
 
-`barnabas serve --http HOST:PORT` serves three pages over HTTP/1.1. In the container it is on, at port 9404.
+`barnabas serve --http HOST:PORT` serves pages over HTTP/1.1. In the container it is on, at port 9404.
 
 | Path | Answer |
 |---|---|
 | `/live` | 200 while the broker's event loop runs |
 | `/ready` | 200 when clients can use the broker; else 503 and the reason: starting, stopping, data directory failed |
+| `/listeners` | where clients connect, and to which cluster, in JSON |
 | `/metrics` | metrics in Prometheus' text format 0.0.4 |
+
+By `/listeners` the address of HTTP is enough for every command ([cli.md](cli.md#common-to-all-commands)). In the other
+direction a broker that serves HTTP tells clients where, by the setting `barnabas.http.address`, which nobody can set.
 
 `POST /clean?partition=TOPIC[:N,…]` compacts logs, from this machine only: `barnabas log clean --now --http`
 ([cli.md](cli.md#barnabas-log)) does it.
@@ -36,8 +40,9 @@ While a data directory is full ([0122](decisions/0122-a-full-disk-is-a-state.md)
 consumers, and whoever makes room, have to get in.
 
 Without `--http` nothing listens and nothing is counted. Port 0 takes a free port; the log has it (`http listening`).
-Everybody may look, unless the port is [secured](#who-may-look). Who asks for `/metrics` from this machine names it by
-an address, `localhost` or a name without dots: a page in a browser here could lead a name of its own to this address.
+Everybody may look, unless the port is [secured](#who-may-look). Who asks for `/metrics` or `/listeners` from this
+machine names it by an address, `localhost` or a name without dots: a page in a browser here could lead a name of its
+own to this address.
 
 Names are those of the exporters that are common for Apache Kafka, so that dashboards and alerts work unchanged:
 the [Prometheus JMX exporter](https://github.com/prometheus/jmx_exporter) with its rules for Kafka, and
@@ -59,8 +64,8 @@ With `--http-secure`, which [`--secure`](security/secure.md) implies, the port s
 certificate is that of the first listener that speaks TLS; the users are those of the first listener that has users of
 PLAIN or SCRAM. `/live` and `/ready` stay open.
 
-With an [authorizer](security/acls.md), metrics need Describe on the cluster; the console, `/control` and `/clean`
-need Alter on the cluster, as they show records and change things. Super users have both. Whoever knows the
+With an [authorizer](security/acls.md), metrics and `/listeners` need Describe on the cluster; the console, `/control`
+and `/clean` need Alter on the cluster, as they show records and change things. Super users have both. Whoever knows the
 `--control-token` may do everything.
 
 ```sh

@@ -12,7 +12,8 @@ from barnabas.broker.cli import COMMANDS, main
 
 DOCUMENT = (Path(__file__).resolve().parents[3] / "docs" / "cli.md").read_text()
 OPTION = re.compile(r"--[a-z][a-z-]*")
-EVERYWHERE = {"--help", "--version", "--json", "--bootstrap-server", "--request-timeout-ms", "--command-config"}
+WHERE = {"--bootstrap-server", "--http", "--command-config"}
+EVERYWHERE = {"--help", "--version", "--json", "--request-timeout-ms", *WHERE}
 
 
 class ParserFound(Exception):
