@@ -1,7 +1,7 @@
-"""Requests that change very many topics: in several changes of the catalogue, with other work in between.
+"""Requests that change very many things: in several changes of the catalogue, with other work in between.
 
-Each change is written as one batch and synced. So the topics of a large request come, or go, one change after the
-other, and each is answered by what became of it.
+Each change is written as one batch and synced. So the topics of a large request come, go, or get their settings, one
+change after the other, and each is answered by what became of it.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ SLICE_PARTITIONS = 25
 CHANGES = Kind(steps_max=1, may_begin_again=False)
 
 
-def in_changes(items: Iterable[T], partitions_of: Callable[[T], int]) -> Iterator[list[T]]:
-    """What is changed in one turn of the loop each: so many partitions, at least one topic."""
+def in_changes(items: Iterable[T], size_of: Callable[[T], int], size: int = SLICE_PARTITIONS) -> Iterator[list[T]]:
+    """What is changed in one turn of the loop each: at least one, and no more once they have reached the size."""
     change: list[T] = []
-    partitions = 0
+    reached = 0
     for item in items:
         change.append(item)
-        partitions += max(1, partitions_of(item))
-        if partitions >= SLICE_PARTITIONS:
+        reached += max(1, size_of(item))
+        if reached >= size:
             yield change
-            change, partitions = [], 0
+            change, reached = [], 0
     if change:
         yield change

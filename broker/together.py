@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from barnabas.broker.catalogue.image import NO_LEADER
+from barnabas.broker.catalogue.image import NO_LEADER, TOPIC_RESOURCE
 from barnabas.broker.cluster.leader_balance import LeaderBalance
 from barnabas.broker.cluster.member import ClusterOfAll, ClusterOfMany
 from barnabas.broker.cluster.nodes import Nodes
@@ -182,7 +182,7 @@ class Together:
 
     def on_configs_changed(self, resource_type: int, resource_name: str) -> None:
         """The shared partitions have just given the logs their settings, as if there were one node."""
-        for log in self._shared.open_logs():
+        for log in self._shared.open_logs(resource_name if resource_type == TOPIC_RESOURCE else None):
             self._count_replicas(log.topic, log.partition)
 
 

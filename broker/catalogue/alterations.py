@@ -10,7 +10,7 @@ from enum import IntEnum
 from typing import NamedTuple
 
 from barnabas.broker.catalogue.framing import Versioned
-from barnabas.broker.catalogue.image import BROKER_RESOURCE, CLIENT_METRICS_RESOURCE, Image
+from barnabas.broker.catalogue.image import BROKER_RESOURCE, CLIENT_METRICS_RESOURCE, TOPIC_RESOURCE, Image
 from barnabas.broker.catalogue.topics import Writer, check_name
 from barnabas.broker.config import BrokerConfig
 from barnabas.broker.config.broker_config import find_key, parse_value
@@ -45,6 +45,33 @@ class Alteration(NamedTuple):
     value: str | None
 
 
+class SettingsWish(NamedTuple):
+    """A wish for the settings of a topic (2), the broker (4), client metrics (16) or a group (32).
+
+    wanted: what is done to some of them, or all that it is to have.
+    """
+
+    resource_type: int
+    name: str
+    wanted: Sequence[Alteration] | Mapping[str, str | None]
+
+
+def settings_records(wish: SettingsWish, writer: Writer, config: BrokerConfig) -> list[Versioned]:
+    """The records of a change of settings. KafkaError with Kafka's code when it may not be."""
+    kind, name, wanted = wish
+    if isinstance(wanted, Mapping):
+        if kind == TOPIC_RESOURCE:
+            return _replace_topic(name, wanted, writer, config)
+        if kind == BROKER_RESOURCE:
+            return _replace_broker(name, wanted, writer, config)
+        return _replace_other(kind, name, wanted, writer, config)
+    if kind == TOPIC_RESOURCE:
+        return _alter_topic(name, wanted, writer, config)
+    if kind == BROKER_RESOURCE:
+        return _alter_broker(name, wanted, writer, config)
+    return _alter_other(kind, name, wanted, writer, config)
+
+
 def check_alterations(alterations: Sequence[Alteration]) -> None:
     """INVALID_REQUEST for a key that is named twice, and for one that is to become nothing and is not deleted."""
     if len({alteration.name for alteration in alterations}) != len(alterations):
@@ -54,7 +81,7 @@ def check_alterations(alterations: Sequence[Alteration]) -> None:
         raise KafkaError(ErrorCode.INVALID_REQUEST, f"Null value not supported for : {', '.join(nulls)}")
 
 
-def alter_topic(name: str, alterations: Sequence[Alteration], writer: Writer, config: BrokerConfig) -> list[Versioned]:
+def _alter_topic(name: str, alterations: Sequence[Alteration], writer: Writer, config: BrokerConfig) -> list[Versioned]:
     """The records of changing some settings of a topic. KafkaError with Kafka's code when it may not be."""
     own = _topic_configs(name, writer.image)
     changes = _changes(alterations, own, TOPIC_KEYS)
@@ -64,7 +91,7 @@ def alter_topic(name: str, alterations: Sequence[Alteration], writer: Writer, co
     return writer.configs(name, {key: text for key, text in changes.items() if text != own.get(key)})
 
 
-def replace_topic(
+def _replace_topic(
     name: str, configs: Mapping[str, str | None], writer: Writer, config: BrokerConfig
 ) -> list[Versioned]:
     """The records of giving a topic exactly these settings."""
@@ -84,7 +111,9 @@ def _topic_configs(name: str, image: Image) -> dict[str, str]:
     return image.topics[name].configs
 
 
-def alter_broker(name: str, alterations: Sequence[Alteration], writer: Writer, config: BrokerConfig) -> list[Versioned]:
+def _alter_broker(
+    name: str, alterations: Sequence[Alteration], writer: Writer, config: BrokerConfig
+) -> list[Versioned]:
     """The records of changing settings of a broker (its id) or of every broker (an empty name)."""
     _check_node(name, [a.name for a in alterations if a.operation is not Operation.DELETE], writer)
     own = writer.image.configs.get((BROKER_RESOURCE, name), {})
@@ -96,7 +125,7 @@ def alter_broker(name: str, alterations: Sequence[Alteration], writer: Writer, c
     return _broker_records(name, {key: text for key, text in changes.items() if text != own.get(key)}, writer)
 
 
-def replace_broker(
+def _replace_broker(
     name: str, configs: Mapping[str, str | None], writer: Writer, config: BrokerConfig
 ) -> list[Versioned]:
     """The records of giving a broker, or every broker, exactly these settings."""
@@ -109,7 +138,7 @@ def replace_broker(
     return _broker_records(name, gone | {key: text for key, text in configs.items() if text != own.get(key)}, writer)
 
 
-def alter_other(
+def _alter_other(
     resource_type: int, name: str, alterations: Sequence[Alteration], writer: Writer, config: BrokerConfig
 ) -> list[Versioned]:
     """The records of changing settings of a group, which need not exist, or of client metrics. KafkaError."""
@@ -120,7 +149,7 @@ def alter_other(
     return _other_records(resource_type, name, own, changes)
 
 
-def replace_other(
+def _replace_other(
     resource_type: int, name: str, configs: Mapping[str, str | None], writer: Writer, config: BrokerConfig
 ) -> list[Versioned]:
     """The records of giving a group, or client metrics, exactly these settings. KafkaError."""

@@ -12,20 +12,12 @@ nobody leads what was used, as a cleanly stopped Kafka does. So start and stop c
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from barnabas.broker.catalogue.alterations import (
-    Alteration,
-    alter_broker,
-    alter_other,
-    alter_topic,
-    replace_broker,
-    replace_other,
-    replace_topic,
-)
+from barnabas.broker.catalogue.alterations import Alteration, SettingsWish, settings_records
 from barnabas.broker.catalogue.client_quotas import ClientQuotas
 from barnabas.broker.catalogue.features import FeatureUpdate, update_features, updates_to
 from barnabas.broker.catalogue.framing import Versioned
 from barnabas.broker.catalogue.identity import Identity
-from barnabas.broker.catalogue.image import BROKER_RESOURCE, RESOURCES, TOPIC_RESOURCE, Partition, Topic
+from barnabas.broker.catalogue.image import BROKER_RESOURCE, RESOURCES, Partition, Topic
 from barnabas.broker.catalogue.journal import Journal, failed
 from barnabas.broker.catalogue.listener import CatalogueListener, Placing
 from barnabas.broker.catalogue.places import Places
@@ -325,34 +317,40 @@ class Catalogue:
 
     # --- settings ---
 
-    def alter_configs(
-        self, resource_type: int, name: str, alterations: Sequence[Alteration], *, validate_only: bool = False
-    ) -> None:
-        """Change some settings of a topic (2), the broker (4), client metrics (16) or a group (32). KafkaError."""
-        if resource_type == TOPIC_RESOURCE:
-            records = alter_topic(name, alterations, self._writer, self._config)
-        elif resource_type == BROKER_RESOURCE:
-            records = alter_broker(name, alterations, self._writer, self._config)
-        else:
-            records = alter_other(resource_type, name, alterations, self._writer, self._config)
-        self._alter(resource_type, name, [] if validate_only else records)
+    def alter_configs(self, resource_type: int, name: str, alterations: Sequence[Alteration]) -> None:
+        """Change some settings of one resource. KafkaError when that may not be."""
+        self._change(SettingsWish(resource_type, name, alterations))
 
-    def replace_configs(
-        self, resource_type: int, name: str, configs: Mapping[str, str | None], *, validate_only: bool = False
-    ) -> None:
-        """Give a topic (2), the broker (4), client metrics (16) or a group (32) exactly these. KafkaError."""
-        if resource_type == TOPIC_RESOURCE:
-            records = replace_topic(name, configs, self._writer, self._config)
-        elif resource_type == BROKER_RESOURCE:
-            records = replace_broker(name, configs, self._writer, self._config)
-        else:
-            records = replace_other(resource_type, name, configs, self._writer, self._config)
-        self._alter(resource_type, name, [] if validate_only else records)
+    def replace_configs(self, resource_type: int, name: str, configs: Mapping[str, str | None]) -> None:
+        """Give one resource exactly these settings. KafkaError when that may not be."""
+        self._change(SettingsWish(resource_type, name, configs))
 
-    def _alter(self, resource_type: int, name: str, records: Sequence[Versioned]) -> None:
-        if not records:
-            return
-        self.commit(records)
+    def _change(self, wish: SettingsWish) -> None:
+        (refusal,) = self.change_settings([wish])
+        if refusal is not None:
+            raise refusal
+
+    def change_settings(
+        self, wishes: Iterable[SettingsWish], *, validate_only: bool = False
+    ) -> list[KafkaError | None]:
+        """Change the settings of resources, each named once, all in one batch. None where it was done; KafkaError."""
+        results: list[KafkaError | None] = []
+        changed: list[tuple[SettingsWish, list[Versioned]]] = []
+        for wish in wishes:
+            try:
+                changed.append((wish, settings_records(wish, self._writer, self._config)))
+            except KafkaError as refusal:
+                results.append(refusal.as_value())
+            else:
+                results.append(None)
+        if not validate_only:
+            self.commit([record for _, records in changed for record in records])
+            for (resource_type, name, _), records in changed:
+                if records:
+                    self._settings_changed(resource_type, name, records)
+        return results
+
+    def _settings_changed(self, resource_type: int, name: str, records: Sequence[Versioned]) -> None:
         if resource_type == BROKER_RESOURCE:
             self._follow_broker_configs()
         keys = ",".join(record.name for record, _ in records if isinstance(record, ConfigRecord))  # no values

@@ -1,15 +1,33 @@
 """The resources whose settings a request alters: each is altered, or refused, by itself, and none that is named twice.
 
-Knows what AlterConfigs and IncrementalAlterConfigs have in common; what altering means is theirs.
+Knows what AlterConfigs and IncrementalAlterConfigs have in common; what altering means is theirs. Resources of a
+request are altered in one change of the catalogue, or of a large request in several (`broker/changes.py`).
 """
 
 from __future__ import annotations
 
+from asyncio import Future
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, Protocol, TypeVar
+from functools import partial
+from typing import Protocol, TypeAlias, TypeVar
 
+from barnabas.broker.catalogue.alterations import SettingsWish
+from barnabas.broker.catalogue.image import BROKER_RESOURCE, TOPIC_RESOURCE
 from barnabas.broker.catalogue.topics import duplicates
+from barnabas.broker.changes import CHANGES, in_changes
+from barnabas.broker.context import Services
+from barnabas.broker.in_hand import keep_in_hand
 from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.storage.steps import Steps
+
+SLICE_SETTINGS = 50
+"""How many settings are changed (some 80 us each) before others have their turn."""
+_PARTITIONS_PER_SETTING = 50
+"""In how many logs it takes as long to put a setting in force as to change it."""
+
+
+A = TypeVar("A")
+A_co = TypeVar("A_co", covariant=True)
 
 
 class Resource(Protocol):
@@ -18,31 +36,83 @@ class Resource(Protocol):
     resource_type: int
     resource_name: str
 
+    @property
+    def configs(self) -> Sequence[object]: ...
+
+
+class Answer(Protocol[A_co]):
+    """What makes the answer for a resource."""
+
+    def __call__(
+        self, *, error_code: ErrorCode, error_message: str | None, resource_type: int, resource_name: str
+    ) -> A_co: ...
+
 
 R = TypeVar("R", bound=Resource)
+Wish: TypeAlias = Callable[[R], SettingsWish | None]
 
 
-class Altered(NamedTuple):
-    """What became of one resource: NONE and no message, or why it is as it was."""
+def alter_each(
+    resources: Sequence[R], wish: Wish[R], answer: Answer[A], validate_only: bool, services: Services
+) -> list[A] | Future[list[A]]:
+    """Have each resource be as `wish` says, which may raise KafkaError; None: it has seen to that itself.
 
-    resource_type: int
-    resource_name: str
-    code: ErrorCode
-    message: str | None
+    All copies of one that is named twice are refused.
+    """
+    return services.upkeep.to_the_end(lambda: _alter_all(resources, wish, answer, validate_only, services), CHANGES)
 
 
-def alter_each(resources: Sequence[R], alter: Callable[[R], None]) -> list[Altered]:
-    """Call `alter` for each resource, which may raise KafkaError; all copies of one that is named twice are refused."""
+def _alter_all(
+    resources: Sequence[R], wish: Wish[R], answer: Answer[A], validate_only: bool, services: Services
+) -> Steps[list[A]]:
     twice = duplicates((resource.resource_type, resource.resource_name) for resource in resources)
-    answers = []
-    for resource in resources:
-        kind, name = resource.resource_type, resource.resource_name
-        try:
-            if (kind, name) in twice:
-                raise KafkaError(ErrorCode.INVALID_REQUEST, "Each resource must appear at most once.")
-            alter(resource)
-        except KafkaError as refusal:
-            answers.append(Altered(kind, name, refusal.code, refusal.message))
-        else:
-            answers.append(Altered(kind, name, ErrorCode.NONE, None))
+
+    def wanted(resource: R) -> SettingsWish | None:
+        if (resource.resource_type, resource.resource_name) in twice:
+            raise KafkaError(ErrorCode.INVALID_REQUEST, "Each resource must appear at most once.")
+        return wish(resource)
+
+    in_hand = keep_in_hand(services)
+    answers: list[A] = []
+    for some in in_changes(resources, partial(_size, services), SLICE_SETTINGS):
+        if answers:
+            yield
+        refusals = in_hand(partial(_alter, some, wanted, validate_only, services))
+        answers += [_answered(resource, refusals.get(number), answer) for number, resource in enumerate(some)]
     return answers
+
+
+def _size(services: Services, resource: Resource) -> int:
+    """A broker's settings are judged together with those for all brokers: only one of the two is in a change."""
+    if resource.resource_type == BROKER_RESOURCE:
+        return SLICE_SETTINGS
+    topic = services.catalogue.topics.get(resource.resource_name) if resource.resource_type == TOPIC_RESOURCE else None
+    return len(resource.configs) + (0 if topic is None else len(topic.partitions) // _PARTITIONS_PER_SETTING)
+
+
+def _alter(resources: Sequence[R], wanted: Wish[R], validate_only: bool, services: Services) -> dict[int, KafkaError]:
+    """One change: why which of them are as they were."""
+    refusals: dict[int, KafkaError] = {}
+    wishes: dict[int, SettingsWish] = {}
+    for number, resource in enumerate(resources):
+        try:
+            wish = wanted(resource)
+        except KafkaError as refusal:
+            refusals[number] = refusal.as_value()
+        else:
+            if wish is not None:
+                wishes[number] = wish
+    try:
+        results = services.catalogue.change_settings(wishes.values(), validate_only=validate_only)
+    except KafkaError as failure:
+        results = [failure.as_value()] * len(wishes)
+    return refusals | {number: why for number, why in zip(wishes, results, strict=True) if why is not None}
+
+
+def _answered(resource: Resource, why: KafkaError | None, answer: Answer[A]) -> A:
+    return answer(
+        error_code=ErrorCode.NONE if why is None else why.code,
+        error_message=None if why is None else why.message,
+        resource_type=resource.resource_type,
+        resource_name=resource.resource_name,
+    )

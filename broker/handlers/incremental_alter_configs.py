@@ -5,13 +5,16 @@ and in force when it is answered; the levels of the broker's loggers are in forc
 INVALID_CONFIG, INVALID_REQUEST, UNKNOWN_TOPIC_OR_PARTITION, INVALID_TOPIC_EXCEPTION.
 """
 
+from asyncio import Future
+
 from barnabas.broker.catalogue import Alteration
-from barnabas.broker.catalogue.alterations import check_broker_name
+from barnabas.broker.catalogue.alterations import SettingsWish, check_broker_name
 from barnabas.broker.catalogue.image import BROKER_RESOURCE, LOGGER_RESOURCE, RESOURCES
 from barnabas.broker.cluster.stopped_nodes import STOPPED_NODES, alter_stopped_nodes
 from barnabas.broker.config_resources.altering import alter_each
 from barnabas.broker.config_resources.loggers import alter_loggers
 from barnabas.broker.context import RequestContext, Services
+from barnabas.broker.replies import reply_to
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.messages.incremental_alter_configs import (
     AlterConfigsResource,
@@ -21,17 +24,24 @@ from barnabas.protocol.messages.incremental_alter_configs import (
 )
 
 
-def handle(request: IncrementalAlterConfigsRequest, context: RequestContext) -> IncrementalAlterConfigsResponse:
-    altered = alter_each(request.resources, lambda resource: _alter(resource, context.services, request.validate_only))
-    return IncrementalAlterConfigsResponse(
-        responses=[
-            AlterConfigsResourceResponse(error_code=code, error_message=message, resource_type=kind, resource_name=name)
-            for kind, name, code, message in altered
-        ]
+def handle(
+    request: IncrementalAlterConfigsRequest, context: RequestContext
+) -> IncrementalAlterConfigsResponse | Future[IncrementalAlterConfigsResponse]:
+    services, validate_only = context.services, request.validate_only
+    return reply_to(
+        lambda: alter_each(
+            request.resources,
+            lambda resource: _wish(resource, services, validate_only),
+            AlterConfigsResourceResponse,
+            validate_only,
+            services,
+        ),
+        lambda answers: IncrementalAlterConfigsResponse(responses=answers),
     )
 
 
-def _alter(resource: AlterConfigsResource, services: Services, validate_only: bool) -> None:
+def _wish(resource: AlterConfigsResource, services: Services, validate_only: bool) -> SettingsWish | None:
+    """What to have the catalogue do; None for what it does not keep, which is done here."""
     kind, name = resource.resource_type, resource.resource_name
     alterations = [Alteration(entry.name, entry.config_operation, entry.value) for entry in resource.configs]
     if kind == LOGGER_RESOURCE:
@@ -41,6 +51,7 @@ def _alter(resource: AlterConfigsResource, services: Services, validate_only: bo
     elif kind in RESOURCES:
         if kind == BROKER_RESOURCE:
             check_broker_name(name, services.node.node_id)
-        services.catalogue.alter_configs(kind, name, alterations, validate_only=validate_only)
+        return SettingsWish(kind, name, alterations)
     else:
         raise KafkaError(ErrorCode.INVALID_REQUEST, f"Unknown resource type {kind}")
+    return None

@@ -131,9 +131,9 @@ class LedPartitions(Partitions):
         """As `Partitions.is_used`."""
         return self._shared.is_used(topic, partition) and self.is_here(topic, partition)
 
-    def open_logs(self) -> Iterator[PartitionLog]:
+    def open_logs(self, topic: str | None = None) -> Iterator[PartitionLog]:
         """As `Partitions.open_logs`."""
-        return (log for log in self._shared.open_logs() if self.is_here(log.topic, log.partition))
+        return (log for log in self._shared.open_logs(topic) if self.is_here(log.topic, log.partition))
 
     def note_refused(self, topic: str, partition: int, header: BatchHeader, now_ms: int) -> None:
         """As `Partitions.note_refused`."""

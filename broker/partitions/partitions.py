@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
+from barnabas.broker.catalogue.image import TOPIC_RESOURCE
 from barnabas.broker.config.log_configs import log_config
 from barnabas.broker.log_lines import line, logger
 from barnabas.broker.partitions.failed_openings import FailedOpenings
@@ -51,7 +52,6 @@ if TYPE_CHECKING:
     from barnabas.storage.log_directories import LogDirectories
 
 _log = logger("storage")
-_TOPIC_RESOURCE: Final = 2
 _CLIENT: Final = AppendOrigin.CLIENT
 
 
@@ -93,8 +93,6 @@ class Partitions:
         self.past_appends = PastAppends()
         self.when_let_go: list[Callable[[str, int], None]] = []  # who keeps logs has to ask for this one again
         catalogue.subscribe(self)
-
-    # --- finding ---------------------------------------------------------------------------------------------------
 
     def get(self, topic: str, partition: int) -> PartitionLog:
         """The log, for reading.
@@ -167,9 +165,12 @@ class Partitions:
         """Partitions that have a directory, are led here and were not asked for in this run; in no order."""
         return [key for key in self.directory.partitions if not self.is_used(*key) and self.is_here(*key)]
 
-    def open_logs(self) -> Iterator[PartitionLog]:
-        """The logs that are open now."""
-        return iter(list(self._open.values()))
+    def open_logs(self, topic: str | None = None) -> Iterator[PartitionLog]:
+        """The logs that are open now, of one topic that exists or of all."""
+        if topic is None:
+            return iter(list(self._open.values()))
+        numbers = range(len(self._catalogue.topics[topic].partitions))
+        return iter([self._open[topic, number] for number in numbers if (topic, number) in self._open])
 
     def open_log(
         self, topic: str, partition: int, *, in_background: bool = False, in_turn: bool = False
@@ -392,9 +393,8 @@ class Partitions:
 
     def on_configs_changed(self, resource_type: int, resource_name: str) -> None:
         made: dict[tuple[tuple[str, str], ...], LogConfig] = {}  # most topics have the same settings, or none
-        for log in self.open_logs():
-            if resource_type != _TOPIC_RESOURCE or log.topic == resource_name:
-                own = self._catalogue.topics[log.topic].configs
-                key = tuple(sorted(own.items()))
-                log.config = made[key] = made.get(key) or log_config(self._config, own)
-                self._waiters.wake(log.topic, log.partition)
+        for log in self.open_logs(resource_name if resource_type == TOPIC_RESOURCE else None):
+            own = self._catalogue.topics[log.topic].configs
+            key = tuple(sorted(own.items()))
+            log.config = made[key] = made.get(key) or log_config(self._config, own)
+            self._waiters.wake(log.topic, log.partition)

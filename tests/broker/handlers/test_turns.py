@@ -10,6 +10,7 @@ from barnabas.broker.api.large_answers import ELEMENTS_MAX, ENCODING
 from barnabas.broker.catalogue import NewTopic
 from barnabas.broker.changes import SLICE_PARTITIONS
 from barnabas.broker.config.topic_configs import TOPIC_KEYS
+from barnabas.broker.config_resources.altering import SLICE_SETTINGS
 from barnabas.broker.coordinator.group.classic.model import CommitRequest, OffsetToCommit
 from barnabas.broker.handlers.delete_records import SLICE as SLICE_RECORDS
 from barnabas.broker.handlers.elect_leaders import SLICE as SLICE_ELECTIONS
@@ -18,12 +19,14 @@ from barnabas.broker.handlers.list_groups import SLICE
 from barnabas.broker.handlers.metadata import SLICE_TOPICS
 from barnabas.broker.handlers.offset_for_leader_epoch import SLICE as SLICE_EPOCHS
 from barnabas.protocol.errors import ErrorCode
+from barnabas.protocol.messages.alter_configs import AlterableConfig, AlterConfigsRequest, AlterConfigsResource
 from barnabas.protocol.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsTopic
 from barnabas.protocol.messages.create_topics import CreateTopicsRequest
 from barnabas.protocol.messages.delete_records import DeleteRecordsPartition, DeleteRecordsRequest, DeleteRecordsTopic
 from barnabas.protocol.messages.delete_topics import DeleteTopicsRequest
 from barnabas.protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
 from barnabas.protocol.messages.elect_leaders import ElectLeadersRequest
+from barnabas.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
 from barnabas.protocol.messages.list_config_resources import ListConfigResourcesRequest
 from barnabas.protocol.messages.list_groups import ListGroupsRequest
 from barnabas.protocol.messages.metadata import MetadataRequest
@@ -32,6 +35,7 @@ from barnabas.protocol.messages.offset_for_leader_epoch import (
     OffsetForLeaderPartition,
     OffsetForLeaderTopic,
 )
+from barnabas.protocol.registry import ApiKey
 from barnabas.protocol.schema import Request
 from tests.support import requests
 from tests.support.worlds.broker import BrokerWorld
@@ -70,6 +74,11 @@ async def _answer(
     look(0)
     turns = await over
     return peer.answer(), turns
+
+
+def _syncs(world: BrokerWorld) -> int:
+    """How often the catalogue was synced."""
+    return sum(call.name == "sync" and "__cluster_metadata" in call.path for call in world.files.calls)
 
 
 def _encoding_turns(elements: int) -> int:
@@ -134,6 +143,28 @@ async def test_the_creation_of_many_topics_and_of_more_partitions_takes_turns(wo
     answer, turns = await _answer(world, grow, 3)
     assert turns >= 3
     assert {result.error_code for result in answer.results} == {E.NONE}
+
+
+@pytest.mark.parametrize("key", [ApiKey.ALTER_CONFIGS, ApiKey.INCREMENTAL_ALTER_CONFIGS])
+async def test_the_settings_of_many_topics_are_changed_in_turns_and_few_writes(world: BrokerWorld, key: ApiKey) -> None:
+    names = _create(world, 2 * SLICE_SETTINGS + 1)
+    settings = [AlterableConfig(name="retention.ms", value="1000")]
+    request: Any = AlterConfigsRequest(
+        resources=[
+            AlterConfigsResource(resource_type=2, resource_name=name, configs=settings) for name in (*names, "missing")
+        ],
+        validate_only=False,
+    )
+    if key is ApiKey.INCREMENTAL_ALTER_CONFIGS:
+        asked = [requests.alter_config(2, name, "retention.ms", "1000").resources for name in (*names, "missing")]
+        request = IncrementalAlterConfigsRequest(resources=[each for (each,) in asked], validate_only=False)
+    catalogue, before = world.services.catalogue, _syncs(world)
+    answer, turns = await _answer(world, request, key.max_version, lambda: catalogue.delete_topics([names[-1]]))
+    assert (turns >= 3, _syncs(world) - before) == (True, 2 + 1), "two of what was changed, and the deletion"
+    told = {result.resource_name: result.error_code for result in answer.responses}
+    unknown = dict.fromkeys((names[-1], "missing"), E.UNKNOWN_TOPIC_OR_PARTITION)
+    assert told == dict.fromkeys(names, E.NONE) | unknown
+    assert {tuple(topic.configs.items()) for topic in catalogue.topics.values()} == {(("retention.ms", "1000"),)}
 
 
 async def test_the_settings_of_all_topics_are_told_in_turns(world: BrokerWorld) -> None:
