@@ -223,3 +223,14 @@ class RequestContext:
     def node(self) -> Node:
         """This broker as the peer is to know it: its host and port depend on how the peer came in."""
         return self._node or self.services.node
+
+
+class OwnedRequestContext(RequestContext):
+    """Of a request that may be worked on in several turns, since what it was decoded from is its own."""
+
+    __slots__ = ()
+
+    def of_a_part(self) -> RequestContext:
+        """The facts of a part of it, which is served in one turn."""
+        facts = self.api_key, self.api_version, self.correlation_id, self.client_id, self.client_host
+        return RequestContext(self.services, *facts, self.connection, self._node)

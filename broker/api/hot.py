@@ -12,12 +12,18 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
+from barnabas.broker.api import many_partitions
 from barnabas.broker.api.answers import Answer, CloseConnection, Parked, code_and_message, failure_of
+from barnabas.broker.api.large_requests import DECODING
 from barnabas.broker.api.leaders import FETCH_NAMES_LEADERS_SINCE, PRODUCE_NAMES_LEADERS_SINCE, with_leaders
-from barnabas.broker.context import RequestContext, Services
+from barnabas.broker.context import OwnedRequestContext, RequestContext, Services
+from barnabas.broker.in_hand import keep_in_hand
+from barnabas.broker.partitions.parked_produces import may_hold
 from barnabas.broker.partitions.waiters import Waiting
+from barnabas.broker.replies import Reply, reply_to
 from barnabas.protocol.errors import DecodeError, ErrorCode
 from barnabas.protocol.hot import fetch, produce
+from barnabas.protocol.hot.reading import AT_ONCE_MAX, ManyPartitions
 from barnabas.protocol.hot.writing import Topic
 from barnabas.protocol.primitives import skip_tags
 from barnabas.protocol.registry import ApiKey
@@ -25,6 +31,7 @@ from barnabas.protocol.registry import ApiKey
 if TYPE_CHECKING:
     from barnabas.broker.api.entry import Client, Entry
     from barnabas.broker.api.metering import Meter
+    from barnabas.broker.partitions.recoveries import Recoveries
 
 Produced = list[tuple[Topic, list[produce.PartitionResult]]]
 HandleProduce = Callable[[produce.ProduceRequest, RequestContext], Produced | asyncio.Future[Produced]]
@@ -42,9 +49,15 @@ def produce_entry(services: Services, handle: HandleProduce, version: int, meter
         try:
             if is_flexible:
                 position = skip_tags(frame, position) if frame[position] else position + 1
-            request = decode(frame, position, version)
+            request = decode(frame, position, version, AT_ONCE_MAX)
         except (DecodeError, IndexError) as error:
             raise CloseConnection(str(error), "Produce") from error
+        except ManyPartitions:
+            if may_hold(len(frame), services.partitions.recoveries):
+                facts = ApiKey.PRODUCE, version, correlation_id, client.client_id, client.client_host
+                own = OwnedRequestContext(services, *facts, client)
+                return _produce_many(frame[position:], own, handle, meter, client if names_leaders else None)
+            request = decode(frame, position, version)
         context = RequestContext(
             services, ApiKey.PRODUCE, version, correlation_id, client.client_id, client.client_host, client
         )
@@ -72,6 +85,59 @@ def produce_entry(services: Services, handle: HandleProduce, version: int, meter
         return Parked(produced, late_answer, may_be_given_up=False)  # some of it may be in the log
 
     return serve
+
+
+def _produce_many(
+    body: memoryview, context: RequestContext, handle: HandleProduce, meter: Meter | None, asker: Client | None
+) -> Answer:
+    """Work on a copy, in slices, as long as it takes."""
+    services, recoveries = context.services, context.services.partitions.recoveries
+    recoveries.parked_bytes += len(body)
+    requests: list[produce.ProduceRequest] = []
+    steps = partial(many_partitions.produce_request, memoryview(bytearray(body)), context.api_version)
+    decode = partial(services.slices.in_slices, steps, DECODING)
+    go_on = partial(_handle_many, requests, keep_in_hand(services), handle, context)
+    produced = reply_to(services.slices.next_turn, partial(_decode_many, decode, go_on))
+    assert isinstance(produced, asyncio.Future)
+    produced.add_done_callback(partial(_let_go, recoveries, len(body)))
+    return Parked(produced, partial(_produced_many, requests, context, meter, asker), may_be_given_up=False)
+
+
+def _decode_many(
+    decode: Callable[[], Reply[produce.ProduceRequest]],
+    go_on: Callable[[produce.ProduceRequest], Reply[Produced]],
+    _: None,
+) -> Reply[Produced]:
+    return reply_to(decode, go_on)
+
+
+def _handle_many(
+    requests: list[produce.ProduceRequest],
+    in_hand: Callable[[Callable[[], Reply[Produced]]], Reply[Produced]],
+    handle: HandleProduce,
+    context: RequestContext,
+    request: produce.ProduceRequest,
+) -> Reply[Produced]:
+    requests.append(request)
+    return in_hand(partial(handle, request, context))
+
+
+def _let_go(recoveries: Recoveries, size: int, _: asyncio.Future[Produced]) -> None:
+    recoveries.parked_bytes -= size
+
+
+def _produced_many(
+    requests: list[produce.ProduceRequest],
+    context: RequestContext,
+    meter: Meter | None,
+    asker: Client | None,
+    done: asyncio.Future[Produced],
+) -> Answer:
+    if not requests:  # it is broken, or the broker stops
+        failure = failure_of(done)
+        raise failure if isinstance(failure, CloseConnection) else CloseConnection(repr(failure), "Produce")
+    ((_, acks, _, topics),) = requests
+    return _produced_late(topics, acks, context, meter, asker, done)
 
 
 def _produced_late(

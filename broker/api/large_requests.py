@@ -20,7 +20,7 @@ DECODED_AT_ONCE_BYTES_MAX: Final = 16 << 10
 DECODING: Final = Kind()
 
 
-def decoded(data: bytes, codec: Codec[Any], is_flexible: bool, api: str) -> Steps[Request]:
+def decoded(data: bytes | memoryview, codec: Codec[Any], is_flexible: bool, api: str) -> Steps[Request]:
     """The request in these bytes. CloseConnection where they are none."""
     try:
         position = skip_tags(data, 0) if is_flexible else 0

@@ -9,12 +9,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from barnabas.broker.authorization.rights import Rights
-from barnabas.broker.context import RequestContext
+from barnabas.broker.context import OwnedRequestContext, RequestContext
 from barnabas.broker.guards.guard import Guarding
 from barnabas.broker.session.operations import Operation, Resource
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.hot.produce import PartitionResult
 from barnabas.protocol.records.batch import HEADER_SIZE, TRANSACTIONAL_MASK
+from barnabas.storage.steps import finish
 
 if TYPE_CHECKING:
     from barnabas.protocol.hot.produce import ProduceRequest
@@ -23,14 +24,15 @@ _ATTRIBUTES_LOW_BYTE: Final = 22
 
 
 def produce(request: ProduceRequest, context: RequestContext, rights: Rights) -> Guarding:
-    """See above. It does not pause: records are views of a frame that is there for one turn."""
+    """See above. It does not pause where records are views of a frame that is there for one turn."""
     transactional_id, acks, timeout_ms, topics = request
     if _is_transactional(topics) and not (
         transactional_id is not None and rights.allows(Operation.WRITE, Resource.TRANSACTIONAL_ID, transactional_id)
     ):
         return _refused(topics, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
     names = [_name(topic, context) for topic, _ in topics]
-    writable = rights.allowed(Operation.WRITE, Resource.TOPIC, [name for name in names if name is not None])
+    asking = rights.each_allowed(Operation.WRITE, Resource.TOPIC, (name for name in names if name is not None))
+    writable = (yield from asking) if isinstance(context, OwnedRequestContext) else finish(asking)
     named = list(zip(names, topics, strict=True))
     hidden = [each for name, each in named if name is not None and name not in writable]
     if not hidden:

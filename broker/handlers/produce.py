@@ -18,6 +18,7 @@ they are, and the rest gets NOT_LEADER_OR_FOLLOWER: its client comes again with 
 is appended once that is over (partitions/late_appends.py). A batch that is refused and will come again is noted: no
 later one of its producer is appended before it (storage/producers/refused_batches.py).
 
+A request of more than five hundred partitions is produced in pieces (partitions/produce_pieces.py).
 With acks=0 there is no answer; what the errors then do is the dispatcher's business. Requests and answers have the
 shapes of `protocol/hot/produce.py`. Records lie in the receive buffer: what happens after this call works on a copy.
 """
@@ -32,13 +33,15 @@ from struct import Struct
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from barnabas.broker.catalogue.image import INTERNAL_TOPICS
-from barnabas.broker.context import RequestContext
+from barnabas.broker.context import OwnedRequestContext, RequestContext
 from barnabas.broker.coordinator.transaction.model import TopicPartition
 from barnabas.broker.coordinator.verification import PRODUCE_ADDS_SINCE, Verdicts, admit, confirm, produce_error
 from barnabas.broker.events.kinds import PRODUCE_REFUSED
+from barnabas.broker.in_hand import keep_in_hand
 from barnabas.broker.partitions.late_appends import RECORD_ERRORS_MAX, LateAppends, Outcome, Syncing, refusal, shortened
 from barnabas.broker.partitions.late_results import Pending, Produced, all_results
 from barnabas.broker.partitions.parked_produces import may_wait, owned, produce_after
+from barnabas.broker.partitions.produce_pieces import PIECES, in_pieces
 from barnabas.broker.partitions.recoveries import StillRecovering
 from barnabas.broker.partitions.walks import Walking
 from barnabas.broker.replies import Reply, reply_to
@@ -85,6 +88,10 @@ def handle(request: ProduceRequest, context: RequestContext) -> Reply[Produced]:
     is_late = partitions.recoveries.turn_is_over
     unled: list[TopicPartition] = []
     if len(topics) > 1 or (topics and len(topics[0][1]) > 1):
+        if isinstance(context, OwnedRequestContext):
+            in_hand, part = keep_in_hand(context.services), context.of_a_part()
+            pieces = partial(in_pieces, request, lambda piece: in_hand(partial(handle, piece, part)))
+            return context.services.slices.in_slices(pieces, PIECES)
         unled = partitions.lead(_writable(request, context))
     elif is_late:
         unled = [key for key in _writable(request, context) if key not in partitions.led]
@@ -105,23 +112,16 @@ def _open_all(unled: list[TopicPartition], context: RequestContext) -> Work[None
         yield None
 
 
-def _produce(request: ProduceRequest, context: RequestContext) -> Reply[Produced]:
+def _produce(request: ProduceRequest, context: RequestContext, *, has_waited: bool = False) -> Reply[Produced]:
     try:
         return _judge_and_append(request, context)
     except StillRecovering:
         partitions = context.services.partitions
-        if request[2] <= 0 or not may_wait(request, partitions.recoveries):
+        if has_waited or request[2] <= 0 or not may_wait(request, partitions.recoveries):
             return _all_refused(request, ErrorCode.NOT_LEADER_OR_FOLLOWER)
         recovered = partitions.recovered(_writable(request, context), request[2])
-        produce = partial(_produce_once_recovered, context=context)
+        produce = partial(_produce, context=context, has_waited=True)
         return produce_after(recovered, produce, request, partitions.recoveries)
-
-
-def _produce_once_recovered(request: ProduceRequest, context: RequestContext) -> Reply[Produced]:
-    try:
-        return _judge_and_append(request, context)
-    except StillRecovering:
-        return _all_refused(request, ErrorCode.NOT_LEADER_OR_FOLLOWER)
 
 
 def _judge_and_append(request: ProduceRequest, context: RequestContext) -> Reply[Produced]:

@@ -22,7 +22,12 @@ PARKED_BYTES_MAX = 16 << 20
 
 def may_wait(request: ProduceRequest, recoveries: Recoveries) -> bool:
     """Whether there is room for its records."""
-    return recoveries.parked_bytes + _size(request) <= PARKED_BYTES_MAX
+    return may_hold(_size(request), recoveries)
+
+
+def may_hold(size: int, recoveries: Recoveries) -> bool:
+    """Whether there is room for so many bytes."""
+    return recoveries.parked_bytes + size <= PARKED_BYTES_MAX
 
 
 def produce_after(

@@ -11,7 +11,17 @@ from struct import Struct
 from typing import Final, NamedTuple
 
 from barnabas.protocol.errors import DecodeError
-from barnabas.protocol.hot.reading import BROKEN, INT32, pass_tags, read_count, read_size, read_string, read_topic
+from barnabas.protocol.hot.reading import (
+    BROKEN,
+    INT32,
+    NO_LIMIT,
+    ManyPartitions,
+    pass_tags,
+    read_count,
+    read_size,
+    read_string,
+    read_topic,
+)
 from barnabas.protocol.hot.writing import (
     LeaderIdAndEpoch,
     NodeEndpoint,
@@ -49,17 +59,18 @@ _INDEX_CLASSIC_SIZE: Final = Struct(">ii")
 _INDEX_SIZE: Final = Struct(">iBB")  # the index, and the first two bytes of the compact length: enough below 16 KiB
 
 
-def decode_request(frame: memoryview, position: int, version: int) -> ProduceRequest:
-    """The body that starts at `position`; bytes after it are ignored. DecodeError when it is broken."""
+def decode_request(frame: memoryview, position: int, version: int, most: int = NO_LIMIT) -> ProduceRequest:
+    """The body that starts at `position`; bytes after it are ignored. DecodeError when it is broken, ManyPartitions
+    when it has more than `most` topics or partitions."""
     try:
         if version >= 9:
-            return _decode_flexible(frame, position, by_id=version >= 13)
-        return _decode_classic(frame, position)
+            return _decode_flexible(frame, position, version >= 13, most)
+        return _decode_classic(frame, position, most)
     except BROKEN as error:
         raise DecodeError(f"Produce v{version} request: {error}") from error
 
 
-def _decode_flexible(frame: memoryview, position: int, by_id: bool) -> ProduceRequest:
+def _decode_flexible(frame: memoryview, position: int, by_id: bool, most: int) -> ProduceRequest:
     """What nearly every producer sends. Written out: a call for each field would double its time."""
     transactional_id = None
     if frame[position] == 0:
@@ -72,6 +83,8 @@ def _decode_flexible(frame: memoryview, position: int, by_id: bool) -> ProduceRe
         count -= 1
     else:
         count, position = read_count(frame, position + 6, True)
+        if count > most:
+            raise ManyPartitions
     topics: list[tuple[Topic, list[ProducePartition]]] = []
     for _ in range(count):
         size = frame[position]
@@ -81,16 +94,19 @@ def _decode_flexible(frame: memoryview, position: int, by_id: bool) -> ProduceRe
         else:
             topic = str(frame[position + 1 : end], "utf-8")
             position = end
-        partitions, position = _decode_flexible_partitions(frame, position)
+        partitions, position = _decode_flexible_partitions(frame, position, most)
         topics.append((topic, partitions))
+        most -= len(partitions)
     pass_tags(frame, position)
     return transactional_id, acks, timeout_ms, topics
 
 
-def _decode_flexible_partitions(frame: memoryview, position: int) -> tuple[list[ProducePartition], int]:
+def _decode_flexible_partitions(frame: memoryview, position: int, most: int) -> tuple[list[ProducePartition], int]:
     """The partitions of a topic, and the tags behind them."""
     frame_size = len(frame)
     count, position = read_count(frame, position, True)
+    if count > most:
+        raise ManyPartitions
     partitions: list[ProducePartition] = []
     for _ in range(count):
         index, size, more = _INDEX_SIZE.unpack_from(frame, position)
@@ -112,14 +128,19 @@ def _decode_flexible_partitions(frame: memoryview, position: int) -> tuple[list[
     return partitions, position + 1 if frame[position] == 0 else skip_tags(frame, position)
 
 
-def _decode_classic(frame: memoryview, position: int) -> ProduceRequest:
+def _decode_classic(frame: memoryview, position: int, most: int) -> ProduceRequest:
     transactional_id, position = read_string(frame, position, False)
     acks, timeout_ms = _ACKS_TIMEOUT.unpack_from(frame, position)
     topic_count, position = read_count(frame, position + 6, False)
+    if topic_count > most:
+        raise ManyPartitions
     topics: list[tuple[Topic, list[ProducePartition]]] = []
     for _ in range(topic_count):
         topic, position = read_topic(frame, position, False, by_id=False)
         partition_count, position = read_count(frame, position, False)
+        most -= partition_count
+        if most < 0:
+            raise ManyPartitions
         partitions: list[ProducePartition] = []
         for _ in range(partition_count):
             index, size = _INDEX_CLASSIC_SIZE.unpack_from(frame, position)

@@ -14,6 +14,15 @@ from barnabas.protocol.primitives import MAX_ARRAY_ELEMENTS, skip_tags, uvarint_
 BROKEN: Final = (StructError, IndexError, UnicodeDecodeError)
 """What running off the end of a frame, or a bad string, raises inside a decoder."""
 
+AT_ONCE_MAX: Final = 500
+"""How many partitions of a request are decoded in one go, and produced or read."""
+NO_LIMIT: Final = MAX_ARRAY_ELEMENTS
+
+
+class ManyPartitions(Exception):
+    """A request names more partitions than it may; nobody knows whether it is broken behind them."""
+
+
 INT16: Final = Struct(">h")
 INT32: Final = Struct(">i")
 

@@ -29,9 +29,6 @@ PATIENCE_BREATHS = 5
 RIGHTS = {"everything": "ANONYMOUS", "nothing": "somebody-else"}
 """What the client may do, and who is the super user then."""
 KNOWN: dict[str, int] = {
-    "Produce": 58,
-    "Produce.topic_data": 76,
-    "Produce.topic_data.partition_data": 287,
     "Fetch.topics": 161,
     "Fetch.topics.partitions": 139,
     "Fetch.forgotten_topics_data": 15,
