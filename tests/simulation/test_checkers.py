@@ -5,6 +5,7 @@ from dataclasses import replace
 from tests.simulation.checkers.log.cleaning import early_deletions
 from tests.simulation.checkers.log.order import polls_go_back, sends_go_back, skipped_polls, unseen
 from tests.simulation.checkers.transactions.cycles import circles, circular_reads
+from tests.simulation.checkers.transactions.moments import torn_moments
 from tests.simulation.history.history import History, Incarnation, Outcome, Poll, Send, Transaction
 from tests.simulation.history.logs import Promise
 from tests.simulation.history.topics import RecordsDeleted
@@ -118,3 +119,23 @@ def test_a_compacted_log_may_begin_behind_a_young_record_only_where_another_repl
     assert list(early_deletions(found))
     found.sends.append(send(3, began_us=3, ended_us=4))
     assert not list(early_deletions(found))
+
+
+def test_only_a_partition_with_too_few_replicas_may_show_a_transaction_later() -> None:
+    other = ("output", 1)
+    producer = Incarnation("t0", "tx0", 0)
+    transaction = Transaction(producer, 1, 0)
+    for at in (AT, other):
+        transaction.sends.append(Send(producer, transaction, at, b"v", 0, 0, outcome=Outcome.OK, offset=3))
+    found = History()
+    found.transactions.append(transaction)
+    marked = replace(EMPTY, last_stable_offset=5, high_watermark=5)
+    late = replace(marked, at=other, last_stable_offset=3)
+    found.polls += [marked, late]
+    assert list(torn_moments(found))
+    late.high_watermark = 4
+    assert list(torn_moments(found))
+    found.lacks_replicas = True
+    assert not list(torn_moments(found))
+    late.high_watermark = 5
+    assert list(torn_moments(found))

@@ -233,6 +233,8 @@ class History:
         """By which rules about time judge; None where nobody knows."""
         self.nodes = 1
         """How many the broker has."""
+        self.lacks_replicas = False
+        """Whether a partition may have fewer replicas in sync than min.insync.replicas for a while."""
         self.all_survives = True
         """Whether a death took nothing that was written: a kill does not, a power cut does."""
         self.rests_long = False

@@ -40,7 +40,8 @@ def torn_moments(history: History) -> Iterator[str]:
 
     What is held back in one partition by another transaction is not torn: only where a last stable offset is the first
     offset of a transaction itself, it must not be past that one's last offset elsewhere. (A partition whose disk fails
-    is not waited for: docs/decisions/0072.)
+    is not waited for: docs/decisions/0072. Nor is one with too few replicas in sync, whose high watermark stays below
+    the marker.)
     """
     if history.disk_fails:
         return
@@ -57,7 +58,10 @@ def torn_moments(history: History) -> Iterator[str]:
             transaction = begins.get((poll.at, poll.last_stable_offset))
             if transaction is None:
                 continue
-            for at, last in ends_of(transaction, max).items():
+            lasts = ends_of(transaction, max)
+            if history.lacks_replicas and poll.high_watermark <= lasts[poll.at] + 1:
+                continue
+            for at, last in lasts.items():
                 if at != poll.at and last < ends.get(at, 0):
                     where = f"{at[0]}-{at[1]}, and not in {poll.at[0]}-{poll.at[1]}"
                     yield f"{poll.client} was shown {transaction.line()} in {where}, at {poll.ended_us / 1000:.3f}"
