@@ -336,7 +336,7 @@ class Broker:
     async def thread_is_idle(self) -> None:
         """Wait until nothing is being synced, checkpointed or removed, and no process that was ended is there still."""
         await self.services.workers.ended()
-        while self.flush.is_busy or self._housekeeping.is_checkpointing:
+        while self.flush.is_busy or self._housekeeping.is_in_thread:
             await self._in_flush_thread(lambda: None)  # comes back after what the thread is at now
         while (
             self.services.partitions.recoveries.is_syncing

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from barnabas.broker.partitions.partitions import Partitions
     from barnabas.broker.partitions.waiters import Waiters
     from barnabas.broker.slices import Slices
+    from barnabas.storage.disk.sync_job import SyncJob
     from barnabas.storage.log.log import PartitionLog
 
 _log = logger("storage")
@@ -85,8 +86,13 @@ class Housekeeping:
         self.removals = Removals(partitions.directory, clock, loop, lambda: self.under_way.ended(_REMOVAL))
         self.under_way = UnderWay(loop, self._names_under_way)
         """A pass of retention, and removals that are due."""
-        self.is_checkpointing = False
-        """A checkpoint is being written in the thread."""
+        self._is_checkpointing = False
+        self._in_thread = 0
+
+    @property
+    def is_in_thread(self) -> bool:
+        """Whether a thread writes checkpoints, or syncs what retention gave up."""
+        return self._in_thread > 0
 
     def start(self) -> None:
         """Begin; nothing happens now."""
@@ -137,8 +143,12 @@ class Housekeeping:
 
     def retain_one(self, topic: str, partition: int) -> None:
         """Apply retention to one partition that is in use, as far as is known how old its segments are."""
-        if self._retain(topic, partition, True, None):
-            self._loop.call_soon(self.retain_one, topic, partition)
+
+        def over(is_more: bool) -> None:
+            if is_more:
+                self._loop.call_soon(self.retain_one, topic, partition)
+
+        self._retain(topic, partition, True, None, over)
 
     def _begin_retention(self) -> None:
         """One pass over every partition that has a directory."""
@@ -158,22 +168,25 @@ class Housekeeping:
             return
         topic, partition = left.pop()
         was_used = not was_recovered and self._partitions.is_used(topic, partition)
+        has_paused = False  # for a sync
 
         def retain(settling: Future[None] | None = None) -> None:
+            nonlocal has_paused
             self._settling = None
-            is_recovered = False
             try:
-                if self._retain(topic, partition, was_used, settling):
-                    left.append((topic, partition))
-                    is_recovered = not was_used
+                self._retain(topic, partition, was_used, settling, over)
+                has_paused = True
             except StillRecovering as recovering:
                 left.append((topic, partition))
                 recovering.when_over(lambda: self._go_on_with_retention(left, was_recovered=not was_used))
             except BaseException:
                 self._retain_next(left)
                 raise
-            else:
-                self._retain_next(left, was_recovered=is_recovered)
+
+        def over(is_more: bool) -> None:
+            if is_more:
+                left.append((topic, partition))
+            self._retain_next(left, was_recovered=is_more and not was_used, has_paused=has_paused)
 
         try:
             self._settling = self._settle_ages(topic, partition)
@@ -185,10 +198,12 @@ class Housekeeping:
         else:
             self._settling.add_done_callback(retain)
 
-    def _retain_next(self, left: list[tuple[str, int]], *, was_recovered: bool = False) -> None:
+    def _retain_next(
+        self, left: list[tuple[str, int]], *, was_recovered: bool = False, has_paused: bool = False
+    ) -> None:
         """A pass that was begun goes on, whether the clock stands or not."""
         go_on = partial(self._go_on_with_retention, left, was_recovered=was_recovered)
-        if self._clock.is_moving:
+        if self._clock.is_moving or has_paused:
             self._loop.call_soon(go_on)
         else:
             self._later(self._machine_clock, "retention", _BETWEEN_PARTITIONS_MS, go_on)
@@ -208,33 +223,69 @@ class Housekeeping:
             return self._partitions.get(topic, partition)
         return self._partitions.open_log(topic, partition, in_background=True)
 
-    def _retain(self, topic: str, partition: int, was_used: bool, settled: Future[None] | None) -> bool:
-        """Apply retention to one partition: whether more of it may have to go, in another turn."""
+    def _retain(
+        self,
+        topic: str,
+        partition: int,
+        was_used: bool,
+        settled: Future[None] | None,
+        over: Callable[[bool], None],
+    ) -> None:
+        """Apply retention to one partition. over: it is durable; whether more of it may have to go, in another turn."""
         # Taken first: the topic may be gone, and asyncio logs an exception that nobody takes.
         failure = None if settled is None or settled.cancelled() else settled.exception()
         if self._is_stopped or not self._partitions.is_here(topic, partition):
-            return False
+            over(False)
+            return
         try:
             if failure is not None:
                 raise failure
             log = self._log_of(topic, partition)
-            now_ms = self._clock.now_ms()
-            reasons = log.apply_retention(now_ms, SEGMENTS_IN_A_TURN)
+            reasons = log.apply_retention(self._clock.now_ms(), SEGMENTS_IN_A_TURN)
+            job = log.retention_job()
         except StillRecovering:
             raise
         except (KafkaError, StorageError) as error:
             _log.error(line("retention failed", topic=topic, partition=partition, reason=error))
-            return False
+            over(False)
+            return
+        self._tell_deleted(topic, partition, reasons)
+        is_more = len(reasons) == SEGMENTS_IN_A_TURN or log.retention_awaits_flush
+
+        def synced(_: object = None) -> None:
+            if not self._is_stopped and not was_used and not is_more:
+                self._partitions.close(topic, partition)
+            over(is_more)
+
+        def names_synced(done: Future[StorageError | None]) -> None:
+            assert job is not None
+            if (error := done.result()) is None:
+                job.finish()
+            else:
+                _log.error(line("retention failed", topic=topic, partition=partition, reason=error))
+                job.failed(error)
+            synced()
+
+        def flushed(done: Future[None]) -> None:
+            if done.cancelled() or done.exception() is not None:  # the flush has told it
+                over(False)
+            else:
+                synced()
+
+        if log.retention_awaits_flush:
+            self._flush.synced(log, log.log_end_offset).add_done_callback(flushed)
+        elif job is not None:
+            self._run(job.run).add_done_callback(names_synced)
+        else:
+            synced()
+
+    def _tell_deleted(self, topic: str, partition: int, reasons: list[str]) -> None:
         for reason in reasons:
             _log.info(line("segment deleted", topic=topic, partition=partition, reason=reason))
             if self._events.is_on:
                 self._events.tell(SEGMENT_DELETED, {"topic": topic, "partition": partition, "reason": str(reason)})
         if reasons:
             self._waiters.wake(topic, partition)
-        is_more = len(reasons) == SEGMENTS_IN_A_TURN
-        if not was_used and not is_more:
-            self._partitions.close(topic, partition)
-        return is_more
 
     def remove_due(self) -> None:
         """Remove from the disk what is due."""
@@ -258,7 +309,7 @@ class Housekeeping:
 
     def _checkpoint(self) -> None:
         """Write the three checkpoint files if they are behind."""
-        if self.is_checkpointing:
+        if self._is_checkpointing:
             return
         try:
             job = self._directory.begin_checkpoint()
@@ -267,16 +318,25 @@ class Housekeeping:
             return
         if job is None:
             return
-        self.is_checkpointing = True
+        self._is_checkpointing = True
 
         def ended(done: Future[StorageError | None]) -> None:
-            self.is_checkpointing = False
+            self._is_checkpointing = False
             error = done.result()
             if error is not None:
                 _log.error(line("checkpoint failed", reason=error))
             self._directory.end_checkpoint(job)
 
-        self._run_in_thread(lambda: storage_failure(job.run)).add_done_callback(ended)
+        self._run(job.run).add_done_callback(ended)
+
+    def _run(self, run: Callable[[], None]) -> Future[StorageError | None]:
+        def over(_: Future[StorageError | None]) -> None:
+            self._in_thread -= 1
+
+        self._in_thread += 1
+        running = self._run_in_thread(lambda: storage_failure(run))
+        running.add_done_callback(over)
+        return running
 
     # --- producers -------------------------------------------------------------------------------------------------
 

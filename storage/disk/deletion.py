@@ -172,9 +172,9 @@ def _removing(doomed: list[_Doomed]) -> Removing:
     for each in doomed:
         for file in each.files:
             file.close()
-    trees = [each.directory.parent for each in doomed if each.names is None and each.directory.parent is not None]
-    unsynced = [parent for parent in dict.fromkeys(trees) if parent.is_dirty]
-    if unsynced:  # or a power cut could bring the name back, of a directory with half of its files
+    renamed_in = [each.directory if each.names is not None else each.directory.parent for each in doomed]
+    unsynced = [found for found in dict.fromkeys(renamed_in) if found is not None and found.is_dirty]
+    if unsynced:  # or a power cut could bring the name back, of a directory or a segment with half of its files
         yield from _done(SyncJob(unsynced[0].disk, directories=unsynced))
     yield partial(_each, doomed, _Doomed.begin)
     for each in doomed:

@@ -17,9 +17,9 @@ class SyncJob:
     """Files, names and small files to make durable together, off the thread that owns the disk.
 
     Made and ended on the owner's thread (`finish` or `failed`, exactly one), run anywhere in between. What `run` makes
-    durable is at least what was there when the job was made. Small files are written first, names come last; a small
-    file that was written anew meanwhile, or given up, is left as it is. A path that is gone by then needs no sync: its
-    segment was deleted.
+    durable is at least what was there when the job was made. Small files are written behind what they may speak of,
+    names come last; a small file that was written anew meanwhile, or given up, is left as it is. A path that is gone by
+    then needs no sync: its segment was deleted.
     """
 
     __slots__ = ("_directories", "_disk", "_paths", "_pinned", "_replacements")
@@ -63,15 +63,15 @@ class SyncJob:
     def run(self) -> None:
         """Sync everything. StorageError at the first failure; the caller then passes it to `failed`."""
         disk = self._disk
-        for replacement in self._replacements:
-            disk.check_online()
-            replacement.run()
         for disk_file, file in self._pinned:
             disk.check_online()
             sync_file(file, disk_file.path)
         for path in self._paths:
             disk.check_online()
             sync_path(disk.files, path)
+        for replacement in self._replacements:
+            disk.check_online()
+            replacement.run()
         for _, path, _ in self._directories:
             disk.check_online()
             sync_directory(disk.files, path)

@@ -16,6 +16,7 @@ from barnabas.storage.config import LogConfig
 from barnabas.storage.disk import sync_job
 from barnabas.storage.disk.directory import Directory
 from barnabas.storage.disk.files import CommonSync
+from barnabas.storage.disk.small_file import Replacement
 from barnabas.storage.disk.sync_job import SyncJob
 from barnabas.storage.errors import StorageError
 from barnabas.storage.log.segments import Segments
@@ -30,7 +31,7 @@ from barnabas.storage.segment.sync_state import SyncWork
 class FlushPlan:
     """What to sync, and the offset below which everything is durable once `run` has returned."""
 
-    __slots__ = ("_may_share", "end_offset", "job", "segments", "snapshots")
+    __slots__ = ("_may_share", "end_offset", "job", "segments", "snapshots", "snapshots_written")
 
     def __init__(
         self,
@@ -38,6 +39,7 @@ class FlushPlan:
         end_offset: int,
         segments: list[tuple[Segment, SyncWork]],
         snapshots: set[int],
+        snapshots_written: dict[int, Replacement],
         *,
         may_share: bool,
     ) -> None:
@@ -46,6 +48,7 @@ class FlushPlan:
         self.end_offset = end_offset
         self.segments = segments
         self.snapshots = snapshots
+        self.snapshots_written = snapshots_written
 
     def run(self) -> None:
         """Sync, in whatever thread. StorageError at the first failure, to be passed to `Flusher.failed`."""
@@ -85,6 +88,7 @@ class Flusher:
         "_flush_ms",
         "_flushed_ms",
         "_may_share",
+        "_planned_end",
         "_segments",
         "_snapshots",
         "_sums",
@@ -101,6 +105,7 @@ class Flusher:
         sums: SegmentSums,
         config: LogConfig,
     ) -> None:
+        self._planned_end = watermarks.recovery_point
         self._flushed_ms: int | None = None  # None: noted when `is_due` is next asked
         self._directory = directory
         self._may_share = directory.disk.is_in_common_sync(directory.path)
@@ -120,14 +125,20 @@ class Flusher:
         """Everything below is on the disk."""
         return self._watermarks.recovery_point
 
+    def reaches(self, end_offset: int) -> bool:
+        """Whether the recovery point is there, where the log ends, or will be once what is under way is over."""
+        return self._planned_end >= end_offset
+
     def is_due(self, now_ms: int) -> bool:
-        """Whether a flush in the background is due: flush.messages, flush.ms, or a sealed segment not synced.
+        """Whether a flush in the background is due: flush.messages, flush.ms, or something of a sealed segment.
 
         Ask now and then: flush.ms is counted from the first time this is asked after an append.
         """
         log_end_offset = self._watermarks.log_end_offset
         if self._flushed_ms is None or self.recovery_point >= log_end_offset:
             self._flushed_ms = now_ms
+        if self._snapshots.are_awaited:
+            return True
         return self.recovery_point < log_end_offset and (
             self.recovery_point < self._segments.active.base_offset
             or now_ms - self._flushed_ms >= self._flush_ms
@@ -137,7 +148,8 @@ class Flusher:
     def begin(self, *, sealed_only: bool = False) -> FlushPlan | None:
         """What to sync: a plan to run in any thread, then `finish` or `failed`. None if all is synced."""
         end_offset = self._segments.active.base_offset if sealed_only else self._watermarks.log_end_offset
-        return None if self.recovery_point >= end_offset else self._plan(self._segments.all, end_offset)
+        is_synced = self.recovery_point >= end_offset and not self._snapshots.are_awaited
+        return None if is_synced else self._plan(self._segments.all, end_offset)
 
     def finish(self, plan: FlushPlan) -> None:
         """The plan ran: move the recovery point, and the high watermark if it waited for that."""
@@ -149,6 +161,7 @@ class Flusher:
         for segment, todo in plan.segments:
             segment.mark_synced(todo)
         self._snapshots.unsynced -= plan.snapshots
+        self._snapshots.written(plan.snapshots_written)
         self._watermarks.synced(plan.end_offset)
         self._flushed_ms = None
 
@@ -170,6 +183,7 @@ class Flusher:
         work = [(segment, segment.files_to_sync()) for segment in self._not_synced(segments, end_offset)]
         unsynced = self._snapshots.unsynced
         snapshots = {offset for offset in unsynced if offset <= end_offset} if unsynced else set()
+        snapshots_written = self._snapshots.replacements(end_offset)
         sealed = [(segment, todo) for segment, todo in work if todo.is_sealed]
         written = [segment for segment, todo in sealed if todo.paths or segment.base_offset not in self._sums]
         self._sums.update(self._segments.all, written)
@@ -178,9 +192,13 @@ class Flusher:
             files=[file for _, todo in work for file in todo.files],
             paths=[path for _, todo in work for path in todo.paths] + self._snapshots.paths(snapshots),
             directories=[self._directory] if self._directory.is_dirty else [],
-            replacements=[file.replacement() for file in (self._epochs, self._sums) if file.is_dirty],
+            replacements=[
+                *(file.replacement() for file in (self._epochs, self._sums) if file.is_dirty),
+                *snapshots_written.values(),
+            ],
         )
-        return FlushPlan(job, end_offset, work, snapshots, may_share=self._may_share)
+        self._planned_end = max(self._planned_end, end_offset)
+        return FlushPlan(job, end_offset, work, snapshots, snapshots_written, may_share=self._may_share)
 
     def _not_synced(self, segments: Sequence[Segment], end_offset: int) -> Sequence[Segment]:
         """Those that are in part above the recovery point, or end at it: its indexes may not be synced."""

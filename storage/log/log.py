@@ -25,6 +25,7 @@ from barnabas.storage.disk.checkpoints import LogCheckpoint
 from barnabas.storage.disk.deletion import Deletions
 from barnabas.storage.disk.directory import Directory
 from barnabas.storage.disk.disk_file import DiskFile
+from barnabas.storage.disk.sync_job import SyncJob
 from barnabas.storage.errors import StorageError
 from barnabas.storage.log.append import Appender, AppendResult
 from barnabas.storage.log.cleanable import Cleanable
@@ -75,6 +76,7 @@ class PartitionLog:
         self._config = config
         self._epochs = epochs = loaded.epochs
         self._sums = loaded.sums
+        self._snapshots = loaded.snapshots
         self._segments = segments = Segments(loaded.segments)
         self._size_when_opened = segments.size
         self._watermarks = watermarks = Watermarks(
@@ -125,9 +127,8 @@ class PartitionLog:
 
         The partition is deleted, or closed, or its directory offline: another may have its name, or the partition.
         """
-        self.replacer.give_up()
-        self._epochs.give_up()
-        self._sums.give_up()
+        for files in (self.replacer, self._epochs, self._sums, self._snapshots):
+            files.give_up()
         for segment in self._segments.all:
             segment.indexes.give_up()
             segment.log.close()
@@ -301,15 +302,25 @@ class PartitionLog:
         return self._retention.settle_ages(now_ms)
 
     def apply_retention(self, now_ms: int, at_most: int = sys.maxsize) -> list[str]:
-        """Delete what the settings no longer keep, oldest first; returns a reason for each segment that went.
+        """Give up what the settings no longer keep, oldest first; returns a reason for each segment that went.
 
         `at_most`: how many go; the next time it goes on. Nothing goes while the log is compacted: as in Kafka it waits
-        for the next time. Compacted segments whose swap failed are put in place first. StorageError.
+        for the next time. Compacted segments whose swap failed are put in place first. It is durable with
+        `retention_job`. StorageError.
         """
         if self.is_being_cleaned:
             return []
         self.replacer.finish()
         return self._retention.apply(now_ms, at_most)
+
+    def retention_job(self) -> SyncJob | None:
+        """Makes durable what was given up, in a thread; None if it is."""
+        return self._retention.sync_job()
+
+    @property
+    def retention_awaits_flush(self) -> bool:
+        """Whether a segment that is not kept any more goes only after a flush."""
+        return self._retention.awaits_flush
 
     def cleanable(self, first_dirty_offset: int, now_ms: int) -> Steps[Cleanable]:
         """What can be compacted now. StorageError."""
@@ -326,8 +337,8 @@ class PartitionLog:
 
     @property
     def first_segment_base_offset(self) -> int:
-        """Where the files begin, at or below the log's start."""
-        return self._segments.all[0].base_offset
+        """Where the files begin, after a power cut, too: at or below the log's start."""
+        return self._retention.first_on_disk
 
     @property
     def size(self) -> int:

@@ -7,7 +7,8 @@ take nothing that is not decided: unlike Kafka's they stop at the last stable of
 later would be shown without its beginning.
 
 `Retention` acts on it: a segment's files are renamed at once and removed file.delete.delay.ms later, when no answer
-reads from them any more.
+reads from them any more. The new names are synced by a job for a thread; as long as a power cut could bring the old
+ones back, the log begins with them for the checkpoints (`first_on_disk`).
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from typing import Protocol
 from barnabas.storage.config import LogConfig
 from barnabas.storage.disk.deletion import Deletions
 from barnabas.storage.disk.directory import Directory
+from barnabas.storage.disk.sync_job import SyncJob
 from barnabas.storage.log.roll import Roller
 from barnabas.storage.log.segments import Segments
 from barnabas.storage.log.watermarks import Watermarks
@@ -38,11 +40,13 @@ class Retention:
         "_deletions",
         "_directory",
         "_epochs",
+        "_given_up",
         "_name",
         "_roller",
         "_segments",
         "_snapshots",
         "_watermarks",
+        "awaits_flush",
     )
 
     def __init__(
@@ -65,6 +69,8 @@ class Retention:
         self._epochs = epochs
         self._roller = roller
         self._deletions = deletions
+        self.awaits_flush = False
+        self._given_up: tuple[int, int] | None = None  # by which change of names, and from which base offset on
         self.configure(config)
 
     def configure(self, config: LogConfig) -> None:
@@ -96,21 +102,42 @@ class Retention:
                     return
 
     def apply(self, now_ms: int, at_most: int = sys.maxsize) -> list[str]:
-        """Delete what the settings no longer keep, oldest first; returns a reason for each segment that went.
+        """Give up what the settings no longer keep, oldest first; returns a reason for each segment that went.
 
-        `at_most`: how many go, so that it does not take long; the next `apply` goes on.
+        `at_most`: how many go, so that it does not take long; the next `apply` goes on. A segment stays while a flush
+        is to write what is known of the producers at its end (`awaits_flush`). `sync_job` follows.
         """
         segments = self._segments
         reasons = self._deletable(now_ms, self._config)[:at_most]
         if reasons and len(reasons) == len(segments.all):
             self._roller.roll(now_ms)
-        for _ in reasons:
-            oldest, after = segments.all[:2]
-            self._move_start(after.base_offset)
-            self._delete(oldest, now_ms)
-        if reasons:
-            self._directory.sync()  # or a power cut brings back what the checkpoints no longer know to be deleted
-        return reasons
+        self.awaits_flush = False
+        first, gone = self.first_on_disk, 0
+        try:
+            while gone < len(reasons) and not self.awaits_flush:
+                oldest, after = segments.all[:2]
+                self.awaits_flush = self._snapshots.is_awaited(after.base_offset)
+                if not self.awaits_flush:
+                    self._move_start(after.base_offset)
+                    self._delete(oldest, now_ms)
+                    gone += 1
+        finally:
+            if segments.all[0].base_offset > first:
+                self._given_up = self._directory.changes, first
+        return reasons[:gone]
+
+    @property
+    def first_on_disk(self) -> int:
+        """Where the files begin after a power cut, too."""
+        if self._given_up is not None and self._directory.changes_synced < self._given_up[0]:
+            return self._given_up[1]
+        return self._segments.all[0].base_offset
+
+    def sync_job(self) -> SyncJob | None:
+        """Makes durable what was given up, in a thread; None if it is."""
+        if self.first_on_disk == self._segments.all[0].base_offset:
+            return None
+        return SyncJob(self._directory.disk, directories=[self._directory])
 
     def _deletable(self, now_ms: int, config: LogConfig) -> list[str]:
         marks = self._watermarks

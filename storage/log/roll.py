@@ -1,7 +1,7 @@
 """Rolling: the active segment is sealed, and the next one begins at the log's end.
 
-Knows what must be in place before a segment is sealed: its indexes, and the producer snapshot at its end, which vouches
-for them. When a segment is full is the segment's to say, by the settings it gets here.
+Knows what must be in place when a segment is sealed: its indexes, and the producer snapshot at its end, which vouches
+for them and so is on the disk no sooner. When a segment is full is the segment's to say, by the settings it gets here.
 
 Invariant: the last segment is active, the others are sealed. Where a roll or a close fails the last one may be sealed
 until the next append, which goes on in it; or the directory is offline.
@@ -86,7 +86,7 @@ class Roller:
         if tell is not None:
             tell(self._name, self._segments.active.base_offset, False)
         try:
-            self.seal_active()
+            self._seal(end_offset)
             fresh = Segment.create(self._directory, end_offset, self._config, now_ms)
         except StorageError:
             self._undo(end_offset)
@@ -109,8 +109,21 @@ class Roller:
             self._flusher.flush_now([active])
         self._snapshots.write(self._watermarks.log_end_offset, self._producers.to_snapshot())
 
+    def _seal(self, end_offset: int) -> None:
+        """The same for a roll, which syncs nothing: others wait. The next flush does, and writes the snapshot last."""
+        active, snapshots = self._segments.active, self._snapshots
+        if not active.is_sealed:
+            active.seal()
+        if not self._flusher.reaches(end_offset):
+            snapshots.write(end_offset, self._producers.to_snapshot())  # who goes past it syncs the indexes with it
+        elif end_offset not in snapshots.offsets:
+            snapshots.write_later(end_offset, self._producers.to_snapshot())
+        elif active.files_to_sync().paths:  # its indexes were not those that the snapshot vouches for
+            self._flusher.flush_now([active])
+
     def _undo(self, base_offset: int) -> None:
         """Keep the active segment; the next one's empty file must not come back once this one ends behind it."""
+        self._snapshots.take_back(base_offset)
         try:
             self._directory.remove(segment_file(base_offset, FileKind.LOG))
             self._directory.sync()

@@ -2,8 +2,9 @@
 
 Knows files; what producers mean is window.py. A snapshot named N holds what was known when the log ended at
 N. It is written without a sync when a segment is rolled: torn by a power cut it fails its CRC and an older one is
-taken; the recovery point passes it only after it was synced (`unsynced`). docs/formats/producer-snapshot.md shows
-the bytes.
+taken; the recovery point passes it only after it was synced (`unsynced`). Where the recovery point may be N already,
+the flush writes it that syncs the segment's indexes, behind them (`write_later`): it says that they can be trusted.
+docs/formats/producer-snapshot.md shows the bytes.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from barnabas.protocol.errors import DecodeError
 from barnabas.protocol.files.names import FileKind, FileState, parse_segment_file, segment_file
 from barnabas.protocol.files.producer_snapshot import ProducerEntry, decode, encode
 from barnabas.storage.disk.directory import Directory
+from barnabas.storage.disk.small_file import Replacement, SmallFile
 
 
 class ProducerSnapshots:
@@ -29,6 +31,7 @@ class ProducerSnapshots:
             if file.kind is FileKind.PRODUCER_SNAPSHOT and file.state is FileState.LIVE
         )
         self.unsynced: set[int] = set()
+        self._later: dict[int, Replacement] = {}
 
     def write(self, offset: int, entries: list[ProducerEntry]) -> None:
         """Write the state below `offset`, unless that was done already."""
@@ -37,6 +40,44 @@ class ProducerSnapshots:
         self._directory.write(_name(offset), encode(entries), 0)
         insort(self.offsets, offset)
         self.unsynced.add(offset)
+
+    def write_later(self, offset: int, entries: list[ProducerEntry]) -> None:
+        """Have a flush write the state below `offset`: `replacements`, then `written`."""
+        file = SmallFile(self._directory, _name(offset))
+        file.changed()
+        self._later[offset] = file.replacement(encode(entries))
+
+    @property
+    def are_awaited(self) -> bool:
+        """Whether there are any for a flush to write."""
+        return bool(self._later)
+
+    def is_awaited(self, offset: int) -> bool:
+        """Whether a flush has to write this one."""
+        return offset in self._later
+
+    def replacements(self, end_offset: int) -> dict[int, Replacement]:
+        """Those that a flush up to `end_offset` has to write, for a SyncJob, by their offsets."""
+        return {offset: each for offset, each in self._later.items() if offset <= end_offset}
+
+    def written(self, replacements: dict[int, Replacement]) -> None:
+        """They are on the disk, but for those that were taken back meanwhile."""
+        for offset, replacement in replacements.items():
+            if self._later.get(offset) is replacement:
+                del self._later[offset]
+                insort(self.offsets, offset)
+
+    def take_back(self, offset: int) -> None:
+        """What is not written yet of the state below `offset` never is."""
+        if (replacement := self._later.pop(offset, None)) is not None:
+            replacement.file.give_up()
+            if self._directory.exists(_name(offset)):
+                insort(self.offsets, offset)
+
+    def give_up(self) -> None:
+        """Write nothing any more, whatever is under way."""
+        for replacement in self._later.values():
+            replacement.file.give_up()
 
     def newest(self, at_or_below: int) -> tuple[int, list[ProducerEntry]] | None:
         """Offset and entries of the newest snapshot that can be read. Those found damaged on the way are removed."""
@@ -62,6 +103,7 @@ class ProducerSnapshots:
 
     def mark_deleted(self, offset: int) -> str | None:
         """Rename the snapshot at `offset` to `*.deleted` and return that name; None if there is none."""
+        self.take_back(offset)
         if offset not in self.offsets:
             return None
         name = self._directory.mark_deleted(_name(offset))

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping
 from enum import Enum
 from typing import NamedTuple
 
-from barnabas.protocol.files.names import FileKind, FileState, logs_given_up, parse_segment_file
+from barnabas.protocol.files.names import TEMPORARY_SUFFIX, FileKind, FileState, logs_given_up, parse_segment_file
 
 
 class Trust(Enum):
@@ -103,6 +103,7 @@ def _fits(wanted: tuple[object, ...], seen: tuple[object, ...]) -> bool:
     return all(want is ANY or want == see for want, see in zip(wanted, seen, strict=True))
 
 
+_HALF_SNAPSHOT = f"{FileKind.PRODUCER_SNAPSHOT.value}{TEMPORARY_SUFFIX}"
 _INDEXES = (FileKind.OFFSET_INDEX, FileKind.TIME_INDEX, FileKind.TXN_INDEX)
 
 
@@ -128,21 +129,22 @@ def half_deleted(names: Iterable[str]) -> Leftovers:
 def unfinished_files(names: Iterable[str]) -> Leftovers:
     """What is removed before anything is opened.
 
-    K: `.deleted` files were given up already. L: a `.cleaned` file is half a segment. M: a `.swap` at or above the
-    smallest `.cleaned` belongs to a split whose other half is missing.
+    K: `.deleted` files were given up already. L: a `.cleaned` file is half a segment, `.snapshot.tmp` half a snapshot.
+    M: a `.swap` at or above the smallest `.cleaned` belongs to a split whose other half is missing.
     """
     names = list(names)
     files = [file for file in map(parse_segment_file, names) if file is not None]
     deleted = [name for name in names if name.endswith(FileState.DELETED.value)]
     cleaned = [file for file in files if file.state is FileState.CLEANED]
+    half = [name for name in names if name.endswith(_HALF_SNAPSHOT)]
     split_from = min((file.base_offset for file in cleaned), default=None)
     split = [
         file
         for file in files
         if file.state is FileState.SWAP and split_from is not None and file.base_offset >= split_from
     ]
-    letters = ("K" if deleted else "") + ("L" if cleaned else "") + ("M" if split else "")
-    return Leftovers([*deleted, *(file.name for file in (*cleaned, *split))], [], letters)
+    letters = ("K" if deleted else "") + ("L" if cleaned or half else "") + ("M" if split else "")
+    return Leftovers([*deleted, *half, *(file.name for file in (*cleaned, *split))], [], letters)
 
 
 def finished_swaps(names: Iterable[str], end_offsets: Mapping[int, int]) -> Leftovers:

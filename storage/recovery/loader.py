@@ -184,6 +184,7 @@ class _Loader:
                 has_indexes = self._are_indexes_of(segment, walk.next_offset)
             else:
                 end_offset = None if is_last else self._segments[index + 1].base_offset
+                has_indexes = has_indexes and self._are_indexes_synced(end_offset)
             case = trust_segment(
                 was_clean=self._checkpoint.was_clean, is_synced=self._is_synced(end_offset), has_indexes=has_indexes
             )
@@ -206,6 +207,11 @@ class _Loader:
             except CorruptFile:
                 return False
         return self._sums.is_right(segment)
+
+    def _are_indexes_synced(self, end_offset: int | None) -> bool:
+        """Of a segment that ends at the recovery point they are if a producer snapshot is there, which comes last."""
+        checkpoint = self._checkpoint
+        return checkpoint.was_clean or end_offset != checkpoint.recovery_point or end_offset in self._snapshots.offsets
 
     def _are_indexes_of(self, segment: Segment, end_offset: int) -> bool:
         """Whether the last segment's indexes belong to the log that ends there, and not to one longer or shorter.

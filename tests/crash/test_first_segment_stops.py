@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from tests.support.files.five_segments import DUE_MS, NOW_MS, append, filled, keep, opened
-from tests.support.files.log_directories import checkpoint, flush, start
+from tests.support.files.log_directories import apply_retention, checkpoint, flush, start
 from tests.support.files.memory_files import MemoryFiles, PowerCut, Survival, is_lived_to_its_end
 
 SURVIVALS: tuple[Survival, ...] = ("nothing", "some", "everything")
@@ -30,11 +30,11 @@ def records_deleted(files: MemoryFiles) -> Iterator[None]:
     directory, log = filled(files)
     log.delete_records_before(3)
     checkpoint(directory)
-    log.apply_retention(NOW_MS)
+    apply_retention(log, NOW_MS)
     flush(log)
     yield
     log.delete_records_before(-1)
-    log.apply_retention(NOW_MS)
+    apply_retention(log, NOW_MS)
     checkpoint(directory)
     directory.delete_due(DUE_MS)
     append(log, 3)

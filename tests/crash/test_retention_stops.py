@@ -8,7 +8,7 @@ from barnabas.protocol.records.batch import iter_batches
 from barnabas.protocol.records.record import iter_records
 from barnabas.storage.log.log import PartitionLog
 from barnabas.storage.log_directory import LogDirectory
-from tests.support.files.log_directories import CONFIG, TOPIC_ID, checkpoint, flush, names_in, start
+from tests.support.files.log_directories import CONFIG, TOPIC_ID, apply_retention, checkpoint, flush, names_in, start
 from tests.support.files.memory_files import MemoryFiles, Survival, is_lived_to_its_end
 from tests.support.records.batches import batch_of
 
@@ -55,11 +55,11 @@ def retain(files: MemoryFiles, promise: Promise) -> Iterator[None]:
     checkpoint(directory)
     promise.start_kept = 3
     yield
-    log.apply_retention(NOW_MS)
+    apply_retention(log, NOW_MS)
     yield
     log.config = SMALL._replace(retention_bytes=2 * SMALL.segment_bytes)
     promise.start_asked = 8
-    log.apply_retention(NOW_MS)
+    apply_retention(log, NOW_MS)
     promise.start_kept = log.log_start_offset
     assert promise.start_kept > 3
     yield
@@ -68,7 +68,7 @@ def retain(files: MemoryFiles, promise: Promise) -> Iterator[None]:
     yield
     log.config = SMALL._replace(retention_ms=10)
     promise.start_asked = 9
-    log.apply_retention(NOW_MS + 1_000)
+    apply_retention(log, NOW_MS + 1_000)
     promise.start_kept = 9
     assert (log.log_start_offset, log.log_end_offset, log.segments_count) == (9, 9, 1)
     append(log, 3)

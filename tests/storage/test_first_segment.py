@@ -12,7 +12,7 @@ from barnabas.protocol.files.checkpoints import decode_leader_epochs, decode_off
 from barnabas.storage.errors import WHAT_TO_DO, CorruptFile, StorageError
 from barnabas.storage.log.log import PartitionLog
 from tests.support.files.five_segments import DUE_MS, NOW_MS, SMALL, append, filled, keep, opened
-from tests.support.files.log_directories import checkpoint, content, flush, kill, names_in, start
+from tests.support.files.log_directories import apply_retention, checkpoint, content, flush, kill, names_in, start
 from tests.support.files.memory_files import MemoryFiles
 
 
@@ -90,7 +90,7 @@ def test_the_only_segment_is_missed_though_it_is_empty(is_clean: bool) -> None:
     files = MemoryFiles()
     directory, log = filled(files)
     log.config = SMALL._replace(retention_ms=10)
-    log.apply_retention(NOW_MS + 100)
+    apply_retention(log, NOW_MS + 100)
     assert (log.segments_count, log.log_start_offset, log.log_end_offset) == (1, 9, 9)
     flush(log)
     directory.delete_due(DUE_MS * 2)

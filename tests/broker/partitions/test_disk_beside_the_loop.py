@@ -27,6 +27,10 @@ class WatchedFiles(MemoryFiles):
         self._note(f"remove {path}")
         super().remove(path)
 
+    def sync_directory(self, path: str) -> None:
+        self._note(f"sync {path}")
+        super().sync_directory(path)
+
 
 @pytest.fixture
 async def world() -> BrokerWorld:
@@ -38,6 +42,7 @@ async def world() -> BrokerWorld:
         for _ in range(20):
             world.append("t", b"v" * 300, partition=partition)
     await world.broker.start()
+    calls_on_the_loop(world).clear()
     return world
 
 
@@ -53,6 +58,7 @@ async def test_files_are_removed_in_a_thread(world: BrokerWorld) -> None:
     assert any(entry.name.endswith(".deleted") for entry in world.files.entries("/data/t-0"))
     world.clock.advance(REMOVED_MS)
     await until(lambda: not any(entry.name.endswith(".deleted") for entry in world.files.entries("/data/t-0")))
+    assert [call for call in calls_on_the_loop(world) if call.startswith("sync /data/t-")] == []
     world.services.catalogue.delete_topics(["t"])
     world.clock.advance(REMOVED_MS)
     await until(lambda: not any(entry.name.startswith("t-") for entry in world.files.entries("/data")))

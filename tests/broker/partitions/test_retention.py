@@ -12,6 +12,7 @@ from barnabas.protocol.messages.incremental_alter_configs import (
 )
 from barnabas.storage.errors import FileRemoved
 from barnabas.storage.log.log import PartitionLog
+from tests.support.files.log_directories import apply_retention
 from tests.support.files.memory_files import MemoryFiles
 from tests.support.requests import BY_NAME, fetch
 from tests.support.worlds.full_disk import FullDisk
@@ -91,7 +92,7 @@ async def test_who_is_reading_a_deleted_segment_reads_on_until_the_delay_is_over
     reading = log.read(0, 1 << 20, committed=False, force_first_batch=True)
     before = reading.read_all()
     assert await broker.delete_records("t") is NONE
-    log.apply_retention(broker.world.clock.now_ms())
+    apply_retention(log, broker.world.clock.now_ms())
     assert log.first_segment_base_offset > 0
     await broker.advance(DELAY_MS - 1_000)
     assert reading.read_all() == before

@@ -43,8 +43,12 @@ BUGS = (
     Bug("the epoch forgotten by a snapshot", "A producer that a snapshot restores has epoch 0.").at(
         "Producer.restored", "entry.producer_epoch", "0"
     ),
-    Bug("a snapshot taken too late", "The snapshot at the end of a segment has what comes behind it, too.").at(
-        "Roller.seal_active", "self._watermarks.log_end_offset", "self._segments.active.base_offset"
+    Bug("a snapshot taken too late", "The snapshot at the end of a segment has what comes behind it, too.")
+    .at("Roller.seal_active", "self._watermarks.log_end_offset", "self._segments.active.base_offset")
+    .at(
+        "Roller._seal",
+        "snapshots.write(end_offset, self._producers.to_snapshot())",
+        "snapshots.write(active.base_offset, self._producers.to_snapshot())",
     ),
     Bug("a marker that leaves the transaction open", "The producer of a marker is still in its transaction.").at(
         "Producers.add_marker",

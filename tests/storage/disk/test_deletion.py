@@ -21,11 +21,26 @@ def remove_due(deletions: Deletions, now_ms: int) -> int | None:
 def open_partition() -> tuple[MemoryFiles, Directory]:
     files = MemoryFiles()
     files.mkdir("/d")
-    partition = Directory(Disk(files, "/d"), "/d").subdirectory("t-0")
+    root = Directory(Disk(files, "/d"), "/d")
+    partition = root.subdirectory("t-0")
     partition.create()
     for name in ("a.deleted", "b.deleted", "c.log"):
         partition.open(name, create=True)
+    partition.sync()
+    root.sync()
     return files, partition
+
+
+def test_new_names_are_synced_before_the_first_of_them_goes() -> None:
+    """A power cut could bring back a segment with half of its files."""
+    files, partition = open_partition()
+    partition.rename("c.log", "c.log.deleted")
+    deletions = Deletions()
+    deletions.schedule(0, partition, ["a.deleted", "c.log.deleted"])
+    files.fail("sync_directory", errno.EIO)
+    with pytest.raises(StorageError):
+        remove_due(deletions, 0)
+    assert {entry.name for entry in files.entries("/d/t-0")} == {"a.deleted", "b.deleted", "c.log.deleted"}
 
 
 def test_files_go_when_they_are_due_and_not_before() -> None:

@@ -166,7 +166,7 @@ def test_a_deletion_that_fails_halfway_is_finished_by_the_next(kind: str) -> Non
     given_up = [name for name in world.names() if name.endswith(".deleted")]
     assert all(map(parse_segment_file, given_up)), "the start after a kill would not know them"
     assert world.directory is not None
-    world.directory.delete_due(world.now_ms + 60_000)
+    world.directory.delete_due(world.now_ms + 60_000)  # syncs first what waits for it
     kept = [offset for offset in first_offsets if offset >= world.log.first_segment_base_offset]
     assert 1 <= len(kept) < len(first_offsets) - 1
     segment_files = [file for file in map(parse_segment_file, world.names()) if file is not None]
@@ -174,3 +174,19 @@ def test_a_deletion_that_fails_halfway_is_finished_by_the_next(kind: str) -> Non
     assert {file.state for file in segment_files} == {FileState.LIVE}
     world.restart("stop")
     assert world.findings() == []
+
+
+def test_no_power_cut_brings_back_what_the_checkpoints_know_to_be_deleted() -> None:
+    for seed in range(20):
+        world = LogWorld(seed, LogConfig(segment_bytes=200))
+        world.open()
+        for _ in range(8):
+            world.append(b"v")
+        world.flush()
+        world.log.delete_records_before(4)
+        world.checkpoint()
+        assert world.log.apply_retention(world.now_ms)
+        world.checkpoint()
+        world.cut_power("some")
+        world.open()
+        assert world.log.log_start_offset == 4

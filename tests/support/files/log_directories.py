@@ -43,6 +43,16 @@ def flush(log: PartitionLog) -> None:
         log.end_flush(plan)
 
 
+def apply_retention(log: PartitionLog, now_ms: int) -> None:
+    """Give up what is not kept any more, durably."""
+    log.apply_retention(now_ms)
+    if log.retention_awaits_flush:
+        flush(log)
+        log.apply_retention(now_ms)
+    if (job := log.retention_job()) is not None:
+        job.run_here()
+
+
 def checkpoint(directory: LogDirectory) -> None:
     job = directory.begin_checkpoint()
     if job is not None:

@@ -26,6 +26,7 @@ from barnabas.storage.log.log import PartitionLog
 from barnabas.storage.log.offsets import MAX_TIMESTAMP
 from barnabas.storage.refusals import AppendRefused
 from barnabas.storage.steps import finish
+from tests.support.files.log_directories import apply_retention
 from tests.support.files.memory_files import PowerCut
 from tests.support.worlds.log import LogWorld
 
@@ -200,7 +201,7 @@ class CrashStory:
         self.start = max(self.start, self.random.randint(0, self.world.log.high_watermark))
         self.world.log.delete_records_before(self.start)
         self.world.checkpoint()
-        self.world.log.apply_retention(self.world.now_ms)
+        apply_retention(self.world.log, self.world.now_ms)
 
     def _fail(self) -> None:
         """A full or failing disk for one append, then it is well again."""

@@ -147,7 +147,8 @@ class BrokerWorld:
         """Let what was begun come to its end, removals in a thread, too, unless a test holds the thread."""
         for _ in range(_PATIENCE):
             await settle()
-            if not self.broker._housekeeping.removals.is_in_thread:
+            housekeeping = self.broker._housekeeping
+            if not (housekeeping.removals.is_in_thread or housekeeping.is_in_thread):
                 return
 
     def append(self, topic: str, *values: bytes, partition: int = 0, **producer: Any) -> int:
