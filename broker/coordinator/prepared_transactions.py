@@ -6,6 +6,7 @@ that one is compiled, and has no coroutines: docs/compiled.md.
 
 from __future__ import annotations
 
+from asyncio import FIRST_COMPLETED, wait
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ async def finish_transactions(coordinator: TransactionCoordinator) -> bool:
 
 
 async def _settle(coordinator: TransactionCoordinator) -> None:
-    while coordinator.is_deciding:
-        await coordinator.upkeep.next_turn()
+    while deciding := coordinator.deciding():
+        await wait(deciding, return_when=FIRST_COMPLETED)
     while not coordinator.markers.is_settled:
         await coordinator.markers.next_change()

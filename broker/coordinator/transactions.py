@@ -15,7 +15,7 @@ from __future__ import annotations
 from asyncio import Future
 from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 
 from barnabas.broker.clock import Clock, Timer
 from barnabas.broker.coordinator.completions import Completions
@@ -107,7 +107,7 @@ class TransactionCoordinator:
         self._timers: dict[str, Timer] = {}
         self._sweeps: set[Future[None]] = set()  # those that are not over
         self.timed_out = 0
-        self._deciding = 0  # how many decisions to end a transaction wait for the disk
+        self._deciding: set[Future[Any]] = set()  # decisions to end a transaction, that wait for the disk
         self._is_stopping = False
         self.completions = Completions(clock, upkeep.loop)
         self._arm("timeouts", config.abort_check_interval_ms, self.abort_timed_out)
@@ -246,10 +246,9 @@ class TransactionCoordinator:
         self._is_stopping = True
         self.markers.let_all_go()
 
-    @property
-    def is_deciding(self) -> bool:
-        """Whether more may be prepared yet: decisions wait for the disk, or partitions are loaded or looked through."""
-        return self._deciding > 0 or len(self._sweeps) > 0 or self._partitions.are_loading
+    def deciding(self) -> list[Future[Any]]:
+        """What may prepare more yet: decisions that wait for the disk, partitions that are loaded or looked through."""
+        return [*self._deciding, *self._sweeps, *self._partitions.loading()]
 
     @property
     def has_finished_all(self) -> bool:
@@ -269,12 +268,9 @@ class TransactionCoordinator:
     def _execute(self, partition: TransactionPartition, transactional_id: str, outcome: TransactionOutcome) -> Reply[T]:
         reply: Reply[T] = partition.shard.execute(transactional_id, outcome)
         if outcome.effects and isinstance(reply, Future):
-            self._deciding += 1
-            reply.add_done_callback(self._decided)
+            self._deciding.add(reply)
+            reply.add_done_callback(self._deciding.discard)
         return reply
-
-    def _decided(self, _: Future[T]) -> None:
-        self._deciding -= 1
 
     def _execute_unasked(
         self, partition: TransactionPartition, transactional_id: str, outcome: TransactionOutcome, what: str

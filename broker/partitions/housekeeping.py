@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from barnabas.broker.partitions.partitions import Partitions
     from barnabas.broker.partitions.waiters import Waiters
     from barnabas.broker.slices import Slices
-    from barnabas.storage.disk.sync_job import SyncJob
     from barnabas.storage.log.log import PartitionLog
 
 _log = logger("storage")

@@ -8,7 +8,7 @@ from barnabas.storage.disk.directory import Directory
 from barnabas.storage.disk.disk import Disk
 from barnabas.storage.disk.disk_file import DiskFile
 from barnabas.storage.disk.files import CommonSync, File
-from barnabas.storage.disk.full_io import sync_all, sync_directory, sync_file, sync_path
+from barnabas.storage.disk.full_io import remove_file, sync_all, sync_directory, sync_file, sync_path
 from barnabas.storage.disk.small_file import Replacement
 from barnabas.storage.errors import StorageError, SyncFailed
 
@@ -105,6 +105,27 @@ class SyncJob:
         for disk_file, file in self._pinned:
             disk_file.unpin(file)
         self._pinned = []
+
+
+class RemovalJob(SyncJob):
+    """Files of a directory to remove, durably: to give back the room of a large file takes long."""
+
+    __slots__ = ("_names", "_removed_in")
+
+    def __init__(self, directory: Directory, names: Sequence[str]) -> None:
+        super().__init__(directory.disk, directories=[directory])
+        self._removed_in = directory
+        self._names = names
+
+    def run(self) -> None:
+        for name in self._names:
+            self._disk.check_online()
+            remove_file(self._disk.files, self._removed_in.path_of(name))
+        super().run()
+
+    def failed(self, error: StorageError) -> None:
+        self._removed_in.changes += 1  # perhaps
+        super().failed(error)
 
 
 def run_together(jobs: Sequence[SyncJob], common_sync: CommonSync) -> None:

@@ -13,7 +13,7 @@ from bisect import bisect_right, insort
 from collections.abc import Iterable
 
 from barnabas.protocol.errors import DecodeError
-from barnabas.protocol.files.names import FileKind, FileState, parse_segment_file, segment_file
+from barnabas.protocol.files.names import FileKind, segment_file
 from barnabas.protocol.files.producer_snapshot import ProducerEntry, decode, encode
 from barnabas.storage.disk.directory import Directory
 from barnabas.storage.disk.small_file import Replacement, SmallFile
@@ -22,14 +22,10 @@ from barnabas.storage.disk.small_file import Replacement, SmallFile
 class ProducerSnapshots:
     """The snapshots of a partition, by offset."""
 
-    def __init__(self, directory: Directory, names: Iterable[str]) -> None:
-        files = [file for file in map(parse_segment_file, names) if file is not None]
+    def __init__(self, directory: Directory, offsets: Iterable[int]) -> None:
+        """`offsets`: of those that are there."""
         self._directory = directory
-        self.offsets = sorted(
-            file.base_offset
-            for file in files
-            if file.kind is FileKind.PRODUCER_SNAPSHOT and file.state is FileState.LIVE
-        )
+        self.offsets = sorted(offsets)
         self.unsynced: set[int] = set()
         self._later: dict[int, Replacement] = {}
 

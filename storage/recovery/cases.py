@@ -13,9 +13,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from enum import Enum
+from functools import cache
 from typing import NamedTuple
 
-from barnabas.protocol.files.names import TEMPORARY_SUFFIX, FileKind, FileState, logs_given_up, parse_segment_file
+from barnabas.protocol.files.names import TEMPORARY_SUFFIX, FileKind, FileState, SegmentFile, logs_given_up
+from barnabas.storage.recovery.listing import Listing
 
 
 class Trust(Enum):
@@ -86,6 +88,7 @@ TAIL_CASES = (
 # fmt: on
 
 
+@cache
 def trust_segment(*, was_clean: bool, is_synced: bool, has_indexes: bool) -> SegmentCase:
     """How to open a segment, with the reason."""
     seen = (was_clean, is_synced, has_indexes)
@@ -115,59 +118,51 @@ class Leftovers(NamedTuple):
     letters: str
 
 
-def half_deleted(names: Iterable[str]) -> Leftovers:
+def half_deleted(found: Listing) -> Leftovers:
     """K: indexes of which the log is `.deleted` already: they go before it, or they would show that it is missing."""
-    names = list(names)
-    files = [file for file in map(parse_segment_file, names) if file is not None]
-    live = {file.base_offset for file in files if file.kind is FileKind.LOG and file.state is FileState.LIVE}
-    gone = logs_given_up(names) - live
-    indexes = [file.name for file in files if file.state is FileState.LIVE and file.kind in _INDEXES]
-    found = [name for name in indexes if int(name[:20]) in gone]
-    return Leftovers(found, [], "K" if found else "")
+    gone = logs_given_up(found.other_names)
+    indexes = [file.name for file in found.without_log(*_INDEXES) if file.base_offset in gone] if gone else []
+    return Leftovers(indexes, [], "K" if indexes else "")
 
 
-def unfinished_files(names: Iterable[str]) -> Leftovers:
+def unfinished_files(found: Listing) -> Leftovers:
     """What is removed before anything is opened.
 
     K: `.deleted` files were given up already. L: a `.cleaned` file is half a segment, `.snapshot.tmp` half a snapshot.
     M: a `.swap` at or above the smallest `.cleaned` belongs to a split whose other half is missing.
     """
-    names = list(names)
-    files = [file for file in map(parse_segment_file, names) if file is not None]
-    deleted = [name for name in names if name.endswith(FileState.DELETED.value)]
-    cleaned = [file for file in files if file.state is FileState.CLEANED]
-    half = [name for name in names if name.endswith(_HALF_SNAPSHOT)]
+    deleted = [name for name in found.other_names if name.endswith(FileState.DELETED.value)]
+    half = [name for name in found.other_names if name.endswith(_HALF_SNAPSHOT)]
+    cleaned = [file for file in found.others if file.state is FileState.CLEANED]
     split_from = min((file.base_offset for file in cleaned), default=None)
     split = [
         file
-        for file in files
+        for file in found.others
         if file.state is FileState.SWAP and split_from is not None and file.base_offset >= split_from
     ]
     letters = ("K" if deleted else "") + ("L" if cleaned or half else "") + ("M" if split else "")
     return Leftovers([*deleted, *half, *(file.name for file in (*cleaned, *split))], [], letters)
 
 
-def finished_swaps(names: Iterable[str], end_offsets: Mapping[int, int]) -> Leftovers:
+def finished_swaps(found: Listing, end_offsets: Mapping[int, int]) -> Leftovers:
     """N: what a complete `.swap` replaces is removed, and the swap takes its name.
 
     `end_offsets` gives, for each `.log.swap` by its base offset, the offset after its last batch.
     """
-    files = [file for file in map(parse_segment_file, names) if file is not None]
-    swaps = [file for file in files if file.state is FileState.SWAP]
+    swaps = [file for file in found.others if file.state is FileState.SWAP]
     if not swaps:
         return Leftovers([], [], "")
     replaced: list[str] = []
     if end_offsets:
         first, after = min(end_offsets), max(end_offsets.values())
-        replaced = [file.name for file in files if file.state is FileState.LIVE and first <= file.base_offset < after]
+        files = [SegmentFile(offset, kind) for kind, offsets in found.live.items() for offset in offsets]
+        replaced = sorted(file.name for file in files if first <= file.base_offset < after)
     return Leftovers(replaced, [(swap.name, swap._replace(state=FileState.LIVE).name) for swap in swaps], "N")
 
 
-def orphaned_indexes(names: Iterable[str]) -> Leftovers:
+def orphaned_indexes(found: Listing) -> Leftovers:
     """O: an index without its log is of no use."""
-    files = [file for file in map(parse_segment_file, names) if file is not None and file.state is FileState.LIVE]
-    logs = {file.base_offset for file in files if file.kind is FileKind.LOG}
-    orphans = [file.name for file in files if file.kind in _INDEXES and file.base_offset not in logs]
+    orphans = [file.name for file in found.without_log(*_INDEXES)]
     return Leftovers(orphans, [], "O" if orphans else "")
 
 
@@ -175,9 +170,8 @@ def stray_snapshots(offsets: Iterable[int], segment_bases: Iterable[int], log_en
     """P: snapshots above the log's end belong to a log that is gone. Q: those at no segment's base but for the newest
     were taken by clean stops long past."""
     offsets, bases = sorted(offsets), set(segment_bases)
-    usable = [offset for offset in offsets if offset <= log_end_offset]
-    newest = usable[-1:]
-    return [offset for offset in offsets if offset not in usable or (offset not in bases and offset not in newest)]
+    newest = max((offset for offset in offsets if offset <= log_end_offset), default=None)
+    return [offset for offset in offsets if offset > log_end_offset or (offset not in bases and offset != newest)]
 
 
 # Other cases, decided where they are met: R, S, T how producer state was rebuilt (producers.py); U segments

@@ -6,12 +6,13 @@ that of a segment's indexes before that of its log: indexes without a log are ta
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from barnabas.protocol.files.names import FileKind, FileState, SegmentFile, parse_segment_file
+from barnabas.protocol.files.names import FileKind, FileState, SegmentFile
 from barnabas.storage.config import LogConfig
 from barnabas.storage.disk.directory import Directory
+from barnabas.storage.disk.sync_job import RemovalJob
 from barnabas.storage.recovery.cases import Leftovers, finished_swaps, half_deleted, orphaned_indexes, unfinished_files
+from barnabas.storage.recovery.listing import Listing
+from barnabas.storage.recovery.look import listed
 from barnabas.storage.recovery.opening import Opening
 from barnabas.storage.recovery.report import Report
 from barnabas.storage.recovery.segment import SegmentWalk
@@ -27,31 +28,27 @@ class Interrupted:
         self._now_ms = now_ms
         self._report = report
 
-    def finish(self) -> Opening[list[str]]:
-        """Remove and rename; returns the names in the directory then."""
-        names = self._clear_up(self._directory.names(), half_deleted)
-        names = self._clear_up(names, unfinished_files)
-        swapped = [file for file in map(parse_segment_file, names) if file and file.state is FileState.SWAP]
+    def finish(self, found: Listing) -> Opening[Listing]:
+        """Remove and rename; returns what is in the directory then."""
+        found = yield from self._clear_up(found, half_deleted(found))
+        found = yield from self._clear_up(found, unfinished_files(found))
         ends: dict[int, int] = {}
-        for file in swapped:
-            if file.kind is FileKind.LOG:
+        for file in found.others:
+            if file.state is FileState.SWAP and file.kind is FileKind.LOG:
                 ends[file.base_offset] = yield from self._end_of(file)
-        names = self._clear_up(names, lambda names: finished_swaps(names, ends))
-        return self._clear_up(names, orphaned_indexes)
+        found = yield from self._clear_up(found, finished_swaps(found, ends))
+        return (yield from self._clear_up(found, orphaned_indexes(found)))
 
-    def _clear_up(self, names: list[str], find: Callable[[list[str]], Leftovers]) -> list[str]:
-        """Remove and rename what `find` finds among `names`; returns the names then."""
-        leftovers = find(names)
+    def _clear_up(self, found: Listing, leftovers: Leftovers) -> Opening[Listing]:
+        """Remove and rename these; returns what there is then."""
         self._report.met(leftovers.letters)
         logs = [name for name in leftovers.removals if name.endswith(FileKind.LOG.value)]
         for names_removed in ([name for name in leftovers.removals if name not in logs], logs):
-            for name in names_removed:
-                self._directory.remove(name)
-            if names_removed:
-                self._directory.sync()  # before what a power cut might keep while it brings these back
+            if names_removed:  # synced before what a power cut might keep while it brings these back
+                yield RemovalJob(self._directory, names_removed)
         for source, target in leftovers.renames:
             self._directory.rename(source, target)
-        return self._directory.names() if leftovers.letters else names
+        return (yield from listed(self._directory))[0] if leftovers.letters else found
 
     def _end_of(self, file: SegmentFile) -> Opening[int]:
         segment = Segment(self._directory, file.base_offset, self._config, self._now_ms)

@@ -15,20 +15,21 @@ from barnabas.protocol.files.names import (
     LOG_START_CHECKPOINT,
     FileKind,
     FileState,
-    SegmentFile,
-    parse_segment_file,
     segment_file,
 )
 from barnabas.storage.config import LONG_MAX, LogConfig
 from barnabas.storage.disk.checkpoints import LogCheckpoint
 from barnabas.storage.disk.directory import Directory
+from barnabas.storage.disk.sync_job import RemovalJob
 from barnabas.storage.errors import CorruptFile, DirectoryFull
 from barnabas.storage.producers.snapshots import ProducerSnapshots
 from barnabas.storage.producers.window import Producers
 from barnabas.storage.recovery.cases import Tail, Trust, Verdict, judge_tail, stray_snapshots, trust_segment
 from barnabas.storage.recovery.interrupted import Interrupted
+from barnabas.storage.recovery.listing import Listing
+from barnabas.storage.recovery.look import listed
 from barnabas.storage.recovery.missing import check_between, check_end, check_first, check_segments
-from barnabas.storage.recovery.opening import Opening
+from barnabas.storage.recovery.opening import SEGMENTS_A_PIECE, Opening
 from barnabas.storage.recovery.producers import ProducerRebuild
 from barnabas.storage.recovery.report import Recovered, Report
 from barnabas.storage.recovery.segment import (
@@ -82,24 +83,19 @@ class _Loader:
         self._has_unsynced_names = False  # perhaps: a killed run made them, and would have synced them later
 
     def load(self) -> Opening[LoadedLog]:
-        names = self._directory.names()
-        self._gone_unsynced = check_segments(self._directory, names, self._synced_offset())
+        found, self._sums = yield from listed(self._directory)
+        self._gone_unsynced = check_segments(self._directory, found, self._synced_offset())
         self._epochs = LeaderEpochs(self._directory)
-        if (first := check_first(self._directory, names, self._epochs, self._checkpoint)) is not None:
-            self._begin_epochs_instead(first, names)
-        names = yield from Interrupted(self._directory, self._config, self._now_ms, self._report).finish()
-        files = [file for file in map(parse_segment_file, names) if file is not None]
-        self._names = {file.name for file in files}
+        if (first := check_first(self._directory, found, self._epochs, self._checkpoint)) is not None:
+            yield from self._begin_epochs_instead(first, found)
+        found = yield from Interrupted(self._directory, self._config, self._now_ms, self._report).finish(found)
+        self._live = found.live
         self._epochs_found = self._epochs.entries
-        self._sums = SegmentSums(self._directory)
-        self._snapshots = ProducerSnapshots(self._directory, self._names)
+        self._snapshots = ProducerSnapshots(self._directory, self._live[FileKind.PRODUCER_SNAPSHOT])
         if not self._checkpoint.was_clean:
             self._snapshots.doubt_from(self._checkpoint.recovery_point)
-        self._segments = self._open_segments(files)
         is_cleaned = self._config.is_compacted or self._checkpoint.was_cleaned
-        for segment, after in zip(self._segments, [*self._segments[1:], None], strict=False):
-            if self._is_synced(after.base_offset if after is not None else None):  # the row may be there first
-                self._sums.check_size(segment, may_be_shorter=is_cleaned)
+        yield from self._open_segments(found.logs, is_cleaned=is_cleaned)
         if not is_cleaned:
             yield from self._check_between()
         self._rebuild = ProducerRebuild(self._segments, self._snapshots, self._now_ms, self._high_watermark())
@@ -112,14 +108,13 @@ class _Loader:
         self._epochs.truncate_from_start(offset)
         self._epochs.write()
 
-    def _begin_epochs_instead(self, offset: int, names: list[str]) -> None:
+    def _begin_epochs_instead(self, offset: int, found: Listing) -> Opening[None]:
         """Where there is no room for that, the `.deleted` logs make it: other files of their segments stay."""
         try:
             self._begin_epochs_at(offset)
         except DirectoryFull:
-            for name in names:
-                if name.endswith(f"{FileKind.LOG.value}{FileState.DELETED.value}"):
-                    self._directory.remove(name)
+            logs = f"{FileKind.LOG.value}{FileState.DELETED.value}"
+            yield RemovalJob(self._directory, [name for name in found.other_names if name.endswith(logs)])
             self._begin_epochs_at(offset)
 
     def close_files(self) -> None:
@@ -149,15 +144,17 @@ class _Loader:
 
     # --- segments ---
 
-    def _open_segments(self, files: list[SegmentFile]) -> list[Segment]:
-        bases = sorted(file.base_offset for file in files if file.kind is FileKind.LOG)
+    def _open_segments(self, bases: list[int], *, is_cleaned: bool) -> Opening[None]:
         while len(bases) > 1 and self._directory.size(segment_file(bases[-1], FileKind.LOG)) == 0:
             self._report.met("X")  # made by a roll that failed or came last; the log may have grown past its base
             Segment(self._directory, bases.pop(), self._config, self._now_ms).remove()
-        return [
-            self._open_segment(base, is_durable=self._is_synced(after))
-            for base, after in zip(bases, [*bases[1:], None], strict=False)
-        ]
+        for count, (base, after) in enumerate(zip(bases, [*bases[1:], None], strict=False)):
+            if count and not count % SEGMENTS_A_PIECE:
+                yield None
+            is_synced = self._is_synced(after)
+            self._segments.append(self._open_segment(base, is_durable=is_synced))
+            if is_synced:
+                self._sums.check_size(self._segments[-1], may_be_shorter=is_cleaned)
 
     def _open_segment(self, base_offset: int, *, is_durable: bool) -> Segment:
         segment = Segment.open(self._directory, base_offset, self._config, self._now_ms, is_durable=is_durable)
@@ -172,6 +169,8 @@ class _Loader:
 
     def _recover_segments(self) -> Opening[None]:
         for index, segment in enumerate(self._segments):
+            if index and not index % SEGMENTS_A_PIECE:
+                yield None
             is_last = index == len(self._segments) - 1
             has_indexes = self._has_indexes(segment)
             damage = None
@@ -197,16 +196,18 @@ class _Loader:
 
     def _has_indexes(self, segment: Segment) -> bool:
         """Both sparse indexes are there (and, in the last segment, sound); a transaction index is as it was written."""
-        if not {segment.offset_index.name, segment.time_index.name} <= self._names:
+        base, live = segment.base_offset, self._live
+        if base not in live[FileKind.OFFSET_INDEX] or base not in live[FileKind.TIME_INDEX]:
             return False
         if segment is self._segments[-1] and not segment.indexes.load(segment.size):
             return False
-        if segment.txn_index.name in self._names:
+        has_txn_index = base in live[FileKind.TXN_INDEX]
+        if has_txn_index:
             try:
                 segment.txn_index.check()
             except CorruptFile:
                 return False
-        return self._sums.is_right(segment)
+        return self._sums.is_right(segment, has_txn_index=has_txn_index)
 
     def _are_indexes_synced(self, end_offset: int | None) -> bool:
         """Of a segment that ends at the recovery point they are if a producer snapshot is there, which comes last."""

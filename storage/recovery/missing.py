@@ -6,8 +6,6 @@ so where the files themselves show that something is gone, the partition stays c
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from barnabas.protocol.files.names import (
     LEADER_EPOCH_CHECKPOINT,
     SEGMENT_CHECKSUMS,
@@ -15,12 +13,12 @@ from barnabas.protocol.files.names import (
     FileState,
     first_given_up,
     logs_given_up,
-    parse_segment_file,
     segment_file,
 )
 from barnabas.storage.disk.checkpoints import LogCheckpoint
 from barnabas.storage.disk.directory import Directory
 from barnabas.storage.errors import CorruptFile
+from barnabas.storage.recovery.listing import Listing
 from barnabas.storage.segment.epochs import LeaderEpochs
 
 _BESIDE = (FileKind.OFFSET_INDEX, FileKind.TIME_INDEX, FileKind.TXN_INDEX)
@@ -35,22 +33,23 @@ def check_directory(path: str, recovery_point: int | None) -> None:
         )
 
 
-def check_segments(directory: Directory, names: Iterable[str], synced: int) -> list[int]:
+def check_segments(directory: Directory, found: Listing, synced: int) -> list[int]:
     """Y: CorruptFile where the indexes of a segment are there and its log is not, and others before and behind are.
 
     Whoever takes a segment out renames or removes its log last, or leaves it under another name. But a power cut may
     take the name of a log that was never synced, and leave those of its indexes: the base offsets of such segments are
     returned, since the log ends at the first. synced: all below is on the disk.
     """
-    names = list(names)
-    files = [file for file in map(parse_segment_file, names) if file is not None]
-    logs = {file.base_offset for file in files if file.kind is FileKind.LOG} | logs_given_up(names)
+    without_log = found.without_log(*_BESIDE)
+    live = found.live[FileKind.LOG]
+    if not without_log or not live:
+        return []
+    names = found.other_names
+    logs = {file.base_offset for file in found.others if file.kind is FileKind.LOG} | logs_given_up(names)
     logs |= {int(name[:20]) for name in names if name.endswith(".log.broken") and name[:20].isdecimal()}
-    live = [file.base_offset for file in files if file.kind is FileKind.LOG and file.state is FileState.LIVE]
     never_synced = set()
-    for file in files:
-        is_index = file.kind in _BESIDE and file.state is FileState.LIVE
-        if is_index and file.base_offset not in logs and live and file.base_offset < max(live):
+    for file in without_log:
+        if file.base_offset not in logs and file.base_offset < max(live):
             if min(live) < file.base_offset and synced <= file.base_offset:
                 never_synced.add(file.base_offset)
                 continue
@@ -61,26 +60,22 @@ def check_segments(directory: Directory, names: Iterable[str], synced: int) -> l
     return sorted(never_synced)
 
 
-def check_first(
-    directory: Directory, names: Iterable[str], epochs: LeaderEpochs, checkpoint: LogCheckpoint
-) -> int | None:
+def check_first(directory: Directory, found: Listing, epochs: LeaderEpochs, checkpoint: LogCheckpoint) -> int | None:
     """Y: CorruptFile where the leader epochs begin below the first segment, and nobody took what was before it.
 
     Retention leaves `.deleted` files of the oldest segment until the leader epochs are written; earlier versions did
     not, and a kill may have left such a log. Returns the offset that the epochs have to begin at before the files are
     removed, None if they do.
     """
-    names = list(names)
-    files = [file for file in map(parse_segment_file, names) if file is not None]
-    there = FileState.LIVE, FileState.SWAP
-    first = min((file.base_offset for file in files if file.kind is FileKind.LOG and file.state in there), default=None)
+    swaps = {file.base_offset for file in found.others if file[1:] == (FileKind.LOG, FileState.SWAP)}
+    first = min(found.live[FileKind.LOG] | swaps, default=None)
     entries = epochs.entries
     if first is None or not entries:
         return None
     start = max(entries[0].start_offset, checkpoint.log_start_offset)
     if start >= first:
         return None
-    given_up = first_given_up(names)
+    given_up = first_given_up(found.other_names)
     if given_up is not None and given_up <= start:
         return first
     if not (checkpoint.was_clean or checkpoint.tells_log_start):

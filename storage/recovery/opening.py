@@ -16,6 +16,7 @@ T = TypeVar("T")
 Opening = Generator[SyncJob | None, None, T]
 """Yields None for a pause, or a job to run before it goes on; returns what was opened. Raises StorageError."""
 
+SEGMENTS_A_PIECE = 100  # of those of which nothing is read but their sizes
 PIECE_BYTES = 256 << 10
 PAUSE_AFTER = 256  # batches
 _BYTES_LIKE_A_BATCH = 8 << 10  # to read and check so many takes about as long as to look at one batch

@@ -60,6 +60,8 @@ class CoordinatorPartition(Generic[M]):
         self.shard = shard
         self.loader: Loader[Any] | None = loader
         """Present while the partition is being loaded."""
+        self.loading: Future[None] | None = None
+        """Done when that is over; None where it was at once."""
         self.failure: str | None = None
         """Why it could not be loaded."""
         self.retry_at_s = 0.0
@@ -153,10 +155,10 @@ class CoordinatorPartitions(Generic[M]):
         """Whether all that were asked for are loaded."""
         return all(partition.is_ready for partition in self._used.values())
 
-    @property
-    def are_loading(self) -> bool:
-        """Whether some that were asked for are being loaded."""
-        return any(partition.loader is not None for partition in self._used.values())
+    def loading(self) -> list[Future[None]]:
+        """Each is done when one of those that are being loaded now is not any more."""
+        found = [partition.loading for partition in self._used.values()]
+        return [loading for loading in found if loading is not None and not loading.done()]
 
     def begin(self, index: int) -> CoordinatorPartition[M]:
         """The partition: loaded, being loaded, or with its failure.
@@ -176,7 +178,8 @@ class CoordinatorPartitions(Generic[M]):
             machine, shard = self._build(index)
             loader: Loader[Any] = Loader(self._topic, index, machine)
             partition = self._used[index] = CoordinatorPartition(index, machine, shard, loader)
-            self._upkeep.in_slices(partial(self._load, partition, loader), _LOADING)
+            loading = self._upkeep.in_slices(partial(self._load, partition, loader), _LOADING)
+            partition.loading = loading if isinstance(loading, Future) else None
         return partition
 
     def load_in_background(self, indexes: Iterable[int], is_pointless: Callable[[], bool] = lambda: False) -> None:
@@ -195,7 +198,8 @@ class CoordinatorPartitions(Generic[M]):
                     return  # the topic was deleted: it has no more of them
                 if partition.loader is None:
                     del left[-1]
-                yield self._upkeep.next_turn()
+                is_loading = partition.loading is not None and not partition.loading.done()
+                yield partition.loading if is_loading else self._upkeep.next_turn()
 
         self._upkeep.in_slices(load, _LOADING)
 

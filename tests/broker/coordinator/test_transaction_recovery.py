@@ -6,6 +6,8 @@ And a clean stop, which leaves nothing of that to the next start.
 import asyncio
 import errno
 from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
@@ -224,3 +226,28 @@ async def test_markers_say_in_which_epoch_the_coordinator_wrote_them() -> None:
     assert marker is not None
     assert (marker.commit, marker.coordinator_epoch) == (False, led_in)
     assert led_in > 0, "this is the second run"
+
+
+async def test_who_waits_for_what_may_be_prepared_yet_does_not_turn_the_loop() -> None:
+    """A thread may be at it, and in the simulation no time goes by while the loop turns and turns."""
+    loop = asyncio.get_running_loop()
+    loading, asked = [loop.create_future()], []
+
+    class Coordinator:
+        markers = SimpleNamespace(is_settled=True)
+
+        def deciding(self) -> list[asyncio.Future[None]]:
+            asked.append(len(loading))
+            return [each for each in loading if not each.done()]
+
+        def stop_deciding(self) -> None:
+            """No request decides anything here."""
+
+        has_finished_all = True
+
+    waiting = asyncio.ensure_future(finish_transactions(cast(Any, Coordinator())))
+    for _ in range(100):
+        await turn()
+    assert (len(asked), waiting.done()) == (1, False)
+    loading[0].set_result(None)
+    assert await waiting

@@ -23,7 +23,7 @@ def directory() -> Directory:
 
 
 def snapshots(directory: Directory) -> ProducerSnapshots:
-    return ProducerSnapshots(directory, directory.names())
+    return ProducerSnapshots(directory, [int(name[:20]) for name in directory.names()])
 
 
 def test_the_newest_at_or_below_an_offset_is_taken(directory: Directory) -> None:

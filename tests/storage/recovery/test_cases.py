@@ -23,6 +23,7 @@ from barnabas.storage.recovery.cases import (
     trust_segment,
     unfinished_files,
 )
+from barnabas.storage.recovery.listing import Listing
 from barnabas.storage.recovery.missing import check_segments
 from tests.support.files.memory_files import MemoryFiles
 from tests.support.stories.golden import comes_out_as_written
@@ -76,7 +77,7 @@ def test_what_a_stop_left_half_done_is_removed() -> None:
     names = [name(0, ".log"), name(0, ".index.deleted"), name(5, ".log.cleaned"), name(3, ".log.swap")]
     names += [name(5, ".log.swap"), name(9, ".index.swap"), "partition.metadata"]
 
-    assert unfinished_files(names) == Leftovers([names[1], names[2], names[4], names[5]], [], "KLM")
+    assert unfinished_files(Listing(names)) == Leftovers([names[1], names[2], names[4], names[5]], [], "KLM")
 
 
 @pytest.mark.parametrize("deleted", [".log.deleted", ".log.1.deleted"])
@@ -85,27 +86,27 @@ def test_a_segment_that_was_being_replaced_is_not_missed(deleted: str) -> None:
     names = [name(0, ".log.swap"), name(5, deleted), name(5, ".timeindex"), name(9, ".log")]
     directory = Directory(Disk(MemoryFiles(0), "/d"), "/d")
 
-    assert check_segments(directory, names, LONG_MAX) == []
-    assert half_deleted(names) == Leftovers([name(5, ".timeindex")], [], "K")
+    assert check_segments(directory, Listing(names), LONG_MAX) == []
+    assert half_deleted(Listing(names)) == Leftovers([name(5, ".timeindex")], [], "K")
     with pytest.raises(CorruptFile):
-        check_segments(directory, [each for each in names if each != name(5, deleted)], LONG_MAX)
+        check_segments(directory, Listing(each for each in names if each != name(5, deleted)), LONG_MAX)
 
 
 def test_a_finished_swap_replaces_all_it_covers() -> None:
     names = [name(base, suffix) for base in (0, 5, 9) for suffix in (".log", ".index", ".timeindex")]
     names += [name(0, ".log.swap"), name(0, ".index.swap")]
 
-    found = finished_swaps(names, {0: 9})
+    found = finished_swaps(Listing(names), {0: 9})
 
-    assert found.removals == names[:6]
-    assert found.renames == [(names[-2], name(0, ".log")), (names[-1], name(0, ".index"))]
-    assert finished_swaps(names[:9], {}) == Leftovers([], [], "")
+    assert found.removals == sorted(names[:6])
+    assert found.renames == [(names[-1], name(0, ".index")), (names[-2], name(0, ".log"))]
+    assert finished_swaps(Listing(names[:9]), {}) == Leftovers([], [], "")
 
 
 def test_indexes_without_a_log_are_removed() -> None:
     names = [name(0, ".log"), name(0, ".index"), name(5, ".index"), name(5, ".txnindex"), name(7, ".snapshot")]
 
-    assert orphaned_indexes(names).removals == names[2:4]
+    assert orphaned_indexes(Listing(names)).removals == names[2:4]
 
 
 def test_snapshots_are_kept_at_segment_bases_and_the_newest() -> None:

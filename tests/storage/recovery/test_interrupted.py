@@ -6,7 +6,9 @@ from barnabas.storage.config import LONG_MAX, LogConfig
 from barnabas.storage.disk.directory import Directory
 from barnabas.storage.disk.disk import Disk
 from barnabas.storage.recovery.interrupted import Interrupted
+from barnabas.storage.recovery.listing import Listing
 from barnabas.storage.recovery.missing import check_segments
+from barnabas.storage.recovery.opening import open_at_once
 from barnabas.storage.recovery.report import Report
 from tests.support.files.memory_files import MemoryFiles, PowerCut
 from tests.support.records.batches import batch_of
@@ -21,12 +23,9 @@ def directory_of(files: MemoryFiles) -> Directory:
 
 
 def finish(files: MemoryFiles) -> list[str]:
-    finishing = Interrupted(directory_of(files), LogConfig(), 0, Report()).finish()
-    try:
-        while True:
-            next(finishing)
-    except StopIteration as stop:
-        return sorted(stop.value)
+    directory = directory_of(files)
+    open_at_once(Interrupted(directory, LogConfig(), 0, Report()).finish(Listing(directory.names())))
+    return directory.names()
 
 
 @pytest.mark.parametrize("change", range(1, 13))
@@ -47,5 +46,22 @@ def test_a_power_cut_while_a_swap_is_finished_loses_no_segment(change: int) -> N
             finish(files)
         files.crash("some")
 
-        assert check_segments(directory_of(files), directory_of(files).names(), LONG_MAX) == []
+        assert check_segments(directory_of(files), Listing(directory_of(files).names()), LONG_MAX) == []
         assert [name for name in finish(files) if name.endswith(".log")] == [NEW[0], BEHIND]
+
+
+def test_what_is_out_of_use_is_removed_by_a_job_for_a_thread() -> None:
+    files = MemoryFiles()
+    files.mkdir("/d")
+    directory = directory_of(files)
+    for name in [*OLD, *(f"{each}.deleted" for each in NEW)]:
+        directory.open(name, create=True)
+    finishing = Interrupted(directory, LogConfig(), 0, Report()).finish(Listing(directory.names()))
+    job = next(finishing)
+    assert job is not None
+    assert f"{NEW[0]}.deleted" in directory.names()
+    job.run()
+    job.finish()
+    with pytest.raises(StopIteration):
+        next(finishing)
+    assert directory.names() == sorted(OLD)

@@ -1,6 +1,7 @@
 """Walking a segment with its CRCs: what is good, and what the rest looks like."""
 
 import random
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -14,9 +15,12 @@ from barnabas.storage.config import LogConfig
 from barnabas.storage.disk.directory import Directory
 from barnabas.storage.disk.disk import Disk
 from barnabas.storage.recovery.cases import Tail
+from barnabas.storage.recovery.opening import SEGMENTS_A_PIECE
 from barnabas.storage.recovery.segment import SegmentWalk
 from barnabas.storage.segment.segment import Segment
+from tests.support.files.log_directories import TOPIC_ID, checkpoint, flush, kill, start
 from tests.support.files.memory_files import MemoryFiles
+from tests.support.records.batches import batch_of
 
 BATCH_BYTES_MAX = 10_000
 
@@ -137,3 +141,31 @@ def test_what_is_kept_ends_where_others_tell_the_first_damage(seed: int) -> None
     found = list(walk_batches(HeldBytes(data), 0, len(data), Bounds(0, None)))
     assert walked.position == next((each.position for each in found if each.damage is not None), len(data))
     assert (walked.damage is None) == all(each.damage is None for each in found)
+
+
+@pytest.mark.parametrize("stop", ["clean", "kill"])
+def test_many_segments_are_opened_a_bit_at_a_time(stop: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each is looked at once or twice, and a thread lists them."""
+    monkeypatch.setattr("barnabas.storage.recovery.look.MANY_BYTES", 1_000)
+    files = MemoryFiles()
+    directory = start(files)
+    log = directory.open_log("t", 0, TOPIC_ID, config := LogConfig(segment_bytes=100), 0)
+    while log.segments_count <= 3 * SEGMENTS_A_PIECE:
+        log.append(batch_of([0]), leader_epoch=0, now_ms=0)
+    if stop == "clean":
+        directory.close(clean=True)
+    else:
+        flush(log)
+        checkpoint(directory)
+        kill(files)
+    opening, counts, jobs = start(files).opening("t", 0, TOPIC_ID, config, 0), [len(files.calls)], 0
+    for job in opening:
+        counts.append(len(files.calls))
+        if job is not None:
+            jobs += 1
+            job.run()
+            job.finish()
+            counts[-1] = len(files.calls)
+    calls = [after - before for before, after in pairwise([*counts, len(files.calls)])]
+    assert (jobs, len(calls) > 6) == (1, True)
+    assert max(calls) < 2 * SEGMENTS_A_PIECE, "a look or two at each"
