@@ -110,8 +110,11 @@ def _marked(request: pytest.FixtureRequest) -> dict[str, Any]:
     for mark in reversed(list(request.node.iter_markers("barnabas"))):
         unknown = [name for name in mark.kwargs if name not in _SETTINGS]
         if mark.args or unknown:
+            from barnabas.client.near_names import did_you_mean
+
             what = f"does not know {', '.join(unknown)}" if unknown else "takes keywords only"
-            raise pytest.UsageError(f"pytest.mark.barnabas {what}: it knows {', '.join(_SETTINGS)}")
+            meant = did_you_mean(unknown[0], _SETTINGS) if len(unknown) == 1 else ""
+            raise pytest.UsageError(f"pytest.mark.barnabas {what}{meant or ': it knows ' + ', '.join(_SETTINGS)}")
         settings = merged(settings, mark.kwargs)
     return settings
 

@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
+from barnabas.client.near_names import did_you_mean
+
 C = TypeVar("C")
 _TRUE, _FALSE = ("true", "yes", "1"), ("false", "no", "0")
 
@@ -66,7 +68,8 @@ def _from_file(kind: type[Any], job: str, path: str | None) -> dict[str, Any]:
     names = {_flag(name)[2:]: name for name in _names(kind)}
     unknown = [key for key in table if key not in names]
     if unknown:
-        raise ConfigError(f"{path}: [{job}] does not know {unknown[0]}; known are {', '.join(sorted(names))}")
+        known = did_you_mean(unknown[0], names) or f"; known are {', '.join(sorted(names))}"
+        raise ConfigError(f"{path}: [{job}] does not know {unknown[0]}{known}")
     return {names[key]: _value(kind, names[key], _shown(value)) for key, value in table.items()}
 
 

@@ -6,13 +6,13 @@ is refused and never passed over: a prefix with a slip in its name would be a si
 
 from __future__ import annotations
 
-import difflib
 import json
 import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from barnabas.client.addresses import parse_addresses
+from barnabas.client.near_names import nearest
 from pyspark_barnabas import option_table
 from pyspark_barnabas.connection import ConnectionSettings
 from pyspark_barnabas.sink.settings import (
@@ -209,9 +209,9 @@ def _creation(options: Mapping[str, str]) -> tuple[bool, int | None]:
 
 def _unknown(option: str, known: Mapping[str, option_table.Option]) -> str:
     """With the names that are nearest; with those of its family where none is near."""
-    near = difflib.get_close_matches(option.lower(), known, n=3, cutoff=0.7)
+    near = nearest(option, known, 3)
     if near:
-        return f"the option {option} is not known: {' or '.join(known[each].name for each in near)} was meant?"
+        return f"the option {option} is not known: did you mean {' or '.join(known[each].name for each in near)}?"
     is_kafkas = option.lower().startswith(_KAFKA)
     family = sorted(each.name for key, each in known.items() if key.startswith(_KAFKA) == is_kafkas)
     return f"the option {option} is not known. Known are: {', '.join(family)}"

@@ -17,6 +17,7 @@ from collections.abc import Collection, Mapping
 from types import TracebackType
 from typing import Any, Self
 
+from barnabas.client.near_names import did_you_mean
 from barnabas.embedded.answers import OpenTransaction, PartitionOffsets, Record, Transaction
 from barnabas.embedded.clock import Clock
 from barnabas.embedded.crashes import Crash, crash_in
@@ -378,7 +379,8 @@ class Barnabas:
                 raise Crashed(*crash, f"{crash.what} meanwhile; it was started again, and may be asked again") from None
 
     def _partition_count(self, topic: str) -> int:
-        count: int | None = self._ask("topics").get(topic)
+        there: Mapping[str, int] = self._ask("topics")
+        count = there.get(topic)
         if count is None:
-            raise BarnabasError(f"there is no topic {topic}")
+            raise BarnabasError(f"there is no topic {topic}{did_you_mean(topic, there)}")
         return count

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from barnabas.embedded.crashes import Crash
 from barnabas.embedded.errors import BarnabasError
+from barnabas.embedded.misplaced import says_where
 
 _WAIT_S = 0.2
 """So long one question may wait in the broker: meanwhile other threads may not ask it anything."""
@@ -102,6 +103,7 @@ class Faults:
             raise BarnabasError(f"no fault has crashed the broker within {timeout_s:g} s")
         return crash
 
+    @says_where
     def arm(
         self,
         *,
@@ -146,6 +148,7 @@ class Faults:
         (armed,) = self._arm(fault if name is None else {"name": name, **fault}, [fault], restart)
         return armed
 
+    @says_where
     def arm_plan(self, plan: Mapping[str, Any], *, restart: bool = False) -> list[Fault]:
         """Arm all faults of a plan: {"version": 1, "seed": 7, "faults": [...]}. restart: as of `arm`."""
         return self._arm(plan, plan.get("faults", ()), restart)

@@ -30,6 +30,7 @@ _OF_CLIENTS: Final = {
 }
 """The keys of users and client ids, and whether their values are whole numbers."""
 _OF_ADDRESSES: Final = {"connection_creation_rate": True}
+KEYS: Final = (*_OF_CLIENTS, *_OF_ADDRESSES)
 _LONG_MAX: Final = 0x7FFF_FFFF_FFFF_FFFF
 _INT_MAX: Final = 0x7FFF_FFFF
 _FRACTION_MAX: Final = 1e-6

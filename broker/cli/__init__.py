@@ -43,8 +43,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if name == "--version":
         return guarded(lambda: _say(_version()))
     what = f"no command {name!r}" if name else "no command given"
-    print(f"barnabas: {what}, expected one of: {', '.join(COMMANDS)}", file=sys.stderr)
+    print(f"barnabas: {what}{_meant(name) or ', expected one of: ' + ', '.join(COMMANDS)}", file=sys.stderr)
     return USAGE_ERROR
+
+
+def _meant(name: str) -> str:
+    from barnabas.client.near_names import did_you_mean
+
+    return did_you_mean(name, COMMANDS)
 
 
 def _say(text: str) -> int:

@@ -14,6 +14,7 @@ from barnabas.broker.cli.acl_words import PATTERN_TYPES, RESOURCE_OPTIONS, Wish,
 from barnabas.broker.cli.terminal.options import Parser
 from barnabas.broker.session.operations import Operation
 from barnabas.client.admin.acls import AclBinding
+from barnabas.client.near_names import did_you_mean
 
 _SPECIFIC = ("literal", "prefixed")
 _TRIMMED = "".join(map(chr, range(ord(" ") + 1)))
@@ -95,7 +96,8 @@ def operation(text: str) -> Operation:
     for each in Operation:
         if trimmed(text).replace("_", "").lower() == operation_word(each).lower():
             return each
-    raise argparse.ArgumentTypeError(f"{text!r} is none of {', '.join(map(operation_word, Operation))}")
+    words = [operation_word(each) for each in Operation]
+    raise argparse.ArgumentTypeError(f"{text!r}{did_you_mean(text, words) or ' is none of ' + ', '.join(words)}")
 
 
 def wish_of(options: argparse.Namespace) -> Wish:

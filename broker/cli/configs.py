@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Sequence
 
 from barnabas.broker.cli.terminal.failures import UsageError
@@ -25,6 +26,8 @@ from barnabas.client.admin.configs import (
     describe_configs,
 )
 from barnabas.client.client import Client
+from barnabas.client.near_names import did_you_mean
+from barnabas.protocol.errors import ErrorCode, KafkaError
 
 SOURCES: dict[int, str] = {
     ConfigSource.TOPIC: "topic",
@@ -84,6 +87,9 @@ def _resource_options() -> Parser:
 def _describe(client: Client, options: argparse.Namespace) -> None:
     resource, name = _resource(options)
     configs = describe_configs(client, resource, name, options.keys or None)
+    for key in [key for key in options.keys if key not in {config.name for config in configs}]:
+        there = [config.name for config in describe_configs(client, resource, name)]
+        raise KafkaError(ErrorCode.INVALID_CONFIG, f"there is no config {key!r} here{did_you_mean(key, there)}")
     if not options.all and not options.keys:
         configs = [config for config in configs if config.source != ConfigSource.DEFAULT]
     if options.json:
@@ -107,11 +113,24 @@ def _describe(client: Client, options: argparse.Namespace) -> None:
 def _alter(client: Client, options: argparse.Namespace) -> None:
     resource, name = _resource(options)
     changes = _changes(options)
+    if resource is ResourceType.BROKER:
+        _warn_of_unknown(changes)
     alter_configs(client, resource, name, changes, validate_only=options.validate_only)
     if options.json:
         print_json({"altered": [] if options.validate_only else sorted({change.name for change in changes})})
     else:
         print(f"{'could change' if options.validate_only else 'changed'} {len(changes)} config(s)")
+
+
+def _warn_of_unknown(changes: Sequence[ConfigChange]) -> None:
+    """Brokers keep settings of theirs under any name, so a misspelt one is not refused."""
+    from barnabas.broker.config.broker_config import find_key
+    from barnabas.broker.config.unknown_keys import near_key
+
+    for name in [change.name for change in changes if find_key(change.name) is None]:
+        meant = near_key(name)
+        if meant:
+            print(f"barnabas: {name} is no key of brokers{meant}", file=sys.stderr)
 
 
 def _resource(options: argparse.Namespace) -> tuple[ResourceType, str]:

@@ -20,6 +20,7 @@ from barnabas.broker.cli.terminal.places import add_topic_option, named_partitio
 from barnabas.client.admin import groups
 from barnabas.client.client import Client
 from barnabas.client.metadata import TopicPartition
+from barnabas.client.near_names import did_you_mean
 from barnabas.client.offsets import (
     EARLIEST,
     LATEST,
@@ -144,6 +145,9 @@ def _check_nobody_reads(client: Client, group: str) -> None:
     except KafkaError as error:
         if error.code is not ErrorCode.GROUP_ID_NOT_FOUND:
             raise
+        meant = did_you_mean(group, (each.group_id for each in groups.list_groups(client)))
+        if meant:
+            print(f"barnabas: there is no group {group} yet{meant}", file=sys.stderr)
         return
     if info.state != groups.EMPTY:
         raise KafkaError(

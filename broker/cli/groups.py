@@ -15,6 +15,7 @@ from barnabas.client.admin import groups
 from barnabas.client.admin.group_descriptions import CLASSIC, CONSUMER, GroupInfo, GroupMember
 from barnabas.client.client import Client
 from barnabas.client.metadata import TopicPartition
+from barnabas.client.near_names import did_you_mean
 from barnabas.protocol.errors import ErrorCode, KafkaError
 
 _DESCRIBED_TYPES = ("", CLASSIC, CONSUMER)
@@ -68,7 +69,8 @@ def _one_of(what: str, names: Sequence[str]) -> Callable[[str], str]:
         for name in names:
             if name.lower() == text.lower():
                 return name
-        raise argparse.ArgumentTypeError(f"there is no {what} {text}, but {', '.join(names)}")
+        meant = did_you_mean(text, names) or f", but {', '.join(names)}"
+        raise argparse.ArgumentTypeError(f"there is no {what} {text}{meant}")
 
     return named
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from barnabas.broker.cli.terminal.failures import UsageError
@@ -75,8 +75,10 @@ def parse(arguments: Sequence[str], table: Table = OPTIONS, command: str = "serv
     for word in words:
         name, equals, value = word.partition("=")
         if name not in table:
-            told = name if name.startswith("-") else "a word"  # a part of a password that had to be quoted, perhaps
-            raise UsageError(f"{command}: {told} is no option (see barnabas {command} --help)")
+            is_option = name.startswith("-")
+            told = name if is_option else "a word"  # a part of a password that had to be quoted, perhaps
+            meant = _did_you_mean(name, table) if is_option else ""
+            raise UsageError(f"{command}: {told} is no option{meant} (see barnabas {command} --help)")
         if table[name][0] is None:
             if equals:
                 raise UsageError(f"{command}: {name} takes no value")
@@ -100,6 +102,12 @@ def parse(arguments: Sequence[str], table: Table = OPTIONS, command: str = "serv
     if "--ephemeral" in options and "--data-dir" in options:
         raise UsageError(f"{command}: --ephemeral and --data-dir exclude each other")
     return options
+
+
+def _did_you_mean(name: str, known: Iterable[str]) -> str:
+    from barnabas.client.near_names import did_you_mean
+
+    return did_you_mean(name, known)
 
 
 def load(options: Options, variables: Mapping[str, str], secured: Mapping[str, str] | None = None) -> LoadedConfig:
@@ -297,7 +305,8 @@ def _features(words: list[str]) -> dict[str, int]:
         if not (equals and level.isascii() and level.isdecimal()):
             raise UsageError(f"--feature {word} is not NAME=LEVEL")
         if name not in OFFERED_FEATURES:
-            raise UsageError(f"--feature {word}: there is no feature but {', '.join(OFFERED_FEATURES)}")
+            there_are = f"there is no feature but {', '.join(OFFERED_FEATURES)}"
+            raise UsageError(f"--feature {word}{_did_you_mean(name, OFFERED_FEATURES) or f': {there_are}'}")
         low, high = OFFERED_FEATURES[name]
         if not low <= int(level) <= high:
             raise UsageError(f"--feature {word}: the levels of {name} are {low} to {high}")

@@ -29,6 +29,7 @@ from barnabas.client.admin.transactions import (
 )
 from barnabas.client.client import Client
 from barnabas.client.metadata import TopicPartition
+from barnabas.client.near_names import did_you_mean
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.transaction_states import ONGOING, OPEN_STATES
 
@@ -101,7 +102,8 @@ def _list(client: Client, options: argparse.Namespace) -> None:
             pattern=options.pattern,
         )
     except ValueError as unknown:
-        raise UsageError(f"txn list: {unknown}, but {', '.join(STATES)}") from unknown
+        meant = next((did_you_mean(each, STATES) for each in options.state if each not in STATES), "")
+        raise UsageError(f"txn list: {unknown}{meant or ', but ' + ', '.join(STATES)}") from unknown
     now_ms = client.clock.now_ms()
     open_ones = _describe_what_is_left(client, [each.transactional_id for each in listed if each.state in OPEN_STATES])
     rows: list[dict[str, Any]] = []

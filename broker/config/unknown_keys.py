@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Container, Iterable, Mapping
 
+from barnabas.broker.config.keys import KEYS
 from barnabas.broker.config.topic_configs import TOPIC_KEYS
 
 UNKNOWN_KEY = "unknown configuration key "
@@ -36,6 +37,14 @@ def warnings_of_unknown(names: Iterable[str], file: Mapping[str, str], given: Co
     return warnings + [_followed(name, count) for name, count in counts.items()]
 
 
+def near_key(name: str) -> str:
+    """`: did you mean log.dirs?`, where a key of brokers is near."""
+    from barnabas.broker.config.accepted import ACCEPTED
+    from barnabas.client.near_names import did_you_mean
+
+    return did_you_mean(name, (*KEYS, *ACCEPTED))
+
+
 def is_name(name: str, value: str) -> bool:
     """Whether a name of a file is one, as far as can be seen, and no line of a value."""
     return bool(value.strip("=")) and _NAME.fullmatch(name) is not None
@@ -58,5 +67,5 @@ def _in_its_place(name: str) -> str:
         return f", as in Kafka since 3.0: `barnabas quotas alter --client-defaults --set {_OLD_QUOTAS[name]}=N` sets it"
     key = TOPIC_KEYS.get(name)
     if key is None:
-        return ""
+        return near_key(name)
     return "; topics have it" + ("" if key.inherits is None else f", for brokers it is {key.inherits}")

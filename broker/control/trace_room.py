@@ -17,6 +17,7 @@ from barnabas.broker.control.trace_description import FILTERS, LIMIT, LIMIT_MAX,
 from barnabas.broker.history.history import Follower, History, TooManyFollowers
 from barnabas.broker.history.told import Told
 from barnabas.broker.history.wanted import Wanted, number, wanted
+from barnabas.client.near_names import did_you_mean
 
 EVENT_STREAM = "text/event-stream"
 KEEP_ALIVE_S = 5.0
@@ -108,7 +109,8 @@ def _query(request: Request) -> Mapping[str, Sequence[str]]:
     given = parse_qs(request.url.query, keep_blank_values=True, max_num_fields=50)
     unknown = next((name for name in given if name not in FILTERS), None)
     if unknown is not None:
-        raise ValueError(f"{unknown[:40]!r} is not asked for here: there are {', '.join(FILTERS)}")
+        meant = did_you_mean(unknown, FILTERS) or f": there are {', '.join(FILTERS)}"
+        raise ValueError(f"{unknown[:40]!r} is not asked for here{meant}")
     return given
 
 

@@ -14,6 +14,7 @@ from barnabas.broker.control.room import SERVICE_UNAVAILABLE, Room, refused
 from barnabas.broker.control.why_description import PARAMETERS, PATH, WHY
 from barnabas.broker.why.rules.answer import Answer
 from barnabas.broker.why.why import Why
+from barnabas.client.near_names import did_you_mean
 
 T = TypeVar("T")
 _INTEGER_MAX = 2**63 - 1
@@ -68,7 +69,8 @@ def _asked(name: str, request: Request) -> dict[str, Any]:
     asked: dict[str, Any] = {}
     for each, text in request.query_params.multi_items():
         if each not in parameters:
-            raise _Unclear(f"there is no parameter {each!r} here: there are {', '.join(parameters)}")
+            meant = did_you_mean(each, parameters) or f": there are {', '.join(parameters)}"
+            raise _Unclear(f"there is no parameter {each!r} here{meant}")
         if each in asked:
             raise _Unclear(f"{each} is given twice")
         if not text:

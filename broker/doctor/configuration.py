@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
-
-from barnabas.broker.config.accepted import ACCEPTED
 from barnabas.broker.config.environment import Environment
-from barnabas.broker.config.keys import KEYS
 from barnabas.broker.config.load import LoadedConfig
 from barnabas.broker.config.unknown_keys import UNKNOWN_KEY
 from barnabas.broker.doctor.finding import Finding, note, ok, warning
@@ -24,8 +20,4 @@ def examine(loaded: LoadedConfig, environment: Environment) -> list[Finding]:
 
 
 def _explained(sentence: str) -> Finding:
-    if not sentence.startswith(UNKNOWN_KEY):
-        return note(_CHECK, sentence)
-    key = sentence.removeprefix(UNKNOWN_KEY).partition(":")[0]
-    close = get_close_matches(key, (*KEYS, *ACCEPTED), 1, 0.8)
-    return warning(_CHECK, sentence, f"is {close[0]} meant?" if close else None)
+    return (warning if sentence.startswith(UNKNOWN_KEY) else note)(_CHECK, sentence)

@@ -23,6 +23,7 @@ from barnabas.broker.faults.armed import Armed
 from barnabas.broker.faults.held import Held
 from barnabas.broker.faults.model import FAULTS_MAX, FaultRefused, Plan
 from barnabas.broker.log_lines import Seldom, line, logger
+from barnabas.client.near_names import did_you_mean
 
 _log = logger("faults")
 _LINES_MAX = 100
@@ -112,7 +113,7 @@ class FaultRegistry:
         armed = self._armed.get(name)
         if armed is None:
             there_are = f"there are {', '.join(self._armed)}" if self._armed else "none is armed"
-            raise NoSuchFault(f"there is no fault {name[:100]!r}: {there_are}")
+            raise NoSuchFault(f"there is no fault {name[:100]!r}{did_you_mean(name, self._armed) or f': {there_are}'}")
         return armed
 
     def unfired(self) -> list[str]:

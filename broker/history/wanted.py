@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from barnabas.broker.events import KINDS
 from barnabas.broker.history.told import Told
+from barnabas.client.near_names import did_you_mean
 
 _PARTITION_LISTS = ("partitions", "offsets", "topics")
 
@@ -61,7 +62,9 @@ def wanted(given: Mapping[str, Sequence[str]]) -> Wanted:
     kinds = tuple(kind.strip() for text in given.get("kind", ()) for kind in text.split(",") if kind.strip())
     for kind in kinds:
         if not any(_begins(name, kind) for name in KINDS):
-            raise UnknownKind(f"no kind of event is called {kind!r} or begins so: there are {', '.join(KINDS)}")
+            beginnings = dict.fromkeys(name.partition(".")[0] for name in KINDS)
+            meant = did_you_mean(kind, [*beginnings, *KINDS]) or f": there are {', '.join(KINDS)}"
+            raise UnknownKind(f"no kind of event is called {kind!r} or begins so{meant}")
     return Wanted(
         kinds,
         transactional_id=_last(given, "transactional_id"),

@@ -6,7 +6,7 @@ is read in steps, and no more batches of all of them together than positions.py 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from heapq import nsmallest
 from typing import TYPE_CHECKING
 
@@ -17,10 +17,11 @@ from barnabas.broker.why.partitions import leaderless, missing, opened
 from barnabas.broker.why.positions import Budget, contents
 from barnabas.broker.why.reading import Reading, Where
 from barnabas.broker.why.reading import reading as reading_of
-from barnabas.broker.why.rules.consumer import ConsumerFacts, PartitionFacts
+from barnabas.broker.why.rules.consumer import SHOWN_MAX, ConsumerFacts, PartitionFacts
 from barnabas.broker.why.sources.kept_out import Client, kept_out, of_group
 from barnabas.broker.why.sources.known import Known
 from barnabas.broker.why.transactions import Holders, open_facts
+from barnabas.client.near_names import nearest
 from barnabas.storage.steps import Steps
 
 if TYPE_CHECKING:
@@ -47,16 +48,18 @@ def consumer_facts(known: Known, group_id: str, topic: str | None) -> Steps[Cons
     refused = kept_out(services, of_group(group_id, clients, topic))
     facts = ConsumerFacts(group._replace(held=None, kept_out=None), topic, held=held, kept_out=refused)
     if topic is not None and missing(services, topic, 0) is not None:
-        return facts._replace(is_there=False)
+        return facts._replace(is_there=False, near_topics=_near([topic], services.catalogue.topics))
     if found is None:
         return facts
     reading = yield from reading_of(services, found.group)
     if reading.subscribed is not None:
         there = services.catalogue.topics
+        absent = tuple(sorted(reading.subscribed - there.keys())[:TOPICS_MAX]) if topic is None else ()
         facts = facts._replace(
             is_subscribed=None if topic is None else topic in reading.subscribed,
             subscribed_topics=tuple(sorted(reading.subscribed)[:TOPICS_MAX]),
-            missing_topics=tuple(sorted(reading.subscribed - there.keys())[:TOPICS_MAX]) if topic is None else (),
+            missing_topics=absent,
+            near_topics=_near(absent[:SHOWN_MAX], there),
         )
     chosen, left_out = yield from _chosen(services, found, reading, topic)
     holders, budget = Holders(known), Budget()
@@ -67,6 +70,11 @@ def consumer_facts(known: Known, group_id: str, topic: str | None) -> Steps[Cons
     return facts._replace(
         partitions=tuple(partitions), partitions_left_out=left_out, full=tuple(services.room.full_reasons)
     )
+
+
+def _near(absent: Sequence[str], there: Iterable[str]) -> tuple[tuple[str, str], ...]:
+    """Topics that are not there, and what may be meant by them."""
+    return tuple((name, near[0]) for name in absent if (near := nearest(name, there)))
 
 
 def _held(known: Known, group_id: str, topic: str | None, clients: set[Client]) -> Steps[HeldRequests | None]:

@@ -13,13 +13,14 @@ from barnabas.broker.coordinator.group.consumer.model import Member as ConsumerM
 from barnabas.broker.coordinator.group.consumer.model import MemberState
 from barnabas.broker.coordinator.group.consumer.timers import join_timer, rebalance_timer, sync_timer
 from barnabas.broker.coordinator.group.consumer.timers import session_timer as consumer_session_timer
-from barnabas.broker.inspection.groups import find_group
+from barnabas.broker.inspection.groups import every_loaded_group, find_group
 from barnabas.broker.why.held import held_requests
 from barnabas.broker.why.reading import held_back
 from barnabas.broker.why.rules.group import HOLDS_UP, GroupFacts, MemberFacts, Stands
 from barnabas.broker.why.rules.words import named
 from barnabas.broker.why.sources.kept_out import Client, kept_out, of_group
 from barnabas.broker.why.sources.known import Known
+from barnabas.client.near_names import nearest
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.storage.steps import Steps
 
@@ -73,7 +74,8 @@ def _group_facts(known: Known, group_id: str) -> Steps[tuple[GroupFacts, FoundGr
     except KafkaError as error:
         return facts._replace(unavailable=_why_unavailable(error)), None
     if found is None or not found.exists:
-        return facts._replace(exists=False), None
+        near = nearest(group_id, (each.group_id for each in every_loaded_group(services)))
+        return facts._replace(exists=False, near=near[0] if near else None), None
     if isinstance(found.group, ConsumerGroup):
         return (yield from _consumer(services, facts, found, found.group)), found
     if found.group is None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from barnabas.broker.catalogue.image import NO_LEADER
 from barnabas.broker.inspection.logs import log_of
 from barnabas.broker.partitions.recoveries import StillRecovering
-from barnabas.broker.why.rules.words import counted, listed, named
+from barnabas.broker.why.rules.words import counted, listed, meant, named
 from barnabas.protocol.errors import KafkaError
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def missing(services: Services, topic: str, partition: int) -> str | None:
     """Why there is no such partition; None where there is."""
     found = services.catalogue.topics.get(topic)
     if found is None:
-        return f"there is no topic {named(topic)}"
+        return f"there is no topic {named(topic)}{meant(topic, services.catalogue.topics)}"
     if not 0 <= partition < len(found.partitions):
         return f"the topic has {counted(len(found.partitions), 'partition')}, numbered from 0"
     return None

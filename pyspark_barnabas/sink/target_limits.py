@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Collection, Mapping
 
+from barnabas.client.near_names import did_you_mean
 from pyspark_barnabas.sink.settings import SinkSettings
 
 KEYS = ("cleanup.policy", "max.message.bytes")
@@ -41,8 +41,8 @@ def warning(topic: str, configs: Mapping[str, str], settings: SinkSettings) -> s
 
 def missing(topic: str, there: Collection[str]) -> str:
     """That a topic is not there, with the one that may have been meant."""
-    near = difflib.get_close_matches(topic, there, n=1)
-    return f"topic {topic!r} is not there{f' (there is {near[0]!r})' if near else ''}"
+    meant = did_you_mean(topic, there, "")
+    return f"topic {topic!r} is not there{f' ({meant})' if meant else ''}"
 
 
 def refused_creation(topic: str, there: Collection[str]) -> str:

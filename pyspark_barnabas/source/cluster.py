@@ -5,12 +5,12 @@ Every function asks until it is answered or the client's timeout is over. Nothin
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Collection, Iterable, Mapping
 
 from barnabas.client.client import Client
 from barnabas.client.errors import raise_for
 from barnabas.client.metadata import TopicInfo, TopicPartition
+from barnabas.client.near_names import did_you_mean
 from barnabas.client.offsets import EARLIEST, LATEST, list_offsets
 from barnabas.protocol.errors import ErrorCode
 from pyspark_barnabas.source.errors import SourceError
@@ -49,9 +49,9 @@ def require_all(client: Client, subscription: Subscription, found: Collection[To
 
 
 def no_topic(name: str, there: Collection[str]) -> str:
-    """`no topic 'ordrs' (there is 'orders')`."""
-    near = difflib.get_close_matches(name, there, n=1)
-    return f"no topic {name!r}{f' (there is {near[0]!r})' if near else ''}"
+    """`no topic 'ordrs' (did you mean orders?)`."""
+    meant = did_you_mean(name, there, "")
+    return f"no topic {name!r}{f' ({meant})' if meant else ''}"
 
 
 def find_offsets(

@@ -84,6 +84,25 @@ def test_what_makes_no_sense_is_said_in_a_sentence(broker: Barnabas) -> None:
         broker.faults.arm_plan({"version": 1})
 
 
+@pytest.mark.parametrize(
+    ("arm", "words", "said"),
+    [
+        ("arm", {"position": 1}, r'a fact of a point, as in arm\(point="transaction.\w+", facts={"position": …}, …\)'),
+        ("arm", {"match": {}}, r"has no keyword match: it belongs to a plan: arm_plan\("),
+        ("arm", {"client": "c"}, r"has no keyword client: did you mean client_id\?$"),
+        ("arm", {"colour": "red"}, r"has no keyword colour, but name, times, api"),
+        ("arm", {"transactionl_id": "t"}, r"has no keyword transactionl_id: did you mean transactional_id\?$"),
+        ("arm_plan", {"cut": "after"}, r"has no keyword cut: it belongs to one of the plan's faults, in do$"),
+        ("arm_plan", {"api": "Fetch"}, r"it belongs to one of the plan's faults, in match$"),
+        ("arm_plan", {"times": 2}, r"it belongs to one of the plan's faults$"),
+    ],
+)
+def test_a_keyword_at_the_wrong_place_is_told_where_it_belongs(arm: str, words: dict[str, object], said: str) -> None:
+    armed = faults.Faults(lambda *_: None, lambda _: None, lambda *_: None)
+    with pytest.raises(TypeError, match=said):
+        getattr(armed, arm)(**words)
+
+
 def test_a_broker_that_is_started_again_has_no_faults(new_broker: NewBroker) -> None:
     broker = new_broker(topics=["t"])
     broker.faults.arm(api="Metadata", drop=True)

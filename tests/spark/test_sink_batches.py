@@ -147,7 +147,7 @@ def test_an_atomic_write_shows_in_one_step(spark: SparkSession, server: Server, 
         ({"topic": "no.such.topic"}, "no.such.topic"),
         ({"path": "somewhere"}, "give save() or start() none"),
         ({"kafka__transactional__id": "mine"}, "set transactionalIdPrefix"),
-        ({"idempotencykeys": "k"}, "idempotencyKey was meant?"),
+        ({"idempotencykeys": "k"}, "did you mean idempotencyKey?"),
     ],
 )
 def test_what_cannot_be_is_refused_with_a_sentence(

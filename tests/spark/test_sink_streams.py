@@ -191,7 +191,7 @@ def test_a_stream_without_a_value_is_refused(copy: Copy) -> None:
 @pytest.mark.long  # test_sink_batches has it, too
 def test_an_unknown_option_is_refused(copy: Copy) -> None:
     copy.send(3)
-    assert "kafka.compression.type was meant?" in copy.refusal(**{"kafka.compresion.type": "gzip"})
+    assert "did you mean kafka.compression.type?" in copy.refusal(**{"kafka.compresion.type": "gzip"})
 
 
 def test_a_timeout_longer_than_the_broker_allows_is_refused(copy: Copy) -> None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from barnabas.broker.clock import wall_ms
 from barnabas.broker.config import BrokerConfig
 from barnabas.broker.config.broker_config import ConfigError
+from barnabas.client.near_names import did_you_mean
 from barnabas.protocol.errors import ErrorCode, KafkaError
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ def rights(security: Security, grants: Mapping[str, Sequence[str]]) -> list[Acl]
     found: list[Acl] = []
     for user, texts in grants.items():
         if user not in security.passwords:
-            raise ConfigError(f"grants: there is no user {user}: {_known(security)} are known")
+            raise ConfigError(f"grants: there is no user {user}{_known(user, security)}")
         for text in texts:
             try:
                 found += (Acl(*each) for each in rights_of(f"User:{user}", shlex.split(text)))
@@ -59,18 +60,20 @@ def client_settings(security: Security | None, kind: str, user: str, bootstrap: 
     """What a client of this kind needs, as this user. KafkaError."""
     kind = "kafka_python" if kind == "kafka-python" else kind  # as the package is called, and the file of its settings
     if kind not in _KINDS:
-        raise KafkaError(ErrorCode.INVALID_REQUEST, f"{kind} is no kind of client: {', '.join(sorted(_KINDS))} are")
+        known = did_you_mean(kind, _KINDS) or f": {', '.join(sorted(_KINDS))} are"
+        raise KafkaError(ErrorCode.INVALID_REQUEST, f"{kind} is no kind of client{known}")
     if security is None:
         return {_ADDRESS.get(kind, "bootstrap_servers"): bootstrap}
     from barnabas.broker.secure import clients
     from barnabas.broker.secure.directory import AUTHORITY
 
     if user not in security.passwords:
-        raise KafkaError(ErrorCode.INVALID_REQUEST, f"there is no user {user}: {_known(security)} are known")
+        raise KafkaError(ErrorCode.INVALID_REQUEST, f"there is no user {user}{_known(user, security)}")
     told = clients.java, clients.librdkafka, clients.spark, clients.kafka_python
     tell = dict(zip(_KINDS, told, strict=True))[kind]
     return tell(bootstrap, security.file(AUTHORITY), user, security.passwords[user])
 
 
-def _known(security: Security) -> str:
-    return ", ".join(sorted(security.passwords))
+def _known(user: str, security: Security) -> str:
+    """Behind the name of a user that there is not."""
+    return did_you_mean(user, security.passwords) or f": {', '.join(sorted(security.passwords))} are known"

@@ -11,6 +11,8 @@ import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
 
+from barnabas.client.near_names import did_you_mean
+
 TOOLS = {
     "kafka-acls": "acls",
     "kafka-broker-api-versions": "cluster",
@@ -66,7 +68,7 @@ def main(arguments: Sequence[str]) -> int:
     if module is not None:
         tool = getattr(import_module(f"barnabas.broker.cli.kafka.{module}"), name.replace("-", "_"))
         return guarded(lambda: _status(tool, given))
-    why = MISSING.get(name, "this image has no such tool")
+    why = MISSING.get(name) or f"this image has no such tool{did_you_mean(name, TOOLS)}"
     print(f"barnabas: {name} is not here: {why}", file=sys.stderr)
     return FAILURE
 

@@ -20,6 +20,7 @@ from barnabas.broker.cli.terminal.failures import FAILURE, UsageError
 from barnabas.broker.doctor.directory import topics_of
 from barnabas.broker.doctor.partitions import missing
 from barnabas.client.clock import SystemClock
+from barnabas.client.near_names import did_you_mean
 from barnabas.logfiles.data_directory import NoDataDirectory, PartitionFiles, read_layout
 from barnabas.protocol.errors import DecodeError
 from barnabas.protocol.files import meta_properties, names
@@ -145,7 +146,7 @@ def _partitions(path: Path, wanted: Sequence[str], known: _Known) -> list[Partit
         if name.startswith(names.CLUSTER_METADATA_TOPIC):
             raise UsageError(f"{name} is not repaired: restore it, it says which partitions there are")
         if name not in by_name:
-            raise UsageError(f"there is no partition {name} in {path}")
+            raise UsageError(f"there is no partition {name} in {path}{did_you_mean(name, by_name)}")
     return [by_name[name] for name in dict.fromkeys(wanted or by_name)]
 
 

@@ -12,7 +12,8 @@ from barnabas.broker.cli.terminal.client_settings import OPTION, ClientSettings,
 from barnabas.broker.cli.terminal.failures import UsageError
 from barnabas.client.addresses import Address, parse_addresses
 from barnabas.client.client import Client
-from barnabas.protocol.errors import EncodeError
+from barnabas.client.near_names import did_you_mean
+from barnabas.protocol.errors import EncodeError, KafkaError
 
 DEFAULT_BOOTSTRAP = "127.0.0.1:9092"
 REQUEST_TIMEOUT_MS = 10_000
@@ -20,6 +21,14 @@ INT16_MAX, INT32_MAX, INT64_MAX = (1 << 15) - 1, (1 << 31) - 1, (1 << 63) - 1
 """What requests can carry."""
 _DIGITS_MAX = 19
 _AMBIGUOUS = re.compile(r"(?<=^ambiguous option: )(?P<name>[^=]*)=.*(?= could match )", re.DOTALL)
+
+
+_CHOICE = re.compile(r"(?<=invalid choice: )'(?P<name>.*)' \(.*choose from (?P<known>.*)\)$", re.DOTALL)
+
+
+def _with_near_choice(found: re.Match[str]) -> str:
+    meant = did_you_mean(found["name"], [each.strip("'") for each in found["known"].split(", ")])
+    return f"{found['name']!r}{meant}" if meant else found[0]
 
 
 class Parser(argparse.ArgumentParser):
@@ -37,10 +46,15 @@ class Parser(argparse.ArgumentParser):
 
     def _refuse(self, unknown: Sequence[str]) -> None:
         if unknown:
-            self.error(f"unrecognized arguments: {' '.join(map(name_of, unknown))}")
+            told = map(name_of, unknown)
+            self.error(f"unrecognized arguments: {' '.join(word + self._meant(word) for word in told)}")
+
+    def _meant(self, word: str) -> str:
+        meant = did_you_mean(word, self._option_string_actions, "") if word.startswith("--") else ""
+        return f" ({meant})" if meant else ""
 
     def error(self, message: str) -> NoReturn:
-        told = _AMBIGUOUS.sub(r"\g<name>", message)
+        told = _CHOICE.sub(_with_near_choice, _AMBIGUOUS.sub(r"\g<name>", message))
         raise UsageError(f"{self.prog.removeprefix('barnabas ')}: {told} (see {self.prog} --help)")
 
 
@@ -113,6 +127,10 @@ def connected(options: argparse.Namespace) -> Iterator[Client]:
             yield client
         except EncodeError as error:
             raise UsageError(f"no request can carry what was given: {error}") from error
+        except KafkaError as error:
+            from barnabas.broker.cli.terminal.near_names import with_near_name
+
+            raise with_near_name(error, client, options) from error
 
 
 def addresses_of(given: str | None, settings: ClientSettings | None) -> list[Address]:

@@ -10,13 +10,13 @@ from barnabas.broker.faults.plan.names import partition_number, topic_pattern
 from barnabas.broker.faults.plan.scalars import delay, object_of, one_of
 from barnabas.protocol.files.names import CLUSTER_METADATA_TOPIC
 
-_MATCHES = ("disk", "file", "topic", "partition", "nth", "probability")
+MATCHES = ("disk", "file", "topic", "partition", "nth", "probability")
 _ACTIONS = ("error", "delay")
 
 
 def disk_fault(match: Mapping[str, Any], do: Mapping[str, Any]) -> tuple[DiskMatch, DiskAction]:
     """FaultRefused."""
-    object_of(match, "what a fault of the disk matches", _MATCHES)
+    object_of(match, "what a fault of the disk matches", MATCHES)
     operation = DiskOperation(one_of(match["disk"], "disk", tuple(each.value for each in DiskOperation)))
     done = object_of(do, "what a fault of the disk does", _ACTIONS)
     if len(done) != 1:

@@ -8,9 +8,19 @@ from typing import Any
 from barnabas.broker.events import KINDS, Kind
 from barnabas.broker.faults.model import FaultRefused, PointAction, PointMatch
 from barnabas.broker.faults.plan.names import partition_number, topic_pattern
-from barnabas.broker.faults.plan.scalars import boolean, flag, listed, object_of, one_of, shown, text, whole_number
+from barnabas.broker.faults.plan.scalars import (
+    boolean,
+    flag,
+    listed,
+    object_of,
+    one_of,
+    shown,
+    text,
+    typo,
+    whole_number,
+)
 
-_ACTIONS = ("crash", "pause")
+ACTIONS = ("crash", "pause")
 _NUMBER_MAX = (1 << 63) - 1
 NUMBERS = {
     "base_offset": 0,
@@ -47,7 +57,7 @@ def point_fault(
     facts = {name: value for name, value in match.items() if name != "point"}
     for name, value in facts.items():
         if name not in kind.facts:
-            raise FaultRefused(f"{kind.name} tells no {shown(name)}, but {listed(kind.facts)}")
+            raise FaultRefused(f"{typo(name, kind.facts)}{kind.name} tells no {shown(name)}, but {listed(kind.facts)}")
         _check(name, value)
     done = object_of(do, f"what is done at {kind.name}", _can(kind))
     if len(done) != 1:
@@ -75,4 +85,4 @@ def _check(name: str, value: Any) -> None:
 
 def _can(kind: Kind) -> tuple[str, ...]:
     may = {"crash": kind.may_crash, "pause": kind.may_pause}
-    return tuple(name for name in _ACTIONS if may[name])
+    return tuple(name for name in ACTIONS if may[name])

@@ -17,6 +17,7 @@ from barnabas.broker.faults.plan.scalars import (
     one_of,
     shown,
     text,
+    typo,
     versions,
     whole_number,
 )
@@ -137,5 +138,6 @@ def _error(value: Any, api: ApiKey | None) -> ErrorCode:
         raise FaultRefused("an error needs an api: each API has error codes of its own")
     there_are = codes_of(api)
     if not isinstance(value, str) or value not in {code.name for code in there_are}:
-        raise FaultRefused(f"{api.api_name} does not answer {shown(value)}, but {names_of(there_are)}")
+        meant = typo(value, [code.name for code in there_are])
+        raise FaultRefused(f"{meant}{api.api_name} does not answer {shown(value)}, but {names_of(there_are)}")
     return ErrorCode[value]

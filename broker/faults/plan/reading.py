@@ -33,7 +33,8 @@ from barnabas.broker.faults.model import (
 from barnabas.broker.faults.plan.of_disk import disk_fault
 from barnabas.broker.faults.plan.of_points import point_fault
 from barnabas.broker.faults.plan.of_requests import request_fault
-from barnabas.broker.faults.plan.scalars import object_of, probability, shown, whole_number
+from barnabas.broker.faults.plan.places import place_of
+from barnabas.broker.faults.plan.scalars import UnknownKey, object_of, probability, shown, whole_number
 from barnabas.protocol.registry import ApiKey
 
 SEED_MAX = (1 << 53) - 1
@@ -87,7 +88,10 @@ def plan_of(asked: Any, known: Known) -> Plan:
 
 
 def _fault(asked: Any, what: str, known: Known) -> Fault:
-    given = object_of(asked, what, _FAULT_KEYS)
+    try:
+        given = object_of(asked, what, _FAULT_KEYS)
+    except UnknownKey as unknown:
+        raise FaultRefused(f"{unknown}{place_of(unknown.key, 'fault')}") from None
     name = given.get("name", "")
     if "name" in given:
         if not isinstance(name, str) or NAME.fullmatch(name) is None:
@@ -102,6 +106,9 @@ def _fault(asked: Any, what: str, known: Known) -> Fault:
     try:
         often = _often(given)
         matches, acts = _kind(match, given["do"], known)
+    except UnknownKey as unknown:
+        inside = "match" if unknown.key in match else "do"
+        raise FaultRefused(f"{what}: {unknown}{place_of(unknown.key, inside)}") from None
     except FaultRefused as refused:
         raise FaultRefused(f"{what}: {refused}") from None
     return Fault(name=name, match=matches, action=acts, often=often, told=given)

@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from math import isfinite
 from typing import Any
 
 from barnabas.broker.faults.model import DELAY_MS_MAX, Delay, FaultRefused
 from barnabas.broker.time_control.movable_clock import ClockRefused
 from barnabas.broker.time_control.words import duration_ms
+from barnabas.client.near_names import did_you_mean
 
 PATTERN_CHARS_MAX = 1_000
 _SHOWN_CHARS_MAX = 60
 _OF_JSON = {None: "null", True: "true", False: "false"}
+
+
+class UnknownKey(FaultRefused):
+    """A key is not one of the object that it is in. `key`: which."""
+
+    def __init__(self, key: str, sentence: str) -> None:
+        super().__init__(sentence)
+        self.key = key
 
 
 def shown(value: object) -> str:
@@ -27,13 +36,19 @@ def listed(names: Collection[str]) -> str:
     return f"{', '.join(first)} and {last}" if first else last
 
 
+def typo(value: Any, known: Iterable[str]) -> str:
+    """`'EndTx': did you mean EndTxn? `, before a sentence that says what there is; empty where no name is near."""
+    meant = did_you_mean(value, known) if isinstance(value, str) else ""
+    return f"{shown(value)}{meant} " if meant else ""
+
+
 def object_of(value: Any, what: str, known: Collection[str]) -> Mapping[str, Any]:
     """A JSON object with no other keys than these."""
     if not isinstance(value, dict):
         raise FaultRefused(f"{what} is an object with {listed(known)}, not {shown(value)}")
     for key in value:
         if key not in known:
-            raise FaultRefused(f"{what} has no {shown(key)}, but {listed(known)}")
+            raise UnknownKey(key, f"{typo(key, known)}{what} has no {shown(key)}, but {listed(known)}")
     return value
 
 
@@ -56,7 +71,7 @@ def text(value: Any, what: str) -> str:
 def one_of(value: Any, what: str, known: Collection[str]) -> str:
     """One of these texts."""
     if not isinstance(value, str) or value not in known:
-        raise FaultRefused(f"{what} is one of {', '.join(known)}, not {shown(value)}")
+        raise FaultRefused(f"{typo(value, known)}{what} is one of {', '.join(known)}, not {shown(value)}")
     return value
 
 

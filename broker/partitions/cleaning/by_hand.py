@@ -14,6 +14,7 @@ from barnabas.broker.config.log_configs import log_config
 from barnabas.broker.partitions.cleaning.figures import Cleaned
 from barnabas.broker.partitions.recoveries import StillRecovering
 from barnabas.broker.slices import Kind
+from barnabas.client.near_names import did_you_mean
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.storage.errors import StorageError
 
@@ -71,7 +72,8 @@ class ByHand:
         found: dict[tuple[str, int], None] = {}
         for name, numbers in wanted:
             if name not in topics:
-                raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no topic {name!r}")
+                meant = did_you_mean(name, topics)
+                raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no topic {name!r}{meant}")
             if not self._is_compacted(name):
                 raise KafkaError(ErrorCode.POLICY_VIOLATION, f"cleanup.policy of {name} does not contain compact")
             count = len(topics[name].partitions)

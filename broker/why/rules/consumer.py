@@ -84,6 +84,8 @@ class ConsumerFacts(NamedTuple):
     subscribed_topics: tuple[str, ...] = ()
     missing_topics: tuple[str, ...] = ()
     """Subscribed topics that there are not."""
+    near_topics: tuple[tuple[str, str], ...] = ()
+    """Those of them, and of what was asked about, that have a name near to a topic's; and this topic."""
     partitions: tuple[PartitionFacts, ...] = ()
     partitions_left_out: int = 0
     """How many were not looked at, where there are many."""
@@ -127,7 +129,7 @@ def _of_group(facts: ConsumerFacts) -> Iterator[str]:
     group = named(facts.group.group)
     if not facts.is_there:
         assert facts.topic is not None
-        yield f"There is no topic {named(facts.topic)}."
+        yield f"There is no topic {named(facts.topic)}{_meant(facts, facts.topic)}."
         return
     if facts.group.unavailable is not None or not facts.group.exists:
         yield from group_sentences(facts.group)
@@ -138,7 +140,12 @@ def _of_group(facts: ConsumerFacts) -> Iterator[str]:
         others = listed([named(each) for each in facts.subscribed_topics])
         yield f"No member of group {group} subscribes to topic {named(facts.topic)}: they subscribe to {others}."
     for each in facts.missing_topics[:SHOWN_MAX]:
-        yield f"Group {group} subscribes to topic {named(each)}, and there is no such topic."
+        yield f"Group {group} subscribes to topic {named(each)}, and there is no such topic{_meant(facts, each)}."
+
+
+def _meant(facts: ConsumerFacts, topic: str) -> str:
+    near = dict(facts.near_topics).get(topic)
+    return "" if near is None else f" (did you mean {named(near)}?)"
 
 
 _TROUBLE, _OUT_OF_RANGE, _PENDING, _HELD, _UNASSIGNED, _LAGS, _NOTHING_LEFT, _READ_ALL = range(8)

@@ -72,6 +72,8 @@ class GroupFacts(NamedTuple):
     unavailable: str | None = None
     """Why its coordinator cannot say."""
     exists: bool = True
+    near: str | None = None
+    """A group with a name near to this one, where this one does not exist."""
     protocol: str = "classic"
     state: str = "Empty"
     generation_id: int | None = None
@@ -112,7 +114,8 @@ def sentences(facts: GroupFacts) -> list[str]:
     if facts.unavailable is not None:
         return [f"The coordinator of group {group} cannot be asked: {facts.unavailable}."]
     if not facts.exists:
-        return [f"There is no group {group}: it has no members, and no committed offsets."]
+        meant = "" if facts.near is None else f" (did you mean {named(facts.near)}?)"
+        return [f"There is no group {group}{meant}: it has no members, and no committed offsets."]
     match facts.state:
         case "Empty":
             since = (

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from shlex import quote
+
+from barnabas.client.near_names import did_you_mean
 
 _NAME_CHARACTERS_MAX = 120
 _LISTED_MAX = 5
@@ -46,6 +48,12 @@ def named(name: str) -> str:
     """A name of a client's on one line, and not longer than a sentence bears."""
     shown = "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in name)
     return shown if len(shown) <= _NAME_CHARACTERS_MAX else f"{shown[:_NAME_CHARACTERS_MAX]}…"
+
+
+def meant(name: str, known: Iterable[str]) -> str:
+    """` (did you mean orders?)`, behind a name that is not there; empty where none is near."""
+    near = did_you_mean(name, known, "")
+    return f" ({near})" if near else ""
 
 
 def as_argument(name: str) -> str:

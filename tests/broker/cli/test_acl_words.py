@@ -47,7 +47,7 @@ NONSENSE = {
     "add --topic t": "acls add: whose right? Give --allow-principal or --deny-principal",
     f"add {ALICE}": "acls add: on what? Give one of --topic, --group, ",
     "add --allow-principal alice --topic t": "'alice' is not TYPE:NAME, such as User:alice",
-    f"add {ALICE} --topic t --operation Reed": "'Reed' is none of All, Read, Write, ",
+    f"add {ALICE} --topic t --operation Reed": "'Reed': did you mean Read? (see ",
     f"add {ALICE} --topic t --operation IdempotentWrite": "--topic has no operation IdempotentWrite, but Read, Write, ",
     f"add {ALICE} --topic t --resource-pattern-type match": "invalid choice: 'match'",
     f"add {ALICE} --cluster --resource-pattern-type prefixed": "--cluster has no name that could be ",

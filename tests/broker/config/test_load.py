@@ -354,7 +354,7 @@ def test_a_data_directory_of_the_command_line_has_the_catalogue_of_a_file_with_i
 
 def test_a_key_of_topics_is_told_from_one_that_nobody_knows() -> None:
     assert load_config(settings=["flush.messages=1", "cleanup.polcy=delete"]).warnings == [
-        "unknown configuration key cleanup.polcy: ignored",
+        "unknown configuration key cleanup.polcy: ignored: did you mean log.cleanup.policy?",
         "unknown configuration key flush.messages: ignored; "
         "topics have it, for brokers it is log.flush.interval.messages",
     ]

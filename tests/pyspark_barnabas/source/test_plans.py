@@ -133,7 +133,7 @@ def test_a_stream_begins_where_it_is_told_to(client: Client, stream: NewStream) 
         ("first", 1): 0,
     }
     assert stream(assign='{"first":[1]}', startingTimestamp=str(START_MS + 3000)).first_offsets() == {("first", 1): 3}
-    with pytest.raises(SourceError, match=r"there is no topic 'fist' \(there is 'first'\) and no topic 'nowhere'$"):
+    with pytest.raises(SourceError, match=r"there is no topic 'fist' \(did you mean first\?\) and no topic 'nowhere'$"):
         stream(subscribe="nowhere,fist").first_offsets()
     assert stream(subscribePattern="nowhere.*").first_offsets() == {}
 

@@ -108,7 +108,7 @@ def test_both_isolation_levels_can_be_had() -> None:
         ({"minOffsetsPerTrigger": "9", "maxOffsetsPerTrigger": "8"}, "no batch could have both"),
         ({"maxTriggerDelay": "soon"}, "as in 15m"),
         ({"commitOffsets": "true"}, "kafka.group.id is not"),
-        ({"subscribeTo": "t"}, "subscribe or subscribePattern was meant"),
+        ({"subscribeTo": "t"}, "did you mean subscribe or subscribePattern?"),
     ],
 )
 def test_what_means_nothing_is_refused_with_a_sentence(options: dict[str, str], sentence: str) -> None:

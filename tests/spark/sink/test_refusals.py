@@ -221,12 +221,14 @@ def test_a_topic_that_the_broker_makes_is_warned_of_with_the_name_that_may_be_me
 ) -> None:
     create_topic(client, "warned-orders")
     named = replace(settings, topic="warned-ordres")
-    with pytest.raises(SinkFailed, match=r"not there \(there is 'warned-orders'\), and createTopics is false"):
+    with pytest.raises(SinkFailed, match=r"not there \(did you mean warned-orders\?\), and createTopics is false"):
         look_before_writing(replace(named, creates_topics=False), ["value"])
     for _ in range(2):
         look_before_writing(named, ["value"])
     (line,) = caplog.records
-    assert "(there is 'warned-orders'), and has been created with 3 partitions (the broker's num" in line.getMessage()
+    assert (
+        "(did you mean warned-orders?), and has been created with 3 partitions (the broker's num" in line.getMessage()
+    )
 
 
 def test_a_compacted_topic_is_refused_where_rows_have_no_key(client: Client, settings: SinkSettings) -> None:

@@ -1,0 +1,42 @@
+"""Where a keyword belongs that was given to `arm` or `arm_plan` and is none of theirs, said in place of Python."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import ParamSpec, TypeVar
+
+P = ParamSpec("P")
+R = TypeVar("R")
+_OF_PLANS = ("version", "seed", "faults")
+_OF_FAULTS = ("match", "do")
+
+
+def says_where(function: Callable[P, R]) -> Callable[P, R]:
+    """The same function, whose TypeError for a keyword that it does not know says where that belongs."""
+    known = [name for name in inspect.signature(function).parameters if name != "self"]
+
+    @functools.wraps(function)
+    def checked(*words: P.args, **keywords: P.kwargs) -> R:
+        unknown = next((name for name in keywords if name not in known), None)
+        if unknown is not None:
+            name = function.__name__
+            raise TypeError(f"{name}() has no keyword {unknown}{_place(name, unknown, known)}")
+        return function(*words, **keywords)
+
+    return checked
+
+
+def _place(function: str, name: str, known: list[str]) -> str:
+    from barnabas.broker.faults.plan.places import ACTIONS, FACTS, points_with
+    from barnabas.client.near_names import did_you_mean
+
+    if function != "arm":
+        inside = "" if name in ("name", "times") else f", in {'do' if name in ACTIONS else 'match'}"
+        return f": it belongs to one of the plan's faults{inside}"
+    if name in FACTS:
+        return f': it is a fact of a point, as in arm(point="{points_with(name)[0]}", facts={{"{name}": …}}, …)'
+    if name in _OF_PLANS or name in _OF_FAULTS:
+        return ": it belongs to a plan: arm_plan({'version': 1, 'faults': [{'match': …, 'do': …}]})"
+    return did_you_mean(name, known) or f", but {', '.join(known)}"
