@@ -125,7 +125,7 @@ def test_a_mark_or_an_option_that_makes_no_sense_is_told(project: Project) -> No
     assert status == 1
     assert "'many' is no number for orders" in said
     status, said = project.ended(project.start())
-    assert "pytest.mark.barnabas does not know topic: it knows topics, config, features" in said
+    assert "pytest.mark.barnabas does not know topic: did you mean topics?" in said
 
 
 def test_async_tests_have_brokers(project: Project) -> None:

@@ -50,7 +50,7 @@ async def test_each_question_is_answered(world: Movable) -> None:
         ("/consumer", "group is missing: ?group=…"),
         ("/consumer?group=", "group is empty"),
         ("/consumer?group=g&group=h", "group is given twice"),
-        ("/consumer?grup=g", "there is no parameter 'grup' here: there are group, topic"),
+        ("/consumer?grup=g", "there is no parameter 'grup' here: did you mean group?"),
         ("/producer", "transactional_id is missing: ?transactional_id=…"),
         ("/record?topic=t", "partition and offset are missing: ?partition=…"),
         ("/record?topic=t&partition=-1&offset=0", "partition '-1' is no number from 0 on"),
