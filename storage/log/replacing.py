@@ -17,14 +17,14 @@ either all old segments of a group or the new one, at any moment at which others
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Collection, Generator, Sequence
 from typing import NamedTuple
 
 from barnabas.protocol.files.names import FileKind, FileState, SegmentFile, parse_segment_file, segment_file
 from barnabas.storage.config import LogConfig
 from barnabas.storage.disk.deletion import Deletions
 from barnabas.storage.disk.directory import Directory
-from barnabas.storage.disk.sync_job import SyncJob
+from barnabas.storage.disk.sync_job import RemovalJob, SyncJob
 from barnabas.storage.log.segments import Segments
 from barnabas.storage.producers.snapshots import ProducerSnapshots
 from barnabas.storage.segment.segment import Segment
@@ -130,7 +130,10 @@ class Replacer:
 
     def _replace(self) -> Replacing:
         """All that is left, from whatever step on: what was done before a failure is not done again."""
-        self._remove_others([swap.group for swap in self._swaps])
+        wanted = {swap.group.base_offset for swap in self._swaps}
+        others = removal_of_cleaned(self._directory, wanted)
+        if others is not None:  # an earlier run left them half done
+            yield others
         while self._swaps:
             swap = self._swaps[0]
             if swap.files is None:
@@ -183,11 +186,6 @@ class Replacer:
             raise SegmentsGone(f"{self._directory.path}: there is no {_cleaned_log(group.base_offset)}")
         return sorted(mine, key=lambda file: file.kind is not FileKind.LOG)
 
-    def _remove_others(self, groups: Sequence[Replaced]) -> None:
-        """Whatever an earlier run left half done."""
-        wanted = {group.base_offset for group in groups}
-        remove_cleaned(self._directory, wanted)
-
     def _mark_deleted(self, swap: _Swap) -> list[str]:
         """Rename what is replaced; returns the new names. Producer snapshots stay where a segment still begins."""
         names: list[str] = []
@@ -202,11 +200,11 @@ class Replacer:
         return SyncJob(self._directory.disk, directories=[self._directory])
 
 
-def remove_cleaned(directory: Directory, but: set[int] | None = None) -> None:
-    """Remove the `.cleaned` files of a directory, but for those of these base offsets. StorageError."""
-    for file in map(parse_segment_file, directory.names()):
-        if file is not None and file.state is FileState.CLEANED and file.base_offset not in (but or set()):
-            directory.remove(file.name)
+def removal_of_cleaned(directory: Directory, but: Collection[int] = ()) -> RemovalJob | None:
+    """For the `.cleaned` files of a directory, but for those of these base offsets; None without any. StorageError."""
+    found = [file for file in map(parse_segment_file, directory.names()) if file is not None]
+    names = [file.name for file in found if file.state is FileState.CLEANED and file.base_offset not in but]
+    return RemovalJob(directory, names) if names else None
 
 
 def _cleaned_log(base_offset: int) -> str:

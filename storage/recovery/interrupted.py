@@ -18,6 +18,9 @@ from barnabas.storage.recovery.report import Report
 from barnabas.storage.recovery.segment import SegmentWalk
 from barnabas.storage.segment.segment import Segment
 
+AT_ONCE_MAX = 100  # files
+AT_ONCE_BYTES_MAX = 16 << 20
+
 
 class Interrupted:
     """One partition's directory, before anything in it is used."""
@@ -44,11 +47,20 @@ class Interrupted:
         self._report.met(leftovers.letters)
         logs = [name for name in leftovers.removals if name.endswith(FileKind.LOG.value)]
         for names_removed in ([name for name in leftovers.removals if name not in logs], logs):
-            if names_removed:  # synced before what a power cut might keep while it brings these back
-                yield RemovalJob(self._directory, names_removed)
+            if not names_removed:
+                continue
+            job = RemovalJob(self._directory, names_removed)  # synced before what a power cut might keep without it
+            if self._takes_long(names_removed):
+                yield job
+            else:
+                job.run_here()
         for source, target in leftovers.renames:
             self._directory.rename(source, target)
         return (yield from listed(self._directory))[0] if leftovers.letters else found
+
+    def _takes_long(self, names: list[str]) -> bool:
+        """Whether to remove these is for a thread. Few and small ones are not worth that nobody finds it open."""
+        return len(names) > AT_ONCE_MAX or sum(map(self._directory.size, names)) > AT_ONCE_BYTES_MAX
 
     def _end_of(self, file: SegmentFile) -> Opening[int]:
         segment = Segment(self._directory, file.base_offset, self._config, self._now_ms)

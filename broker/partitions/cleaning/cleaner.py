@@ -33,12 +33,13 @@ from barnabas.protocol.errors import KafkaError
 from barnabas.protocol.files.names import CLUSTER_METADATA_TOPIC, UNCLEANABLE_PARTITIONS
 from barnabas.storage.errors import DirectoryOffline, StorageError
 from barnabas.storage.log.cleanable import Cleanable, first_dirty
-from barnabas.storage.log.replacing import remove_cleaned
+from barnabas.storage.log.replacing import removal_of_cleaned
 
 if TYPE_CHECKING:
     from barnabas.broker.clock import Timer
     from barnabas.broker.partitions.waiters import PartitionKey
     from barnabas.broker.slices import Work
+    from barnabas.storage.disk.directory import Directory
     from barnabas.storage.log.log import PartitionLog
 
 _log = logger("cleaner")
@@ -260,9 +261,17 @@ class Cleaner:
             return
         self.figures.set_aside[key] = SetAside(home.path, str(error) or repr(error))
         _log.error(line("log not cleaned any more until a restart", **where))
-        with suppress(StorageError):
-            remove_cleaned(home.directory_of(key))
+        self._remove_cleaned(home.directory_of(key))
         self._note_set_aside()
+
+    def _remove_cleaned(self, directory: Directory) -> None:
+        """In a thread. What cannot be removed is left to the next start."""
+        try:
+            job = removal_of_cleaned(directory)
+        except StorageError:
+            return
+        if job is not None:
+            self._around.run(job)
 
     def _is_half_swapped(self, key: PartitionKey) -> bool:
         """Whether compacted segments wait to be put in place: that was the disk's fault, for the moment."""

@@ -20,7 +20,7 @@ from barnabas.broker.partitions.cleaning.figures import Cleaned
 from barnabas.broker.partitions.disk_work import storage_failure
 from barnabas.storage.cleaner.decisions import LastRecord
 from barnabas.storage.cleaner.job import CleanJob, SourceSegment
-from barnabas.storage.log.replacing import Replaced, SegmentsGone, remove_cleaned
+from barnabas.storage.log.replacing import Replaced, SegmentsGone, removal_of_cleaned
 
 if TYPE_CHECKING:
     from barnabas.broker.clock import Clock, Stopwatch
@@ -59,6 +59,26 @@ class Surroundings(NamedTuple):
     syncing: set[Future[StorageError | None]]
     """What is being synced in threads."""
     events: Events
+
+    def run(
+        self, job: SyncJob, end: Callable[[SyncJob, StorageError | None], None] | None = None
+    ) -> Future[StorageError | None]:
+        """Run it in a thread and end it, with `end` or by itself."""
+
+        def ended(done: Future[StorageError | None]) -> None:
+            self.syncing.discard(done)
+            failure = done.result()
+            if end is not None:
+                end(job, failure)
+            elif failure is None:
+                job.finish()
+            else:
+                job.failed(failure)
+
+        running = self.upkeep.loop.run_in_executor(None, storage_failure, job.run)
+        self.syncing.add(running)
+        running.add_done_callback(ended)
+        return running
 
 
 class Round:
@@ -158,12 +178,9 @@ class Round:
         try:
             self._check(log)
             log.replacer.begin(groups, around.clock.now_ms())
-        except SegmentsGone as gone:
-            remove_cleaned(log.directory)
-            raise Discarded(str(gone)) from gone
-        except Discarded:
-            remove_cleaned(log.directory)
-            raise
+        except (SegmentsGone, Discarded) as why:
+            yield from self._synced(removal_of_cleaned(log.directory))
+            raise Discarded(str(why)) from why
         yield from self._swapped(log)
         if not home.has(self.key) or around.partitions.directory.home(*self.key) is not home:
             raise Discarded("it is gone, or elsewhere")
@@ -189,22 +206,7 @@ class Round:
         """Run what is to be synced in a thread, and end it, whether anybody still waits for it or not."""
         if job is None:
             return
-
-        syncing = self._around.syncing
-
-        def ended(done: Future[StorageError | None]) -> None:
-            syncing.discard(done)
-            failure = done.result()
-            if end is not None:
-                end(job, failure)
-            elif failure is None:
-                job.finish()
-            else:
-                job.failed(failure)
-
-        running = self._around.upkeep.loop.run_in_executor(None, storage_failure, job.run)
-        syncing.add(running)
-        running.add_done_callback(ended)
+        running = self._around.run(job, end)
         yield running
         failure = running.result()
         if failure is not None:

@@ -8,7 +8,7 @@ from barnabas.logfiles.findings import Finding, Kind
 from barnabas.protocol.files.names import FileKind, FileState, parse_segment_file, segment_file
 from barnabas.storage.config import LogConfig
 from barnabas.storage.errors import FileRemoved, StorageError
-from barnabas.storage.log.replacing import Replacer, SegmentsGone, remove_cleaned
+from barnabas.storage.log.replacing import Replacer, SegmentsGone, removal_of_cleaned
 from tests.support.files.cleaned_segments import clean
 from tests.support.files.memory_files import PowerCut, Survival
 from tests.support.worlds.log import LogWorld
@@ -193,7 +193,9 @@ def test_what_is_not_in_the_log_any_more_is_not_replaced() -> None:
     with pytest.raises(SegmentsGone):
         world.log.replacer.begin(groups, world.now_ms)
     assert not world.log.replacer.is_under_way
-    remove_cleaned(world.log.directory)
+    job = removal_of_cleaned(world.log.directory)
+    assert job is not None
+    job.run_here()
     assert FileState.CLEANED not in states(world)
 
 
@@ -209,8 +211,12 @@ def test_what_an_earlier_cleaning_left_is_removed_first() -> None:
     stray = segment_file(1, FileKind.TXN_INDEX, FileState.CLEANED)
     world.log.directory.open(stray, create=True)
     world.log.replacer.begin(groups, world.now_ms)
-    world.log.replacer.step()
+    job = world.log.replacer.step()
+    assert job is not None
+    assert stray in world.names(), "a thread does it"
+    job.run_here()
     assert stray not in world.names()
+    assert segment_file(groups[0].base_offset, FileKind.LOG, FileState.CLEANED) in world.names()
 
 
 @pytest.mark.parametrize("who", ["the next step", "retention", "a clean stop"])

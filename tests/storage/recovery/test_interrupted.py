@@ -5,7 +5,7 @@ import pytest
 from barnabas.storage.config import LONG_MAX, LogConfig
 from barnabas.storage.disk.directory import Directory
 from barnabas.storage.disk.disk import Disk
-from barnabas.storage.recovery.interrupted import Interrupted
+from barnabas.storage.recovery.interrupted import AT_ONCE_BYTES_MAX, AT_ONCE_MAX, Interrupted
 from barnabas.storage.recovery.listing import Listing
 from barnabas.storage.recovery.missing import check_segments
 from barnabas.storage.recovery.opening import open_at_once
@@ -50,16 +50,19 @@ def test_a_power_cut_while_a_swap_is_finished_loses_no_segment(change: int) -> N
         assert [name for name in finish(files) if name.endswith(".log")] == [NEW[0], BEHIND]
 
 
-def test_what_is_out_of_use_is_removed_by_a_job_for_a_thread() -> None:
+@pytest.mark.parametrize(("count", "size"), [(AT_ONCE_MAX, 0), (1, AT_ONCE_BYTES_MAX)])
+def test_what_is_out_of_use_is_removed_by_a_job_for_a_thread_if_it_takes_long(count: int, size: int) -> None:
     files = MemoryFiles()
     files.mkdir("/d")
     directory = directory_of(files)
-    for name in [*OLD, *(f"{each}.deleted" for each in NEW)]:
+    deleted = [f"{base:020d}.log.deleted" for base in range(100, 101 + count)]
+    for name in [*OLD, *deleted]:
         directory.open(name, create=True)
+    directory.open(deleted[0]).truncate(size + 1)
     finishing = Interrupted(directory, LogConfig(), 0, Report()).finish(Listing(directory.names()))
     job = next(finishing)
     assert job is not None
-    assert f"{NEW[0]}.deleted" in directory.names()
+    assert set(deleted) < set(directory.names())
     job.run()
     job.finish()
     with pytest.raises(StopIteration):

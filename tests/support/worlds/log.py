@@ -213,3 +213,9 @@ def open_world(**settings: Any) -> LogWorld:
     world = LogWorld(config=LogConfig()._replace(**settings))
     world.open()
     return world
+
+
+def synced(world: LogWorld, since: int) -> list[str]:
+    """The names synced since the `since`-th call, in order."""
+    names = {"sync", "sync_directory"}
+    return [call.path.rpartition("/")[2] for call in world.files.calls[since:] if call.name in names]
