@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
 from barnabas.broker.api import many_partitions
 from barnabas.broker.api.answers import Answer, CloseConnection, Parked, code_and_message, failure_of
@@ -18,6 +18,7 @@ from barnabas.broker.api.large_requests import DECODING
 from barnabas.broker.api.leaders import FETCH_NAMES_LEADERS_SINCE, PRODUCE_NAMES_LEADERS_SINCE, with_leaders
 from barnabas.broker.context import OwnedRequestContext, RequestContext, Services
 from barnabas.broker.in_hand import keep_in_hand
+from barnabas.broker.partitions.opened_first import answer_after
 from barnabas.broker.partitions.parked_produces import may_hold
 from barnabas.broker.partitions.waiters import Waiting
 from barnabas.broker.replies import Reply, reply_to
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 
 Produced = list[tuple[Topic, list[produce.PartitionResult]]]
 HandleProduce = Callable[[produce.ProduceRequest, RequestContext], Produced | asyncio.Future[Produced]]
+_FETCH_BYTES_AT_ONCE_MAX: Final = 64 << 10
 FetchedLater = Waiting[fetch.FetchAnswer] | asyncio.Future[fetch.FetchAnswer]
 HandleFetch = Callable[[fetch.FetchRequest, RequestContext], fetch.FetchAnswer | FetchedLater]
 
@@ -193,16 +195,18 @@ def fetch_entry(services: Services, handle: HandleFetch, version: int, meter: Me
     names_leaders = services.cluster.has_others and version >= FETCH_NAMES_LEADERS_SINCE
 
     def serve(frame: memoryview, position: int, correlation_id: int, client: Client) -> Answer:
-        try:
-            if is_flexible:
-                position = skip_tags(frame, position) if frame[position] else position + 1
-            request = fetch.decode_request(frame, position, version)
-        except (DecodeError, IndexError) as error:
-            raise CloseConnection(str(error), "Fetch") from error
         context = RequestContext(
             services, ApiKey.FETCH, version, correlation_id, client.client_id, client.client_host, client
         )
         asker = client if names_leaders else None
+        try:
+            if is_flexible:
+                position = skip_tags(frame, position) if frame[position] else position + 1
+            if len(frame) > _FETCH_BYTES_AT_ONCE_MAX:
+                return _fetch_many(frame[position:], context, handle, meter, asker)
+            request = fetch.decode_request(frame, position, version)
+        except (DecodeError, IndexError) as error:
+            raise CloseConnection(str(error), "Fetch") from error
         try:
             answer = handle(request, context)
             if isinstance(answer, fetch.FetchAnswer):
@@ -212,6 +216,49 @@ def fetch_entry(services: Services, handle: HandleFetch, version: int, meter: Me
         return Parked(answer, partial(_fetched_late, request, context, meter, asker), may_be_given_up=True)
 
     return serve
+
+
+def _fetch_many(
+    body: memoryview, context: RequestContext, handle: HandleFetch, meter: Meter | None, asker: Client | None
+) -> Answer:
+    """Decode a copy, in slices."""
+    slices = context.services.slices
+    steps = partial(many_partitions.fetch_request, memoryview(bytes(body)), context.api_version)
+    reply = slices.in_slices(steps, DECODING)
+    if isinstance(reply, asyncio.Future):
+        decoded = reply
+    else:
+        decoded = slices.loop.create_future()
+        decoded.set_result(reply)
+    go_on = partial(_handle_fetch, decoded, keep_in_hand(context.services), context.services.fetch_sessions.keep())
+    answer = answer_after(decoded, partial(go_on, handle, context))
+    assert isinstance(answer, asyncio.Future)
+    return Parked(answer, partial(_fetched_many, decoded, context, meter, asker), may_be_given_up=True)
+
+
+def _handle_fetch(
+    decoded: asyncio.Future[fetch.FetchRequest],
+    in_hand: Callable[[Callable[[], Any]], Any],
+    in_session: Callable[[], object],
+    handle: HandleFetch,
+    context: RequestContext,
+) -> fetch.FetchAnswer | FetchedLater:
+    in_session()
+    answer: fetch.FetchAnswer | FetchedLater = in_hand(partial(handle, decoded.result(), context))
+    return answer
+
+
+def _fetched_many(
+    decoded: asyncio.Future[fetch.FetchRequest],
+    context: RequestContext,
+    meter: Meter | None,
+    asker: Client | None,
+    answer: FetchedLater,
+) -> Answer:
+    failure = failure_of(decoded)
+    if failure is not None:
+        raise failure if isinstance(failure, CloseConnection) else CloseConnection(repr(failure), "Fetch")
+    return _fetched_late(decoded.result(), context, meter, asker, answer)
 
 
 def _fetched_late(

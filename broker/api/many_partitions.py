@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from barnabas.broker.api.large_requests import decoded
+from barnabas.protocol.hot.fetch import FetchPartition, FetchRequest
 from barnabas.protocol.hot.produce import ProducePartition, ProduceRequest
 from barnabas.protocol.hot.writing import Topic
 from barnabas.protocol.registry import ApiKey, request_codec
@@ -16,6 +17,8 @@ from barnabas.storage.steps import Steps
 
 _AT_ONCE = 100
 _PRODUCE_BY_ID_SINCE = 13
+_FETCH_BY_ID_SINCE = 13
+_REPLICA_STATE_SINCE = 15
 
 
 def produce_request(data: memoryview, version: int) -> Steps[ProduceRequest]:
@@ -32,3 +35,31 @@ def produce_request(data: memoryview, version: int) -> Steps[ProduceRequest]:
             if not count % _AT_ONCE:
                 yield
     return request.transactional_id, request.acks, request.timeout_ms, topics
+
+
+def fetch_request(data: memoryview, version: int) -> Steps[FetchRequest]:
+    """What protocol/hot/fetch.py makes of the body of a request. CloseConnection where it is none."""
+    request: Any = yield from decoded(data, request_codec(ApiKey.FETCH, version), False, "Fetch")
+    is_by_id = version >= _FETCH_BY_ID_SINCE
+    topics: list[tuple[Topic, list[FetchPartition]]] = []
+    count = 0
+    for topic in request.topics:
+        partitions: list[FetchPartition] = []
+        topics.append((topic.topic_id if is_by_id else topic.topic, partitions))
+        for each in topic.partitions:
+            epochs = each.current_leader_epoch, each.fetch_offset, each.last_fetched_epoch
+            partitions.append(FetchPartition(each.partition, *epochs, each.log_start_offset, each.partition_max_bytes))
+            count += 1
+            if not count % _AT_ONCE:
+                yield
+    forgotten: list[tuple[Topic, list[int]]] = []
+    for gone in request.forgotten_topics_data:
+        forgotten.append((gone.topic_id if is_by_id else gone.topic, gone.partitions))
+        if not len(forgotten) % _AT_ONCE:
+            yield
+    replica_id = request.replica_id
+    if version >= _REPLICA_STATE_SINCE:
+        replica_id = -1 if request.replica_state is None else request.replica_state.replica_id
+    waits = request.max_wait_ms, request.min_bytes, request.max_bytes, request.isolation_level
+    session = request.session_id, request.session_epoch
+    return FetchRequest(replica_id, *waits, *session, topics, forgotten, request.rack_id)

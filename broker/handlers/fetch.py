@@ -28,28 +28,28 @@ from typing import TYPE_CHECKING, Final
 from barnabas.broker.catalogue.image import NO_LEADER
 from barnabas.broker.cluster.leader_epochs import NOT_CHECKED, check_leader_epoch
 from barnabas.broker.context import RequestContext
-from barnabas.broker.events.cause import RequestCause
-from barnabas.broker.events.kinds import FETCH_REFUSED
-from barnabas.broker.events.some import SOME
+from barnabas.broker.fetch_refusals import tell_errors
 from barnabas.broker.partitions.fetch_sessions import UNKNOWN_PARTITION, FetchContext, SessionRefused
+from barnabas.broker.partitions.fetched_in_turns import answer_in_turns
 from barnabas.broker.partitions.opened_first import answer_after
 from barnabas.broker.partitions.recoveries import OpensLater, StillRecovering
 from barnabas.broker.session.operations import Operation, Resource
 from barnabas.protocol.errors import DecodeError, ErrorCode, KafkaError
 from barnabas.protocol.hot.fetch import FetchAnswer, FetchedPartition, FetchPartition, FetchRequest
 from barnabas.protocol.primitives import uuid_text
-from barnabas.protocol.registry import ApiKey
 from barnabas.storage.errors import CorruptFile, StorageError
 
 if TYPE_CHECKING:
     from asyncio import Future
-    from collections.abc import Sized
+    from collections.abc import Collection, Sized
 
     from barnabas.broker.partitions.waiters import PartitionKey, Waiting, Woken
     from barnabas.protocol.hot.writing import Topic
     from barnabas.storage.log.log import PartitionLog
     from barnabas.storage.steps import Steps
 
+_READ_AT_ONCE_MAX: Final = 1_000
+_STEP: Final = 100
 _TOPIC_IDS_SINCE: Final = 13
 _STORAGE_ERROR_SINCE: Final = 6
 _ANY_REPLICA_SINCE: Final = 11
@@ -69,12 +69,14 @@ def handle(request: FetchRequest, context: RequestContext) -> FetchAnswer | Wait
     try:
         session = services.fetch_sessions.begin(request, context.api_version >= _TOPIC_IDS_SINCE)
     except SessionRefused as refused:
-        _tell_errors(context, [(None, None, refused.code)])
+        tell_errors(context, [(None, None, refused.code)])
         return FetchAnswer(refused.code, refused.session_id, [])
     if request.replica_id >= 0:
-        refusals = [FetchedPartition(asked.partition, _no_replica(context)) for _, asked in session.wanted]
-        return _answer(session, refusals)
+        code = _no_replica(context)
+        return _answer(session, [FetchedPartition(asked.partition, code) for _, asked in session.wanted])
     fetch = _Fetch(request, session, context)
+    if len(session.wanted) > _READ_AT_ONCE_MAX:
+        return answer_in_turns(fetch, services.slices)
     results = fetch.read()
     if fetch.opens_later:
         opened = services.slices.in_slices(fetch.open_all)
@@ -112,6 +114,7 @@ class _Fetch:
         "_cluster",
         "_committed",
         "_context",
+        "_is_read",
         "_max_bytes",
         "_max_wait_ms",
         "_partitions",
@@ -142,6 +145,7 @@ class _Fetch:
         self._session = session
         self._wanted = session.wanted
         self._results: list[FetchedPartition] = []
+        self._is_read = False
         self._committed = request.isolation_level == _READ_COMMITTED
         self._api_version = context.api_version
         self._max_bytes = min(max(0, request.max_bytes), services.config.integer("fetch.max.bytes"))
@@ -188,6 +192,48 @@ class _Fetch:
         read = self._read_partition
         return [read(topic, asked) for topic, asked in self._wanted]
 
+    def park(self) -> Waiting[Woken] | None:
+        """Wait for what happens to any partition from now on, read or not; None if nobody is to wait."""
+        if self._max_wait_ms <= 0:
+            return None
+        name = self._known_name
+        keys = self._waits_for = {(name(topic), asked[0]): place for place, (topic, asked) in enumerate(self._wanted)}
+        is_ready, timeout_ms = self._is_ready_once_read, self._max_wait_ms
+        return self._waiters.park(keys, timeout_ms=timeout_ms, is_ready=is_ready, finish=lambda woken: woken)
+
+    def read_in_steps(self, woken: Woken = None) -> Steps[list[FetchedPartition]]:
+        """As `read`; of those that were woken, where that is enough."""
+        if woken is not None and self._results and not self._reads_all():
+            positions = sorted(self._waits_for[key] for key in woken)
+            self._begin()
+            for count, position in enumerate(positions, 1):
+                self._results[position] = self._read_partition(*self._wanted[position])
+                if not count % _STEP:
+                    yield
+            return self._results
+        self._begin()
+        results: list[FetchedPartition] = []
+        for topic, asked in self._wanted:
+            results.append(self._read_partition(topic, asked))
+            if not len(results) % _STEP:
+                yield
+        self._results = results
+        return results
+
+    def answer_now(self, results: list[FetchedPartition], *, is_due: bool) -> FetchAnswer | None:
+        """What was just read, if it is due, or enough, or there is nothing to wait for."""
+        if is_due or self.must_answer or self.size >= self.min_bytes:
+            return self._answer(results, self.unknown_count)
+        return self._answer(results, 0) if self.unknown_count == len(results) else None
+
+    def are_ready(self, woken: Collection[PartitionKey]) -> bool:
+        """Whether min_bytes have come together while the partitions were read; from now on it is looked at once."""
+        self._is_read = True
+        try:
+            return any(self._is_ready(key) for key in islice(woken, None if self.min_bytes <= 1 else 1))
+        except Exception:
+            return True  # the read meets it again
+
     def open_all(self) -> Steps[None]:
         """Open what is not open: the read to come finds all of them open, or has their error to tell.
 
@@ -201,9 +247,9 @@ class _Fetch:
 
     def _finish(self, woken: Woken) -> FetchAnswer:
         """The answer once it has waited long enough, when something happened to those that were `woken`."""
-        if woken is None or self.size or self.must_answer or len(self._waits_for) != len(self._wanted):
+        if woken is None or self._reads_all():
             results = self.read()
-        else:  # All that was waited with is an empty answer of each partition, which holds until it is woken.
+        else:
             results = self._results
             self._begin()
             positions = [self._waits_for[key] for key in woken]
@@ -211,13 +257,17 @@ class _Fetch:
                 results[position] = self._read_partition(*self._wanted[position])
         return self._answer(results, self.unknown_count)
 
+    def _reads_all(self) -> bool:
+        """Whether what it waited with is more than an empty answer of each partition, which holds until it is woken."""
+        return bool(self.size or self.must_answer or self.unknown_count) or len(self._waits_for) != len(self._wanted)
+
     def _answer(self, results: list[FetchedPartition], unknown_count: int) -> FetchAnswer:
         if self.has_errors and self._rights is not None:
             self._rights.tell_more(_READ, _TOPIC)
         if self.has_errors and self._context.services.events.is_on:
             name = self._known_name
             wanted = zip(self._wanted, results, strict=True)
-            _tell_errors(
+            tell_errors(
                 self._context,
                 [(name(topic), asked, result.error_code) for (topic, asked), result in wanted if result.error_code],
             )
@@ -236,6 +286,9 @@ class _Fetch:
         self.must_answer = False
         self.opens_later = False
         self.unknown_count = 0
+
+    def _is_ready_once_read(self, woken: PartitionKey) -> bool:
+        return self._is_read and self._is_ready(woken)
 
     def _is_ready(self, woken: PartitionKey) -> bool:
         """Whether min_bytes have come together now that something happened to a partition; raises what a read would.
@@ -332,42 +385,6 @@ class _Fetch:
         else:
             self.must_answer = True
         return FetchedPartition(asked.partition, code)
-
-
-def _tell_errors(context: RequestContext, failed: list[tuple[str | None, FetchPartition | None, int]]) -> None:
-    """Tell whoever listens which partitions are answered with which error. The request is their cause, however long it
-    has waited."""
-    services = context.services
-    events = services.events
-    if not events.is_on:
-        return
-    before, events.cause = events.cause, _cause(context)
-    for topic, asked, code in islice(failed, SOME):
-        facts = {
-            "topic": topic,
-            "partition": None if asked is None else asked.partition,
-            "error": ErrorCode(code).name,
-            "fetch_offset": None if asked is None else asked.fetch_offset,
-            "errors_count": len(failed),
-        }
-        events.tell(FETCH_REFUSED, facts)
-    events.cause = before
-
-
-def _cause(context: RequestContext) -> RequestCause:
-    events, connection = context.services.events, context.connection
-    events.requests_count += 1
-    return RequestCause(
-        events.requests_count,
-        ApiKey.FETCH.api_name,
-        context.api_version,
-        context.client_id,
-        "?" if connection is None else connection.peer,
-        context.correlation_id,
-        context.node.node_id,
-        {},
-        None if connection is None else connection.session.named_principal,
-    )
 
 
 def _diverging_epoch(log: PartitionLog, asked: FetchPartition) -> tuple[int, int] | None:

@@ -239,6 +239,10 @@ class FetchSessions:
         wanted = [(topic, cached.wanted) for (topic, _), cached in session.cached.items()]
         return FetchContext(wanted, session, is_incremental=True)
 
+    def keep(self) -> Callable[[], None]:
+        """What is to be called before `begin`, where that is in a later turn than the request came in."""
+        return lambda: None
+
     def _create(self, request: FetchRequest, uses_topic_ids: bool, size: int) -> Session | None:
         """A session for what a full request asks for, if there is room for one of `size` partitions."""
         now_ms = self._clock.now_ms()

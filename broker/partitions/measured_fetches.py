@@ -8,6 +8,7 @@ no partitions, and its session remembers nothing of it: the client comes again f
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from barnabas.broker.partitions.fetch_sessions import Answers, FetchContext, FetchSessions
 from barnabas.protocol.hot.fetch import FetchedPartition, FetchRequest
@@ -30,6 +31,10 @@ class MeasuredSessions(FetchSessions):
         judge, self.judge = self.judge, None
         context = super().begin(request, uses_topic_ids)
         return context if judge is None else MeasuredContext(context, judge, self._forget)
+
+    def keep(self) -> Callable[[], None]:
+        """As FetchSessions.keep: the judge that the request came with."""
+        return partial(setattr, self, "judge", self.judge)
 
     def _forget(self, session_id: int) -> None:
         self._sessions.pop(session_id, None)

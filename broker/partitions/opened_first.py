@@ -16,7 +16,9 @@ from barnabas.broker.partitions.waiters import Waiting
 T = TypeVar("T")
 
 
-def answer_after(first: Future[None] | None, answer: Callable[[], T | Waiting[T]]) -> T | Waiting[T] | Future[T]:
+def answer_after(
+    first: Future[Any] | None, answer: Callable[[], T | Waiting[T] | Future[T]]
+) -> T | Waiting[T] | Future[T]:
     """What `answer()` gives after `first`: at once where that is None. `first` is ours to cancel."""
     if first is None:
         return answer()
@@ -26,11 +28,11 @@ def answer_after(first: Future[None] | None, answer: Callable[[], T | Waiting[T]
     return answered
 
 
-def _ask(answered: Future[T], answer: Callable[[], T | Waiting[T]], first: Future[None]) -> None:
+def _ask(answered: Future[T], answer: Callable[[], T | Waiting[T] | Future[T]], first: Future[Any]) -> None:
     if answered.done():
         return
     reply, failure = _reply(answer, first)
-    if isinstance(reply, Waiting):
+    if isinstance(reply, (Waiting, Future)):
         answered.add_done_callback(partial(_give_up, reply))
         reply.add_done_callback(partial(_settle, answered))
     elif isinstance(failure, CancelledError):
@@ -41,7 +43,7 @@ def _ask(answered: Future[T], answer: Callable[[], T | Waiting[T]], first: Futur
         answered.set_result(reply)
 
 
-def _reply(answer: Callable[[], Any], first: Future[None]) -> tuple[Any, BaseException | None]:
+def _reply(answer: Callable[[], Any], first: Future[Any]) -> tuple[Any, BaseException | None]:
     """Where the future that is answered is not known: an error with its traceback makes no cycle with it."""
     if first.cancelled():
         return None, CancelledError()
@@ -54,9 +56,13 @@ def _reply(answer: Callable[[], Any], first: Future[None]) -> tuple[Any, BaseExc
         return None, error
 
 
-def _settle(answered: Future[T], reply: Waiting[T]) -> None:
-    failure = reply.exception()
-    if failure is None:
+def _settle(answered: Future[T], reply: Waiting[T] | Future[T]) -> None:
+    if answered.done():
+        return
+    failure = CancelledError() if reply.cancelled() else reply.exception()
+    if isinstance(failure, CancelledError):
+        answered.cancel()
+    elif failure is None:
         answered.set_result(reply.result())
     else:
         answered.set_exception(failure)

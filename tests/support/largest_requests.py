@@ -40,6 +40,7 @@ FIELDS: dict[str, Any] = {
     "CreatableTopicConfig.name": "retention.ms",
     "CreatableTopicConfig.value": "1000",
     "DeleteTopicState.topic_id": bytes(16),
+    "ReplicaState.replica_id": -1,
     "EntityData.entity_type": "user",
     "OpData.key": "producer_byte_rate",
     "OpData.value": 1000.0,

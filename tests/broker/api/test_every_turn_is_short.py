@@ -29,9 +29,6 @@ PATIENCE_BREATHS = 5
 RIGHTS = {"everything": "ANONYMOUS", "nothing": "somebody-else"}
 """What the client may do, and who is the super user then."""
 KNOWN: dict[str, int] = {
-    "Fetch.topics": 161,
-    "Fetch.topics.partitions": 139,
-    "Fetch.forgotten_topics_data": 15,
     "Metadata.topics": 17,
     "OffsetCommit.topics": 36,
     "OffsetCommit.topics.partitions": 76,
