@@ -10,7 +10,8 @@ from __future__ import annotations
 from asyncio import Future
 
 from barnabas.broker.context import RequestContext
-from barnabas.broker.replies import reply_to
+from barnabas.broker.in_hand import keep_in_hand
+from barnabas.broker.replies import Reply, reply_to
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages.offset_delete import (
     OffsetDeleteRequest,
@@ -18,28 +19,35 @@ from barnabas.protocol.messages.offset_delete import (
     OffsetDeleteResponsePartition,
     OffsetDeleteResponseTopic,
 )
+from barnabas.storage.steps import Steps
 
 Codes = tuple[ErrorCode, ...]
+Validated = tuple[OffsetDeleteResponse, list[tuple[str, int]], list[OffsetDeleteResponsePartition]]
+"""The response as far as it is known, what is to be deleted, and the partitions that wait for their codes."""
+_CHECKED_AT_ONCE = 100
 
 
 def handle(
     request: OffsetDeleteRequest, context: RequestContext
 ) -> OffsetDeleteResponse | Future[OffsetDeleteResponse]:
-    response, wanted, awaited = _validate(request, context)
-    return reply_to(
-        lambda: context.services.groups.delete_offsets(request.group_id, wanted),
-        lambda codes: _filled(response, awaited, codes),
-        lambda refusal: OffsetDeleteResponse(error_code=refusal.code, topics=[]),
-    )
+    in_hand = keep_in_hand(context.services)
+
+    def delete(validated: Validated) -> Reply[OffsetDeleteResponse]:
+        response, wanted, awaited = validated
+        return reply_to(
+            lambda: in_hand(lambda: context.services.groups.delete_offsets(request.group_id, wanted)),
+            lambda codes: _filled(response, awaited, codes),
+            lambda refusal: OffsetDeleteResponse(error_code=refusal.code, topics=[]),
+        )
+
+    return reply_to(lambda: context.services.slices.in_slices(lambda: _validate(request, context)), delete)
 
 
-def _validate(
-    request: OffsetDeleteRequest, context: RequestContext
-) -> tuple[OffsetDeleteResponse, list[tuple[str, int]], list[OffsetDeleteResponsePartition]]:
-    """The response as far as it is known, what is to be deleted, and the partitions that wait for their codes."""
+def _validate(request: OffsetDeleteRequest, context: RequestContext) -> Steps[Validated]:
     wanted: list[tuple[str, int]] = []
     awaited: list[OffsetDeleteResponsePartition] = []
     topics: list[OffsetDeleteResponseTopic] = []
+    checked = 0
     for asked in request.topics:
         topic = context.services.catalogue.topics.get(asked.name)
         answers = []
@@ -52,6 +60,9 @@ def _validate(
                 wanted.append((asked.name, index))
                 awaited.append(answer)
             answers.append(answer)
+            checked += 1
+            if not checked % _CHECKED_AT_ONCE:
+                yield
         topics.append(OffsetDeleteResponseTopic(name=asked.name, partitions=answers))
     return OffsetDeleteResponse(error_code=ErrorCode.NONE, topics=topics), wanted, awaited
 

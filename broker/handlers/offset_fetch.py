@@ -5,18 +5,20 @@ Topics null (v2 and later) asks for everything. RequireStable (v7): a partition 
 is answered UNSTABLE_OFFSET_COMMIT, ask again. A member of a consumer group that names itself (v9) has to speak of
 its epoch: UNKNOWN_MEMBER_ID, STALE_MEMBER_EPOCH. v1-7 ask for one group, v8 and later for many, each with an error of
 its own; v10 names topics by id, and an offset that was committed for an earlier topic of the same name does not
-count.
+count. A request for very many groups or partitions is answered in slices, each group as it is at one moment.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from asyncio import Future
+from collections.abc import Collection, Iterator, Mapping
 
 from barnabas.broker.context import RequestContext
 from barnabas.broker.coordinator.group.classic.model import NO_LEADER_EPOCH, NO_OFFSET, NO_TOPIC_ID, CommittedOffset
 from barnabas.broker.coordinator.group.offsets.offsets import GroupOffsets
 from barnabas.broker.coordinator.runtime.waiting import once_synced
-from barnabas.broker.replies import Reply
+from barnabas.broker.replies import Reply, reply_to
+from barnabas.broker.slices import Kind
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.messages.offset_fetch import (
     OffsetFetchRequest,
@@ -29,18 +31,39 @@ from barnabas.protocol.messages.offset_fetch import (
     OffsetFetchResponseTopic,
     OffsetFetchResponseTopics,
 )
+from barnabas.storage.steps import Steps
 
 _GROUP_ERROR_SINCE = 2
 _BATCHED_SINCE = 8
 _TOPIC_IDS_SINCE = 10
 
+_AT_ONCE = 100
+_GROUPS = Kind()
+
 _NOTHING = CommittedOffset(NO_OFFSET, NO_LEADER_EPOCH, "", 0)
 
 
 def handle(request: OffsetFetchRequest, context: RequestContext) -> Reply[OffsetFetchResponse]:
-    groups = [_group(group, request.require_stable, context) for group in _asked(request, context.api_version)]
-    response = OffsetFetchResponse(groups=groups) if context.api_version >= _BATCHED_SINCE else _flat(groups[0])
-    return once_synced(response, context.services.groups.unsynced(group.group_id for group in groups))
+    return reply_to(
+        lambda: context.services.slices.in_slices(lambda: _answer(request, context), _GROUPS),
+        lambda answer: once_synced(*answer),
+    )
+
+
+def _answer(
+    request: OffsetFetchRequest, context: RequestContext
+) -> Steps[tuple[OffsetFetchResponse, list[Future[None]]]]:
+    """The response, and what it has to wait for."""
+    groups: list[OffsetFetchResponseGroup] = []
+    unsynced: dict[Future[None], None] = {}
+    for asked in _asked(request, context.api_version):
+        unsynced.update(dict.fromkeys(context.services.groups.unsynced((asked.group_id,))))
+        groups.append((yield from _group(asked, request.require_stable, context)))
+        if not len(groups) % _AT_ONCE:
+            yield
+    if context.api_version >= _BATCHED_SINCE:
+        return OffsetFetchResponse(groups=groups), list(unsynced)
+    return (yield from _flat(groups[0])), list(unsynced)
 
 
 def _asked(request: OffsetFetchRequest, version: int) -> list[OffsetFetchRequestGroup]:
@@ -56,59 +79,68 @@ def _asked(request: OffsetFetchRequest, version: int) -> list[OffsetFetchRequest
     return [OffsetFetchRequestGroup(group_id=request.group_id, topics=topics)]
 
 
-def _group(asked: OffsetFetchRequestGroup, require_stable: bool, context: RequestContext) -> OffsetFetchResponseGroup:
+def _group(
+    asked: OffsetFetchRequestGroup, require_stable: bool, context: RequestContext
+) -> Steps[OffsetFetchResponseGroup]:
+    """What the group has committed at one moment, however long it takes to tell."""
     try:
         found = context.services.groups.fetch_offsets(asked.group_id, asked.member_id, asked.member_epoch)
     except KafkaError as error:
         return _failed(asked, error.code, context.api_version)
-    unstable = found.unstable if require_stable else ()
+    if not require_stable:
+        found = found._replace(unstable=())
+    if asked.topics is None or sum(len(topic.partition_indexes) for topic in asked.topics) > _AT_ONCE:
+        copied = {topic: dict(committed) for topic, committed in found.offsets.items()}
+        found = GroupOffsets(copied, frozenset(found.unstable))
     if asked.topics is None:
-        topics = _everything(found, unstable, context)
+        telling = _everything(found, context)
     else:
-        topics = [_topic(topic, found, unstable, context) for topic in asked.topics]
+        telling = (_topic(topic, found, context) for topic in asked.topics)
+    topics: list[OffsetFetchResponseTopics] = []
+    for steps in telling:
+        topics.append((yield from steps))
+        if not len(topics) % _AT_ONCE:
+            yield
     return OffsetFetchResponseGroup(group_id=asked.group_id, topics=topics)
 
 
 def _topic(
-    asked: OffsetFetchRequestTopics,
-    found: GroupOffsets,
-    unstable: Collection[tuple[str, int]],
-    context: RequestContext,
-) -> OffsetFetchResponseTopics:
-    name = asked.name
+    asked: OffsetFetchRequestTopics, found: GroupOffsets, context: RequestContext
+) -> Steps[OffsetFetchResponseTopics]:
+    topic_id, name, is_unknown = asked.topic_id, asked.name, False
     if context.api_version >= _TOPIC_IDS_SINCE:
-        topic = context.services.catalogue.topics_by_id.get(asked.topic_id)
-        if topic is None:
-            partitions = [_partition(index, _NOTHING, ErrorCode.UNKNOWN_TOPIC_ID) for index in asked.partition_indexes]
-            return OffsetFetchResponseTopics(topic_id=asked.topic_id, partitions=partitions)
-        name = topic.name
+        topic = context.services.catalogue.topics_by_id.get(topic_id)
+        is_unknown = topic is None
+        name = "" if topic is None else topic.name
     committed = found.offsets.get(name, {})
-    return OffsetFetchResponseTopics(
-        name=asked.name,
-        topic_id=asked.topic_id,
-        partitions=[
-            _stable(index, _of_topic(committed.get(index, _NOTHING), asked.topic_id), (name, index) in unstable)
-            for index in asked.partition_indexes
-        ],
-    )
+    partitions: list[OffsetFetchResponsePartitions] = []
+    for index in asked.partition_indexes:
+        if is_unknown:
+            partitions.append(_partition(index, _NOTHING, ErrorCode.UNKNOWN_TOPIC_ID))
+        else:
+            offset = _of_topic(committed.get(index, _NOTHING), topic_id)
+            partitions.append(_stable(index, offset, (name, index) in found.unstable))
+        if not len(partitions) % _AT_ONCE:
+            yield
+    return OffsetFetchResponseTopics(name=asked.name, topic_id=topic_id, partitions=partitions)
 
 
-def _everything(
-    found: GroupOffsets, unstable: Collection[tuple[str, int]], context: RequestContext
-) -> list[OffsetFetchResponseTopics]:
-    topics = []
+def _everything(found: GroupOffsets, context: RequestContext) -> Iterator[Steps[OffsetFetchResponseTopics]]:
     for name, committed in found.offsets.items():
         topic = context.services.catalogue.topics.get(name)
-        if topic is None and context.api_version >= _TOPIC_IDS_SINCE:
-            continue  # a topic without an id cannot be named
-        topics.append(
-            OffsetFetchResponseTopics(
-                name=name,
-                topic_id=NO_TOPIC_ID if topic is None else topic.topic_id,
-                partitions=[_stable(index, offset, (name, index) in unstable) for index, offset in committed.items()],
-            )
-        )
-    return topics
+        if topic is not None or context.api_version < _TOPIC_IDS_SINCE:  # without an id it cannot be named there
+            yield _whole_topic(name, NO_TOPIC_ID if topic is None else topic.topic_id, committed, found.unstable)
+
+
+def _whole_topic(
+    name: str, topic_id: bytes, committed: Mapping[int, CommittedOffset], unstable: Collection[tuple[str, int]]
+) -> Steps[OffsetFetchResponseTopics]:
+    partitions: list[OffsetFetchResponsePartitions] = []
+    for index, offset in committed.items():
+        partitions.append(_stable(index, offset, (name, index) in unstable))
+        if not len(partitions) % _AT_ONCE:
+            yield
+    return OffsetFetchResponseTopics(name=name, topic_id=topic_id, partitions=partitions)
 
 
 def _of_topic(committed: CommittedOffset, topic_id: bytes) -> CommittedOffset:
@@ -146,24 +178,24 @@ def _failed(asked: OffsetFetchRequestGroup, code: ErrorCode, version: int) -> Of
     return OffsetFetchResponseGroup(group_id=asked.group_id, topics=topics, error_code=code)
 
 
-def _flat(group: OffsetFetchResponseGroup) -> OffsetFetchResponse:
+def _flat(group: OffsetFetchResponseGroup) -> Steps[OffsetFetchResponse]:
     """The answer of v1-7: the fields of the only group at the top."""
-    return OffsetFetchResponse(
-        error_code=group.error_code,
-        topics=[
-            OffsetFetchResponseTopic(
-                name=topic.name,
-                partitions=[
-                    OffsetFetchResponsePartition(
-                        partition_index=partition.partition_index,
-                        committed_offset=partition.committed_offset,
-                        committed_leader_epoch=partition.committed_leader_epoch,
-                        metadata=partition.metadata,
-                        error_code=partition.error_code,
-                    )
-                    for partition in topic.partitions
-                ],
+    topics: list[OffsetFetchResponseTopic] = []
+    told = 0
+    for topic in group.topics:
+        partitions: list[OffsetFetchResponsePartition] = []
+        topics.append(OffsetFetchResponseTopic(name=topic.name, partitions=partitions))
+        for partition in topic.partitions:
+            partitions.append(
+                OffsetFetchResponsePartition(
+                    partition_index=partition.partition_index,
+                    committed_offset=partition.committed_offset,
+                    committed_leader_epoch=partition.committed_leader_epoch,
+                    metadata=partition.metadata,
+                    error_code=partition.error_code,
+                )
             )
-            for topic in group.topics
-        ],
-    )
+            told += 1
+            if not told % _AT_ONCE:
+                yield
+    return OffsetFetchResponse(error_code=group.error_code, topics=topics)

@@ -13,6 +13,8 @@ epoch, 3 flexible, member and generation, 5 adds the group's partition to the tr
 from __future__ import annotations
 
 from asyncio import Future
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from barnabas.broker.context import RequestContext
@@ -26,6 +28,7 @@ from barnabas.broker.coordinator.verification import (
     confirm,
     txn_offset_commit_error,
 )
+from barnabas.broker.in_hand import keep_in_hand
 from barnabas.broker.partitions.recoveries import StillRecovering
 from barnabas.broker.replies import Reply, reply_to
 from barnabas.protocol.errors import ErrorCode, KafkaError
@@ -37,12 +40,14 @@ from barnabas.protocol.messages.txn_offset_commit import (
     TxnOffsetCommitResponsePartition,
     TxnOffsetCommitResponseTopic,
 )
+from barnabas.storage.steps import Steps
 
 if TYPE_CHECKING:
     from barnabas.broker.catalogue import Topic
 
 Codes = tuple[ErrorCode, ...]
 
+_CHECKED_AT_ONCE = 100
 _LOAD_IN_PROGRESS_SINCE = 2
 _GROUP_ID_NOT_FOUND_SINCE = 6
 _STALE_MEMBER_EPOCH_SINCE = 6
@@ -61,7 +66,22 @@ class _Asked(NamedTuple):
 
 
 def handle(request: TxnOffsetCommitRequest, context: RequestContext) -> Reply[TxnOffsetCommitResponse]:
-    asked = _validate(request, context)
+    return reply_to(
+        partial(context.services.slices.in_slices, partial(_validate, request, context)),
+        partial(_validated, keep_in_hand(context.services)),
+    )
+
+
+def _validated(
+    in_hand: Callable[[Callable[[], Reply[TxnOffsetCommitResponse]]], Reply[TxnOffsetCommitResponse]], asked: _Asked
+) -> Reply[TxnOffsetCommitResponse]:
+    return in_hand(partial(_admit_and_commit, asked))
+
+
+def _admit_and_commit(asked: _Asked) -> Reply[TxnOffsetCommitResponse]:
+    request, context = asked.request, asked.context
+    if len(asked.wanted) >= _CHECKED_AT_ONCE:
+        asked = _without_deleted(asked)
     if not asked.wanted:
         return asked.response
     try:
@@ -143,11 +163,12 @@ def _commit(asked: _Asked, verdict: ErrorCode) -> Reply[TxnOffsetCommitResponse]
     )
 
 
-def _validate(request: TxnOffsetCommitRequest, context: RequestContext) -> _Asked:
+def _validate(request: TxnOffsetCommitRequest, context: RequestContext) -> Steps[_Asked]:
     """The response as far as it is known, and what of the request is to be committed."""
     wanted: list[OffsetToCommit] = []
     awaited: list[TxnOffsetCommitResponsePartition] = []
     topics: list[TxnOffsetCommitResponseTopic] = []
+    checked = 0
     for asked in request.topics:
         topic = _topic(asked, context)
         answers = []
@@ -155,6 +176,9 @@ def _validate(request: TxnOffsetCommitRequest, context: RequestContext) -> _Aske
             index = partition.partition_index
             answer = TxnOffsetCommitResponsePartition(partition_index=index, error_code=ErrorCode.NONE)
             answers.append(answer)
+            checked += 1
+            if not checked % _CHECKED_AT_ONCE:
+                yield
             if topic is None or not 0 <= index < len(topic.partitions):
                 unknown = _unknown_topic(context) if topic is None else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
                 answer.error_code = unknown

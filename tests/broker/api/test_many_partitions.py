@@ -22,16 +22,18 @@ def _produce(version: int) -> ProduceRequest:
 
 
 def _fetch(version: int) -> FetchRequest:
-    epochs = {"current_leader_epoch": 3} if version >= 9 else {}
+    epochs: dict[str, Any] = {"current_leader_epoch": 3} if version >= 9 else {}
     epochs |= {"last_fetched_epoch": 4} if version >= 12 else {}
     asked = [
         FetchPartition(partition=each, fetch_offset=each, partition_max_bytes=9, **epochs) for each in range(COUNT)
     ]
     gone = [ForgottenTopic(topic=str(each), topic_id=bytes(16), partitions=[each]) for each in range(COUNT)]
-    has_sessions = {"session_id": 5, "session_epoch": 6, "forgotten_topics_data": gone} if version >= 7 else {}
-    replica = {"replica_state": ReplicaState(replica_id=8)} if version >= 15 else {"replica_id": 8}
+    has_sessions: dict[str, Any] = (
+        {"session_id": 5, "session_epoch": 6, "forgotten_topics_data": gone} if version >= 7 else {}
+    )
+    replica: dict[str, Any] = {"replica_state": ReplicaState(replica_id=8)} if version >= 15 else {"replica_id": 8}
     topics = [FetchTopic(topic=each, topic_id=each.encode() * 16, partitions=asked) for each in "ab"]
-    rack = {"rack_id": "r"} if version >= 11 else {}
+    rack: dict[str, Any] = {"rack_id": "r"} if version >= 11 else {}
     return FetchRequest(max_wait_ms=1, min_bytes=2, topics=topics, **has_sessions, **replica, **rack)
 
 
