@@ -191,6 +191,14 @@ class ConsumerGroups:
                     _log.warning(line("topics not resolved", group=group_id, error=refusal))
 
 
+def in_one_step(decide: Callable[[AnyGroup | None], AnyOutcome], group: AnyGroup | None) -> Steps[AnyOutcome]:
+    """The decision, where what follows it is long: in a turn of its own."""
+    yield
+    outcome = decide(group)
+    yield
+    return outcome
+
+
 def _prepared(partition: GroupPartition, group_id: str, steps: Steps[AnyOutcome]) -> Steps[AnyOutcome]:
     """What comes of the steps; many records are encoded and replayed before they are written."""
     outcome = yield from steps

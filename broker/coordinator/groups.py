@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 from uuid import UUID
 
 from barnabas.broker.clock import Clock
-from barnabas.broker.coordinator.consumer_groups import ConsumerGroups
+from barnabas.broker.coordinator.consumer_groups import RECORDS_AT_ONCE, ConsumerGroups, in_one_step
 from barnabas.broker.coordinator.expiries import OffsetExpiries
 from barnabas.broker.coordinator.group.classic import joining, leaving, sessions, syncing
 from barnabas.broker.coordinator.group.classic.model import (
@@ -225,7 +225,7 @@ class GroupCoordinator:
         decide = partial(
             offsets.commit, request=request, missing_group=missing_group, now_ms=self._now_ms(), config=self._config
         )
-        return self._decide(request.group_id, decide)
+        return self._decide(request.group_id, decide, len(request.offsets))
 
     def commit_offsets_in_transaction(
         self, request: CommitRequest, producer: Producer, *, missing_group: ErrorCode
@@ -243,7 +243,7 @@ class GroupCoordinator:
             now_ms=self._now_ms(),
             config=self._config,
         )
-        return self._decide(request.group_id, decide)
+        return self._decide(request.group_id, decide, len(request.offsets))
 
     def offsets_partition(self, group_id: str) -> int:
         """Where in `__consumer_offsets` the group's offsets are, loaded or not. KafkaError for an id that none has."""
@@ -347,8 +347,12 @@ class GroupCoordinator:
 
     # The inside
 
-    def _decide(self, group_id: str, decide: Callable[[AnyGroup | None], AnyOutcome]) -> Reply[T]:
-        """Decide about a group, and carry it out: behind whoever asked before, as Kafka's coordinator does."""
+    def _decide(self, group_id: str, decide: Callable[[AnyGroup | None], AnyOutcome], count: int = 1) -> Reply[T]:
+        """Decide about a group, and carry it out: behind whoever asked before, as Kafka's coordinator does.
+
+        count: of records. Of very many all is prepared in steps, and they are written at once."""
+        if count > RECORDS_AT_ONCE:
+            return self.consumer.in_steps(group_id, partial(in_one_step, decide))
         return self.consumer.in_line(group_id, partial(self._decided, group_id, decide))
 
     def _decided(self, group_id: str, decide: Callable[[AnyGroup | None], AnyOutcome]) -> Reply[T]:

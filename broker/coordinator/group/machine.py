@@ -6,13 +6,13 @@ that only commits offsets costs nothing beyond its offsets.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from functools import partial
 
 from barnabas.broker.coordinator.group import records
 from barnabas.broker.coordinator.group.classic import sessions
 from barnabas.broker.coordinator.group.classic.draft import from_stored, stored_state
-from barnabas.broker.coordinator.group.classic.model import Group, GroupConfig
+from barnabas.broker.coordinator.group.classic.model import Group, GroupConfig, OffsetCommitted
 from barnabas.broker.coordinator.group.classic.states import State
 from barnabas.broker.coordinator.group.consumer import leaving
 from barnabas.broker.coordinator.group.consumer.model import ConsumerContext, MetadataSeen
@@ -22,6 +22,7 @@ from barnabas.broker.coordinator.runtime.outcome import Outcome, Prepared, Timer
 from barnabas.broker.log_lines import line, logger
 
 _log = logger("coordinator")
+_ENCODED_AT_ONCE = 100
 
 
 class GroupMachine:
@@ -73,12 +74,16 @@ class GroupMachine:
 
     decode = staticmethod(records.decode)
 
-    def prepared(self, entity_id: str, records: Iterable[AnyRecord]) -> Generator[None, None, Prepared]:
-        """What is left to do with many records of a group and its members, once all else is done. EncodeError."""
-        encoded = []
+    def prepared(self, entity_id: str, records: Sequence[AnyRecord]) -> Generator[None, None, Prepared]:
+        """What is left to do with many records of a group and its members, once all else is done; or with those of
+        committed offsets, which are not replayed on a copy. EncodeError."""
+        encoded: list[tuple[bytes, bytes | None]] = []
         for record in records:
             encoded.append(self.encode(record))
-            yield
+            if not len(encoded) % _ENCODED_AT_ONCE:
+                yield
+        if isinstance(records[0], OffsetCommitted):
+            return Prepared(encoded, None)
         copied = yield from self.durable.replay_on_copy(entity_id, records)
         return Prepared(encoded, partial(self.durable.adopt, entity_id, copied))
 

@@ -119,8 +119,9 @@ class Prepared(NamedTuple):
 
     encoded: Sequence[tuple[bytes, bytes | None]]
     """Key and value of each."""
-    put_in_place: Callable[[], None]
-    """What makes of the copy the durable state of the entity, which must not have changed since."""
+    put_in_place: Callable[[], None] | None
+    """What makes of the copy the durable state of the entity, which must not have changed since; None for records that
+    are replayed once they are written."""
 
 
 class Outcome(NamedTuple, Generic[R, V]):

@@ -157,10 +157,7 @@ class Shard(Generic[R, V]):
         seen = None if teller is None else teller.seen(entity_id, outcome)
         if records:
             try:
-                if prepared is None:
-                    synced = self._append(entity_id, records, producer, teller)
-                else:
-                    synced = self._append_prepared(entity_id, records, prepared, teller)
+                synced = self._append(entity_id, records, producer, teller, prepared)
             except KafkaError as refusal:
                 code = as_coordinator_error(refusal.code)
                 if outcome.or_else is None:
@@ -215,17 +212,25 @@ class Shard(Generic[R, V]):
         return self._teller
 
     def _append(
-        self, entity_id: str, records: Sequence[R], producer: Producer | None, teller: Teller | None
+        self,
+        entity_id: str,
+        records: Sequence[R],
+        producer: Producer | None,
+        teller: Teller | None,
+        prepared: Prepared | None,
     ) -> Future[None] | None:
         if self._is_closed:
             raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, "the coordinator is shutting down")
         try:
-            encoded = list(map(self._machine.encode, records))
+            encoded = list(map(self._machine.encode, records)) if prepared is None else prepared.encoded
         except EncodeError as unfit:  # a client's name is longer than a record can carry
             raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, str(unfit)) from unfit
         if teller is not None:
             teller.writing(entity_id, records)
-        if producer is None:
+        if prepared is not None and prepared.put_in_place is not None:
+            appended = self._journal.append(self.partition, encoded, self._clock.now_ms())
+            prepared.put_in_place()
+        elif producer is None:
             appended = self._journal.append(self.partition, encoded, self._clock.now_ms())
             for position, record in enumerate(records):
                 self._machine.replay(record, appended.base_offset + position)
@@ -233,19 +238,6 @@ class Shard(Generic[R, V]):
             appended = self._journal.append(self.partition, encoded, self._clock.now_ms(), producer)
             for position, record in enumerate(records):
                 self._machine.replay(record, appended.base_offset + position, producer.producer_id)
-        if teller is not None:
-            teller.written(entity_id, records, self.partition, appended.base_offset)
-        return appended.synced
-
-    def _append_prepared(
-        self, entity_id: str, records: Sequence[R], prepared: Prepared, teller: Teller | None
-    ) -> Future[None] | None:
-        if self._is_closed:
-            raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, "the coordinator is shutting down")
-        if teller is not None:
-            teller.writing(entity_id, records)
-        appended = self._journal.append(self.partition, prepared.encoded, self._clock.now_ms())
-        prepared.put_in_place()
         if teller is not None:
             teller.written(entity_id, records, self.partition, appended.base_offset)
         return appended.synced

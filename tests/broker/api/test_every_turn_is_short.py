@@ -30,7 +30,6 @@ RIGHTS = {"everything": "ANONYMOUS", "nothing": "somebody-else"}
 """What the client may do, and who is the super user then."""
 KNOWN: dict[str, int] = {
     "Metadata.topics": 17,
-    "OffsetCommit.topics.partitions": 76,
     "LeaveGroup.members": 18,
     "CreateTopics.topics": 43,
     "CreateAcls.creations": 114,
