@@ -175,6 +175,8 @@ class ConsumerGroups:
                 for name in sorted(topics.ids):
                     if pattern.matches(name) and wanted.may_describe(name):
                         found[regex].append(name)
+                        if name in topics.ids:  # and was not deleted meanwhile
+                            topics.hash(name)  # which is kept, and asked for when all are found: too many for one turn
                     yield
         finally:
             self._resolving.discard(group_id)

@@ -81,7 +81,7 @@ class AssignedGroup:
         topic_ids = {name: topic.topic_id for name, topic in self.topics.items()}
         members = {
             member_id: Member(
-                subscription(self.members[member_id].names, topic_ids),
+                finish(subscription(self.members[member_id].names, topic_ids)),
                 dict(self.targets.get(member_id, [])),
                 self.members[member_id].instance_id,
             )

@@ -95,7 +95,7 @@ def _spec(
         names = names_of(member, group.regexes)
         subscribed = subscriptions.get(names)
         if subscribed is None:
-            subscribed = subscriptions[names] = subscription(names, topics.ids)
+            subscribed = subscriptions[names] = yield from subscription(names, topics.ids)
             counts.update((each, topics.partition_counts[each]) for each in subscribed.topic_ids)
         holder = replaced if member is updated and replaced is not None else member
         before = group.targets.get(holder.member_id, NOTHING)

@@ -13,15 +13,21 @@ from barnabas.broker.coordinator.group.consumer.assignors.hash_order import STRI
 from barnabas.broker.coordinator.group.consumer.assignors.model import Subscription
 from barnabas.broker.coordinator.runtime.placement import java_hash
 
+_NAMES_AT_ONCE = 500
 _MULTIPLIER = 0x9E3779B97F4A7C15  # 2^64 divided by the golden ratio
 
 
-def subscription(names: Sequence[str], topic_ids: Mapping[str, bytes]) -> Subscription:
+def subscription(names: Sequence[str], topic_ids: Mapping[str, bytes]) -> Generator[None, None, Subscription]:
     """A subscription to topics by name: in the order of the request or record, some of them perhaps of no topic.
 
-    `topic_ids`: of the topics that exist, by name.
+    `topic_ids`: of the topics that exist, by name. Found in steps where there are very many.
     """
-    ordered = HashOrder(STRING, copied_table_size(len(names)), names).in_order()
+    order = HashOrder(STRING, copied_table_size(len(names)))
+    for count, name in enumerate(names, 1):
+        order.put(name)
+        if not count % _NAMES_AT_ONCE:
+            yield
+    ordered = order.in_order()
     return Subscription(tuple(topic_ids[name] for name in ordered if name in topic_ids), len(ordered))
 
 

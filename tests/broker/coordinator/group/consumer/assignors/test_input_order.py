@@ -9,12 +9,12 @@ _MEMBERS = ("consumer-1", "consumer-2", "consumer-3", "consumer-4", "consumer-5"
 
 def test_names_of_no_topic_count_and_have_no_id() -> None:
     ids = {"orders": b"o" * 16, "payments": b"p" * 16}
-    assert subscription(("orders", "nothing", "payments"), ids) == Subscription((b"p" * 16, b"o" * 16), 3)
-    assert subscription((), ids) == Subscription((), 0)
+    assert finish(subscription(("orders", "nothing", "payments"), ids)) == Subscription((b"p" * 16, b"o" * 16), 3)
+    assert finish(subscription((), ids)) == Subscription((), 0)
 
 
 def test_a_name_that_is_there_twice_is_one_topic() -> None:
-    assert subscription(("orders", "orders"), {"orders": b"o" * 16}) == Subscription((b"o" * 16,), 1)
+    assert finish(subscription(("orders", "orders"), {"orders": b"o" * 16})) == Subscription((b"o" * 16,), 1)
 
 
 def test_members_are_in_the_order_of_the_timeline() -> None:
