@@ -78,11 +78,12 @@ class GroupMachine:
         """What is left to do with many records of a group and its members, once all else is done; or with those of
         committed offsets, which are not replayed on a copy. EncodeError."""
         encoded: list[tuple[bytes, bytes | None]] = []
+        are_offsets = isinstance(records[0], OffsetCommitted)  # which are short
         for record in records:
             encoded.append(self.encode(record))
-            if not len(encoded) % _ENCODED_AT_ONCE:
+            if not are_offsets or not len(encoded) % _ENCODED_AT_ONCE:
                 yield
-        if isinstance(records[0], OffsetCommitted):
+        if are_offsets:
             return Prepared(encoded, None)
         copied = yield from self.durable.replay_on_copy(entity_id, records)
         return Prepared(encoded, partial(self.durable.adopt, entity_id, copied))

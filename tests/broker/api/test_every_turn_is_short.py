@@ -17,7 +17,7 @@ from barnabas.broker.coordinator.group.classic.model import CommitRequest, Offse
 from barnabas.protocol.errors import ErrorCode
 from tests.support.depth import long
 from tests.support.largest_requests import WIDE, Ask, Maker, asks
-from tests.support.worlds.broker import BrokerWorld
+from tests.support.worlds.broker import BrokerWorld, until
 
 TURN_MS = 20
 TRIES = 3
@@ -71,6 +71,7 @@ class Driver:
     async def longest_turn_ms(self, frame: bytes) -> float:
         """What the longest turn takes of the processor until it is answered, or the connection closed."""
         peer, services = self._world.connect(), self._world.services
+        await until(lambda: services.slices.are_over and services.upkeep.are_over)  # with what was asked for before
         begun = thread_time()
         peer.transport.send(frame)
         longest = thread_time() - begun
