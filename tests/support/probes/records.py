@@ -6,6 +6,7 @@
 {spoil(batch("a"), 62, "01")}                       the same with the old checksum
 {behind(batch("a", compression="gzip"), "00")}      bytes behind its records, length and checksum right
 {framed("lz4", "a", "b")}                           records in compressed frames of their own, one behind the other
+{summed("a", "00000000")}                           records in a frame of lz4 with this checksum of its content
 {batch("a") + batch("b" * 100)[:-1]}                two batches, the second cut by a byte
 {message(1, "v")}                                   one message of a format before batches
 {subscription("g")}                                 what a consumer says when it joins
@@ -15,6 +16,8 @@
 import struct
 import zlib
 from typing import Any
+
+from xxhash import xxh32_intdigest
 
 from barnabas.protocol.records.batch import HEADER_SIZE, BatchHeader, parse_header
 from barnabas.protocol.records.builder import build_batch
@@ -81,6 +84,16 @@ def framed(compression: str, *values: str) -> bytes:
     return behind(put(whole[:HEADER_SIZE], 21, f"{codec:04x}"), b"".join(frames).hex())
 
 
+def summed(value: str, checksum: str) -> bytes:
+    """One batch in a frame of lz4 with this checksum of its content, in hexadecimal; with the right one if empty."""
+    whole = batch(value)
+    area, descriptor = whole[HEADER_SIZE:], bytes([0x64, 0x40])  # blocks stand alone, and the content has a checksum
+    head = bytes.fromhex("04224d18") + descriptor + bytes([xxh32_intdigest(descriptor) >> 8 & 255])
+    block = (len(area) | 1 << 31).to_bytes(4, "little") + area  # as it is
+    end = bytes(4) + (bytes.fromhex(checksum) or xxh32_intdigest(area).to_bytes(4, "little"))
+    return behind(put(whole[:HEADER_SIZE], 21, f"{COMPRESSION_IDS['lz4']:04x}"), (head + block + end).hex())
+
+
 def message(magic: int, value: str = "v") -> bytes:
     """A message set of one message, in format 0 or 1."""
     stamp = struct.pack(">q", NOW) if magic else b""
@@ -101,6 +114,7 @@ _WORDS = {
     "spoil": spoil,
     "behind": behind,
     "framed": framed,
+    "summed": summed,
     "message": message,
     "subscription": subscription,
     "NOW": NOW,
