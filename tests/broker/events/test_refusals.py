@@ -8,7 +8,7 @@ from barnabas.broker.events.cause import RequestCause
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from tests.support.worlds.broker import settle, until
-from tests.support.worlds.story import MINUTE_MS, WEEK_MS, Story
+from tests.support.worlds.story import MINUTE_MS, Story
 from tests.support.worlds.told import Told
 
 
@@ -57,12 +57,12 @@ async def fetches_are_refused() -> Told:
 
 
 async def producers_expire() -> Told:
-    story = Story()
+    story = Story({"producer.id.expiration.ms": str(MINUTE_MS)})
     await story.world.broker.start()
     for producer_id in range(30):
         batch = story.world.batch(b"value", producer=(producer_id, 0, 0))
         story.world.services.partitions.append("t", 1, bytearray(batch))
-    story.world.clock.advance(WEEK_MS)
+    story.world.clock.advance(30 * MINUTE_MS)
     await until(lambda: story.told.of("producer.ids_expired"))
     facts = story.told.only("producer.ids_expired").facts
     assert (facts["topic"], facts["partition"], facts["producers_count"]) == ("t", 1, 30)
