@@ -10,6 +10,7 @@ import os
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 from scripts._pythons import PythonNotFound, find_python
 from scripts.testing.groups import COMPILED, ROOT, Group
@@ -35,8 +36,9 @@ class CannotRun(Exception):
 
 def set_up(group: Group) -> None:
     """Have what `group` needs, or raise `CannotRun`."""
-    python = [_python(group.python)] if group.python else []
-    for environment in ((group.venv, group.lock, *python), *((f".venv-{lock}", lock) for lock in group.beside)):
+    own = str(Path(sys.executable).resolve())  # .venv's: what is compiled for it serves the other environments, too
+    python = _python(group.python) if group.python else own
+    for environment in ((group.venv, group.lock, python), *((f".venv-{lock}", lock, own) for lock in group.beside)):
         if subprocess.run(["scripts/setup_venv", *environment], cwd=ROOT, check=False).returncode != 0:
             raise CannotRun(f"{environment[0]} could not be set up")
     find_programs(group.programs)
