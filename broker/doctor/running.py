@@ -52,7 +52,12 @@ def examine(
         findings.append(_advertised(address, node_id, advertised, met, met_at))
     if not any(each.level == "problem" for each in findings):
         findings += _volumes(address, clock, timeout_ms, security)
-    return findings + _descriptors(address)
+    return [*findings, *_descriptors(address), _hanging(address)]
+
+
+def _hanging(address: Address) -> Finding:
+    advice = f"`barnabas why hanging --bootstrap-server {address}`, of a broker that is served with --control"
+    return note("hanging", "what clients of it wait for is not looked at here", advice)
 
 
 def _reached(address: Address, met: Met | NotMet) -> Finding:
