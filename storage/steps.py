@@ -6,10 +6,14 @@ What the work has looked at may have changed when it goes on: each such function
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable
 from typing import TypeVar
 
+A = TypeVar("A")
 T = TypeVar("T")
+
+AT_ONCE = 100
+"""How many small things are done between two pauses: more of these would keep small requests waiting for others."""
 
 Steps = Generator[None, None, T]
 """The work between two pauses is bounded, well under a millisecond."""
@@ -23,6 +27,16 @@ def finish(steps: Steps[T]) -> T:
     except StopIteration as stop:
         result: T = stop.value
         return result
+
+
+def mapped(make: Callable[[A], T], items: Iterable[A], at_once: int = AT_ONCE) -> Steps[list[T]]:
+    """What is made of each."""
+    made: list[T] = []
+    for item in items:
+        made.append(make(item))
+        if not len(made) % at_once:
+            yield
+    return made
 
 
 Work = Generator[int | Callable[[], None], None, T]

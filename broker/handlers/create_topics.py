@@ -11,7 +11,7 @@ tells every setting of the topic, never null for one that was created; 7 its id.
 """
 
 from asyncio import Future
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from barnabas.broker.catalogue import Catalogue, CreatedTopic, NewTopic
@@ -44,7 +44,7 @@ def handle(
     admit = services.quotas.admission(is_strict=context.api_version >= _KNOWS_QUOTAS_SINCE)
     topics = [topic for topic in request.topics if topic.name not in twice]
     if topics and (late := without_time(request.timeout_ms)):
-        return CreateTopicsResponse(topics=[_answer(topic.name, late, services.config) for topic in request.topics])
+        return CreateTopicsResponse(topics=[_refused(topic.name, late) for topic in request.topics])
     refusal = None
     try:
         services.room.check_may_grow()
@@ -64,16 +64,16 @@ def _create_all(
     context: RequestContext,
 ) -> Steps[CreateTopicsResponse]:
     services = context.services
-    config, catalogue, in_hand = services.config, services.catalogue, keep_in_hand(services)
+    catalogue, in_hand, settings = services.catalogue, keep_in_hand(services), _Settings(services.config)
     answers: list[CreatableTopicResult] = []
     for some in in_changes(topics, lambda topic: topic.num_partitions):
         if answers:
             yield
         wishes = [wish(topic) for topic in some]
         results = in_hand(partial(_create, wishes, refusal, validate_only, catalogue))
-        answers += [_answer(topic.name, result, config) for topic, result in zip(some, results, strict=True)]
+        answers += [_answer(topic.name, result, settings) for topic, result in zip(some, results, strict=True)]
     duplicate = KafkaError(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
-    answers += [_answer(name, duplicate, config) for name in sorted(twice)]
+    answers += [_answer(name, duplicate, settings) for name in sorted(twice)]
     return CreateTopicsResponse(topics=answers)
 
 
@@ -100,9 +100,9 @@ def _wish(admit: Admit | None, topic: CreatableTopic) -> NewTopic:
     )
 
 
-def _answer(name: str, result: CreatedTopic | KafkaError, config: BrokerConfig) -> CreatableTopicResult:
+def _answer(name: str, result: CreatedTopic | KafkaError, settings: "_Settings") -> CreatableTopicResult:
     if isinstance(result, KafkaError):
-        return CreatableTopicResult(name=name, error_code=result.code, error_message=result.message)
+        return _refused(name, result)
     return CreatableTopicResult(
         name=name,
         topic_id=result.topic_id,
@@ -110,14 +110,32 @@ def _answer(name: str, result: CreatedTopic | KafkaError, config: BrokerConfig) 
         error_message=None,
         num_partitions=result.num_partitions,
         replication_factor=result.replication_factor,
-        configs=[
-            CreatableTopicConfigs(
-                name=key,
-                value=text_of(effective(result.configs, config, key)),
-                read_only=False,
-                config_source=source(result.configs, config, key),
-                is_sensitive=False,
-            )
-            for key in TOPIC_KEYS
-        ],
+        configs=settings.of(result.configs),
     )
+
+
+def _refused(name: str, refusal: KafkaError) -> CreatableTopicResult:
+    return CreatableTopicResult(name=name, error_code=refusal.code, error_message=refusal.message)
+
+
+class _Settings:
+    """What is told of the settings of topics that one request creates. Rows are shared: most are the same for all."""
+
+    def __init__(self, config: BrokerConfig) -> None:
+        self._config = config
+        self._inherited: dict[str, CreatableTopicConfigs] = {}
+
+    def of(self, own: Mapping[str, str]) -> list[CreatableTopicConfigs]:
+        """Every setting of a topic with these of its own."""
+        if not self._inherited:
+            self._inherited = {key: self._row({}, key) for key in TOPIC_KEYS}
+        return [self._row(own, key) if key in own else row for key, row in self._inherited.items()]
+
+    def _row(self, own: Mapping[str, str], key: str) -> CreatableTopicConfigs:
+        return CreatableTopicConfigs(
+            name=key,
+            value=text_of(effective(own, self._config, key)),
+            read_only=False,
+            config_source=source(own, self._config, key),
+            is_sensitive=False,
+        )

@@ -8,32 +8,55 @@ such groups, too: it is for those that a plug-in of streams groups (KIP-1331) wo
 from __future__ import annotations
 
 from asyncio import Future
+from collections.abc import Iterable
+from functools import partial
 
 from barnabas.broker.context import RequestContext
-from barnabas.broker.replies import reply_to_all
+from barnabas.broker.in_hand import keep_in_hand
+from barnabas.broker.replies import Reply, reply_to, reply_to_all
+from barnabas.broker.slices import Kind
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.messages.delete_groups import DeletableGroupResult, DeleteGroupsRequest, DeleteGroupsResponse
+from barnabas.storage.steps import Steps, mapped
+
+_DELETED_AT_ONCE = 50  # some 100 us each
+_DELETING = Kind(steps_max=1, may_begin_again=False)
 
 
 def handle(
     request: DeleteGroupsRequest, context: RequestContext
 ) -> DeleteGroupsResponse | Future[DeleteGroupsResponse]:
+    services = context.services
     names = list(dict.fromkeys(request.groups_names))
-    replies = [_delete(group_id, context) for group_id in names]
-    return reply_to_all(replies, lambda codes: _response(names, codes), lambda refusal: refusal.code)
+    in_hand = keep_in_hand(services)
+
+    def delete(group_id: str) -> Reply[ErrorCode]:
+        return in_hand(partial(_delete, group_id, context))
+
+    def told(codes: Iterable[ErrorCode]) -> Reply[DeleteGroupsResponse]:
+        rows = list(zip(names, codes, strict=True))
+        return services.slices.in_slices(lambda: _response(rows))
+
+    return reply_to(
+        lambda: services.upkeep.to_the_end(lambda: mapped(delete, names, _DELETED_AT_ONCE), _DELETING),
+        lambda replies: reply_to(
+            lambda: reply_to_all(replies, list[ErrorCode], lambda refusal: refusal.code),
+            told,
+        ),
+    )
 
 
-def _delete(group_id: str, context: RequestContext) -> ErrorCode | Future[ErrorCode]:
+def _delete(group_id: str, context: RequestContext) -> Reply[ErrorCode]:
     try:
         return context.services.groups.delete_group(group_id)
     except KafkaError as error:
         return error.code
 
 
-def _response(names: list[str], codes: list[ErrorCode]) -> DeleteGroupsResponse:
-    return DeleteGroupsResponse(
-        results=[
-            DeletableGroupResult(group_id=group_id, error_code=code)
-            for group_id, code in zip(names, codes, strict=True)
-        ]
-    )
+def _response(codes: Iterable[tuple[str, ErrorCode]]) -> Steps[DeleteGroupsResponse]:
+    return DeleteGroupsResponse(results=(yield from mapped(_result, codes)))
+
+
+def _result(told: tuple[str, ErrorCode]) -> DeletableGroupResult:
+    group_id, code = told
+    return DeletableGroupResult(group_id=group_id, error_code=code)

@@ -9,18 +9,20 @@ for every topic, and deletes nothing; unless none of them has to be looked up.
 """
 
 from asyncio import Future
-from collections.abc import Container, Iterable
+from collections.abc import Collection, Container, Iterable
+from functools import partial
 from typing import NamedTuple
 
 from barnabas.broker.catalogue import Catalogue, Topic
 from barnabas.broker.catalogue.topics import Admit, duplicates
 from barnabas.broker.changes import CHANGES, in_changes
 from barnabas.broker.context import RequestContext
+from barnabas.broker.in_hand import keep_in_hand
 from barnabas.broker.refusals import without_time
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.messages.delete_topics import DeletableTopicResult, DeleteTopicsRequest, DeleteTopicsResponse
 from barnabas.protocol.primitives import ZERO_UUID
-from barnabas.storage.steps import Steps
+from barnabas.storage.steps import AT_ONCE, Steps, mapped
 
 
 class _Target(NamedTuple):
@@ -31,64 +33,69 @@ class _Target(NamedTuple):
 
 
 _Doomed = tuple[_Target, Topic]
+_Answers = list[DeletableTopicResult]
 _KNOWS_QUOTAS_SINCE = 5
 
 
 def handle(
     request: DeleteTopicsRequest, context: RequestContext
 ) -> DeleteTopicsResponse | Future[DeleteTopicsResponse]:
-    catalogue = context.services.catalogue
-    targets = [_Target(topic.name, topic.topic_id) for topic in request.topics]
-    targets += [_Target(name) for name in request.topic_names]
-    if not context.services.config.boolean("delete.topic.enable"):
-        code = ErrorCode.TOPIC_DELETION_DISABLED if context.api_version >= 3 else ErrorCode.INVALID_REQUEST
-        refusal = KafkaError(code, "Topic deletion is disabled by delete.topic.enable.")
-        return DeleteTopicsResponse(responses=[_refused(target, refusal) for target in targets])
-    answers: list[DeletableTopicResult] = []
-    doomed: list[_Doomed] = []
-    twice = duplicates(targets)
-    distinct = dict.fromkeys(targets)
-    late = without_time(request.timeout_ms)
-    if late and any(_is_looked_up(target, twice) for target in distinct):
-        return DeleteTopicsResponse(responses=[_refused(target, late) for target in targets])
-    for target in distinct:
-        try:
-            doomed.append((target, _resolve(target, twice, distinct, catalogue)))
-        except KafkaError as refusal:
-            answers.append(_refused(target, refusal))
     admit = context.services.quotas.admission(is_strict=context.api_version >= _KNOWS_QUOTAS_SINCE)
-    if admit is not None:
-        doomed = _admitted(doomed, answers, admit)
-    changes = in_changes(doomed, lambda each: len(each[1].partitions))
-    return context.services.upkeep.to_the_end(lambda: _delete_all(changes, answers, catalogue), CHANGES)
-
-
-def _admitted(doomed: list[_Doomed], answers: list[DeletableTopicResult], admit: Admit) -> list[_Doomed]:
-    """Those that a quota lets go; the others are answered."""
-    admitted = []
-    for target, topic in doomed:
-        try:
-            admit(len(topic.partitions))
-        except KafkaError as refusal:
-            answers.append(_refused(target, refusal))
-        else:
-            admitted.append((target, topic))
-    return admitted
+    return context.services.upkeep.to_the_end(lambda: _delete_all(request, admit, context), CHANGES)
 
 
 def _delete_all(
-    changes: Iterable[list[_Doomed]], answers: list[DeletableTopicResult], catalogue: Catalogue
+    request: DeleteTopicsRequest, admit: Admit | None, context: RequestContext
 ) -> Steps[DeleteTopicsResponse]:
-    for count, doomed in enumerate(changes):
+    catalogue, in_hand = context.services.catalogue, keep_in_hand(context.services)
+    targets = yield from mapped(lambda topic: _Target(topic.name, topic.topic_id), request.topics)
+    targets += yield from mapped(_Target, request.topic_names)
+    twice = duplicates(targets)
+    distinct = dict.fromkeys(targets)
+    refusal = _refusal(request, distinct, twice, context)
+    if refusal is not None:
+        return DeleteTopicsResponse(responses=(yield from mapped(lambda target: _refused(target, refusal), targets)))
+    doomed, answers = yield from _doomed(distinct, twice, admit, catalogue)
+    for count, some in enumerate(in_changes(doomed, lambda each: len(each[1].partitions))):
         if count:
             yield
-        there = [(target, topic) for target, topic in doomed if topic.topic_id in catalogue.topics_by_id]
-        answers += [_refused(target, _unknown(target)) for target, topic in doomed if (target, topic) not in there]
-        answers += _delete(there, catalogue)
+        there = [(target, topic) for target, topic in some if topic.topic_id in catalogue.topics_by_id]
+        answers += [_refused(target, _unknown(target)) for target, topic in some if (target, topic) not in there]
+        answers += in_hand(partial(_delete, there, catalogue))
     return DeleteTopicsResponse(responses=answers)
 
 
-def _delete(doomed: list[_Doomed], catalogue: Catalogue) -> list[DeletableTopicResult]:
+def _refusal(
+    request: DeleteTopicsRequest, targets: Iterable[_Target], twice: set[_Target], context: RequestContext
+) -> KafkaError | None:
+    """Why none of them is deleted."""
+    if not context.services.config.boolean("delete.topic.enable"):
+        code = ErrorCode.TOPIC_DELETION_DISABLED if context.api_version >= 3 else ErrorCode.INVALID_REQUEST
+        return KafkaError(code, "Topic deletion is disabled by delete.topic.enable.")
+    late = without_time(request.timeout_ms)
+    return late if late and any(_is_looked_up(target, twice) for target in targets) else None
+
+
+def _doomed(
+    targets: Collection[_Target], twice: set[_Target], admit: Admit | None, catalogue: Catalogue
+) -> Steps[tuple[list[_Doomed], _Answers]]:
+    """Those that are there, and that a quota lets go; the others are answered."""
+    doomed: list[_Doomed] = []
+    answers: _Answers = []
+    for count, target in enumerate(targets, 1):
+        try:
+            topic = _resolve(target, twice, targets, catalogue)
+            if admit is not None:
+                admit(len(topic.partitions))
+            doomed.append((target, topic))
+        except KafkaError as refusal:
+            answers.append(_refused(target, refusal))
+        if not count % AT_ONCE:
+            yield
+    return doomed, answers
+
+
+def _delete(doomed: list[_Doomed], catalogue: Catalogue) -> _Answers:
     try:
         catalogue.delete_topics([topic.name for _, topic in doomed])
     except KafkaError as refusal:

@@ -29,7 +29,7 @@ from barnabas.protocol.messages.describe_log_dirs import (
     DescribeLogDirsTopic,
 )
 from barnabas.storage.errors import StorageError
-from barnabas.storage.steps import Steps
+from barnabas.storage.steps import Steps, mapped
 
 if TYPE_CHECKING:
     from barnabas.broker.partitions.failed_openings import FailedOpenings
@@ -46,7 +46,7 @@ def handle(
 
 def _describe(request: DescribeLogDirsRequest, context: RequestContext) -> Steps[DescribeLogDirsResponse]:
     directories = context.services.partitions.directory
-    wanted = _wanted(request.topics, context)
+    wanted = yield from _wanted(request.topics, context)
     by_directory = yield from _by_directory(wanted, context)
     coming = _coming(wanted, context)
     failed = context.services.partitions.failed
@@ -91,16 +91,24 @@ def _by_directory(
     return found
 
 
-def _wanted(asked: list[DescribableLogDirTopic] | None, context: RequestContext) -> dict[str, list[int]]:
+def _wanted(asked: list[DescribableLogDirTopic] | None, context: RequestContext) -> Steps[dict[str, list[int]]]:
     """The partitions to describe, in order: those asked for that have a replica here, each once."""
-    cluster = context.services.cluster
-    existing = {name: cluster.hosted(topic) for name, topic in context.services.catalogue.topics.items()}
+    cluster, topics = context.services.cluster, context.services.catalogue.topics
+
+    def hosted(name: str) -> list[int]:
+        found = topics.get(name)
+        return [] if found is None else list(cluster.hosted(found))
+
     if asked is None:
-        return {name: list(partitions) for name, partitions in existing.items()}
+        there = list(topics)
+        return dict(zip(there, (yield from mapped(hosted, there)), strict=True))
     wanted: dict[str, set[int]] = {}
     for topic in asked:
         wanted.setdefault(topic.topic, set()).update(topic.partitions)
-    return {name: sorted(numbers.intersection(existing.get(name, ()))) for name, numbers in wanted.items()}
+    existing = yield from mapped(hosted, wanted)
+    return {
+        name: sorted(numbers.intersection(here)) for (name, numbers), here in zip(wanted.items(), existing, strict=True)
+    }
 
 
 def _coming(wanted: dict[str, list[int]], context: RequestContext) -> dict[LogDirectory, list[DescribeLogDirsTopic]]:

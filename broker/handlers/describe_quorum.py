@@ -7,11 +7,14 @@ are observers, which have read it all. There is no controller listener to name (
 directory ids, error messages, and the voters' listeners.
 """
 
+from asyncio import Future
+
 from barnabas.broker.context import RequestContext, Services
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.files.names import CLUSTER_METADATA_TOPIC
 from barnabas.protocol.messages.describe_quorum import (
     DescribeQuorumRequest,
+    DescribeQuorumRequestPartitionData,
     DescribeQuorumRequestTopicData,
     DescribeQuorumResponse,
     DescribeQuorumResponsePartitionData,
@@ -20,14 +23,17 @@ from barnabas.protocol.messages.describe_quorum import (
     ReplicaState,
 )
 from barnabas.protocol.primitives import ZERO_UUID
+from barnabas.storage.steps import AT_ONCE, Steps, mapped
 
 _PARTITION = 0
 _DIRECTORIES_SINCE = 2
 
 
-def handle(request: DescribeQuorumRequest, context: RequestContext) -> DescribeQuorumResponse:
+def handle(
+    request: DescribeQuorumRequest, context: RequestContext
+) -> DescribeQuorumResponse | Future[DescribeQuorumResponse]:
     if not _asks_for_the_log(request.topics):
-        return DescribeQuorumResponse(error_code=ErrorCode.NONE, topics=[_unknown(topic) for topic in request.topics])
+        return context.services.slices.in_slices(lambda: _all_unknown(request.topics))
     has_directories = context.api_version >= _DIRECTORIES_SINCE
     described = _describe(context.services, has_directories)
     response = DescribeQuorumResponse(
@@ -70,20 +76,24 @@ def _describe(services: Services, has_directories: bool) -> DescribeQuorumRespon
     )
 
 
-def _unknown(topic: DescribeQuorumRequestTopicData) -> DescribeQuorumResponseTopicData:
-    return DescribeQuorumResponseTopicData(
-        topic_name=topic.topic_name,
-        partitions=[
-            DescribeQuorumResponsePartitionData(
-                partition_index=asked.partition_index,
-                error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
-                error_message="This server does not host this topic-partition.",
-                leader_id=0,
-                leader_epoch=0,
-                high_watermark=0,
-                current_voters=[],
-                observers=[],
-            )
-            for asked in topic.partitions
-        ],
+def _all_unknown(asked: list[DescribeQuorumRequestTopicData]) -> Steps[DescribeQuorumResponse]:
+    topics: list[DescribeQuorumResponseTopicData] = []
+    for topic in asked:
+        partitions = yield from mapped(_unknown, topic.partitions)
+        topics.append(DescribeQuorumResponseTopicData(topic_name=topic.topic_name, partitions=partitions))
+        if not len(topics) % AT_ONCE:
+            yield
+    return DescribeQuorumResponse(error_code=ErrorCode.NONE, topics=topics)
+
+
+def _unknown(asked: DescribeQuorumRequestPartitionData) -> DescribeQuorumResponsePartitionData:
+    return DescribeQuorumResponsePartitionData(
+        partition_index=asked.partition_index,
+        error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+        error_message="This server does not host this topic-partition.",
+        leader_id=0,
+        leader_epoch=0,
+        high_watermark=0,
+        current_voters=[],
+        observers=[],
     )

@@ -8,38 +8,48 @@ coordinator/group/leaving.
 from __future__ import annotations
 
 from asyncio import Future
+from functools import partial
 
 from barnabas.broker.context import RequestContext
 from barnabas.broker.coordinator.group.classic.model import LeavingMember
-from barnabas.broker.replies import reply_to
+from barnabas.broker.in_hand import keep_in_hand
+from barnabas.broker.replies import Reply, reply_to
 from barnabas.protocol.errors import ErrorCode
-from barnabas.protocol.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse, MemberResponse
+from barnabas.protocol.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse, MemberIdentity, MemberResponse
+from barnabas.storage.steps import Steps, mapped
 
 _BATCHED_SINCE = 3
 
 
 def handle(request: LeaveGroupRequest, context: RequestContext) -> LeaveGroupResponse | Future[LeaveGroupResponse]:
-    leaving = _leaving(request, context.api_version)
+    in_hand = keep_in_hand(context.services)
+    if context.api_version < _BATCHED_SINCE:
+        return _left([LeavingMember(request.member_id, None)], request.group_id, context)
     return reply_to(
-        lambda: context.services.groups.leave(request.group_id, leaving),
-        lambda codes: _response(codes, leaving, context.api_version),
+        lambda: context.services.slices.in_slices(lambda: mapped(_leaving, request.members)),
+        lambda leaving: in_hand(partial(_left, leaving, request.group_id, context)),
+    )
+
+
+def _left(leaving: list[LeavingMember], group_id: str, context: RequestContext) -> Reply[LeaveGroupResponse]:
+    return reply_to(
+        lambda: context.services.groups.leave(group_id, leaving),
+        lambda codes: context.services.slices.in_slices(lambda: _response(codes, leaving, context.api_version)),
         lambda refusal: LeaveGroupResponse(error_code=refusal.code),  # for the whole group: at the top, always
     )
 
 
-def _leaving(request: LeaveGroupRequest, version: int) -> list[LeavingMember]:
-    if version < _BATCHED_SINCE:
-        return [LeavingMember(request.member_id, None)]
-    return [LeavingMember(member.member_id, member.group_instance_id) for member in request.members]
+def _leaving(member: MemberIdentity) -> LeavingMember:
+    return LeavingMember(member.member_id, member.group_instance_id)
 
 
-def _response(codes: tuple[ErrorCode, ...], leaving: list[LeavingMember], version: int) -> LeaveGroupResponse:
+def _response(codes: tuple[ErrorCode, ...], leaving: list[LeavingMember], version: int) -> Steps[LeaveGroupResponse]:
     if version < _BATCHED_SINCE:
         return LeaveGroupResponse(error_code=codes[0])
-    return LeaveGroupResponse(
-        error_code=ErrorCode.NONE,
-        members=[
-            MemberResponse(member_id=member.member_id, group_instance_id=member.group_instance_id, error_code=code)
-            for member, code in zip(leaving, codes, strict=True)
-        ],
-    )
+    told = zip(leaving, codes, strict=True)
+    return LeaveGroupResponse(error_code=ErrorCode.NONE, members=(yield from mapped(_member, told)))
+
+
+def _member(told: tuple[LeavingMember, ErrorCode]) -> MemberResponse:
+    (member_id, instance_id), code = told
+    return MemberResponse(member_id=member_id, group_instance_id=instance_id, error_code=code)

@@ -9,13 +9,18 @@ where there are others; later ones list all.
 """
 
 from asyncio import Future
+from collections.abc import Iterable
+from functools import partial
 
 from barnabas.broker.authorized_operations import CLUSTER_OPERATIONS, NOT_ASKED, TOPIC_OPERATIONS
 from barnabas.broker.catalogue import NewTopic, Topic
 from barnabas.broker.catalogue.image import INTERNAL_TOPICS, NO_LEADER, Partition
 from barnabas.broker.catalogue.topics import check_name
+from barnabas.broker.changes import CHANGES, in_changes
 from barnabas.broker.cluster.cluster import Cluster
 from barnabas.broker.context import RequestContext, Services
+from barnabas.broker.in_hand import keep_in_hand
+from barnabas.broker.replies import Reply, reply_to
 from barnabas.broker.slices import Kind
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.files.names import CONSUMER_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
@@ -28,11 +33,13 @@ from barnabas.protocol.messages.metadata import (
     MetadataResponseTopic,
 )
 from barnabas.protocol.primitives import ZERO_UUID
-from barnabas.storage.steps import Steps
+from barnabas.storage.steps import AT_ONCE, Steps, mapped
 
 _BY_ID_SINCE = 12
 SLICE_TOPICS = 1_000
 _ALL_TOPICS = Kind(steps_max=SLICE_TOPICS, slice_ms=5)
+_UNKNOWN = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+Refusals = dict[str, ErrorCode]
 
 
 def handle(request: MetadataRequest, context: RequestContext) -> MetadataResponse | Future[MetadataResponse]:
@@ -43,9 +50,13 @@ def handle(request: MetadataRequest, context: RequestContext) -> MetadataRespons
     operations = TOPIC_OPERATIONS if request.include_topic_authorized_operations else NOT_ASKED
     if asked is None or (not asked and context.api_version == 0):
         return services.slices.in_slices(lambda: _describe_all(operations, request, context), _ALL_TOPICS)
-    may_create = request.allow_auto_topic_creation and services.config.boolean("auto.create.topics.enable")
-    distinct = {(wanted.topic_id, wanted.name): wanted for wanted in asked}
-    return _response([_find(wanted, may_create, operations, context) for wanted in distinct.values()], request, context)
+    distinct = list({(wanted.topic_id, wanted.name): wanted for wanted in asked}.values())
+    return reply_to(
+        lambda: _created(_missing(distinct, services), request.allow_auto_topic_creation, services),
+        lambda refusals: services.slices.in_slices(
+            lambda: _describe_these(distinct, refusals, operations, request, context), _ALL_TOPICS
+        ),
+    )
 
 
 def _describe_all(operations: int, request: MetadataRequest, context: RequestContext) -> Steps[MetadataResponse]:
@@ -56,6 +67,24 @@ def _describe_all(operations: int, request: MetadataRequest, context: RequestCon
         if topic is not None:
             topics.append(_describe(topic, operations, context))
             yield
+    return _response(topics, request, context)
+
+
+def _describe_these(
+    asked: Iterable[MetadataRequestTopic],
+    refusals: Refusals,
+    operations: int,
+    request: MetadataRequest,
+    context: RequestContext,
+) -> Steps[MetadataResponse]:
+    topics: list[MetadataResponseTopic] = []
+    size = 0
+    for wanted in asked:
+        topics.append(_find(wanted, refusals, operations, context))
+        size += 1 + len(topics[-1].partitions)
+        if size >= AT_ONCE:
+            yield
+            size = 0
     return _response(topics, request, context)
 
 
@@ -88,7 +117,7 @@ def _refuse(asked: list[MetadataRequestTopic]) -> MetadataResponse:
 
 
 def _find(
-    wanted: MetadataRequestTopic, may_create: bool, operations: int, context: RequestContext
+    wanted: MetadataRequestTopic, refusals: Refusals, operations: int, context: RequestContext
 ) -> MetadataResponseTopic:
     services = context.services
     if wanted.topic_id != ZERO_UUID:
@@ -99,38 +128,84 @@ def _find(
     if wanted.name is None:
         return _absent("", ErrorCode.INVALID_REQUEST)
     topic = services.catalogue.topics.get(wanted.name)
-    if topic is None:
-        try:
-            topic = _create(wanted.name, may_create, services)
-        except KafkaError as refusal:
-            return _absent(wanted.name, refusal.code, operations=operations)
+    if topic is None or wanted.name in refusals:
+        code = refusals.get(wanted.name, _UNKNOWN)
+        return _absent(wanted.name, code, operations=operations)
     return _describe(topic, operations, context)
 
 
-def _created(name: str, services: Services) -> Topic:
-    """A new topic. KafkaError; UNKNOWN_TOPIC_OR_PARTITION where a quota on partitions is used up: it comes later."""
-    (result,) = services.catalogue.create_topics([NewTopic(name, admit=services.quotas.admission_for_metadata())])
-    if not isinstance(result, KafkaError):
-        return services.catalogue.topics[name]
-    if result.code is ErrorCode.THROTTLING_QUOTA_EXCEEDED:
-        raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, result.message)
-    raise result
+def _missing(asked: Iterable[MetadataRequestTopic], services: Services) -> list[str]:
+    """The names of which there are no topics."""
+    there = services.catalogue.topics
+    return [
+        wanted.name
+        for wanted in asked
+        if wanted.topic_id == ZERO_UUID and wanted.name is not None and wanted.name not in there
+    ]
 
 
-def _create(name: str, may_create: bool, services: Services) -> Topic:
-    check_name(name)
-    if name in (CONSUMER_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC) and may_create:
-        return services.catalogue.create_internal_topic(name)
-    if not may_create or name in INTERNAL_TOPICS:
-        raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"There is no topic {name}.")
-    services.room.check_may_grow()
-    was_deleted = services.catalogue.was_deleted(name)
-    topic = _created(name, services)
-    if was_deleted:
-        raise KafkaError(
-            ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"Topic {name} was deleted; it is there again from now on."
-        )
-    return topic
+def _created(names: list[str], may_create: bool, services: Services) -> Reply[Refusals]:
+    """See to it that these topics are there. Those that are not, or are told as if they were not, have a code."""
+    if not names:
+        return {}
+    if may_create and services.config.boolean("auto.create.topics.enable"):
+        return services.upkeep.to_the_end(lambda: _create_all(names, services), CHANGES)
+    return services.slices.in_slices(lambda: _refuse_all(names))
+
+
+def _refuse_all(names: Iterable[str]) -> Steps[Refusals]:
+    return dict((yield from mapped(_refused, names)))
+
+
+def _refused(name: str) -> tuple[str, ErrorCode]:
+    try:
+        check_name(name)
+    except KafkaError as refusal:
+        return name, refusal.code
+    return name, _UNKNOWN
+
+
+def _create_all(names: Iterable[str], services: Services) -> Steps[Refusals]:
+    in_hand, partitions = keep_in_hand(services), services.config.integer("num.partitions")
+    refusals: dict[str, ErrorCode] = {}
+    for count, some in enumerate(in_changes(names, lambda _: partitions)):
+        if count:
+            yield
+        refusals |= in_hand(partial(_create, some, services))
+    return refusals
+
+
+def _create(names: Iterable[str], services: Services) -> Refusals:
+    """One change."""
+    catalogue = services.catalogue
+    refusals: dict[str, ErrorCode] = {}
+    wanted = []
+    for name in names:
+        try:
+            check_name(name)
+            if name in (CONSUMER_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC):
+                catalogue.create_internal_topic(name)
+            elif name in INTERNAL_TOPICS:
+                refusals[name] = _UNKNOWN
+            elif name not in catalogue.topics:
+                services.room.check_may_grow()
+                wanted.append(name)
+        except KafkaError as refusal:
+            refusals[name] = refusal.code
+    deleted = [name for name in wanted if catalogue.was_deleted(name)]
+    return refusals | dict.fromkeys(deleted, _UNKNOWN) | _create_new(wanted, services)
+
+
+def _create_new(names: list[str], services: Services) -> Refusals:
+    """UNKNOWN_TOPIC_OR_PARTITION where a quota on partitions is used up: the topic comes later."""
+    admit = services.quotas.admission_for_metadata()
+    try:
+        results = services.catalogue.create_topics([NewTopic(name, admit=admit) for name in names])
+    except KafkaError as failure:
+        return dict.fromkeys(names, failure.code)
+    refused = {name: it.code for name, it in zip(names, results, strict=True) if isinstance(it, KafkaError)}
+    throttled = ErrorCode.THROTTLING_QUOTA_EXCEEDED
+    return {name: _UNKNOWN if code is throttled else code for name, code in refused.items()}
 
 
 def _describe(topic: Topic, operations: int, context: RequestContext) -> MetadataResponseTopic:

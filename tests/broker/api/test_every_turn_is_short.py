@@ -29,20 +29,16 @@ PATIENCE_BREATHS = 5
 RIGHTS = {"everything": "ANONYMOUS", "nothing": "somebody-else"}
 """What the client may do, and who is the super user then."""
 KNOWN: dict[str, int] = {
-    "Metadata.topics": 17,
-    "LeaveGroup.members": 18,
-    "CreateTopics.topics": 43,
+    "CreateTopics.topics": 32,
     "CreateAcls.creations": 114,
     "DescribeLogDirs": 42,
     "DescribeLogDirs.topics": 45,
     "DescribeLogDirs.topics.partitions": 40,
-    "DeleteGroups.groups_names": 182,
+    "DeleteGroups.groups_names": 60,
     "AlterClientQuotas.entries": 75,
     "AlterClientQuotas.entries.entity": 18,
     "AlterUserScramCredentials.deletions": 22,
     "AlterUserScramCredentials.upsertions": 15,
-    "DescribeQuorum.topics": 18,
-    "DeleteTopics.topics": 34,
 }
 """What takes longer, and how many milliseconds it took with lists of ten thousand when it was measured last."""
 
