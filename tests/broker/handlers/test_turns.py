@@ -29,7 +29,7 @@ from barnabas.protocol.messages.elect_leaders import ElectLeadersRequest
 from barnabas.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
 from barnabas.protocol.messages.list_config_resources import ListConfigResourcesRequest
 from barnabas.protocol.messages.list_groups import ListGroupsRequest
-from barnabas.protocol.messages.metadata import MetadataRequest
+from barnabas.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
 from barnabas.protocol.messages.offset_for_leader_epoch import (
     OffsetForLeaderEpochRequest,
     OffsetForLeaderPartition,
@@ -143,6 +143,16 @@ async def test_the_creation_of_many_topics_and_of_more_partitions_takes_turns(wo
     answer, turns = await _answer(world, grow, 3)
     assert turns >= 3
     assert {result.error_code for result in answer.results} == {E.NONE}
+
+
+async def test_topics_that_metadata_names_are_created_in_turns_and_few_writes(world: BrokerWorld) -> None:
+    names = [*_create(world, 1), *(f"new-{number}" for number in range(2 * SLICE_PARTITIONS + 1)), "not/one"]
+    asked = [MetadataRequestTopic(topic_id=bytes(16), name=name) for name in names]
+    before = _syncs(world)
+    answer, turns = await _answer(world, MetadataRequest(topics=asked, allow_auto_topic_creation=True), 12)
+    assert (turns >= 3, _syncs(world) - before) == (True, 3)
+    codes = [E.NONE] * (len(names) - 1) + [E.INVALID_TOPIC_EXCEPTION]
+    assert [(topic.name, topic.error_code) for topic in answer.topics] == list(zip(names, codes, strict=True))
 
 
 @pytest.mark.parametrize("key", [ApiKey.ALTER_CONFIGS, ApiKey.INCREMENTAL_ALTER_CONFIGS])
