@@ -319,8 +319,8 @@ class PartitionLog:
 
     @property
     def retention_awaits_flush(self) -> bool:
-        """Whether a segment that is not kept any more goes only after a flush."""
-        return self._retention.awaits_flush
+        """Whether a segment that is not kept any more goes only after a flush; not while nothing goes in any case."""
+        return self._retention.awaits_flush and not self.is_being_cleaned
 
     def cleanable(self, first_dirty_offset: int, now_ms: int) -> Steps[Cleanable]:
         """What can be compacted now. StorageError."""

@@ -64,6 +64,9 @@ def test_the_last_segment_with_records_is_given_up_once_its_producers_are_writte
     world.flush()
     assert world.log.apply_retention(START_MS + 10_000) == []
     assert world.log.retention_awaits_flush
+    world.log.is_being_cleaned = True  # nothing goes before the cleaning is over: no flush is waited for
+    assert not world.log.retention_awaits_flush
+    world.log.is_being_cleaned = False
     world.flush()
     assert len(world.log.apply_retention(START_MS + 10_000)) == 1
     assert not world.log.retention_awaits_flush
