@@ -13,11 +13,11 @@ from contextlib import contextmanager
 from http.client import HTTPResponse
 from typing import Any
 
-from barnabas.broker.cli import http_connection
+from barnabas.broker.cli.terminal import http_connection
 from barnabas.broker.cli.terminal.client_settings import settings_of
 from barnabas.broker.cli.terminal.failures import UsageError
 from barnabas.broker.cli.terminal.options import REQUEST_TIMEOUT_MS, Parser, connected
-from barnabas.broker.cli.whereabouts import http_of
+from barnabas.broker.cli.terminal.whereabouts import http_of
 
 DEFAULT_HTTP = "127.0.0.1:9404"
 TIMEOUT_S = 600.0

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from barnabas.broker.cli.terminal.failures import UsageError
+from barnabas.broker.cli.terminal.http_address import parse_http_address
 
 if TYPE_CHECKING:
     from barnabas.broker.config import BrokerConfig, LoadedConfig
@@ -187,16 +188,7 @@ def _flags(options: Options) -> dict[str, str]:
 
 def http_address(options: Options) -> tuple[str, int] | None:
     """Where to speak HTTP, if anywhere. UsageError for what is no address."""
-    if "--http" not in options:
-        return None
-    given = options["--http"][-1]
-    scheme, has_scheme, _ = given.partition("://")
-    if has_scheme:
-        raise UsageError(f"--http {given}: give HOST:PORT, without {scheme}://")
-    host, colon, port = given.rpartition(":")
-    if not colon or not (port.isascii() and port.isdecimal() and int(port) < 1 << 16):
-        raise UsageError(f"--http {given} is not HOST:PORT")
-    return host.removeprefix("[").removesuffix("]"), int(port)
+    return parse_http_address(options["--http"][-1]) if "--http" in options else None
 
 
 def owns_listener(options: Options, config: BrokerConfig) -> bool:

@@ -9,14 +9,14 @@ from __future__ import annotations
 from asyncio import Future
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Protocol, TypeAlias, TypeVar
+from typing import NamedTuple, Protocol, TypeAlias, TypeVar
 
 from barnabas.broker.catalogue.alterations import SettingsWish
+from barnabas.broker.catalogue.catalogue import Catalogue
 from barnabas.broker.catalogue.image import BROKER_RESOURCE, TOPIC_RESOURCE
 from barnabas.broker.catalogue.topics import duplicates
 from barnabas.broker.changes import CHANGES, in_changes
-from barnabas.broker.context import Services
-from barnabas.broker.in_hand import keep_in_hand
+from barnabas.broker.slices import Slices
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.storage.steps import Steps
 
@@ -50,21 +50,28 @@ class Answer(Protocol[A_co]):
 
 R = TypeVar("R", bound=Resource)
 Wish: TypeAlias = Callable[[R], SettingsWish | None]
+Refusals: TypeAlias = dict[int, KafkaError]
 
 
-def alter_each(
-    resources: Sequence[R], wish: Wish[R], answer: Answer[A], validate_only: bool, services: Services
-) -> list[A] | Future[list[A]]:
+class Change(NamedTuple):
+    """What a change of settings is made in."""
+
+    catalogue: Catalogue
+    upkeep: Slices
+    in_hand: Callable[[Callable[[], Refusals]], Refusals]
+    """Calls a function with the request in hand, as `in_hand.keep_in_hand`."""
+    validate_only: bool
+
+
+def alter_each(resources: Sequence[R], wish: Wish[R], answer: Answer[A], change: Change) -> list[A] | Future[list[A]]:
     """Have each resource be as `wish` says, which may raise KafkaError; None: it has seen to that itself.
 
     All copies of one that is named twice are refused.
     """
-    return services.upkeep.to_the_end(lambda: _alter_all(resources, wish, answer, validate_only, services), CHANGES)
+    return change.upkeep.to_the_end(lambda: _alter_all(resources, wish, answer, change), CHANGES)
 
 
-def _alter_all(
-    resources: Sequence[R], wish: Wish[R], answer: Answer[A], validate_only: bool, services: Services
-) -> Steps[list[A]]:
+def _alter_all(resources: Sequence[R], wish: Wish[R], answer: Answer[A], change: Change) -> Steps[list[A]]:
     twice = duplicates((resource.resource_type, resource.resource_name) for resource in resources)
 
     def wanted(resource: R) -> SettingsWish | None:
@@ -72,27 +79,26 @@ def _alter_all(
             raise KafkaError(ErrorCode.INVALID_REQUEST, "Each resource must appear at most once.")
         return wish(resource)
 
-    in_hand = keep_in_hand(services)
     answers: list[A] = []
-    for some in in_changes(resources, partial(_size, services), SLICE_SETTINGS):
+    for some in in_changes(resources, partial(_size, change.catalogue), SLICE_SETTINGS):
         if answers:
             yield
-        refusals = in_hand(partial(_alter, some, wanted, validate_only, services))
+        refusals = change.in_hand(partial(_alter, some, wanted, change))
         answers += [_answered(resource, refusals.get(number), answer) for number, resource in enumerate(some)]
     return answers
 
 
-def _size(services: Services, resource: Resource) -> int:
+def _size(catalogue: Catalogue, resource: Resource) -> int:
     """A broker's settings are judged together with those for all brokers: only one of the two is in a change."""
     if resource.resource_type == BROKER_RESOURCE:
         return SLICE_SETTINGS
-    topic = services.catalogue.topics.get(resource.resource_name) if resource.resource_type == TOPIC_RESOURCE else None
+    topic = catalogue.topics.get(resource.resource_name) if resource.resource_type == TOPIC_RESOURCE else None
     return len(resource.configs) + (0 if topic is None else len(topic.partitions) // _PARTITIONS_PER_SETTING)
 
 
-def _alter(resources: Sequence[R], wanted: Wish[R], validate_only: bool, services: Services) -> dict[int, KafkaError]:
+def _alter(resources: Sequence[R], wanted: Wish[R], change: Change) -> Refusals:
     """One change: why which of them are as they were."""
-    refusals: dict[int, KafkaError] = {}
+    refusals: Refusals = {}
     wishes: dict[int, SettingsWish] = {}
     for number, resource in enumerate(resources):
         try:
@@ -103,7 +109,7 @@ def _alter(resources: Sequence[R], wanted: Wish[R], validate_only: bool, service
             if wish is not None:
                 wishes[number] = wish
     try:
-        results = services.catalogue.change_settings(wishes.values(), validate_only=validate_only)
+        results = change.catalogue.change_settings(wishes.values(), validate_only=change.validate_only)
     except KafkaError as failure:
         results = [failure.as_value()] * len(wishes)
     return refusals | {number: why for number, why in zip(wishes, results, strict=True) if why is not None}

@@ -9,8 +9,9 @@ from asyncio import Future
 from barnabas.broker.catalogue.alterations import SettingsWish, check_broker_name
 from barnabas.broker.catalogue.image import BROKER_RESOURCE, RESOURCES
 from barnabas.broker.catalogue.topics import duplicates
-from barnabas.broker.config_resources.altering import alter_each
+from barnabas.broker.config_resources.altering import Change, alter_each
 from barnabas.broker.context import RequestContext
+from barnabas.broker.in_hand import keep_in_hand
 from barnabas.broker.replies import reply_to
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.messages.alter_configs import (
@@ -30,8 +31,7 @@ def handle(
             request.resources,
             lambda resource: _wish(resource, services.node.node_id),
             AlterConfigsResourceResponse,
-            request.validate_only,
-            services,
+            Change(services.catalogue, services.upkeep, keep_in_hand(services), request.validate_only),
         ),
         lambda answers: AlterConfigsResponse(responses=answers),
     )

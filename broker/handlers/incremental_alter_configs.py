@@ -11,9 +11,10 @@ from barnabas.broker.catalogue import Alteration
 from barnabas.broker.catalogue.alterations import SettingsWish, check_broker_name
 from barnabas.broker.catalogue.image import BROKER_RESOURCE, LOGGER_RESOURCE, RESOURCES
 from barnabas.broker.cluster.stopped_nodes import STOPPED_NODES, alter_stopped_nodes
-from barnabas.broker.config_resources.altering import alter_each
+from barnabas.broker.config_resources.altering import Change, alter_each
 from barnabas.broker.config_resources.loggers import alter_loggers
 from barnabas.broker.context import RequestContext, Services
+from barnabas.broker.in_hand import keep_in_hand
 from barnabas.broker.replies import reply_to
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.messages.incremental_alter_configs import (
@@ -33,8 +34,7 @@ def handle(
             request.resources,
             lambda resource: _wish(resource, services, validate_only),
             AlterConfigsResourceResponse,
-            validate_only,
-            services,
+            Change(services.catalogue, services.upkeep, keep_in_hand(services), validate_only),
         ),
         lambda answers: IncrementalAlterConfigsResponse(responses=answers),
     )

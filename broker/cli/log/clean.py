@@ -131,7 +131,7 @@ async def events(broker: Any, choices: Sequence[TopicChoice]) -> AsyncIterator[d
 def _ask(address: str, settings: ClientSettings | None, choices: Sequence[TopicChoice], told: Told) -> None:
     from urllib.parse import urlencode
 
-    from barnabas.broker.cli.http_connection import answered
+    from barnabas.broker.cli.terminal.http_connection import answered
 
     query = urlencode([("partition", _as_text(choice)) for choice in choices])
     with answered(address, settings, f"/clean?{query}", method="POST") as answer:

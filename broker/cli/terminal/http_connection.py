@@ -12,7 +12,7 @@ from http.client import HTTPConnection, HTTPException, HTTPResponse, RemoteDisco
 from socket import gaierror
 from typing import TYPE_CHECKING
 
-from barnabas.broker.cli.serve_options import http_address
+from barnabas.broker.cli.terminal.http_address import parse_http_address
 
 if TYPE_CHECKING:
     from barnabas.broker.cli.terminal.client_settings import ClientSettings
@@ -66,8 +66,7 @@ def _open(
 
     The first request raises OSError where TLS fails, with a sentence.
     """
-    where = http_address({"--http": [address]})
-    assert where is not None, "an address is given"
+    where = parse_http_address(address)
     if settings is None or settings.security.tls is None:  # to whom nobody says a password
         return HTTPConnection(*where, timeout=timeout_s), {}
     return _secured(*where, settings.security, timeout_s), _user(settings.security)

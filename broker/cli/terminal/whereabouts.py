@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, NamedTuple
 
-from barnabas.broker.cli.http_connection import answered
+from barnabas.broker.cli.terminal.http_connection import answered
 from barnabas.client.addresses import Address
 from barnabas.client.errors import ConnectionFailed
 from barnabas.protocol.errors import KafkaError

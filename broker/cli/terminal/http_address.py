@@ -1,0 +1,16 @@
+"""HOST:PORT, as `--http` takes it: where a broker serves HTTP."""
+
+from __future__ import annotations
+
+from barnabas.broker.cli.terminal.failures import UsageError
+
+
+def parse_http_address(given: str) -> tuple[str, int]:
+    """The host, without brackets, and the port. UsageError for what is no address."""
+    scheme, has_scheme, _ = given.partition("://")
+    if has_scheme:
+        raise UsageError(f"--http {given}: give HOST:PORT, without {scheme}://")
+    host, colon, port = given.rpartition(":")
+    if not colon or not (port.isascii() and port.isdecimal() and int(port) < 1 << 16):
+        raise UsageError(f"--http {given} is not HOST:PORT")
+    return host.removeprefix("[").removesuffix("]"), int(port)
