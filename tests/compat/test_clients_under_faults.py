@@ -9,12 +9,17 @@ from barnabas import Barnabas
 from barnabas.client.client import Client
 from barnabas.client.offsets import committed_offsets
 from barnabas.client.produce.producer import Producer
-from tests.compat.under_faults import franz_go, java, librdkafka
+from tests.compat.under_faults import aiokafka_client, franz_go, java, librdkafka
 from tests.compat.under_faults.faults import ERRORS, FINAL_ERRORS, KINDS, fault
 from tests.support.source_tree import ROOT
 
 PAGE = (ROOT / "docs" / "clients-under-faults.md").read_text()
-CLIENTS = {"librdkafka": librdkafka.SCENARIOS, "Java": java.SCENARIOS, "franz-go": franz_go.SCENARIOS}
+CLIENTS = {
+    "librdkafka": librdkafka.SCENARIOS,
+    "Java": java.SCENARIOS,
+    "franz-go": franz_go.SCENARIOS,
+    "aiokafka": aiokafka_client.SCENARIOS,
+}
 PROGRAMS = (java.PROGRAM, franz_go.PROGRAM)
 WRITE = ("Produce", "AddPartitionsToTxn", "TxnOffsetCommit", "EndTxn")
 COMMIT = dict.fromkeys(WRITE[1:], "in-transactions") | {"OffsetCommit": "committing"}
@@ -98,3 +103,11 @@ def test_java_aborts_and_commits_the_next_transaction_unless_it_was_fenced(api: 
         broker.faults.arm(**fault("final error", api))
         assert java.PROGRAM.play("nextTransaction", broker.bootstrap_servers) == then
         assert len(broker.records("t")) == int(then in WRITTEN)
+
+
+@pytest.mark.parametrize("api", ["TxnOffsetCommit", "EndTxn"])
+def test_aiokafka_needs_a_new_producer_after_a_final_error_of_a_transaction(api: str) -> None:
+    with Barnabas(topics={"t": 1, "given": 1}) as broker:
+        broker.faults.arm(**fault("final error", api))
+        assert aiokafka_client.aborted_and_made_anew(broker.bootstrap_servers) == ("AssertionError", "goes on")
+        assert len(broker.records("t")) == 1
