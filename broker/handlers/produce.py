@@ -188,6 +188,7 @@ def _append_all(
                 named += len(result.record_errors)
                 _note_refused((topic, index), records, error.code, acks, context)
                 if isinstance(error, StillRecovering):
+                    error.as_value()
                     recovering.append(error)
             except Exception:
                 if late is not None:
@@ -203,7 +204,7 @@ def _append_all(
             else:
                 results.append(result)
     if recovering and len(recovering) == sum(len(results) for _, results in answers):
-        raise recovering[0]
+        raise recovering.pop()  # of which this frame keeps nothing: its traceback knows the frame
     if not is_complete:
         return asyncio.ensure_future(all_results(answers, named))
     return answers  # type: ignore[return-value]  # because all are results

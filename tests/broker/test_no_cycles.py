@@ -16,6 +16,7 @@ import pytest
 from barnabas.broker.http.connection import HttpConnection
 from barnabas.broker.http.pages import Page, Pages
 from barnabas.broker.http.server import HttpServer
+from barnabas.broker.partitions.recoveries import StillRecovering
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsTopic
 from barnabas.protocol.messages.delete_topics import DeleteTopicsRequest
@@ -25,6 +26,7 @@ from barnabas.protocol.messages.list_transactions import ListTransactionsRequest
 from barnabas.protocol.messages.metadata import MetadataRequest
 from barnabas.protocol.messages.produce import ProduceRequest
 from barnabas.protocol.schema import Request
+from barnabas.storage.log.log import PartitionLog
 from tests.support.requests import create_topic, end_txn, fetch, init_producer, join_group, produce, sync_group
 from tests.support.worlds.broker import ANSWER_TIMEOUT_S, BrokerWorld, Peer, settle
 from tests.support.worlds.memory_transport import MemoryTransport
@@ -187,6 +189,20 @@ async def _refused_topics(world: BrokerWorld) -> None:
     await _hang_up(peer)
 
 
+async def _recovering_partitions(world: BrokerWorld) -> None:
+    partitions = world.services.partitions
+
+    def refuse(_: object, topic: str, partition: int) -> PartitionLog:
+        raise StillRecovering(topic, partition, partitions.recoveries)
+
+    peer = world.connect()
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(type(partitions), "get_led", refuse)
+        answer = await _ask(peer, _produce(world), _VERSION)
+    assert answer.responses[0].partition_responses[0].error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
+    await _hang_up(peer)
+
+
 async def _closed_logs(world: BrokerWorld) -> None:
     partitions = world.services.partitions
     partitions.get("t", 1)
@@ -219,6 +235,7 @@ _STORIES = [
     _transactions,
     _deleted_topics,
     _refused_topics,
+    _recovering_partitions,
     _closed_logs,
 ]
 
