@@ -9,7 +9,7 @@ from barnabas import Barnabas
 from barnabas.client.client import Client
 from barnabas.client.offsets import committed_offsets
 from barnabas.client.produce.producer import Producer
-from tests.compat.under_faults import aiokafka_client, franz_go, java, librdkafka
+from tests.compat.under_faults import aiokafka_client, franz_go, java, kafka_python, librdkafka
 from tests.compat.under_faults.faults import ERRORS, FINAL_ERRORS, KINDS, fault
 from tests.support.source_tree import ROOT
 
@@ -19,10 +19,13 @@ CLIENTS = {
     "Java": java.SCENARIOS,
     "franz-go": franz_go.SCENARIOS,
     "aiokafka": aiokafka_client.SCENARIOS,
+    "kafka-python": kafka_python.SCENARIOS,
 }
 PROGRAMS = (java.PROGRAM, franz_go.PROGRAM)
 WRITE = ("Produce", "AddPartitionsToTxn", "TxnOffsetCommit", "EndTxn")
 COMMIT = dict.fromkeys(WRITE[1:], "in-transactions") | {"OffsetCommit": "committing"}
+LAST = ("Produce", "EndTxn", "OffsetCommit")  # of a scenario
+UNHEARD = ("lose_answer", "cut before", "cut middle", "cut after")  # the request is applied
 WRITTEN = ("goes on", "tries again")
 AT_ONCE = len(KINDS)  # they mostly wait
 LIMIT_S = 120
@@ -61,11 +64,12 @@ def outcome(client: str, api: str, kind: str) -> str:
             armed.release()
         found = running.result()
         broker.faults.assert_all_fired()
-        assert len(broker.records("t")) == int(found in WRITTEN and api in WRITE)
+        applied = found in WRITTEN or (api in LAST and kind in UNHEARD)  # the error leaves open whether it was
+        assert len(broker.records("t")) == int(applied and api in WRITE)
         if group := COMMIT.get(api):
             with Client(broker.bootstrap_servers) as own:
-                offsets = committed_offsets(own, group, require_stable=found in WRITTEN)
-            assert list(offsets.values()) == [1] * (found in WRITTEN)
+                offsets = committed_offsets(own, group, require_stable=applied)
+            assert list(offsets.values()) == [1] * applied
     return found
 
 
@@ -110,4 +114,19 @@ def test_aiokafka_needs_a_new_producer_after_a_final_error_of_a_transaction(api:
     with Barnabas(topics={"t": 1, "given": 1}) as broker:
         broker.faults.arm(**fault("final error", api))
         assert aiokafka_client.aborted_and_made_anew(broker.bootstrap_servers) == ("AssertionError", "goes on")
+        assert len(broker.records("t")) == 1
+
+
+@pytest.mark.parametrize(
+    ("api", "kind", "aborted"),
+    [
+        ("TxnOffsetCommit", "final error", "goes on"),
+        ("EndTxn", "final error", "KafkaError"),
+        ("EndTxn", "drop", "KafkaError"),
+    ],
+)
+def test_kafka_python_needs_a_new_producer_unless_it_can_abort(api: str, kind: str, aborted: str) -> None:
+    with Barnabas(topics={"t": 1, "given": 1}) as broker:
+        broker.faults.arm(**fault(kind, api))
+        assert kafka_python.aborted_and_made_anew(broker.bootstrap_servers) == (aborted, "goes on")
         assert len(broker.records("t")) == 1

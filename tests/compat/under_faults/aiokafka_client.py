@@ -1,4 +1,4 @@
-"""What aiokafka does when a fault meets it: one scenario for each API. What an outcome is, is told in librdkafka.py."""
+"""What aiokafka does when a fault meets it: one scenario for each API. An outcome is what librdkafka.py says."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
