@@ -9,7 +9,7 @@ from barnabas import Barnabas
 from barnabas.client.client import Client
 from barnabas.client.offsets import committed_offsets
 from barnabas.client.produce.producer import Producer
-from tests.compat.under_faults import aiokafka_client, franz_go, java, kafka_python, librdkafka
+from tests.compat.under_faults import aiokafka_client, franz_go, java, kafka_python, kafkajs, librdkafka
 from tests.compat.under_faults.faults import ERRORS, FINAL_ERRORS, KINDS, fault
 from tests.support.source_tree import ROOT
 
@@ -20,8 +20,9 @@ CLIENTS = {
     "franz-go": franz_go.SCENARIOS,
     "aiokafka": aiokafka_client.SCENARIOS,
     "kafka-python": kafka_python.SCENARIOS,
+    "kafkajs": kafkajs.SCENARIOS,
 }
-PROGRAMS = (java.PROGRAM, franz_go.PROGRAM)
+PROGRAMS = (java.PROGRAM, franz_go.PROGRAM, kafkajs.PROGRAM)
 WRITE = ("Produce", "AddPartitionsToTxn", "TxnOffsetCommit", "EndTxn")
 COMMIT = dict.fromkeys(WRITE[1:], "in-transactions") | {"OffsetCommit": "committing"}
 LAST = ("Produce", "EndTxn", "OffsetCommit")  # of a scenario
@@ -130,3 +131,12 @@ def test_kafka_python_needs_a_new_producer_unless_it_can_abort(api: str, kind: s
         broker.faults.arm(**fault(kind, api))
         assert kafka_python.aborted_and_made_anew(broker.bootstrap_servers) == (aborted, "goes on")
         assert len(broker.records("t")) == 1
+
+
+@pytest.mark.parametrize(("kind", "records"), {"error": 1, "cut before": 2, "drop": 1}.items())
+def test_kafkajs_needs_a_new_producer_after_a_commit_that_failed(kind: str, records: int) -> None:
+    with Barnabas(topics={"t": 1, "given": 1}) as broker:
+        broker.faults.arm(**fault(kind, "EndTxn"))
+        outcome = kafkajs.PROGRAM.play("madeAnew", broker.bootstrap_servers)
+        assert outcome == "KafkaJSNonRetriableError, then goes on"
+        assert len(broker.records("t")) == records
