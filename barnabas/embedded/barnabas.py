@@ -17,7 +17,6 @@ from collections.abc import Collection, Mapping
 from types import TracebackType
 from typing import Any, Self
 
-from barnabas.client.near_names import did_you_mean
 from barnabas.embedded.answers import OpenTransaction, PartitionOffsets, Record, Transaction
 from barnabas.embedded.clock import Clock
 from barnabas.embedded.crashes import Crash, crash_in
@@ -382,5 +381,7 @@ class Barnabas:
         there: Mapping[str, int] = self._ask("topics")
         count = there.get(topic)
         if count is None:
+            from barnabas.client.near_names import did_you_mean  # what a user imports loads nothing of the broker
+
             raise BarnabasError(f"there is no topic {topic}{did_you_mean(topic, there)}")
         return count

@@ -10,6 +10,7 @@ from barnabas.protocol.files.names import FileKind, FileState, SegmentFile
 from barnabas.storage.config import LogConfig
 from barnabas.storage.disk.directory import Directory
 from barnabas.storage.disk.sync_job import RemovalJob
+from barnabas.storage.errors import FileRemoved
 from barnabas.storage.recovery.cases import Leftovers, finished_swaps, half_deleted, orphaned_indexes, unfinished_files
 from barnabas.storage.recovery.listing import Listing
 from barnabas.storage.recovery.look import listed
@@ -60,7 +61,14 @@ class Interrupted:
 
     def _takes_long(self, names: list[str]) -> bool:
         """Whether to remove these is for a thread. Few and small ones are not worth that nobody finds it open."""
-        return len(names) > AT_ONCE_MAX or sum(map(self._directory.size, names)) > AT_ONCE_BYTES_MAX
+        return len(names) > AT_ONCE_MAX or sum(map(self._size_of, names)) > AT_ONCE_BYTES_MAX
+
+    def _size_of(self, name: str) -> int:
+        """Zero for a file that is gone: a full disk has what is deleted removed at any time."""
+        try:
+            return self._directory.size(name)
+        except FileRemoved:
+            return 0
 
     def _end_of(self, file: SegmentFile) -> Opening[int]:
         segment = Segment(self._directory, file.base_offset, self._config, self._now_ms)
