@@ -159,7 +159,7 @@ def _append_all(
     answers: Pending = []
     named = 0  # record errors
     is_complete = True
-    recovering: list[StillRecovering] = []
+    recovering: list[KafkaError] = []
     late: LateAppends | None = None
     for topic, partitions in topics:
         results: list[Outcome | asyncio.Future[Outcome]] = []
@@ -188,8 +188,7 @@ def _append_all(
                 named += len(result.record_errors)
                 _note_refused((topic, index), records, error.code, acks, context)
                 if isinstance(error, StillRecovering):
-                    error.as_value()
-                    recovering.append(error)
+                    recovering.append(error.as_value())
             except Exception:
                 if late is not None:
                     late.give_up()  # the whole request is answered as failed
