@@ -121,7 +121,7 @@ def test_a_compacted_log_may_begin_behind_a_young_record_only_where_another_repl
     assert not list(early_deletions(found))
 
 
-def test_only_a_partition_with_too_few_replicas_may_show_a_transaction_later() -> None:
+def test_only_a_partition_that_lacks_replicas_may_show_a_transaction_later() -> None:
     other = ("output", 1)
     producer = Incarnation("t0", "tx0", 0)
     transaction = Transaction(producer, 1, 0)

@@ -234,7 +234,7 @@ class History:
         self.nodes = 1
         """How many the broker has."""
         self.lacks_replicas = False
-        """Whether a partition may have fewer replicas in sync than min.insync.replicas for a while."""
+        """Whether a partition may have no leader for a while, or fewer replicas in sync than min.insync.replicas."""
         self.all_survives = True
         """Whether a death took nothing that was written: a kill does not, a power cut does."""
         self.rests_long = False

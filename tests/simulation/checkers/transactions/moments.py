@@ -40,8 +40,8 @@ def torn_moments(history: History) -> Iterator[str]:
 
     What is held back in one partition by another transaction is not torn: only where a last stable offset is the first
     offset of a transaction itself, it must not be past that one's last offset elsewhere. (A partition whose disk fails
-    is not waited for: docs/decisions/0072. Nor is one with too few replicas in sync, whose high watermark stays below
-    the marker.)
+    is not waited for: docs/decisions/0072. Nor is one that nobody leads, or with too few replicas in sync, as long as
+    its high watermark is not past the marker.)
     """
     if history.disk_fails:
         return
