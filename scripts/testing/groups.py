@@ -1,7 +1,7 @@
 """The groups of tests: what each runs, what it needs, and how much processor time it may take.
 
-`GROUPS` is the one truth about which tests there are. They start in its order, two at a time on two processors: what
-takes long first, and what waits (for JVMs, Spark, browsers, timers) beside what computes.
+`GROUPS` is the one truth about which tests there are. They start in its order, on two processors two at a time, or up
+to four of those that wait for half of the time (for JVMs, Spark, browsers, timers): what takes long first.
 
 A run leaves out the tests marked `long`, and the groups and parts that are said to be left out here: they deepen what
 the others show. `scripts/test --long` runs just these. Groups run the hot modules in the form that users get, compiled;
@@ -17,6 +17,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 PURE, COMPILED = "pure", "compiled"  # BARNABAS_FORM: docs/compiled.md
 OLDEST, NEWEST, NEXT = "3.11", "3.14", "3.15"
+HALF = 0.5  # places of a group whose processor time is two thirds of its time by the clock, or less
 CHANGED = "changed"  # the group of fast tests that --changed selects
 JAVA = ("java", "javac", "mvn")
 CLIENTS = (*JAVA, "kcat", "node", "npm", "go")
@@ -36,7 +37,7 @@ class Group:
     lock: str = "dev"
     beside: tuple[str, ...] = ()  # locks of further environments, .venv-<lock>, that its tests start programs in
     python: str = ""  # the Python version that the environment is made with; "" is any that is supported
-    places: int = 1  # of the machine's, one a processor, that it takes while it runs
+    places: float = 1  # of the machine's, one a processor, that it takes while it runs
     workers: int = 0  # pytest-xdist's; 0 runs the tests one after the other
     by_file: bool = False  # whether a worker takes whole files, because the tests of a file share a broker or a JVM
     is_measured: bool = False  # whether coverage is measured when all of its tests run
@@ -93,7 +94,7 @@ def _of_the_runtime() -> tuple[str, ...]:
 def _fast(version: str, budget_s: float, paths: tuple[str, ...] = FAST) -> Group:
     """Return a group of fast tests on the Python `version`; coverage is measured where all of them run by default."""
     group = Group(f"fast-{version}", budget_s, paths, venv=f".venv-{version}", lock="test", python=version, form=PURE)
-    return replace(group, is_measured=version == NEWEST)
+    return replace(group, is_measured=version == NEWEST, places=HALF)
 
 
 def _with_clients(name: str, budget_s: float, path: str) -> Group:
@@ -110,10 +111,10 @@ def _groups() -> Iterator[Group]:
     yield Group("simulate", 300, ("tests/simulation",), venv=f".venv-{NEWEST}", lock="test", python=NEWEST, form=PURE)
     yield _with_spark("spark", 400, "tests/spark")
     yield _fast(NEWEST, 320)
-    yield _with_spark("chaos-pipeline", 60, "tests/chaos_pipeline")
+    yield replace(_with_spark("chaos-pipeline", 60, "tests/chaos_pipeline"), places=HALF)
     yield _with_clients("clients", 270, "tests/compat")
-    yield Group("crash", 130, ("tests/crash",))
-    yield Group("crash", 40, ("tests/crash",), form=PURE, marks="both_forms")
+    yield Group("crash", 130, ("tests/crash",), places=HALF)
+    yield Group("crash", 40, ("tests/crash",), form=PURE, marks="both_forms", places=HALF)
     yield Group("oracle", 230, ("tests/oracle",), programs=JAVA, workers=2, by_file=True)
     yield _with_clients("transactions", 130, "tests/transactions")
     yield Group("codecs", 100, ("tests/codecs",), programs=JAVA)
@@ -122,11 +123,11 @@ def _groups() -> Iterator[Group]:
     yield Group("compiled-all", 300, FAST[:-2], is_left_out=True)
     yield _fast(OLDEST, 120, _of_the_runtime())
     yield replace(_fast(OLDEST, 420), name=f"fast-{OLDEST}-all", is_left_out=True)
-    yield Group("stack", 70, ("tests/stack",), programs=JAVA, beside=("spark",))
-    yield Group("console", 60, ("tests/console",), programs=("chromium",))
+    yield Group("stack", 70, ("tests/stack",), programs=JAVA, beside=("spark",), places=HALF)
+    yield Group("console", 60, ("tests/console",), programs=("chromium",), places=HALF)
     yield Group("fuzz", 80, ("tests/fuzz",))
     yield Group("fuzz", 120, ("tests/fuzz",), form=PURE, is_left_out=True)
-    yield Group("probes", 60, ("tests/probes",))
+    yield Group("probes", 60, ("tests/probes",), places=HALF)
     yield Group("embedding", 60, ("tests/embedding",))
     yield Group("pythons", 30, ("tests/pythons",), venv=f".venv-{NEXT}", lock="test", python=NEXT, form=PURE)
 

@@ -55,7 +55,7 @@ def run_all(groups: Sequence[Group], depth: Depth, places: int = PLACES) -> list
 class _Board:
     """Which groups wait, in their order, which are ready to run, and how many places are free."""
 
-    def __init__(self, groups: Sequence[Group], places: int) -> None:
+    def __init__(self, groups: Sequence[Group], places: float) -> None:
         self._waiting = list(groups)
         self._set_up: dict[Group, Future[None]] = {group: Future() for group in groups}
         self._places = self._free = places

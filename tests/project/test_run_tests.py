@@ -24,7 +24,7 @@ PYTHON = sys.executable
 ALL = Depth()
 
 
-def _group(text: str = "pass", name: str = "tried", budget_s: float = 60, places: int = 1) -> Group:
+def _group(text: str = "pass", name: str = "tried", budget_s: float = 60, places: float = 1) -> Group:
     return Group(name, budget_s, command=(PYTHON, "-c", text), form="pure", places=places)
 
 
@@ -146,12 +146,13 @@ def test_a_set_up_that_breaks_is_raised(monkeypatch: pytest.MonkeyPatch) -> None
         run_all([_group(), _group(name="other")], ALL)
 
 
-def test_two_groups_run_beside_each_other(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("each", "places"), [(1, 2), (0.5, 1)])
+def test_two_groups_run_beside_each_other(each: float, places: int, tmp_path: Path) -> None:
     """A pipe opens only when its other end does, so one after the other they would hang."""
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
-    ends = [_group(f"open({str(pipe)!r}, {mode!r}).close()", name=mode) for mode in "rw"]
-    assert [row.outcome for row in run_all(ends, Depth(hangs_after_s=60), places=2)] == ["ran", "ran"]
+    ends = [_group(f"open({str(pipe)!r}, {mode!r}).close()", name=mode, places=each) for mode in "rw"]
+    assert [row.outcome for row in run_all(ends, Depth(hangs_after_s=60), places=places)] == ["ran", "ran"]
 
 
 def test_a_group_that_takes_the_machine_runs_alone_and_each_begins_in_its_order(tmp_path: Path) -> None:
