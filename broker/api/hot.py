@@ -257,6 +257,8 @@ def _fetched_many(
 ) -> Answer:
     failure = failure_of(decoded)
     if failure is not None:
+        assert isinstance(answer, asyncio.Future)
+        failure_of(answer)  # the same, which nobody else asks for
         raise failure if isinstance(failure, CloseConnection) else CloseConnection(repr(failure), "Fetch")
     return _fetched_late(decoded.result(), context, meter, asker, answer)
 
