@@ -338,14 +338,14 @@ class Broker:
         await self.services.workers.ended()
         while self.flush.is_busy or self._housekeeping.is_in_thread:
             await self._in_flush_thread(lambda: None)  # comes back after what the thread is at now
-            await asyncio.sleep(0)  # whose end is told in a turn of its own
+            await self.services.slices.next_turn()  # in which it is told what came of that
         while (
             self.services.partitions.recoveries.is_syncing
             or self._maintenance.is_busy
             or self._housekeeping.removals.is_in_thread
         ):
             await self._loop.run_in_executor(None, lambda: None)
-            await asyncio.sleep(0)
+            await self.services.slices.next_turn()
 
     def _in_flush_thread(self, action: Callable[[], Any]) -> asyncio.Future[Any]:
         if self._flush_thread is None:
