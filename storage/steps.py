@@ -19,6 +19,23 @@ Steps = Generator[None, None, T]
 """The work between two pauses is bounded, well under a millisecond."""
 
 
+class Pauses:
+    """When work pauses that does small things in loops within loops: behind each hundred, whichever loop did them."""
+
+    __slots__ = ("_left",)
+
+    def __init__(self) -> None:
+        self._left = AT_ONCE
+
+    def is_due(self, count: int = 1) -> bool:
+        """Count so many more small things; whether a pause is due behind them."""
+        self._left -= count
+        if self._left > 0:
+            return False
+        self._left = AT_ONCE
+        return True
+
+
 def finish(steps: Steps[T]) -> T:
     """All of it at once."""
     try:

@@ -13,9 +13,8 @@ from barnabas.protocol.hot.fetch import FetchPartition, FetchRequest
 from barnabas.protocol.hot.produce import ProducePartition, ProduceRequest
 from barnabas.protocol.hot.writing import Topic
 from barnabas.protocol.registry import ApiKey, request_codec
-from barnabas.storage.steps import Steps
+from barnabas.storage.steps import Pauses, Steps
 
-_AT_ONCE = 100
 _PRODUCE_BY_ID_SINCE = 13
 _FETCH_BY_ID_SINCE = 13
 _REPLICA_STATE_SINCE = 15
@@ -25,14 +24,13 @@ def produce_request(data: memoryview, version: int) -> Steps[ProduceRequest]:
     """What protocol/hot/produce.py makes of the body of a request. CloseConnection where it is none."""
     request: Any = yield from decoded(data, request_codec(ApiKey.PRODUCE, version), False, "Produce")
     topics: list[tuple[Topic, list[ProducePartition]]] = []
-    count = 0
+    pauses = Pauses()
     for topic in request.topic_data:
         partitions: list[ProducePartition] = []
         topics.append((topic.topic_id if version >= _PRODUCE_BY_ID_SINCE else topic.name, partitions))
         for each in topic.partition_data:
             partitions.append((each.index, each.records if each.records is None else memoryview(each.records)))
-            count += 1
-            if not count % _AT_ONCE:
+            if pauses.is_due():
                 yield
     return request.transactional_id, request.acks, request.timeout_ms, topics
 
@@ -42,20 +40,19 @@ def fetch_request(data: memoryview, version: int) -> Steps[FetchRequest]:
     request: Any = yield from decoded(data, request_codec(ApiKey.FETCH, version), False, "Fetch")
     is_by_id = version >= _FETCH_BY_ID_SINCE
     topics: list[tuple[Topic, list[FetchPartition]]] = []
-    count = 0
+    pauses = Pauses()
     for topic in request.topics:
         partitions: list[FetchPartition] = []
         topics.append((topic.topic_id if is_by_id else topic.topic, partitions))
         for each in topic.partitions:
             epochs = each.current_leader_epoch, each.fetch_offset, each.last_fetched_epoch
             partitions.append(FetchPartition(each.partition, *epochs, each.log_start_offset, each.partition_max_bytes))
-            count += 1
-            if not count % _AT_ONCE:
+            if pauses.is_due():
                 yield
     forgotten: list[tuple[Topic, list[int]]] = []
     for gone in request.forgotten_topics_data:
         forgotten.append((gone.topic_id if is_by_id else gone.topic, gone.partitions))
-        if not len(forgotten) % _AT_ONCE:
+        if pauses.is_due():
             yield
     replica_id = request.replica_id
     if version >= _REPLICA_STATE_SINCE:

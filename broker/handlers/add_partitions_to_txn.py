@@ -31,10 +31,9 @@ from barnabas.protocol.messages.add_partitions_to_txn import (
     AddPartitionsToTxnTopicResult,
     AddPartitionsToTxnTransaction,
 )
-from barnabas.storage.steps import Steps
+from barnabas.storage.steps import Pauses, Steps
 
 _BATCHED_SINCE = 4
-_AT_ONCE = 100
 _ADDING = Kind(may_begin_again=False)
 _TELLING = Kind()
 
@@ -79,8 +78,9 @@ def _transactions(request: AddPartitionsToTxnRequest, version: int) -> Sequence[
 def _answer_all(transactions: Sequence[AddPartitionsToTxnTransaction], context: RequestContext) -> Steps[list[Said]]:
     """What is said of each transaction, perhaps later. Each is added to at once, or not at all."""
     replies: list[Said] = []
-    in_hand = keep_in_hand(context.services)
+    in_hand, between = keep_in_hand(context.services), Pauses()
     for txn in transactions:
+        pauses = Pauses()
         partitions: list[TopicPartition] = []
         refused: dict[TopicPartition, ErrorCode] = {}
         for topic in txn.topics:
@@ -89,13 +89,13 @@ def _answer_all(transactions: Sequence[AddPartitionsToTxnTransaction], context: 
                 partitions.append(where)
                 if code := _refusal(where, context):
                     refused[where] = code
-                if not len(partitions) % _AT_ONCE:
+                if pauses.is_due():
                     yield
         if refused:
             replies.append({where: refused.get(where, ErrorCode.OPERATION_NOT_ATTEMPTED) for where in partitions})
         else:
             replies.append(in_hand(partial(_answer, txn, partitions, context)))
-        if not len(replies) % _AT_ONCE:
+        if between.is_due(1 + len(partitions)):
             yield
     return replies
 
@@ -127,7 +127,7 @@ def _response(
     transactions: Sequence[AddPartitionsToTxnTransaction], answered: Sequence[Answered], context: RequestContext
 ) -> Steps[AddPartitionsToTxnResponse]:
     results: list[AddPartitionsToTxnResult] = []
-    told = 0
+    pauses = Pauses()
     for txn, codes in zip(transactions, answered, strict=True):
         topics: list[AddPartitionsToTxnTopicResult] = []
         results.append(AddPartitionsToTxnResult(transactional_id=txn.transactional_id, topic_results=topics))
@@ -138,8 +138,7 @@ def _response(
                 code = codes if isinstance(codes, ErrorCode) else codes[topic.name, index]
                 code = code_in_version(code, context.api_key, context.api_version)
                 partitions.append(AddPartitionsToTxnPartitionResult(partition_index=index, partition_error_code=code))
-                told += 1
-                if not told % _AT_ONCE:
+                if pauses.is_due():
                     yield
     if context.api_version >= _BATCHED_SINCE:
         return AddPartitionsToTxnResponse(results_by_transaction=results)

@@ -22,7 +22,7 @@ from barnabas.broker.refusals import without_time
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.messages.delete_topics import DeletableTopicResult, DeleteTopicsRequest, DeleteTopicsResponse
 from barnabas.protocol.primitives import ZERO_UUID
-from barnabas.storage.steps import AT_ONCE, Steps, mapped
+from barnabas.storage.steps import Pauses, Steps, mapped
 
 
 class _Target(NamedTuple):
@@ -82,7 +82,8 @@ def _doomed(
     """Those that are there, and that a quota lets go; the others are answered."""
     doomed: list[_Doomed] = []
     answers: _Answers = []
-    for count, target in enumerate(targets, 1):
+    pauses = Pauses()
+    for target in targets:
         try:
             topic = _resolve(target, twice, targets, catalogue)
             if admit is not None:
@@ -90,7 +91,7 @@ def _doomed(
             doomed.append((target, topic))
         except KafkaError as refusal:
             answers.append(_refused(target, refusal))
-        if not count % AT_ONCE:
+        if pauses.is_due():
             yield
     return doomed, answers
 

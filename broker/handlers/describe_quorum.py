@@ -23,7 +23,7 @@ from barnabas.protocol.messages.describe_quorum import (
     ReplicaState,
 )
 from barnabas.protocol.primitives import ZERO_UUID
-from barnabas.storage.steps import AT_ONCE, Steps, mapped
+from barnabas.storage.steps import Pauses, Steps
 
 _PARTITION = 0
 _DIRECTORIES_SINCE = 2
@@ -78,11 +78,16 @@ def _describe(services: Services, has_directories: bool) -> DescribeQuorumRespon
 
 def _all_unknown(asked: list[DescribeQuorumRequestTopicData]) -> Steps[DescribeQuorumResponse]:
     topics: list[DescribeQuorumResponseTopicData] = []
+    pauses = Pauses()
     for topic in asked:
-        partitions = yield from mapped(_unknown, topic.partitions)
+        partitions: list[DescribeQuorumResponsePartitionData] = []
         topics.append(DescribeQuorumResponseTopicData(topic_name=topic.topic_name, partitions=partitions))
-        if not len(topics) % AT_ONCE:
+        if pauses.is_due():
             yield
+        for partition in topic.partitions:
+            partitions.append(_unknown(partition))
+            if pauses.is_due():
+                yield
     return DescribeQuorumResponse(error_code=ErrorCode.NONE, topics=topics)
 
 

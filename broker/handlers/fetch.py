@@ -38,6 +38,7 @@ from barnabas.protocol.errors import DecodeError, ErrorCode, KafkaError
 from barnabas.protocol.hot.fetch import FetchAnswer, FetchedPartition, FetchPartition, FetchRequest
 from barnabas.protocol.primitives import uuid_text
 from barnabas.storage.errors import CorruptFile, StorageError
+from barnabas.storage.steps import Pauses, mapped
 
 if TYPE_CHECKING:
     from asyncio import Future
@@ -49,7 +50,6 @@ if TYPE_CHECKING:
     from barnabas.storage.steps import Steps
 
 _READ_AT_ONCE_MAX: Final = 1_000
-_STEP: Final = 100
 _TOPIC_IDS_SINCE: Final = 13
 _STORAGE_ERROR_SINCE: Final = 6
 _ANY_REPLICA_SINCE: Final = 11
@@ -206,19 +206,15 @@ class _Fetch:
         if woken is not None and self._results and not self._reads_all():
             positions = sorted(self._waits_for[key] for key in woken)
             self._begin()
-            for count, position in enumerate(positions, 1):
+            pauses = Pauses()
+            for position in positions:
                 self._results[position] = self._read_partition(*self._wanted[position])
-                if not count % _STEP:
+                if pauses.is_due():
                     yield
             return self._results
         self._begin()
-        results: list[FetchedPartition] = []
-        for topic, asked in self._wanted:
-            results.append(self._read_partition(topic, asked))
-            if not len(results) % _STEP:
-                yield
-        self._results = results
-        return results
+        self._results = yield from mapped(lambda wanted: self._read_partition(*wanted), self._wanted)
+        return self._results
 
     def answer_now(self, results: list[FetchedPartition], *, is_due: bool) -> FetchAnswer | None:
         """What was just read, if it is due, or enough, or there is nothing to wait for."""

@@ -14,12 +14,11 @@ from barnabas.broker.context import RequestContext
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.files.names import CONSUMER_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
 from barnabas.protocol.messages.find_coordinator import Coordinator, FindCoordinatorRequest, FindCoordinatorResponse
-from barnabas.storage.steps import Steps
+from barnabas.storage.steps import Steps, mapped
 
 _GROUP, _TRANSACTION = 0, 1
 _BATCHED_SINCE = 4
 _NO_NODE = -1
-_FOUND_AT_ONCE = 100
 
 
 def handle(
@@ -38,11 +37,7 @@ def handle(
 
 
 def _find_all(request: FindCoordinatorRequest, context: RequestContext) -> Steps[FindCoordinatorResponse]:
-    found = []
-    for number, key in enumerate(request.coordinator_keys, 1):
-        found.append(_find(key, request.key_type, context))
-        if not number % _FOUND_AT_ONCE:
-            yield
+    found = yield from mapped(lambda key: _find(key, request.key_type, context), request.coordinator_keys)
     return FindCoordinatorResponse(coordinators=found)
 
 

@@ -27,7 +27,7 @@ from barnabas.protocol.messages.offset_commit import (
     OffsetCommitResponsePartition,
     OffsetCommitResponseTopic,
 )
-from barnabas.storage.steps import Steps
+from barnabas.storage.steps import Pauses, Steps
 
 if TYPE_CHECKING:
     from barnabas.broker.catalogue import Topic
@@ -40,7 +40,6 @@ _GROUP_ID_NOT_FOUND_SINCE = 9
 _TOPIC_IDS_SINCE = 10
 _EXPIRES_MS_MAX = (1 << 63) - 1
 _NO_RETENTION_TIME = -1
-_CHECKED_AT_ONCE = 100
 
 
 def handle(
@@ -89,7 +88,7 @@ def _validate(request: OffsetCommitRequest, context: RequestContext) -> Steps[Va
     unknown = (
         ErrorCode.UNKNOWN_TOPIC_ID if context.api_version >= _TOPIC_IDS_SINCE else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     )
-    checked = 0
+    pauses = Pauses()
     expires_ms = NO_EXPIRY_MS
     if request.retention_time_ms != _NO_RETENTION_TIME:
         expires_ms = min(context.services.clock.now_ms() + request.retention_time_ms, _EXPIRES_MS_MAX)
@@ -100,8 +99,7 @@ def _validate(request: OffsetCommitRequest, context: RequestContext) -> Steps[Va
             for partition in asked.partitions
         ]
         for partition, answer in zip(asked.partitions, answers, strict=True):
-            checked += 1
-            if not checked % _CHECKED_AT_ONCE:
+            if pauses.is_due():
                 yield
             if topic is None:
                 answer.error_code = unknown

@@ -19,12 +19,11 @@ from barnabas.protocol.messages.offset_delete import (
     OffsetDeleteResponsePartition,
     OffsetDeleteResponseTopic,
 )
-from barnabas.storage.steps import Steps
+from barnabas.storage.steps import Pauses, Steps
 
 Codes = tuple[ErrorCode, ...]
 Validated = tuple[OffsetDeleteResponse, list[tuple[str, int]], list[OffsetDeleteResponsePartition]]
 """The response as far as it is known, what is to be deleted, and the partitions that wait for their codes."""
-_CHECKED_AT_ONCE = 100
 
 
 def handle(
@@ -47,7 +46,7 @@ def _validate(request: OffsetDeleteRequest, context: RequestContext) -> Steps[Va
     wanted: list[tuple[str, int]] = []
     awaited: list[OffsetDeleteResponsePartition] = []
     topics: list[OffsetDeleteResponseTopic] = []
-    checked = 0
+    pauses = Pauses()
     for asked in request.topics:
         topic = context.services.catalogue.topics.get(asked.name)
         answers = []
@@ -60,8 +59,7 @@ def _validate(request: OffsetDeleteRequest, context: RequestContext) -> Steps[Va
                 wanted.append((asked.name, index))
                 awaited.append(answer)
             answers.append(answer)
-            checked += 1
-            if not checked % _CHECKED_AT_ONCE:
+            if pauses.is_due():
                 yield
         topics.append(OffsetDeleteResponseTopic(name=asked.name, partitions=answers))
     return OffsetDeleteResponse(error_code=ErrorCode.NONE, topics=topics), wanted, awaited

@@ -31,13 +31,12 @@ from barnabas.protocol.messages.offset_fetch import (
     OffsetFetchResponseTopic,
     OffsetFetchResponseTopics,
 )
-from barnabas.storage.steps import Steps
+from barnabas.storage.steps import AT_ONCE, Pauses, Steps
 
 _GROUP_ERROR_SINCE = 2
 _BATCHED_SINCE = 8
 _TOPIC_IDS_SINCE = 10
 
-_AT_ONCE = 100
 _GROUPS = Kind()
 
 _NOTHING = CommittedOffset(NO_OFFSET, NO_LEADER_EPOCH, "", 0)
@@ -55,11 +54,12 @@ def _answer(
 ) -> Steps[tuple[OffsetFetchResponse, list[Future[None]]]]:
     """The response, and what it has to wait for."""
     groups: list[OffsetFetchResponseGroup] = []
+    pauses = Pauses()
     unsynced: dict[Future[None], None] = {}
     for asked in _asked(request, context.api_version):
         unsynced.update(dict.fromkeys(context.services.groups.unsynced((asked.group_id,))))
         groups.append((yield from _group(asked, request.require_stable, context)))
-        if not len(groups) % _AT_ONCE:
+        if pauses.is_due(1 + sum(len(topic.partitions) for topic in groups[-1].topics)):
             yield
     if context.api_version >= _BATCHED_SINCE:
         return OffsetFetchResponse(groups=groups), list(unsynced)
@@ -89,23 +89,25 @@ def _group(
         return _failed(asked, error.code, context.api_version)
     if not require_stable:
         found = found._replace(unstable=())
-    if asked.topics is None or sum(len(topic.partition_indexes) for topic in asked.topics) > _AT_ONCE:
+    if asked.topics is None or sum(1 + len(topic.partition_indexes) for topic in asked.topics) > AT_ONCE:
+        # There are pauses, in which the group may commit.
         copied = {topic: dict(committed) for topic, committed in found.offsets.items()}
         found = GroupOffsets(copied, frozenset(found.unstable))
+    pauses = Pauses()
     if asked.topics is None:
-        telling = _everything(found, context)
+        telling = _everything(found, pauses, context)
     else:
-        telling = (_topic(topic, found, context) for topic in asked.topics)
+        telling = (_topic(topic, found, pauses, context) for topic in asked.topics)
     topics: list[OffsetFetchResponseTopics] = []
     for steps in telling:
         topics.append((yield from steps))
-        if not len(topics) % _AT_ONCE:
+        if pauses.is_due():
             yield
     return OffsetFetchResponseGroup(group_id=asked.group_id, topics=topics)
 
 
 def _topic(
-    asked: OffsetFetchRequestTopics, found: GroupOffsets, context: RequestContext
+    asked: OffsetFetchRequestTopics, found: GroupOffsets, pauses: Pauses, context: RequestContext
 ) -> Steps[OffsetFetchResponseTopics]:
     topic_id, name, is_unknown = asked.topic_id, asked.name, False
     if context.api_version >= _TOPIC_IDS_SINCE:
@@ -120,25 +122,32 @@ def _topic(
         else:
             offset = _of_topic(committed.get(index, _NOTHING), topic_id)
             partitions.append(_stable(index, offset, (name, index) in found.unstable))
-        if not len(partitions) % _AT_ONCE:
+        if pauses.is_due():
             yield
     return OffsetFetchResponseTopics(name=asked.name, topic_id=topic_id, partitions=partitions)
 
 
-def _everything(found: GroupOffsets, context: RequestContext) -> Iterator[Steps[OffsetFetchResponseTopics]]:
+def _everything(
+    found: GroupOffsets, pauses: Pauses, context: RequestContext
+) -> Iterator[Steps[OffsetFetchResponseTopics]]:
     for name, committed in found.offsets.items():
         topic = context.services.catalogue.topics.get(name)
         if topic is not None or context.api_version < _TOPIC_IDS_SINCE:  # without an id it cannot be named there
-            yield _whole_topic(name, NO_TOPIC_ID if topic is None else topic.topic_id, committed, found.unstable)
+            topic_id = NO_TOPIC_ID if topic is None else topic.topic_id
+            yield _whole_topic(name, topic_id, committed, found.unstable, pauses)
 
 
 def _whole_topic(
-    name: str, topic_id: bytes, committed: Mapping[int, CommittedOffset], unstable: Collection[tuple[str, int]]
+    name: str,
+    topic_id: bytes,
+    committed: Mapping[int, CommittedOffset],
+    unstable: Collection[tuple[str, int]],
+    pauses: Pauses,
 ) -> Steps[OffsetFetchResponseTopics]:
     partitions: list[OffsetFetchResponsePartitions] = []
     for index, offset in committed.items():
         partitions.append(_stable(index, offset, (name, index) in unstable))
-        if not len(partitions) % _AT_ONCE:
+        if pauses.is_due():
             yield
     return OffsetFetchResponseTopics(name=name, topic_id=topic_id, partitions=partitions)
 
@@ -181,7 +190,7 @@ def _failed(asked: OffsetFetchRequestGroup, code: ErrorCode, version: int) -> Of
 def _flat(group: OffsetFetchResponseGroup) -> Steps[OffsetFetchResponse]:
     """The answer of v1-7: the fields of the only group at the top."""
     topics: list[OffsetFetchResponseTopic] = []
-    told = 0
+    pauses = Pauses()
     for topic in group.topics:
         partitions: list[OffsetFetchResponsePartition] = []
         topics.append(OffsetFetchResponseTopic(name=topic.name, partitions=partitions))
@@ -195,7 +204,6 @@ def _flat(group: OffsetFetchResponseGroup) -> Steps[OffsetFetchResponse]:
                     error_code=partition.error_code,
                 )
             )
-            told += 1
-            if not told % _AT_ONCE:
+            if pauses.is_due():
                 yield
     return OffsetFetchResponse(error_code=group.error_code, topics=topics)

@@ -40,14 +40,13 @@ from barnabas.protocol.messages.txn_offset_commit import (
     TxnOffsetCommitResponsePartition,
     TxnOffsetCommitResponseTopic,
 )
-from barnabas.storage.steps import Steps
+from barnabas.storage.steps import AT_ONCE, Pauses, Steps
 
 if TYPE_CHECKING:
     from barnabas.broker.catalogue import Topic
 
 Codes = tuple[ErrorCode, ...]
 
-_CHECKED_AT_ONCE = 100
 _LOAD_IN_PROGRESS_SINCE = 2
 _GROUP_ID_NOT_FOUND_SINCE = 6
 _STALE_MEMBER_EPOCH_SINCE = 6
@@ -80,7 +79,7 @@ def _validated(
 
 def _admit_and_commit(asked: _Asked) -> Reply[TxnOffsetCommitResponse]:
     request, context = asked.request, asked.context
-    if len(asked.wanted) >= _CHECKED_AT_ONCE:
+    if len(asked.wanted) >= AT_ONCE:
         asked = _without_deleted(asked)
     if not asked.wanted:
         return asked.response
@@ -168,7 +167,7 @@ def _validate(request: TxnOffsetCommitRequest, context: RequestContext) -> Steps
     wanted: list[OffsetToCommit] = []
     awaited: list[TxnOffsetCommitResponsePartition] = []
     topics: list[TxnOffsetCommitResponseTopic] = []
-    checked = 0
+    pauses = Pauses()
     for asked in request.topics:
         topic = _topic(asked, context)
         answers = []
@@ -176,8 +175,7 @@ def _validate(request: TxnOffsetCommitRequest, context: RequestContext) -> Steps
             index = partition.partition_index
             answer = TxnOffsetCommitResponsePartition(partition_index=index, error_code=ErrorCode.NONE)
             answers.append(answer)
-            checked += 1
-            if not checked % _CHECKED_AT_ONCE:
+            if pauses.is_due():
                 yield
             if topic is None or not 0 <= index < len(topic.partitions):
                 unknown = _unknown_topic(context) if topic is None else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
