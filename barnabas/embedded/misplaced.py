@@ -9,7 +9,6 @@ from typing import ParamSpec, TypeVar
 
 P = ParamSpec("P")
 R = TypeVar("R")
-_OF_PLANS = ("version", "seed", "faults")
 _OF_FAULTS = ("match", "do")
 
 
@@ -29,7 +28,7 @@ def says_where(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def _place(function: str, name: str, known: list[str]) -> str:
-    from barnabas.broker.faults.plan.places import ACTIONS, FACTS, points_with
+    from barnabas.broker.faults.plan.places import ACTIONS, FACTS, OF_PLANS, points_with
     from barnabas.client.near_names import did_you_mean
 
     if function != "arm":
@@ -37,6 +36,6 @@ def _place(function: str, name: str, known: list[str]) -> str:
         return f": it belongs to one of the plan's faults{inside}"
     if name in FACTS:
         return f': it is a fact of a point, as in arm(point="{points_with(name)[0]}", facts={{"{name}": …}}, …)'
-    if name in _OF_PLANS or name in _OF_FAULTS:
+    if name in OF_PLANS or name in _OF_FAULTS:
         return ": it belongs to a plan: arm_plan({'version': 1, 'faults': [{'match': …, 'do': …}]})"
     return did_you_mean(name, known) or f", but {', '.join(known)}"

@@ -8,7 +8,7 @@ FACTS = frozenset({*of_points.NUMBERS, *of_points.FLAGS, *of_points.TEXTS} - {*o
 """That only points have."""
 ACTIONS = frozenset({*of_requests.ACTIONS, *of_points.ACTIONS})
 _MATCHES = frozenset({*of_requests.MATCHES, *of_disk.MATCHES, "point"})
-_OF_PLANS = ("version", "seed", "faults")
+OF_PLANS = ("version", "seed", "faults")
 _OF_FAULTS = ("name", "times", "match", "do")
 
 
@@ -29,4 +29,4 @@ def place_of(key: str, inside: str) -> str:
         return f"; {key} belongs beside match and do"
     if key in ("crash", "pause") and inside == "do":
         return f"; {key} is done at a point: name one in match"
-    return f"; {key} belongs to a plan, beside its faults" if key in _OF_PLANS else ""
+    return f"; {key} belongs to a plan, beside its faults" if key in OF_PLANS else ""
