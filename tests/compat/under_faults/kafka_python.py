@@ -6,8 +6,9 @@ from typing import Any
 from kafka import KafkaConsumer, KafkaProducer, OffsetAndMetadata, TopicPartition
 from kafka.errors import KafkaError
 
+from tests.compat.under_faults.careful import called, in_turn
+
 TIMEOUT_S = 30
-_TRIES = 5
 _SETTINGS: dict[str, Any] = {"request_timeout_ms": 2000, "reconnect_backoff_max_ms": 100}
 _GIVEN = TopicPartition("given", 0)
 _OFFSETS = {_GIVEN: OffsetAndMetadata(1, "", -1)}
@@ -89,14 +90,7 @@ def _transact(producer: KafkaProducer) -> str:
         lambda: producer.send_offsets_to_transaction(_OFFSETS, "in-transactions"),
         producer.commit_transaction,
     ]
-    outcome = "goes on"
-    for call in calls:
-        told = _called(call)
-        if told != "goes on":
-            outcome = told
-        if told not in ("goes on", "tries again"):
-            break
-    return outcome
+    return in_turn(map(_called, calls))
 
 
 def _transactional(address: str) -> KafkaProducer:
@@ -118,14 +112,4 @@ def _read(consumer: KafkaConsumer) -> str:
 
 
 def _called(call: Callable[[], Any], *, again: bool = True) -> str:
-    outcome = "goes on"
-    for _ in range(_TRIES):
-        try:
-            call()
-        except KafkaError as failed:
-            if not (again and failed.retriable):
-                return type(failed).__name__
-            outcome = "tries again"
-        else:
-            return outcome
-    return "gives up"
+    return called(call, KafkaError, lambda failed: (type(failed).__name__, failed.retriable), again=again)

@@ -9,8 +9,9 @@ from typing import Any
 
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaException, Producer, TopicPartition
 
+from tests.compat.under_faults.careful import called, in_turn
+
 TIMEOUT_S = 30
-_TRIES = 5
 _SOCKETS = {"socket.timeout.ms": 2000, "reconnect.backoff.max.ms": 100}
 
 
@@ -63,13 +64,7 @@ def transaction(address: str) -> str:
         lambda: producer.send_offsets_to_transaction(offsets, member, TIMEOUT_S),
         lambda: producer.commit_transaction(TIMEOUT_S),
     ]
-    outcome = "goes on"
-    for call in calls:
-        told = _called(call)
-        if told != "goes on":
-            outcome = told
-        if told not in ("goes on", "tries again"):
-            break
+    outcome = in_turn(map(_called, calls))
     consumer.close()
     return outcome
 
@@ -111,15 +106,8 @@ def _read(consumer: Consumer) -> str:
 
 
 def _called(call: Callable[[], Any], *, again: bool = True) -> str:
-    outcome = "goes on"
-    for _ in range(_TRIES):
-        try:
-            call()
-        except KafkaException as failed:
-            error = failed.args[0]
-            if not (again and error.retriable()):
-                return str(error.name())
-            outcome = "tries again"
-        else:
-            return outcome
-    return "gives up"
+    return called(call, KafkaException, _told, again=again)
+
+
+def _told(failed: KafkaException) -> tuple[str, bool]:
+    return str(failed.args[0].name()), failed.args[0].retriable()
