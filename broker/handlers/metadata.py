@@ -33,7 +33,7 @@ from barnabas.protocol.messages.metadata import (
     MetadataResponseTopic,
 )
 from barnabas.protocol.primitives import ZERO_UUID
-from barnabas.storage.steps import AT_ONCE, Steps, mapped
+from barnabas.storage.steps import Pauses, Steps, mapped
 
 _BY_ID_SINCE = 12
 SLICE_TOPICS = 1_000
@@ -78,13 +78,11 @@ def _describe_these(
     context: RequestContext,
 ) -> Steps[MetadataResponse]:
     topics: list[MetadataResponseTopic] = []
-    size = 0
+    pauses = Pauses()
     for wanted in asked:
         topics.append(_find(wanted, refusals, operations, context))
-        size += 1 + len(topics[-1].partitions)
-        if size >= AT_ONCE:
+        if pauses.is_due(1 + len(topics[-1].partitions)):
             yield
-            size = 0
     return _response(topics, request, context)
 
 
