@@ -17,6 +17,8 @@ TRY_AGAIN = frozenset({
     E.UNSTABLE_OFFSET_COMMIT,
     E.OFFSET_NOT_AVAILABLE,
 })  # fmt: skip
+COORDINATOR_MOVES = frozenset({E.COORDINATOR_NOT_AVAILABLE, E.NOT_COORDINATOR})
+"""What a coordinator says, too, that could not see the end of what it had begun to write."""
 ADMIN_TRIES_AGAIN = TRY_AGAIN - {E.UNKNOWN_TOPIC_ID} | {E.NOT_CONTROLLER, E.THROTTLING_QUOTA_EXCEEDED}
 FENCED = frozenset({
     E.INVALID_PRODUCER_EPOCH,

@@ -25,7 +25,16 @@ from barnabas.protocol.messages.txn_offset_commit import (
 )
 from barnabas.protocol.primitives import ZERO_UUID
 from barnabas.protocol.records.builder import build_batch
-from tests.simulation.clients.errors import FENCED, IS_BEHIND, IS_WRITTEN, TRY_AGAIN, Fenced, GaveUp, Unusable
+from tests.simulation.clients.errors import (
+    COORDINATOR_MOVES,
+    FENCED,
+    IS_BEHIND,
+    IS_WRITTEN,
+    TRY_AGAIN,
+    Fenced,
+    GaveUp,
+    Unusable,
+)
 from tests.simulation.clients.members.identity import NO_MEMBER, Identity
 from tests.simulation.clients.records import stored
 from tests.simulation.clients.wire import Disconnected, Wire
@@ -135,7 +144,7 @@ class Producer:
         code = ErrorCode(answer.error_code)
         self.transaction = None
         if code is not ErrorCode.NONE:
-            if tries.lost == 0:
+            if not (tries.lost or tries.moved):
                 transaction.outcome = Outcome.FAILED
             raise Fenced(code.name)
         transaction.outcome = Outcome.OK
@@ -325,15 +334,18 @@ class Producer:
                 if tries is not None:
                     tries.lost, tries.lost_us = tries.lost + 1, self._world.now_us
             else:
-                if ErrorCode(code_of(answer)) not in TRY_AGAIN:
+                code = ErrorCode(code_of(answer))
+                if code not in TRY_AGAIN:
                     return answer
+                if tries is not None and code in COORDINATOR_MOVES:
+                    tries.moved += 1
             await asyncio.sleep(_BACKOFF_S * self._dice.uniform(0.5, 2))
 
 
 class _Tries:
-    """How many tries were never answered: the request may have been applied by one of them."""
+    """How many tries were never answered, or by a coordinator that was moving: one may have been applied."""
 
-    lost = 0
+    lost = moved = 0
     lost_us = 0
 
 
