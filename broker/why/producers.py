@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from barnabas.broker.inspection.transactions import transaction_of
+from barnabas.broker.inspection.transactions import loaded_transactions, transaction_of
 from barnabas.broker.why.held import held_requests
 from barnabas.broker.why.past import Past
 from barnabas.broker.why.rules.producer import ProducerFacts
@@ -10,6 +10,7 @@ from barnabas.broker.why.rules.words import named
 from barnabas.broker.why.sources.kept_out import Client, host_of, kept_out, of_transactional_id
 from barnabas.broker.why.sources.known import Known
 from barnabas.broker.why.transactions import open_facts
+from barnabas.client.near_names import nearest
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.storage.steps import Steps
 
@@ -50,7 +51,8 @@ def _producer_facts(known: Known, transactional_id: str, past: Past) -> Steps[Pr
         timed_out=past.timed_out(),
     )
     if txn is None:
-        return facts._replace(exists=False, expired=past.expired())
+        near = nearest(transactional_id, (each.transactional_id for each in loaded_transactions(services)))
+        return facts._replace(exists=False, near=near[0] if near else None, expired=past.expired())
     producer_id, producer_epoch = txn.holder
     return facts._replace(
         state=txn.state.value,

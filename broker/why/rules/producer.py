@@ -38,6 +38,8 @@ class ProducerFacts(NamedTuple):
     unavailable: str | None = None
     """Why its coordinator cannot say."""
     exists: bool = True
+    near: str | None = None
+    """An id that is near to this one, where this one does not exist."""
     state: str | None = None
     producer_id: int | None = None
     producer_epoch: int | None = None
@@ -74,7 +76,8 @@ def _sentences(facts: ProducerFacts) -> list[str]:
         return [f"The coordinator of transactional id {name} cannot be asked: {facts.unavailable}."]
     if not facts.exists:
         is_denied = facts.kept_out is not None and bool(facts.kept_out.denials)
-        return [*_refusal(name, facts), _missing(name, facts.expired, is_denied)]
+        meant = "" if facts.near is None else f" (did you mean {named(facts.near)}?)"
+        return [*_refusal(name, facts), _missing(f"{name}{meant}", facts.expired, is_denied)]
     return [*_refusal(name, facts), *_now(name, facts)]
 
 

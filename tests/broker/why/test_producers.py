@@ -13,6 +13,7 @@ async def test_an_id_that_nobody_used(world: Inspected) -> None:
     assert "__transaction_state" not in world.services.catalogue.topics, "asking changes nothing"
     await world.init("other")
     assert str(await Asked(world.services).producer("tx")) == answer
+    assert "no transactional id othr (did you mean other?): nobody" in str(await Asked(world.services).producer("othr"))
 
 
 async def test_an_id_that_waits_for_nothing(world: Inspected) -> None:
