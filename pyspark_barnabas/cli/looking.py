@@ -20,6 +20,7 @@ from barnabas.client.admin.transactions import (
 )
 from barnabas.client.client import Client
 from barnabas.client.metadata import TopicPartition
+from barnabas.client.near_names import did_you_mean
 from barnabas.client.offsets import EARLIEST, LATEST, READ_COMMITTED, READ_UNCOMMITTED, list_offsets
 from barnabas.client.transactions.sets import find_transactions
 from barnabas.protocol.errors import ErrorCode, KafkaError
@@ -32,7 +33,7 @@ from pyspark_barnabas.commit.ledger import Decided, Ledger, decode_value
 from pyspark_barnabas.sink.coordinators import list_ids, view_of, views
 from pyspark_barnabas.sink.failure import SinkFailed
 from pyspark_barnabas.sink.ledger.reader import iter_between, read_between
-from pyspark_barnabas.sink.ledger.topic import ledger_topic
+from pyspark_barnabas.sink.ledger.topic import ledger_topic, prefix_of
 
 _OFFSETS_A_BATCH = 4  # a decision and its marker, and now and then a run or a settlement with theirs
 _OFFSETS_MIN = 400
@@ -124,10 +125,17 @@ def _refuse_if_missing(client: Client, topic: str, prefix: str) -> None:
             ) from error
         if error.code is not ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
             raise
+        meant = did_you_mean(prefix, _prefixes(client), "")
         raise SinkFailed(
-            f"there is no ledger {topic!r}: no query wrote under the prefix {prefix!r} to this cluster. `barnabas txn"
-            " list` shows the prefixes of open transactions"
+            f"there is no ledger {topic!r}{f' ({meant})' if meant else ''}: no query wrote under the prefix {prefix!r}"
+            " to this cluster. `barnabas txn list` shows the prefixes of open transactions"
         ) from error
+
+
+def _prefixes(client: Client) -> Iterable[str]:
+    """Those that have a ledger."""
+    topics = client.refresh(None, client.deadline()).topics
+    return (prefix for topic in topics if (prefix := prefix_of(topic)) is not None)
 
 
 def _listed(client: Client, prefix: str) -> tuple[TransactionInfo, ...]:

@@ -31,6 +31,11 @@ def ledger_topic(prefix: str) -> str:
     return name
 
 
+def prefix_of(topic: str) -> str | None:
+    """The prefix whose ledger the topic is, None where its name is no ledger's."""
+    return topic[2 : -len(".ledger")] if topic.startswith("__") and topic.endswith(".ledger") else None
+
+
 def find_ledger(
     client: Client, name: str, checked: set[bytes], deadline: Deadline, *, along: Collection[str] = ()
 ) -> bytes:

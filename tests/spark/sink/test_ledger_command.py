@@ -59,6 +59,8 @@ def test_abandon_commits_what_a_dead_query_decided_and_aborts_the_rest(
     query.play(2, [rows(["d"])])
     with Client(address) as client:
         assert sorted(committed_values(client, "dead")) == ["a", "b", "c", "d"]
+    assert main(["ledger", "show", "deda", "--bootstrap-servers", address]) == 1
+    assert "there is no ledger '__deda.ledger' (did you mean dead?): no query" in capsys.readouterr().err
 
 
 def test_a_prefix_that_nobody_used_is_refused_and_gets_no_ledger(
