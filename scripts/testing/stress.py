@@ -17,6 +17,7 @@ from scripts.testing.results import Row
 from scripts.testing.running import HANGS_AFTER_S, Depth, run_all
 
 BUSY_PROCESSES = 4
+PLACES = 8  # for groups at a time: they load each other, too, and no processor waits
 KAFKAS_PORT = 9092
 SLOWER = 3  # how much longer a group may take beside the load
 
@@ -28,7 +29,7 @@ def stress(groups: Sequence[Group], arguments: tuple[str, ...], rounds: int) -> 
     with _load():
         for number in range(1, rounds + 1):
             print(f"\nround {number} of {rounds}", flush=True)
-            runs.append(run_all(groups, depth))
+            runs.append(run_all(groups, depth, PLACES))
     print(f"\n{'group':<15} {'form':<8} {'good':>9} {'seconds':>8}  beside {BUSY_PROCESSES} busy processes")
     for rows in zip(*runs, strict=True):
         good, longest = sum(row.is_good for row in rows), max(row.seconds for row in rows)
