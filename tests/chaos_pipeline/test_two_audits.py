@@ -36,7 +36,6 @@ def test_both_audits_agree(server: Server, tmp_path: Path, seed: int, sink: str,
     arguments = ("--report", str(report), "--has-ledger", has_ledger, "--revenue-topic", "")
     with _job("audit", tmp_path / "three", server, *arguments) as theirs:
         assert theirs.status() == status
-
     inputs = Counter((RAW, each.partition, each.record.offset) for each in audit.committed(server.address, RAW))
     outputs = Counter(
         _source_of(each.record) for topic in (VALID, REJECTED) for each in audit.committed(server.address, topic)
@@ -92,7 +91,6 @@ def _source_of(record: Record) -> tuple[str, int, int]:
 def test_the_audit_counts_what_is_lost_doubled_and_out_of_order(server: Server) -> None:
     rows = audit.fill(server.address, "in", 300)
     assert audit.audit(server.address, "in", rows) == audit.Verdict(300, lost=0, duplicated=0, reordered=0)
-
     lost, doubled = rows[100], rows[200]
     late = next(row for row in reversed(rows[:100]) if row[0] == rows[150][0])  # behind a later row of its key
     written = [row for row in rows[:160] if row not in (lost, late)] + [late, *rows[160:], doubled]

@@ -64,7 +64,6 @@ def test_frozen_drivers_and_rolled_back_checkpoints_lose_and_repeat_nothing(
     for point, errors in told.items():
         assert len(errors) == 1, f"{point}: {errors}"
         assert any(sentence in errors[0] for sentence in OVERTAKEN), f"{point}: {errors}"
-
     for pipeline in (same, other):
         _roll_back(Path(pipeline.stream.checkpoint), to=0)
     other.stream.rows_per_batch += 10  # so that its batches are others now

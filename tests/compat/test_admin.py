@@ -55,7 +55,6 @@ def test_partitions_are_added(admin: AdminClient, topic: str) -> None:
     _create(admin, NewTopic(topic, num_partitions=2))
     _result(admin.create_partitions([NewPartitions(topic, 4)]))
     until(lambda: len(admin.list_topics(topic, timeout=10).topics[topic].partitions) == 4)
-
     too_few = _refused(lambda: _result(admin.create_partitions([NewPartitions(topic, 3)])))
     assert too_few == KafkaError.INVALID_PARTITIONS
 
@@ -81,15 +80,13 @@ def test_a_deleted_topic_is_gone_and_its_name_is_free(
     client.write(server.address, topic, [Message(0, b"k", b"old")], "none")
     _result(admin.delete_topics([topic]))
     until(lambda: topic not in admin.list_topics(timeout=10).topics)
-
     _create(admin, NewTopic(topic, num_partitions=PARTITIONS))
     client.write(server.address, topic, [Message(0, b"k", b"new")], "none")
     assert [(record.offset, record.value) for record in client.read(server.address, topic)] == [(0, b"new")]
 
 
 def test_an_unknown_topic_cannot_be_deleted(admin: AdminClient, topic: str) -> None:
-    code = _refused(lambda: _result(admin.delete_topics([topic])))
-    assert code == KafkaError.UNKNOWN_TOPIC_OR_PART
+    assert _refused(lambda: _result(admin.delete_topics([topic]))) == KafkaError.UNKNOWN_TOPIC_OR_PART
 
 
 def test_a_topics_own_settings_are_told_from_the_defaults(admin: AdminClient, topic: str) -> None:

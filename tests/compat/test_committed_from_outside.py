@@ -27,8 +27,7 @@ def _commit(server: Server, topic: str, partitions: Sequence[int], by: str) -> N
     wanted = [TopicPartition(topic, number, COMMITTED) for number in partitions]
     if by == "admin":
         admin = AdminClient({"bootstrap.servers": server.address})
-        altered = admin.alter_consumer_group_offsets([ConsumerGroupTopicPartitions(topic, wanted)])
-        altered[topic].result(30)
+        admin.alter_consumer_group_offsets([ConsumerGroupTopicPartitions(topic, wanted)])[topic].result(30)
         return
     consumer = Consumer({"bootstrap.servers": server.address, "group.id": topic})
     consumer.commit(offsets=wanted, asynchronous=False)
@@ -45,7 +44,6 @@ def test_members_read_on_from_what_was_committed_before_they_came(
     admin.create_topics([NewTopic(topic, PARTITIONS, 1)])[topic].result(30)
     topics.send(server.address, topic, [b"record"] * (RECORDS * PARTITIONS))
     _commit(server, topic, COMMITTED_FOR[covered], by)
-
     settings = {"partition.assignment.strategy": strategy, "heartbeat.interval.ms": 200}
     members = [Reader(server.address, topic, topic, settings) for _ in range(3)]
     until(lambda: all(len(member.has) == PARTITIONS // 3 for member in members), WITHIN_S)

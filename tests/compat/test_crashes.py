@@ -42,10 +42,8 @@ def test_everything_is_there_after_a_clean_restart(server: Server, clients: Clie
         messages = messages_for(clients[name], "zstd")
         clients[name].write(server.address, f"restart-{name}", messages, "zstd")
         expected[name] = messages
-
     server.stop()
     server.start()
-
     for name, messages in expected.items():
         more = [Message(partition, b"k", b"after", (), 1_700_000_000_000) for partition in range(PARTITIONS)]
         clients[name].write(server.address, f"restart-{name}", more, "lz4")
@@ -57,10 +55,8 @@ def test_committed_offsets_outlive_a_kill(server: Server, clients: Clients) -> N
     client, topic = clients["confluent-kafka"], "offsets-outlive"
     client.write(server.address, topic, messages_for(client, "none", count=30), "none")
     client.read_in_group(server.address, topic, "survivors", 30)
-
     server.kill()
     server.start()
-
     client.write(server.address, topic, [Message(2, b"k", b"after the kill")], "none")
     found = client.read_in_group(server.address, topic, "survivors", 1)
     assert [(record.partition, record.offset, record.value) for record in found] == [(2, 10, b"after the kill")]
@@ -72,11 +68,9 @@ def test_a_kill_in_the_middle_of_writing_loses_and_doubles_nothing(
 ) -> None:
     topic = f"killed-{name}"
     acknowledged = _stream_over_a_kill(server, clients[name], topic)
-
     found = clients["confluent-kafka"].read(server.address, topic)
     assert sorted(int(record.value or b"") for record in found) == sorted(acknowledged)
-    moved = [record for record in found if acknowledged[int(record.value or b"")] != record.offset]
-    assert moved == []
+    assert [record for record in found if acknowledged[int(record.value or b"")] != record.offset] == []
 
 
 def test_a_kill_in_the_middle_of_writing_loses_nothing_of_a_client_that_numbers_no_batches(
@@ -84,7 +78,6 @@ def test_a_kill_in_the_middle_of_writing_loses_nothing_of_a_client_that_numbers_
 ) -> None:
     topic = f"killed-{NUMBERS_NO_BATCHES}"
     acknowledged = _stream_over_a_kill(server, clients[NUMBERS_NO_BATCHES], topic)
-
     found = clients["confluent-kafka"].read(server.address, topic)
     assert {int(record.value or b"") for record in found} == set(acknowledged)
     places = {record.offset: int(record.value or b"") for record in found}
@@ -102,13 +95,11 @@ def test_kcat_loses_and_doubles_nothing_over_a_kill(server: Server, clients: Cli
     admin = AdminClient({"bootstrap.servers": server.address})
     until(lambda: topic in admin.list_topics(timeout=10).topics)
     reader.read_in_group(server.address, topic, "sees-the-first", KILL_AT)  # so it is in the middle of writing
-
     server.kill()
     kcat.stdin.writelines(f"{number}\n" for number in range(COUNT, 2 * COUNT))
     kcat.stdin.flush()
     server.start()
     _, said = kcat.communicate(timeout=60)
-
     assert kcat.returncode == 0, said
     values = [int(record.value or b"") for record in reader.read(server.address, topic)]
     assert sorted(values) == list(range(2 * COUNT))
@@ -136,7 +127,6 @@ def _stream_over_a_kill(server: Server, client: StreamingClient, topic: str) -> 
     crash.start()
     client.stream(server.address, topic, COUNT, on_ack)
     crash.join()
-
     assert at_the_kill[0] < COUNT
     assert sorted(acknowledged) == list(range(COUNT))
     return acknowledged

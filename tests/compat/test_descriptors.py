@@ -21,7 +21,6 @@ def test_five_hundred_partitions_under_256_descriptors(tmp_path: Path) -> None:
         server.stop()
         server.start()
         _write_to_each(server.address, ROUNDS)
-
         found = {(each.partition, each.offset): each.value for each in Confluent().read(server.address, "wide")}
         assert found == {
             (partition, number): b"%d in %d" % (number, partition)

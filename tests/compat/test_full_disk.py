@@ -71,7 +71,6 @@ def test_a_producer_goes_on_when_a_topic_is_deleted(
     for made in admin.create_topics([NewTopic("t", PARTITIONS), NewTopic("large")]).values():
         made.result(30)
     _fill(disk)
-
     acknowledged: dict[int, int] = {}
     streaming = threading.Thread(
         target=clients[name].stream, args=(disk.address, "t", COUNT, acknowledged.__setitem__), daemon=True
@@ -83,7 +82,6 @@ def test_a_producer_goes_on_when_a_topic_is_deleted(
     assert acknowledged == {}
     admin.delete_topics(["large"])["large"].result(30)
     streaming.join(60)
-
     assert sorted(acknowledged) == list(range(COUNT))
     assert not disk.is_full
     found = clients["confluent-kafka"].read(disk.address, "t")

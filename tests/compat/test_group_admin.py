@@ -73,13 +73,11 @@ def test_kafka_python_lists_describes_and_deletes(server: Server, python_admin: 
         assert "python-busy" in stable
         assert "python-idle" not in stable
         assert python_admin.list_groups(types_filter=["share"]) == []
-
         told = python_admin.describe_groups(["python-busy"])["python-busy"]
         assert (told["group_state"], told["protocol_type"], told["error"]) == ("Stable", "consumer", None)
         [member] = told["members"]
         assert member["client_id"] == "reader"
         assert [each["topic"] for each in member["member_assignment"]["assigned_partitions"]] == [TOPIC]
-
         assert python_admin.delete_groups(["python-busy"]) == {"python-busy": "NonEmptyGroupError"}
         offsets = [TopicPartition(TOPIC, 0)]
         assert python_admin.delete_group_offsets("python-busy", offsets) == {
@@ -98,14 +96,12 @@ def test_kafka_python_lists_describes_and_deletes(server: Server, python_admin: 
 def test_librdkafka_lists_describes_alters_and_deletes(server: Server, librdkafka_admin: AdminClient) -> None:
     commit(server, "librdkafka-idle", 4)
     with busy(server, "librdkafka-busy"):
-        states = {ConsumerGroupState.STABLE}
-        listed = librdkafka_admin.list_consumer_groups(states=states).result(timeout=30)
+        listed = librdkafka_admin.list_consumer_groups(states={ConsumerGroupState.STABLE}).result(timeout=30)
         assert listed.errors == []
         assert [group.state for group in listed.valid if group.group_id == "librdkafka-busy"] == [
             ConsumerGroupState.STABLE
         ]
         assert "librdkafka-idle" not in {group.group_id for group in listed.valid}
-
         asked = librdkafka_admin.describe_consumer_groups(["librdkafka-busy"], include_authorized_operations=True)
         told = result(asked)
         assert (told.state, told.partition_assignor) == (ConsumerGroupState.STABLE, "range")
@@ -117,7 +113,6 @@ def test_librdkafka_lists_describes_alters_and_deletes(server: Server, librdkafk
         with pytest.raises(KafkaException) as refusal:
             result(librdkafka_admin.delete_consumer_groups(["librdkafka-busy"]))
         assert refusal.value.args[0].code() == KafkaError.NON_EMPTY_GROUP
-
     wish = ConsumerGroupTopicPartitions("librdkafka-idle", [Position(TOPIC, 1, 7)])
     result(librdkafka_admin.alter_consumer_group_offsets([wish]))
     asked = librdkafka_admin.list_consumer_group_offsets([ConsumerGroupTopicPartitions("librdkafka-idle")])
@@ -137,8 +132,7 @@ def table(text: str) -> list[dict[str, str]]:
 
 def test_kafkas_tool_lists_and_describes_a_busy_group(server: Server, tools: Tools) -> None:
     with busy(server, "java-busy"):
-        listed = tools.ask(server, GROUPS, "--list", "--state", "stable")
-        assert {"java-busy", "Stable"} <= set(listed.split())
+        assert {"java-busy", "Stable"} <= set(tools.ask(server, GROUPS, "--list", "--state", "stable").split())
         described = tools.ask(server, GROUPS, "--describe", "--group", "java-busy", "--members", "--verbose")
         [member] = table(described)
         assert (member["GROUP"], member["CLIENT-ID"], member["#PARTITIONS"]) == ("java-busy", "reader", "3")
@@ -162,7 +156,6 @@ def test_barnabas_groups_tells_moves_and_deletes(server: Server, capfd: pytest.C
         [told] = barnabas("describe", "barnabas-busy")
     assert (told["state"], told["protocol"]) == ("Stable", "range")
     assert [member["assignment"] for member in told["members"]] == [{TOPIC: [*range(PARTITIONS)]}]
-
     barnabas("reset", "barnabas-idle", "--topic", f"{TOPIC}:1", "--shift-by", "3", "--execute")
     barnabas("delete", "barnabas-idle", "--topic", f"{TOPIC}:0")
     standing = {row["partition"]: row for row in barnabas("offsets", "barnabas-idle")["offsets"]}

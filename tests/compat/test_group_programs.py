@@ -74,7 +74,6 @@ def test_copies_of_a_program_share_its_work_and_outlive_kills(server: Server, cl
     write(2 * COUNT)
     until(lambda: has_copied(3 * COUNT), timeout_s=60)
     assert copied() == set(range(3 * COUNT))
-
     (program,) = programs
     program.terminate()
     assert program.wait(30) == 0

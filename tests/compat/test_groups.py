@@ -43,7 +43,6 @@ def test_one_client_reads_on_where_another_stopped(server: Server, clients: Clie
     first_half = ("java-4.4.0", "kafkajs", "aiokafka", "franz-go", "java-3.9.1")
     second_half = ("platformatic", "kafka-go", "java-2.8.2", "sarama", "kafka-python", "confluent-kafka")
     runners = [clients[name] for name in (*first_half, *second_half)]
-
     assert len(runners[0].read_in_group(server.address, "relay", "runners", 30)) == 30
     for lap, runner in enumerate(runners[1:]):
         client.write(server.address, "relay", [Message(lap % PARTITIONS, b"k", b"lap %d" % lap)], "none")
@@ -59,7 +58,6 @@ def test_offsets_committed_by_one_client_are_read_by_another(server: Server, cli
         consumer.seek(partition, 2)
         assert [record.offset for record in consumer.poll(timeout_ms=10_000)[partition]] == [2]
         consumer.commit()
-
     other = Consumer({"bootstrap.servers": server.address, "group.id": "told"})
     try:
         from confluent_kafka import TopicPartition as Position

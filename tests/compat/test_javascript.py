@@ -26,9 +26,7 @@ def test_what_an_idempotent_producer_writes_others_read(
 ) -> None:
     topic = f"{idempotent.name}-idempotent-{compression}"
     messages = messages_for(idempotent, compression)
-
     offsets = idempotent.write(server.address, topic, messages, compression)
-
     assert [offset for message, offset in zip(messages, offsets, strict=True) if message.partition == 2] == [*range(20)]
     assert by_position(clients["java-4.4.0"].read(server.address, topic)) == as_stored(messages)
 
@@ -38,9 +36,7 @@ def test_the_admin_interface_of_platformatic_finds_everything(server: Server) ->
     command = [node_of(program.parent), str(program), server.address, "platformatic-admin", "platformatic-moved"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
-
-    told = dict(json.loads(f"[{line.replace(': ', ', ', 1)}]") for line in done.stdout.splitlines())
-    assert told == {
+    assert dict(json.loads(f"[{line.replace(': ', ', ', 1)}]") for line in done.stdout.splitlines()) == {
         "made": ["platformatic-admin", 2],
         "is listed": True,
         "settings": [["retention.ms", "3600000"]],

@@ -27,8 +27,7 @@ def test_what_it_writes_its_group_reads_and_goes_on_after_a_restart(server: Serv
 
     for compression in COMPRESSIONS:
         run("write", server.address, topic, compression, COUNT)
-        found = run("group", server.address, topic, group, COUNT)
-        assert sorted(found) == sorted(map(str, range(COUNT)))
+        assert sorted(run("group", server.address, topic, group, COUNT)) == sorted(map(str, range(COUNT)))
     server.stop()
     server.start()
     run("write", server.address, topic, "lz4", 10)

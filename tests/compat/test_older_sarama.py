@@ -24,11 +24,9 @@ def test_records_of_an_older_sarama_are_found_by_their_times(server: Server, com
         command = [str(older_sarama()), server.address, topic, compression, idempotent, *times]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
-
     with closing(KafkaConsumer(bootstrap_servers=server.address)) as consumer:
         asked = [START_MS - 9, START_MS, START_MS + 1, START_MS + 301, START_MS + 701, START_MS + 5301, START_MS + 5701]
         found = [consumer.offsets_for_times({partition: timestamp})[partition] for timestamp in asked]
-
     assert [each and (each.offset, each.timestamp - START_MS) for each in found] == [
         (0, 0),
         (0, 0),

@@ -55,7 +55,6 @@ def test_a_client_reads_what_another_wrote(
     server: Server, clients: Clients, written: Written, writer: str, reader: str
 ) -> None:
     found = by_position(clients[reader].read(server.address, writer))
-
     expected = as_read_by(reader, written[writer])
     assert _comparable(as_read_by(reader, found), expected) == expected
 
@@ -67,11 +66,9 @@ def test_a_group_reads_what_was_written_and_goes_on_after_it(
     client, topic, group = clients[reader], f"{reader}-for-a-group", f"group-of-{reader}"
     first = messages_for(client, "gzip", count=30)
     client.write(server.address, topic, first, "gzip")
-
     found = client.read_in_group(server.address, topic, group, len(first))
     expected = as_read_by(reader, as_stored(first))
     assert _comparable(as_read_by(reader, by_position(found)), expected) == expected
-
     more = [Message(partition=1, key=b"k", value=b"one more", timestamp=first[0].timestamp)]
     client.write(server.address, topic, more, "none")
     again = client.read_in_group(server.address, topic, group, 1)

@@ -25,7 +25,6 @@ def test_a_word_count_loses_nothing_over_a_kill_and_repeats_nothing_over_a_stop(
         until(lambda: count.counted() >= count.written, PATIENCE_S)
         assert sum(count.counted().values()) > told
         assert program.stop() == ENDED_BY_SIGTERM
-
     before, written = count.counted(), count.written.copy()
     count.write(100)
     with count.run(tmp_path / "restored from the changelog") as program:

@@ -56,8 +56,7 @@ def test_a_stopped_node_is_fenced_and_its_replicas_are_missed(broker: Barnabas, 
     assert re.findall(r"^(\d)\s.*\s(Leader|Observer)\s*$", quorum, re.MULTILINE) == [("1", "Leader"), ("2", "Observer")]
     described = said(tools, broker, LOG_DIRS, "--describe", "--topic-list", "t")
     (listed,) = [json.loads(line) for line in described.splitlines() if line.startswith("{")]
-    here = {each["broker"]: len(each["logDirs"][0]["partitions"]) for each in listed["brokers"]}
-    assert here == {1: 2, 2: 2}
+    assert {each["broker"]: len(each["logDirs"][0]["partitions"]) for each in listed["brokers"]} == {1: 2, 2: 2}
 
 
 def placed(described: str) -> list[str]:

@@ -48,7 +48,6 @@ def test_clients_go_on_in_the_new_topic_and_see_nothing_of_the_old(server: Serve
         is_deleted.set()
         make(address, topic)
         writing.result(TIMEOUT_S)
-
     assert sorted(acknowledged) == list(range(COUNT))
     stored = by_position(reader.read(address, topic))
     numbers = [int(record.value or b"") for record in stored]

@@ -65,7 +65,6 @@ def test_every_message_is_acknowledged_and_consumed_once_while_members_come_and_
         acknowledged = [(it["partition"], it["offset"], it["value"]) for it in producer.told("producer_send_success")]
         until(lambda: len(first.read()) + len(second.read()) >= len(acknowledged), DEADLINE_S)
         assert first.stop() == ENDED_BY_SIGTERM
-
     assert producer.told("producer_send_error") == []
     [summary] = producer.told("tool_data")
     assert summary["sent"] == summary["acked"] == len(acknowledged)

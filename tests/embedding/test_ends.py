@@ -95,8 +95,7 @@ def test_nothing_is_left_when_xdist_is_killed(project: Project) -> None:
 def test_a_broker_ends_when_its_nursery_and_its_owner_are_killed_at_once(project: Project) -> None:
     kill = "os.kill(pool.current().pid, signal.SIGSTOP); os.kill(os.getpid(), signal.SIGKILL)"
     project.write("test_it.py", f"{TESTS}    {kill}\n")
-    process = project.start("-q")
-    process.communicate()
+    project.start("-q").communicate()
     pids = facts(project)["pids"]
     assert isinstance(pids, list)
     nursery, *brokers = pids

@@ -66,12 +66,10 @@ def test_the_installed_wheel_loads_no_module_twice_and_ten_lines_have_a_broker(w
     environment = Environment(tmp_path / "venv")
     environment.install(wheel, "pytest", "kafka-python==3.0.12")
     assert run(environment.python, "-c", USE, cwd=tmp_path).strip() == "[]"
-
     project = Project(tmp_path / "project", str(environment.python))
     project.write(EXAMPLE.name, EXAMPLE.read_text(encoding="utf-8"))
     assert len(EXAMPLE.read_text(encoding="utf-8").splitlines()) == 10
     assert "1 passed" in project.run()
-
     installed = run(environment.python, "-c", "import barnabas; print(barnabas.__file__)", cwd=tmp_path).strip()
     assert installed.startswith(str(tmp_path))
     assert Path(installed).with_name("py.typed").exists()

@@ -31,8 +31,7 @@ def printed(tmp_path_factory: pytest.TempPathFactory) -> str:
         _simple(broker.address, admin)
         consumer.close()  # a static member stays in its group
         assert broker.stop() == 0
-    log = next((Path(data_dir) / PARTITION).glob("*.log"))
-    return run_tool(DUMP, "--files", str(log), "--offsets-decoder")
+    return run_tool(DUMP, "--files", str(next((Path(data_dir) / PARTITION).glob("*.log"))), "--offsets-decoder")
 
 
 def _member(address: str) -> Consumer:
@@ -106,8 +105,7 @@ def test_commits_are_decoded_those_in_transactions_too(printed: str) -> None:
 
 
 def test_a_deleted_groups_records_end_with_deletions(printed: str) -> None:
-    told = [value and value["offset"] for _, value in _said_of(printed, "1", "simple")]
-    assert told == [3, None]
+    assert [value and value["offset"] for _, value in _said_of(printed, "1", "simple")] == [3, None]
     assert _said_of(printed, "2", "simple")[-1][1] is None
 
 

@@ -97,12 +97,10 @@ def _complaints(printed: str) -> list[str]:
 @pytest.mark.parametrize("compression", COMPRESSIONS)
 def test_the_dump_shows_what_the_client_read(written: Written, compression: str) -> None:
     printed = written.dump(f"{compression}-0", "--deep-iteration", "--print-data-log")
-
     assert _complaints(printed) == []
     records = [match.groups() for match in map(RECORD.match, printed.splitlines()) if match]
     found = [(int(offset), int(time), headers, key, value) for offset, time, headers, key, value in records]
     assert found == written.seen[compression]
-
     batches = [match.groupdict() for match in map(BATCH.match, printed.splitlines()) if match]
     assert {batch["compression"] for batch in batches} == {compression}
     assert {batch["valid"] for batch in batches} == {"true"}
@@ -115,7 +113,6 @@ def test_the_indexes_of_rolled_segments_are_sound(written: Written, compression:
     segments = sorted((written.data_dir / f"{compression}-0").glob("*.log"))
     assert len(segments) > 2
     assert all(path.stat().st_size <= SEGMENT_BYTES for path in segments)
-
     printed = written.dump(f"{compression}-0", "--index-sanity-check")
     assert _complaints(printed) == []
     for segment in segments:
@@ -124,8 +121,7 @@ def test_the_indexes_of_rolled_segments_are_sound(written: Written, compression:
 
 
 def test_snapshots_of_producers_are_read(written: Written) -> None:
-    printed = written.dump("gzip-0")
-    last = printed.rpartition(".snapshot")[2]
+    last = written.dump("gzip-0").rpartition(".snapshot")[2]
     assert re.search(rf"producerId: \d+ producerEpoch: 0 .*lastSequence: {COUNT - 1} lastOffset: {COUNT - 1} ", last)
 
 
@@ -133,12 +129,10 @@ def test_the_catalogue_is_decoded(written: Written) -> None:
     printed = written.dump("__cluster_metadata-0", "--cluster-metadata-decoder")
     assert _complaints(printed) == []
     assert "skipping" not in printed
-
     payloads = [json.loads(line.partition("payload: ")[2]) for line in printed.splitlines() if "payload: " in line]
     names = {it["data"]["name"] for it in payloads if it["type"] == "TOPIC_RECORD"}
     assert names == {*COMPRESSIONS, "__consumer_offsets"}
-    partitions = [it for it in payloads if it["type"] == "PARTITION_RECORD"]
-    assert len(partitions) == len(COMPRESSIONS) + 50
+    assert len([it for it in payloads if it["type"] == "PARTITION_RECORD"]) == len(COMPRESSIONS) + 50
 
 
 def test_committed_offsets_are_decoded(written: Written) -> None:

@@ -74,7 +74,6 @@ def dump(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 
 def test_every_batch_and_marker_is_valid(dump: dict[str, str]) -> None:
     said = dump[".log"]
-
     assert said.count("isvalid: true") == 3 * 40 + 40 + 14 + 1
     assert "isvalid: false" not in said
     assert said.count("endTxnMarker: COMMIT") == 20
@@ -92,7 +91,6 @@ def test_aborted_transactions_are_indexed_as_kafka_reads_them(dump: dict[str, st
         r"version: (\d+) producerId: (\d+) firstOffset: (\d+) lastOffset: (\d+) lastStableOffset: (\d+)",
         dump[".txnindex"],
     )
-
     assert len(entries) == 20 + 14
     assert {(version, producer) for version, producer, *_ in entries} == {("0", "1"), ("0", "2")}
     first = next(entry for entry in entries if entry[1] == "2")
@@ -101,7 +99,6 @@ def test_aborted_transactions_are_indexed_as_kafka_reads_them(dump: dict[str, st
 
 def test_the_last_snapshot_knows_epochs_sequences_and_the_open_transactions(dump: dict[str, str]) -> None:
     last = dump[".snapshot"].split("Dumping ")[-1]
-
     found = re.findall(
         r"producerId: (\d+) producerEpoch: (\d+) coordinatorEpoch: (-?\d+) currentTxnFirstOffset: (\S+) .*"
         r"firstSequence: (\d+) lastSequence: (\d+)",

@@ -168,8 +168,7 @@ def test_the_index_tells_of_each_aborted_transaction(dumped: Dumped, topic: str)
 def test_the_last_snapshot_tells_where_the_open_transaction_began(dumped: Dumped, topic: str) -> None:
     found = transactions(dumped[topic])
     [open_batch, *_] = found.records[-1]
-    last = dumped[topic].rpartition(".snapshot")[2]
-    assert SNAPSHOT.findall(last) == [
+    assert SNAPSHOT.findall(dumped[topic].rpartition(".snapshot")[2]) == [
         (str(open_batch.producer_id), str(open_batch.epoch), "0", f"[{open_batch.first}]")
     ]
 

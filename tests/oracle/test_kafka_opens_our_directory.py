@@ -156,16 +156,14 @@ def test_a_kafka_directory_opens_here_and_again_in_kafka(tmp_path: Path, killed:
     theirs = catalogue.topics["theirs"]
     assert len(theirs.partitions) == 2
     assert theirs.configs == configs
-    announced = catalogue.current_leader_epoch("theirs", 0)
-    assert catalogue.leader_epoch("theirs", 0) == announced
+    assert catalogue.leader_epoch("theirs", 0) == catalogue.current_leader_epoch("theirs", 0)
     catalogue.create_topic("ours", configs={"retention.ms": "-1"})
     write_partition(data_dir, catalogue, "ours", 0, [b"written here"])
     catalogue.close()
     assert with_snapshots == (f"{catalogue.features_epoch:020d}" in {path.name[:20] for path in _snapshots(data_dir)})
     (data_dir / CLEAN_SHUTDOWN).write_bytes(encode_clean_shutdown(catalogue.broker_epoch))  # as a clean stop does
     with KafkaProcess(data_dir) as kafka, Client(kafka.address) as client:
-        found = {topic.name: topic for topic in list_topics(client)}
-        assert found["theirs"].topic_id == theirs.topic_id
+        assert {topic.name: topic for topic in list_topics(client)}["theirs"].topic_id == theirs.topic_id
         assert _read(client, "ours", 0, 1) == [b"written here"]
         assert kafka.complaints() == []
 

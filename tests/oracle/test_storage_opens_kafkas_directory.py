@@ -30,8 +30,7 @@ SEGMENT_BYTES = 1 << 20  # the smallest Kafka 4 takes
 def fill(address: str) -> list[str]:
     """Transactions of two producers, the last one left open; returns what a committed reader sees."""
     admin = AdminClient({"bootstrap.servers": address})
-    topic = NewTopic("t", 1, 1, config={"segment.bytes": str(SEGMENT_BYTES)})
-    admin.create_topics([topic])["t"].result(30)
+    admin.create_topics([NewTopic("t", 1, 1, config={"segment.bytes": str(SEGMENT_BYTES)})])["t"].result(30)
     ender = Producer({"bootstrap.servers": address, "transactional.id": "ender", "linger.ms": 0})
     opener = Producer({"bootstrap.servers": address, "transactional.id": "opener", "linger.ms": 0})
     ender.init_transactions(30)
@@ -94,20 +93,17 @@ def open_log(data_dir: Path) -> PartitionLog:
 
 def test_committed_readers_see_what_kafkas_consumer_saw(opened: tuple[PartitionLog, list[str]]) -> None:
     log, seen = opened
-
     assert read_committed(log) == seen
     assert len(seen) == 5 * (ROUNDS - ROUNDS // 3)
 
 
 def test_the_open_transaction_holds_the_last_stable_offset(opened: tuple[PartitionLog, list[str]]) -> None:
     log, _ = opened
-
     assert log.last_stable_offset == log.log_end_offset - 1 == log.high_watermark - 1
 
 
 def test_nothing_was_dropped(opened: tuple[PartitionLog, list[str]]) -> None:
     log, _ = opened
-
     assert (log.recovered.bytes_dropped, log.recovered.segments_dropped) == (0, 0)
     assert len([name for name in log.directory.names() if name.endswith(".log")]) > 2
 
@@ -126,7 +122,5 @@ def test_a_batch_of_before_is_recognised(opened: tuple[PartitionLog, list[str]])
         base_sequence=last_data.base_sequence,
         transactional=True,
     )
-
     appended = log.append(again, leader_epoch=log.leader_epoch, now_ms=0)
-
     assert (appended.base_offset, appended.is_duplicate) == (last_data.base_offset, True)

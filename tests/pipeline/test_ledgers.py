@@ -68,8 +68,7 @@ def test_a_batch_that_is_decided_twice_is_named() -> None:
 
 def test_each_query_counts_its_own_batches() -> None:
     read = ledger(decided(0), decided(1), decided(0, query_id="other"))
-    found = {0: BatchSum(20, 200), 1: BatchSum(11, 101)}
-    assert kinds(read, found, 20) == {}
+    assert kinds(read, {0: BatchSum(20, 200), 1: BatchSum(11, 101)}, 20) == {}
 
 
 def test_rows_that_are_missing_or_changed_are_told_by_their_batch() -> None:

@@ -73,8 +73,7 @@ def test_the_ledgers_commands_say_that_an_address_is_the_default(
 ) -> None:
     monkeypatch.setattr(command_line, "_BOOTSTRAP", NOWHERE.bootstrap_servers)
     for given, hint in (((), " (the default: --bootstrap-servers"), (("--bootstrap-servers", "127.0.0.1:1"), "")):
-        arguments = ["ledger", "show", "shop", "--request-timeout-ms", "100", *given]
-        assert command_line.main(arguments) == 1
+        assert command_line.main(["ledger", "show", "shop", "--request-timeout-ms", "100", *given]) == 1
         told = capsys.readouterr().err
         assert "cannot connect to 127.0.0.1:1: connection refused" in told
         assert ("the default" in told) == bool(hint)

@@ -48,8 +48,7 @@ def test_a_connection_that_delayed_its_acknowledgements_does_no_more(connected: 
 
 @linux
 def test_what_spark_pickles_to_a_task_asks_for_it_there_and_keeps_its_fields(connected: Pair) -> None:
-    sent = _Sent(7)
-    pickled = pickle.dumps(sent)
+    pickled = pickle.dumps(_Sent(7))
     assert _delays(connected[1])
     assert pickle.loads(pickled).field == 7
     assert not any(map(_delays, connected))

@@ -26,8 +26,7 @@ def is_found(bug: Bug) -> bool:
 
 
 def test_bugs_drawn_by_the_days_seed_are_found(seed: int) -> None:
-    drawn = Random(seed).sample(QUICK, DRAWN)
-    assert [name for name in drawn if not is_found(BUGS[name])] == []
+    assert [name for name in Random(seed).sample(QUICK, DRAWN) if not is_found(BUGS[name])] == []
 
 
 @pytest.mark.long

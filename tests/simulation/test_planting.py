@@ -84,10 +84,8 @@ def test_a_bug_is_imported_at_its_own_line_and_leaves_no_bytecode(
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr(sys, "meta_path", [*sys.meta_path])
     monkeypatch.setattr(sys, "dont_write_bytecode", False)
-
     plant(Bug("no half", "It divides by 0.").at("half", "one + 1", "one - 1"), tuple(sources(package)))
     counter = importlib.import_module("planted_counters.counter")
-
     with pytest.raises(ZeroDivisionError) as raised:
         counter.half(2)
     assert raised.traceback[-1].lineno == 2  # counted from 0

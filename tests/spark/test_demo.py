@@ -28,7 +28,6 @@ def test_everything_is_killed_once_and_nothing_is_wrong(seed: int, tmp_path: Pat
     )
     assert ended.returncode == 0, ended.stdout
     assert "nothing lost, nothing doubled, nothing half done" in ended.stdout
-
     notes = [json.loads(line) for line in (directory / "notes.jsonl").read_text().splitlines()]
     kills = {note["victim"]: note["processes"] for note in notes if note["event"] == "kill"}
     assert set(kills) == {"Python workers", "broker", "Spark driver"}
@@ -36,7 +35,6 @@ def test_everything_is_killed_once_and_nothing_is_wrong(seed: int, tmp_path: Pat
     starts = [note["name"] for note in notes if note["event"] == "started"]
     assert starts.count("broker") >= 2
     assert starts.count("driver") >= 2
-
     verdict = json.loads((directory / "verdict.json").read_text())
     assert verdict["verdict"] == "right"
     counts = {check["name"]: check["counts"] for check in verdict["checks"]}

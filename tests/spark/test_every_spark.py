@@ -77,8 +77,7 @@ def test_the_reader_for_spark_4_0_reads_to_where_the_topic_ends(server: Server) 
 
 @pytest.mark.long
 def test_the_locked_spark_does_everything(spark: SparkSession, server: Server, tmp_path: Path) -> None:
-    work = Work(spark, server.address, str(server.data_dir), "locked", tmp_path)
-    assert outcomes(work) == WHOLE
+    assert outcomes(Work(spark, server.address, str(server.data_dir), "locked", tmp_path)) == WHOLE
 
 
 @pytest.mark.long

@@ -53,8 +53,7 @@ def test_a_listener_sees_rows_and_how_far_behind_the_query_is(
         )
         writer = source.load().select("key", "value").writeStream.format("barnabas").options(**brokers)
         writer = writer.option("topic", "heard-copy").option("checkpointLocation", str(tmp_path)).queryName("heard")
-        query = writer.trigger(availableNow=True).start()
-        assert query.awaitTermination(PATIENCE_S)
+        assert writer.trigger(availableNow=True).start().awaitTermination(PATIENCE_S)
         first, second = (seen.get(timeout=60) for _ in range(2))
     finally:
         spark.streams.removeListener(listener)

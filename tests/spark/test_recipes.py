@@ -199,7 +199,6 @@ def test_a_key_keeps_its_order_where_all_is_read_before_its_partition_changes(re
     assert len({record.partition for record in topics.committed(old.address, "orders")}) > 3
     recipe.do(1)
     assert _by_key(old, "orders.copy") == _in_order(range(120))
-
     with recipe.doing(1, ONGOING):
         recipe.do(2, {"--partitions 6 orders": "--partitions 6 orders.copy"})
         recipe.do(2, {"--partitions 6 orders": "--partitions 8 orders"})

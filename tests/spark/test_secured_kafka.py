@@ -125,7 +125,6 @@ def test_a_stream_is_exact_over_a_secured_connection(
     if server == "kafka":
         topics.wait_for_markers(plain, target)
     assert topics.numbers(plain, target) == list(range(200))
-
     rows = spark.range(200, 300, numPartitions=2).selectExpr("CAST(id AS STRING) AS value")
     for _ in range(2):
         rows.write.format("barnabas").options(topic=target, idempotencyKey="more", **secured).mode("append").save()
@@ -134,7 +133,6 @@ def test_a_stream_is_exact_over_a_secured_connection(
     assert topics.numbers(plain, target) == list(range(300))
     frame = spark.read.format("barnabas").options(subscribe=target, **secured).load()
     assert frame.count() == 300
-
     shown += said_of(spark) + frame._jdf.queryExecution().toString()
     shown += "".join(path.read_text(errors="replace") for path in tmp_path.rglob("*") if path.is_file())
     assert "barnabas" in shown

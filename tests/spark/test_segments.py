@@ -33,8 +33,7 @@ class World:
     consumed: list[Row] = field(default_factory=list)
 
     def read(self, spark: SparkSession, **options: object) -> DataFrame:
-        reader = spark.read.format("barnabas").option("path", str(self.data_dir))
-        return reader.options(**options).load()
+        return spark.read.format("barnabas").option("path", str(self.data_dir)).options(**options).load()
 
 
 class Writer:

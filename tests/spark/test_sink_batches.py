@@ -48,7 +48,6 @@ def test_a_record_has_what_its_row_says(spark: SparkSession, server: Server, top
         "key string, value binary, partition int, timestamp timestamp, headers array<struct<key:string,value:binary>>"
     )
     _writer(spark.createDataFrame(rows, schema).coalesce(1), server, topic, batchHeader="batch").save()
-
     none, first, second = topics.committed(server.address, topic)
     mark = ("batch", b"0")
     assert (none.partition, none.key, none.value, list(none.headers)) == (0, b"tombstone", None, [mark])
@@ -66,7 +65,6 @@ def test_keys_find_the_partitions_that_kafkas_own_producer_finds(
     _writer(rows, server, topic).save()
     stock = rows.write.format("kafka").option("kafka.bootstrap.servers", server.address)
     stock.option("topic", topic).mode("append").save()
-
     places: dict[bytes, set[int]] = {}
     for record in topics.committed(server.address, topic):
         places.setdefault(record.key, set()).add(record.partition)
@@ -88,7 +86,6 @@ def test_a_column_names_each_rows_topic_unless_the_option_does(spark: SparkSessi
     rows = spark.range(10).selectExpr(f"concat('{topic}-', id % 2) AS topic", "CAST(id AS STRING) AS value")
     _writer(rows, server, None).save()
     assert [topics.numbers(server.address, other) for other in others] == [[0, 2, 4, 6, 8], [1, 3, 5, 7, 9]]
-
     _writer(rows, server, topic).save()
     assert topics.numbers(server.address, topic) == list(range(10))
 
@@ -105,7 +102,6 @@ def test_large_records_are_written_where_they_are_allowed(spark: SparkSession, s
     rows = spark.range(3).selectExpr("repeat(CAST(id AS STRING), 2000000) AS value")
     assert "max.request.size" in _refusal(_writer(rows, server, topic))
     assert topics.committed(server.address, topic) == []
-
     _writer(rows, server, topic, kafka__max__request__size=str(4 << 20)).save()
     values = [record.value for record in topics.committed(server.address, topic)]
     assert sorted(values) == [b"%d" % n * 2_000_000 for n in range(3)]
@@ -136,7 +132,6 @@ def test_an_atomic_write_shows_in_one_step(spark: SparkSession, server: Server, 
     for number in (1, 2):
         _writer(rows, server, topic, atomic="true").save()
         assert topics.numbers(server.address, topic) == sorted(number * list(range(90)))
-
     overlapping = spark.range(90, numPartitions=2).selectExpr("CAST(id AS STRING) AS value", "0 AS partition")
     assert "df.repartition('topic', 'partition')" in _refusal(_writer(overlapping, server, topic, atomic="true"))
 

@@ -75,8 +75,7 @@ def test_spark_needs_none_of_the_brokers_own_packages(server: Server, source: st
 @pytest.mark.long
 def test_executors_without_wheels_run_from_one_file(server: Server, source: str, tmp_path: Path) -> None:
     bare = bare_environment(tmp_path / "bare", EXECUTORS_HAVE)
-    packed = _packed(tmp_path)
-    _copy(server, source, tmp_path, "local-cluster[2,1,1024]", python=bare, packed=packed)
+    _copy(server, source, tmp_path, "local-cluster[2,1,1024]", python=bare, packed=_packed(tmp_path))
     assert topics.numbers(server.address, f"{source}-copy") == EXPECTED
 
 

@@ -76,8 +76,7 @@ def test_update_mode_writes_what_changed_and_once(counts: Counts) -> None:
 
 def test_a_commit_that_failed_in_the_middle_is_made_good_by_the_restart(counts: Counts) -> None:
     counts.send(range(10))
-    failing = ValueError("after the decision")
-    with patch.object(driver._Committing, "_roll_forward", side_effect=failing):
+    with patch.object(driver._Committing, "_roll_forward", side_effect=ValueError("after the decision")):
         assert "after the decision" in counts.refusal(counts.sink())
     counts.run()
     assert counts.written == [f"{n}=1" for n in range(10)]

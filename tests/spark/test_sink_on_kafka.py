@@ -41,7 +41,6 @@ def test_a_stream_and_a_write_are_exact_on_kafka(
         assert writer.trigger(availableNow=True).start().awaitTermination(PATIENCE_S)
     topics.wait_for_markers(kafka.address, target)
     assert topics.numbers(kafka.address, target) == list(range(200))
-
     rows = spark.range(200, 300, numPartitions=2).selectExpr("CAST(id AS STRING) AS value")
     more = rows.selectExpr("value", "CAST(spark_partition_id() AS INT) AS partition").write.format("barnabas")
     for _ in range(2):

@@ -105,7 +105,6 @@ def test_brokers_a_topic_and_a_checkpoint_are_enough(copy: Copy) -> None:
     copy.send(300)
     query = copy.run()
     assert copy.is_whole
-
     offsets = _offsets(copy, f"spark-{query.id}")  # what lag tools see
     assert {each["current_offset"] for each in offsets.values()} == {100}
     assert {each["lag"] for each in offsets.values()} == {0}
@@ -231,8 +230,7 @@ def test_a_checkpoint_that_was_rolled_back_is_refused(copy: Copy) -> None:
 
 def test_a_checkpoint_that_another_sink_had_is_refused_unless_it_is_said(copy: Copy) -> None:
     copy.send(30)
-    stock = copy.writer(format_name="kafka").trigger(availableNow=True).start()
-    assert stock.awaitTermination(PATIENCE_S)
+    assert copy.writer(format_name="kafka").trigger(availableNow=True).start().awaitTermination(PATIENCE_S)
     copy.send(30)
     assert "the option firstBatch=1" in copy.refusal()
     copy.run(firstBatch="1")

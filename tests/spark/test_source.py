@@ -42,8 +42,7 @@ def kafka(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iter
 
 def _write_mixed(server: Server, *, compacted: bool) -> list[str]:
     with Client(server.address) as client:
-        first = MixedTopic(client, "mixed-created", PARTITIONS, seed=1)
-        first.fill(150, leave_open=True)
+        MixedTopic(client, "mixed-created", PARTITIONS, seed=1).fill(150, leave_open=True)
         appended = {"message.timestamp.type": "LogAppendTime"}
         MixedTopic(client, "mixed-appended", 1, seed=2, **appended).fill(15, leave_open=False)
     if compacted:

@@ -63,8 +63,7 @@ def test_a_task_reads_its_range_and_nothing_else(client: Client, settings: Sourc
 
 
 def test_a_task_goes_on_when_the_broker_comes_back(client: Client, broker: OwnBroker, settings: SourceSettings) -> None:
-    whole = fill(client, "revived", 4000, size=2000)
-    batches = read(replace(settings, fetch_bytes=1 << 20), whole)
+    batches = read(replace(settings, fetch_bytes=1 << 20), fill(client, "revived", 4000, size=2000))
     found = [next(batches), next(batches)]
     broker.kill()
     broker.start()

@@ -57,9 +57,7 @@ def numbers(server: Server) -> str:
 def test_a_batch_reads_every_column(spark: SparkSession, server: Server, numbers: str) -> None:
     frame = _read(spark, server, numbers, includeHeaders="true")
     rows = frame.withColumn("ms", (col("timestamp").cast("double") * 1000).cast("long")).collect()
-
-    found = {(row.partition, row.offset, bytes(row.key), bytes(row.value), row.ms) for row in rows}
-    assert found == {
+    assert {(row.partition, row.offset, bytes(row.key), bytes(row.value), row.ms) for row in rows} == {
         (n % PARTITIONS, n // PARTITIONS, b"k%d" % (n % 10), b"%d" % n, START_MS + n * 1000) for n in range(COUNT)
     }
     assert {(row.topic, row.timestampType) for row in rows} == {(numbers, 0)}
@@ -75,7 +73,6 @@ def test_a_batch_starts_and_ends_at_offsets(spark: SparkSession, server: Server,
 def test_a_batch_starts_and_ends_at_times(spark: SparkSession, server: Server, numbers: str) -> None:
     options = {"startingTimestamp": str(START_MS + 100_000), "endingTimestamp": str(START_MS + 110_000)}
     assert _numbers(_read(spark, server, numbers, **options)) == list(range(100, 110))
-
     by_partition = json.dumps({numbers: {str(n): START_MS + 290_000 for n in range(PARTITIONS)}})
     found = _numbers(_read(spark, server, numbers, startingOffsetsByTimestamp=by_partition))
     assert found == list(range(290, COUNT))
@@ -96,7 +93,6 @@ def test_a_batch_writes_what_a_batch_reads(spark: SparkSession, server: Server) 
     frame.write.format("kafka").option("kafka.bootstrap.servers", server.address).option(
         "includeHeaders", "true"
     ).save()
-
     found = _read(spark, server, "from-spark", includeHeaders="true")
     assert _numbers(found) == list(range(1000))
     assert all(row.headers == [Row(key="id", value=row.value)] for row in found.collect())
@@ -117,7 +113,6 @@ def test_a_stream_counts_words_into_another_topic(spark: SparkSession, server: S
         .start()
     )
     assert query.awaitTermination(120)
-
     rows = _read(spark, server, "counts").orderBy("offset").selectExpr("CAST(key AS STRING)", "CAST(value AS STRING)")
     assert {row.key: int(row.value) for row in rows.collect()} == {"the": 4, "castle": 2, "count": 2, "and": 1}
 
@@ -131,7 +126,6 @@ def test_a_stream_goes_on_after_the_broker_was_killed(spark: SparkSession, serve
         _write(server, "going-on", range(60, 120))
         until(lambda: query.exception() is not None or _count(spark, server, "copied") >= 120, timeout_s=90)
         assert query.exception() is None
-
     assert sorted(set(_numbers(_read(spark, server, "copied")))) == list(range(120))
     assert _numbers(_read(spark, server, "going-on")) == list(range(120))
 
@@ -145,7 +139,6 @@ def test_a_stream_begins_where_its_checkpoint_says(spark: SparkSession, server: 
     _write(server, "stop-and-go", range(30, 60))
     with _copying(spark, server, "stop-and-go", "went", tmp_path / "checkpoint") as query:
         query.processAllAvailable()
-
     assert _numbers(_read(spark, server, "went")) == list(range(60))
 
 

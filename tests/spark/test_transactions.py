@@ -69,7 +69,6 @@ def _numbers(frame: DataFrame) -> list[int]:
 def test_a_batch_reads_what_is_committed_and_no_more(spark: SparkSession, server: Server, writer: Writer) -> None:
     frame = spark.read.format("kafka").options(**_options(server, writer, "read_committed")).load()
     assert _numbers(frame) == list(range(60))
-
     frame = spark.read.format("kafka").options(**_options(server, writer, "read_uncommitted")).load()
     assert _numbers(frame) == [*range(90), *range(100, 130)]
 

@@ -57,7 +57,6 @@ def test_tasks_know_whose_they_are_and_whoever_commits_knows_their_messages(
     spark: SparkSession, lines: str, log: Path
 ) -> None:
     query = _run(_writer(_stream(spark, lines), log))
-
     writes, properties = _told(log, "write"), _told(log, "write")[0]["properties"]
     assert properties["sql.streaming.queryId"] == query.id
     assert properties["spark.jobGroup.id"] == query.runId
@@ -65,12 +64,10 @@ def test_tasks_know_whose_they_are_and_whoever_commits_knows_their_messages(
     assert properties["__is_continuous_processing"] == "false"
     assert properties["spark.speculation"] == "false"  # of SparkConf, all of which is there
     assert properties["spark.sql.shuffle.partitions"] == "2"  # of the session
-
     (commit,) = _told(log, "commit")
     assert (commit["is_task"], commit["batch"]) == (False, 0)
     assert commit["options"]["checkpointlocation"] == str(log.parent / "checkpoint")
     assert sorted(commit["task_attempts"]) == sorted(note["task_attempt"] for note in writes)
-
     made = {note["pid"]: note["program"] for note in _told(log, "made")}
     assert len(made) == len(_told(log, "made")) == 2
     assert [pid for pid, program in made.items() if COMMITTER in program[-1]] == [commit["pid"]]
@@ -112,7 +109,6 @@ def test_a_commit_that_failed_is_followed_by_an_abort_of_the_same_batch(
     (commit,), (abort,) = _told(log, "commit"), _told(log, "abort")
     assert abort["batch"] == 0
     assert abort["task_attempts"] == commit["task_attempts"]
-
     again = _run(_writer(_stream(spark, lines), log))
     assert (again.id, _told(log, "commit")[-1]["batch"]) == (query.id, 0)
     assert again.runId != query.runId
@@ -123,8 +119,7 @@ def test_a_checkpoint_by_the_sessions_setting_is_named_after_the_query(
 ) -> None:
     spark.conf.set("spark.sql.streaming.checkpointLocation", str(log.parent / "all"))
     try:
-        writer = _stream(spark, lines).writeStream.format("recorder").option("log", str(log)).queryName("orders")
-        _run(writer)
+        _run(_stream(spark, lines).writeStream.format("recorder").option("log", str(log)).queryName("orders"))
     finally:
         spark.conf.unset("spark.sql.streaming.checkpointLocation")
     note = _told(log, "write")[0]
@@ -134,8 +129,7 @@ def test_a_checkpoint_by_the_sessions_setting_is_named_after_the_query(
 
 
 def test_the_continuous_trigger_commits_without_messages(spark: SparkSession, lines: str, log: Path) -> None:
-    rate = spark.readStream.format("rate").load()
-    query = _writer(rate, log).trigger(continuous="1 second").start()
+    query = _writer(spark.readStream.format("rate").load(), log).trigger(continuous="1 second").start()
     try:
         until(lambda: log.exists() and _told(log, "commit"), timeout_s=PATIENCE_S)
     finally:
@@ -148,8 +142,7 @@ def test_the_continuous_trigger_commits_without_messages(spark: SparkSession, li
 
 def _refusal(writer: DataStreamWriter) -> str:
     try:
-        query = writer.start()
-        query.awaitTermination(PATIENCE_S)
+        writer.start().awaitTermination(PATIENCE_S)
     except PySparkException as refused:
         return str(refused)
     raise AssertionError("Spark did not refuse it")
@@ -168,7 +161,6 @@ def test_spark_refuses_asynchronous_progress_to_python_sinks_and_to_foreach_batc
     expected = "does not support async progress tracking"
     tracking = {"asyncProgressTrackingEnabled": "true"}
     assert expected in _refusal(_writer(_stream(spark, lines), log, **tracking))
-
     each_batch = _stream(spark, lines).writeStream.foreachBatch(lambda frame, batch_id: None).options(**tracking)
     assert expected in _refusal(each_batch.option("checkpointLocation", str(log.parent / "other")))
 

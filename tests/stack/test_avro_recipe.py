@@ -51,7 +51,6 @@ def test_the_recipe_and_confluents_serializers_read_each_other(server: Server, t
     files = tmp_path / "data" / "orders" / "2026-11-21"
     files.mkdir(parents=True)
     _spark("-c", _FILE, json.dumps(orders), str(files / "part.parquet"))
-
     with Registry(tmp_path / "registry", server.address) as registry:
         stand_ins = {"127.0.0.1:9092": server.address, "http://127.0.0.1:8081": registry.confluent_url}
         with Recipe("Avro with a schema registry", tmp_path, stand_ins) as recipe:

@@ -103,7 +103,6 @@ def test_schemas_keep_their_ids_over_restarts_and_kills(server: Server, registry
     server.start()
     expected.write(3, range(30, 70), deleted=range(20, 25))
     expected.check()
-
     server.kill()
     server.start()
     with _java(server, registry, 4) as program:

@@ -105,8 +105,7 @@ def test_every_rule_is_kept(
     play: Play, client_and_seed: tuple[str, int], known: Mapping[str, str], tmp_path: Path
 ) -> None:
     client, seed = client_and_seed
-    found = findings(play.notes.history, client)
-    broken = [finding for finding in found if finding.rule not in known]
+    broken = [finding for finding in findings(play.notes.history, client) if finding.rule not in known]
     if broken:
         whole = tmp_path / "history.txt"
         whole.write_text("\n".join(play.notes.history.lines()))

@@ -61,7 +61,6 @@ def test_a_transaction_is_whole_or_absent_and_a_second_instance_ends_the_first(s
         first.commit("c")
         assert values(server.address, topic) == records("a", "c")
         assert values(server.address, topic, "read_uncommitted") == records("a", "b", "c")
-
         first.send("d")
         with TransactionalProducer(server, version, topic) as second:
             second.commit("e")
@@ -69,7 +68,6 @@ def test_a_transaction_is_whole_or_absent_and_a_second_instance_ends_the_first(s
             first.tell("commit")
             first.line("fenced")
             assert first.end() == FENCED
-
             second.send("f")
             second.kill()
     assert values(server.address, topic) == records("a", "c", "e")
@@ -90,7 +88,6 @@ def test_a_transaction_goes_on_over_a_kill_of_the_broker(mortal_server: Server, 
         program.tell("commit")
         program.line("committed open")
         assert values(mortal_server.address, topic) == records("open")
-
         names = [f"{after_s}" for after_s in KILLS_AFTER_S]
         for name in names:
             program.send(name)

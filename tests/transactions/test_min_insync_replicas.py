@@ -41,7 +41,6 @@ def test_a_commit_outlives_a_kill_where_two_replicas_in_sync_are_asked_for(
     producer.close()
     first = values(server.address, "out")
     assert len(first) == 10
-
     server.kill()
     server.start()
     wait_for_coordinators(server.address, ["three"])

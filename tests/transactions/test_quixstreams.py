@@ -61,7 +61,6 @@ def test_each_record_is_copied_once_and_numbered_once_over_kills(mortal_server: 
     until(lambda: copied() >= 2 * COUNT, timeout_s=60)
     copies[0].process.terminate()
     assert copies[0].process.wait(30) == 0
-
     # Each number was written twice, as its key's first and second.
     assert values(server.address, "quix-out") == sorted(f"{n} {time}" for n in range(COUNT) for time in (1, 2))
     assert committed_offsets(server.address, "quix-copiers", "quix-in") == 2 * COUNT

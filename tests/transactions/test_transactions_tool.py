@@ -113,7 +113,6 @@ def test_the_producers_of_a_partition_are_described(
     idempotent = Producer({"bootstrap.servers": server.address, "enable.idempotence": True})
     idempotent.produce("told", b"x", partition=0)
     assert idempotent.flush(30) == 0
-
     ids = {row["TransactionalId"]: row["ProducerId"] for row in table(tools, server, "list")}
     found = {
         row["ProducerId"]: row
@@ -137,7 +136,6 @@ def test_an_ongoing_transaction_is_ended_by_force(server: Server, tools: Tools) 
     producer = begun(server, "stuck")
     producer.produce("forced", b"never seen", partition=1)
     assert producer.flush(30) == 0
-
     assert tools.ask(server, TRANSACTIONS, "forceTerminateTransaction", "--transactionalId", "stuck") == ""
     [row] = table(tools, server, "describe", "--transactional-id", "stuck")
     assert (row["TransactionState"], row["TopicPartitions"]) == ("Empty", "")
@@ -155,7 +153,6 @@ def test_a_hanging_transaction_is_found_and_aborted(server: Server, tools: Tools
     later.produce("hanging", b"waits", partition=1)
     assert later.flush(30) == 0
     assert values(server.address, "hanging") == []
-
     for scope in (("--broker-id", "1"), ("--topic", "hanging"), ("--topic", "hanging", "--partition", "1")):
         [row] = table(tools, server, "find-hanging", *scope)
         assert (row["Topic"], row["Partition"], row["ProducerId"]) == ("hanging", "1", str(producer_id))
@@ -165,7 +162,6 @@ def test_a_hanging_transaction_is_found_and_aborted(server: Server, tools: Tools
     place = ("--topic", "hanging", "--partition", "1", "--start-offset")
     refusal = tools.fail(server, TRANSACTIONS, "abort", *place, "1")
     assert "Could not find any open transactions starting at offset 1 on partition hanging-1" in refusal
-
     assert tools.ask(server, TRANSACTIONS, "abort", *place, "0") == ""
     assert table(tools, server, "find-hanging", "--broker-id", "1") == []
     assert values(server.address, "hanging") == ["waits"]

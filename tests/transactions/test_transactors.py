@@ -36,14 +36,12 @@ def test_what_is_committed_is_read_at_once_and_what_is_aborted_never(
     producer.commit()
     first = ["first 0", "first 1", "first 2"]
     assert values(server.address, topic) == first
-
     producer.begin()
     producer.send(topic, 0, "given up")
     producer.send(topic, 2, "given up")
     producer.abort()
     assert values(server.address, topic) == first
     assert values(server.address, topic, "read_uncommitted") == [*first, "given up", "given up"]
-
     producer.begin()
     producer.send(topic, 1, "after all")
     producer.commit()
@@ -58,11 +56,9 @@ def test_a_second_instance_takes_over_and_the_first_is_fenced(
     first = programs[name].open(server.address, f"{name}-{topic}")
     first.begin()
     first.send(topic, 0, "of the first")
-
     second = programs[name].open(server.address, f"{name}-{topic}")
     with pytest.raises(Fenced):
         first.commit()
-
     second.begin()
     second.send(topic, 0, "of the second")
     second.commit()
@@ -78,18 +74,15 @@ def test_offsets_are_committed_with_what_was_made_of_their_records_or_not_at_all
     make_topics(server.address, target)
     write(server.address, topic, COUNT)
     producer = programs[name].open(server.address, f"{name}-{topic}")
-
     producer.begin()
     producer.copy(group, topic, target, 10)
     assert committed_offsets(server.address, group, topic) == 0
     producer.commit()
     assert committed_offsets(server.address, group, topic) == 10
-
     producer.begin()
     producer.copy(group, topic, target, 10)
     producer.abort()
     assert committed_offsets(server.address, group, topic) == 10
-
     producer.begin()
     producer.copy(group, topic, target, 20)
     producer.commit()

@@ -130,8 +130,7 @@ def test_the_java_client_logs_in_with_a_token(site: Site, tools: Tools, mechanis
 
 
 def test_who_logged_in_with_a_token_may_not_make_another(site: Site) -> None:
-    token = site.make("alice")
-    said = site.tool(of_token(token), "--create", "--max-life-time-period", "-1")
+    said = site.tool(of_token(site.make("alice")), "--create", "--max-life-time-period", "-1")
     assert (said.status, "DelegationTokenDisabled" in said.err) == (1, False), said
     assert "Delegation Token requests are not allowed on PLAINTEXT/1-way SSL channels" in said.err
 

@@ -81,8 +81,7 @@ def test_a_batch_is_what_became_of_its_transactions(state: str | None, becomes: 
 
 
 def test_what_the_ledger_calls_settled_is_finished_whatever_coordinators_know() -> None:
-    settled = look(*RECORDS, Settled("q", 5, "r", NEW, 7), described={})
-    assert batches(settled)[-1].state is BatchState.FINISHED
+    assert batches(look(*RECORDS, Settled("q", 5, "r", NEW, 7), described={}))[-1].state is BatchState.FINISHED
 
 
 def test_abandon_commits_what_is_decided_and_aborts_the_rest() -> None:
@@ -101,8 +100,7 @@ def test_abandon_settles_what_is_committed_and_names_what_is_lost() -> None:
     both = {
         each.transactional_id: View("CompleteCommit", each.producer_id, each.producer_epoch) for each in (FIRST, SECOND)
     }
-    done = plan(replace(HALF, described=both))
-    assert [each.batch_id for each in done.settled] == [5]
+    assert [each.batch_id for each in plan(replace(HALF, described=both)).settled] == [5]
     aborted = replace(HALF, described={**both, FIRST.transactional_id: View("CompleteAbort", 20, 0)})
     assert [(each.batch_id, which) for each, which in plan(aborted).lost] == [(5, FIRST)]
     assert plan(aborted).settled == ()

@@ -124,8 +124,7 @@ def test_a_ledger_that_was_left_behind_by_another_sink_goes_on_with_the_batch_it
     for wrong in (7, 9):
         assert "the option firstBatch=8" in _fails(_write(AFTER, replace(ahead, first_batch=wrong)))
     assert "rolled back beyond" in _fails(_write(AFTER, replace(BATCH, batch_id=3, first_batch=3)))
-    following = replace(BATCH, batch_id=6, first_batch=9)
-    assert isinstance(_write(AFTER, following), Produce)
+    assert isinstance(_write(AFTER, replace(BATCH, batch_id=6, first_batch=9)), Produce)
 
 
 def test_a_rolled_back_checkpoint_that_repeats_history_skips_it() -> None:
@@ -145,8 +144,7 @@ def test_a_commit_looks_decides_and_then_commits() -> None:
     assert next_step(BATCH, view) == RollForward((FIRST, SECOND))
     view = replace(view, described=dict(OPEN) | {FIRST.transactional_id: View("CompleteCommit", 20, 0)})
     assert next_step(BATCH, view) == RollForward((SECOND,))
-    committed = {each: replace_state(told) for each, told in OPEN.items()}
-    view = replace(view, described=committed)
+    view = replace(view, described={each: replace_state(told) for each, told in OPEN.items()})
     assert next_step(BATCH, view) == ListTasks()
     losers = frozenset({"p.1-0.0.9", "p.0-7.0.1", "other.1-0.0.9", "p.driver", FIRST.transactional_id})
     view = replace(view, listed=losers, driver=HERE)
@@ -192,8 +190,7 @@ def test_a_run_that_was_fenced_fails_and_aborts_nothing() -> None:
 def test_messages_of_another_batch_or_of_a_lost_ledger_decide_nothing() -> None:
     for stranger in (replace(MESSAGES[0], batch_id=4), replace(MESSAGES[0], run=RunToken(1, 1))):
         assert "nothing was decided" in _fails(next_step(BATCH, CommitView(BEFORE, [stranger], described=OPEN)))
-    skipped = CommitView(BEFORE, [Skipped("q", "r", RUN, 5, 0)])
-    assert "restore" in _fails(next_step(BATCH, skipped))
+    assert "restore" in _fails(next_step(BATCH, CommitView(BEFORE, [Skipped("q", "r", RUN, 5, 0)])))
 
 
 def test_what_another_query_left_decided_is_committed_before_anything_new() -> None:
@@ -205,8 +202,7 @@ def test_what_another_query_left_decided_is_committed_before_anything_new() -> N
     told[left.transactional_id] = View("CompleteCommit", 15, 1)
     settled = Settled("gone", 2, "r", RUN, 6)
     assert next_step(BATCH, CommitView(ledger, MESSAGES, described=told)) == Decide(settled)
-    after = CommitView(Ledger((*ledger.records, settled)), MESSAGES, described=told)
-    step = next_step(BATCH, after)
+    step = next_step(BATCH, CommitView(Ledger((*ledger.records, settled)), MESSAGES, described=told))
     assert isinstance(step, Decide)
     assert isinstance(step.record, Decided)
     assert (step.record.batch_id, step.record.sequence) == (5, 7)
@@ -299,8 +295,7 @@ def test_in_atomic_mode_the_numbers_go_on_where_the_ledger_says() -> None:
         Prepared("q", "r", RUN, 5, 0, shared, rows=1, written=(WrittenPartition("a", 1, 5),)),
         Prepared("q", "r", RUN, 5, 1, shared, rows=2, written=(WrittenPartition("b", 0, 2),)),
     ]
-    view = CommitView(ledger, messages, described={"p.driver": View("Ongoing", *RUN)})
-    step = next_step(atomic, view)
+    step = next_step(atomic, CommitView(ledger, messages, described={"p.driver": View("Ongoing", *RUN)}))
     assert isinstance(step, Decide)
     assert isinstance(step.record, Decided)
     assert step.record.written == (("a", 0, 9), ("a", 1, 5), ("b", 0, 2))

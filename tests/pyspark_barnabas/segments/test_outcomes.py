@@ -131,7 +131,6 @@ def test_markers_of_the_first_part_say_nothing_of_the_second(tmp_path: Path) -> 
         assert len(file.read()) == size
     found = read_outcomes(files, 0, at, size)
     (piece,) = plan([(files, OffsetRange())], split_bytes=1 << 20, parts_min=1)[0]
-    second = piece._replace(start=at)
-    (data, _) = read_stretches(second, is_committed=False, fail_on_data_loss=True)
+    (data, _) = read_stretches(piece._replace(start=at), is_committed=False, fail_on_data_loss=True)
     assert data.header is not None
     assert found.of(data.header) is Outcome.ABORTED

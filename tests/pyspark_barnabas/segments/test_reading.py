@@ -50,10 +50,8 @@ def test_reading_begins_where_the_log_does(tmp_path: Path) -> None:
     log.roll()
     (tmp_path / LOG_START_CHECKPOINT).write_text("0\n1\norders 0 3\n")
     (files,) = read_layout(str(tmp_path), everything)
-    settings = Settings("")
-    assert offsets(read(whole(files, settings.offsets(files)))) == [2, 4]  # the batch has 2 and 3
-    from_zero = Settings("", starting={("orders", 0): 0})
-    assert offsets(read(whole(files, from_zero.offsets(files)))) == [0, 2, 4]
+    assert offsets(read(whole(files, Settings("").offsets(files)))) == [2, 4]  # the batch has 2 and 3
+    assert offsets(read(whole(files, Settings("", starting={("orders", 0): 0}).offsets(files)))) == [0, 2, 4]
 
 
 # --- cutting ---
@@ -81,8 +79,7 @@ def test_a_large_segment_is_cut_where_its_index_says(tmp_path: Path) -> None:
     for _ in range(100):
         log.data([b"v" * 100])
     log.roll()
-    files = log.files()
-    parts = plan([(files, OffsetRange())], split_bytes=2000, parts_min=1)
+    parts = plan([(log.files(), OffsetRange())], split_bytes=2000, parts_min=1)
     sizes = [piece.end - piece.start for part in parts for piece in part]
     assert len(sizes) > 5
     assert max(sizes) < 4000
@@ -98,8 +95,7 @@ def test_an_index_that_lies_is_found_out(tmp_path: Path, lie: tuple[int, int]) -
     log.roll()
     index.write_bytes(offset_index.encode([lie, (lie[0] + 1, lie[1] + 2000), (lie[0] + 2, lie[1] + 9000)]))
     files = log.files()
-    parts = plan([(files, OffsetRange())], split_bytes=1000, parts_min=1)
-    assert offsets(read(parts)) == list(range(100))
+    assert offsets(read(plan([(files, OffsetRange())], split_bytes=1000, parts_min=1))) == list(range(100))
 
 
 def test_small_logs_share_a_part(tmp_path: Path) -> None:

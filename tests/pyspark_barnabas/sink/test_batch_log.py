@@ -65,8 +65,7 @@ def test_a_batch_is_one_line_of_all_its_tasks() -> None:
 
 
 def test_what_an_earlier_run_left_is_told_and_what_is_ones_own_is_not() -> None:
-    ledger = Ledger((decided(4, FIRST, SECOND, run=OLD),))
-    told = batch_log.describe_recovery(BATCH, ledger, (SECOND,))
+    told = batch_log.describe_recovery(BATCH, Ledger((decided(4, FIRST, SECOND, run=OLD),)), (SECOND,))
     assert told.startswith("recovery: batch 4 of query q was decided by the run 1-0 and not finished; its 1 open")
     assert batch_log.describe_recovery(BATCH, Ledger((decided(5, FIRST),)), (FIRST,)) == ""
     assert batch_log.describe_sweep(BATCH, ["shop.1-1.0.12"]) == ""
@@ -94,8 +93,7 @@ def test_lines_go_to_stderr_where_nobody_set_up_logging_and_once(
     with no_logging():
         own_log().info("first")
         own_log().warning("second %s", "time")
-    lines = capsys.readouterr().err.splitlines()
-    assert [line.split(" ", 2)[2] for line in lines] == [
+    assert [line.split(" ", 2)[2] for line in capsys.readouterr().err.splitlines()] == [
         "INFO pyspark_barnabas: first",
         "WARN pyspark_barnabas: second time",
     ]
@@ -123,8 +121,7 @@ def test_logging_that_a_program_sets_up_later_takes_over_and_no_line_comes_twice
         logging.getLogger().removeHandler(theirs)
         own.addHandler(theirs)
         own_log().warning("third")
-    lines = capsys.readouterr().err.splitlines()
-    assert [line.split(" ", 2)[-1] for line in lines] == [
+    assert [line.split(" ", 2)[-1] for line in capsys.readouterr().err.splitlines()] == [
         "INFO pyspark_barnabas: first",
         "second",  # which ours would begin with the level
         "third",

@@ -51,8 +51,7 @@ class GroupCast:
         return process.run(idempotent(producer, self.inputs, dice, is_over, most=2, pauses_s=(0.05, 0.3, 1.0)))
 
     def _member(self, process: Process, group: str, number: int) -> Member:
-        protocol = self._plan.group_protocol
-        kind = {"classic": ClassicMember, "consumer": ConsumerMember}.get(protocol)
+        kind = {"classic": ClassicMember, "consumer": ConsumerMember}.get(self._plan.group_protocol)
         if kind is None:
             kind = (ClassicMember, ConsumerMember)[number % 2]
         return kind(

@@ -45,8 +45,7 @@ class TopicCast:
 
     async def read_configs(self, process: Process) -> None:
         """Of the topics that are there, but where a change may have arrived late; into the history."""
-        last = {life.name: life for life in self._history.lives}
-        for name, life in last.items():
+        for name, life in {life.name: life for life in self._history.lives}.items():
             is_there = life.created_us is not None and life.deleting_us is None
             if is_there and not self._owners[name].has_lost_alterations:
                 self._history.config_views.append(await self._clients.admin(process).describe(life))

@@ -80,8 +80,7 @@ class SecuredCast:
         """At all that is set when everything is over, and at what is written."""
         if self._users:
             await self._operator(process).look()
-            reader = self._clients.reader(process, self.partitions, is_committed=False)
-            polls = await reader.read_to_end()
+            polls = await self._clients.reader(process, self.partitions, is_committed=False).read_to_end()
             self._history.written = {value for poll in polls for _, value in poll.records}
 
     def visit(self) -> None:

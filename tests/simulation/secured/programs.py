@@ -105,8 +105,7 @@ async def _ask(
     answer = await wire.ask(request, version)
     assert wire.login is not None
     asked.login = wire.login.last
-    code = E(code_of(answer))
-    asked.answered(world.now_us, is_allowed=not code.name.endswith("AUTHORIZATION_FAILED"))
+    asked.answered(world.now_us, is_allowed=not E(code_of(answer)).name.endswith("AUTHORIZATION_FAILED"))
 
 
 async def intruding(

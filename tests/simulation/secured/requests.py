@@ -34,8 +34,7 @@ class Kind:
 
 def produce(topic: str, value: bytes) -> ProduceRequest:
     """One record, to partition 0."""
-    batch = build_batch([(None, value, (), BEGINNING_MS)])
-    partition = PartitionProduceData(index=0, records=batch)
+    partition = PartitionProduceData(index=0, records=build_batch([(None, value, (), BEGINNING_MS)]))
     return ProduceRequest(
         acks=1, timeout_ms=1_000, topic_data=[TopicProduceData(name=topic, partition_data=[partition])]
     )

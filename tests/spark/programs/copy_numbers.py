@@ -16,9 +16,7 @@ def main() -> int:
     spark = SparkSession.builder.appName("copy-numbers").getOrCreate()
     rows = spark.readStream.format("barnabas").options(subscribe=source, startingOffsets="earliest", **brokers).load()
     writer = rows.select("key", "value").writeStream.format("barnabas").options(topic=target, **brokers)
-    query = writer.option("checkpointLocation", checkpoint).trigger(availableNow=True).start()
-    query.awaitTermination()
-
+    writer.option("checkpointLocation", checkpoint).trigger(availableNow=True).start().awaitTermination()
     more = spark.range(1000, 1100, numPartitions=2).selectExpr("CAST(id AS STRING) AS value")
     gzip = {"kafka.compression.type": "gzip"} | brokers
     more.write.format("barnabas").options(topic=target, **gzip).mode("append").save()

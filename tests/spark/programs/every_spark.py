@@ -66,8 +66,7 @@ class Work:
             "date_format(timestamp, 'yyyy-MM-dd HH:mm:ss.SSS') AS moment",
             "headers[0].key AS header",
         )
-        total = found.groupBy("moment", "header").sum("number").collect()
-        return [list(row) for row in total]
+        return [list(row) for row in found.groupBy("moment", "header").sum("number").collect()]
 
     def stream_write(self) -> int:
         """Append mode."""
@@ -133,8 +132,7 @@ def outcomes(work: Work) -> dict[str, Any]:
 
 
 def _run(writer: Any) -> None:
-    query = writer.trigger(availableNow=True).start()
-    query.awaitTermination()
+    writer.trigger(availableNow=True).start().awaitTermination()
 
 
 def main() -> int:

@@ -26,10 +26,8 @@ def main() -> int:
     writer = read().select("key", "value").writeStream.format("barnabas").options(topic=target, **brokers)
     query = writer.option("checkpointLocation", f"{directory}/stream").trigger(availableNow=True).start()
     assert query.awaitTermination(180)
-
     more = spark.range(1000, 1100, numPartitions=2).selectExpr("CAST(id AS STRING) AS value")
     more.write.format("barnabas").options(topic=target, **brokers).mode("append").save()
-
     counts = read().groupBy((col("value").cast("string").cast("int") % 3).cast("string").alias("key")).count()
     table = counts.selectExpr("key", "CAST(count AS STRING) AS value")
     checkpoint = f"{directory}/counts"

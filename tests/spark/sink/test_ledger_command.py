@@ -29,9 +29,7 @@ def test_abandon_commits_what_a_dead_query_decided_and_aborts_the_rest(
     where = ["dead", "--bootstrap-servers", address]
     query.play(0, [rows(["a"])])
     orphan = query.write_part(1, 0, rows(["never"]))  # an attempt that lost
-    messages = query.write(1, [rows(["b"]), rows(["c"])], attempt_number=1)
-    query.decide(1, messages)
-
+    query.decide(1, query.write(1, [rows(["b"]), rows(["c"])], attempt_number=1))
     assert main(["ledger", "show", *where, "--json"]) == 0
     seen = json.loads(capsys.readouterr().out)
     assert [(each["batch"], each["state"], each["rows"]) for each in seen["batches"]] == [
@@ -40,17 +38,14 @@ def test_abandon_commits_what_a_dead_query_decided_and_aborts_the_rest(
     ]
     assert {each["decided_batch"] for each in seen["transactions"]} == {1, None}
     assert all(each["timeout_ms"] is None and each["holds"] for each in seen["transactions"])
-
     assert main(["ledger", "abandon", *where]) == 1
     assert "a run seems to be alive under 'dead': the ledger was written to" in capsys.readouterr().err
-
     assert main(["ledger", "abandon", *where, "--fence"]) == 0
     said = capsys.readouterr().out.splitlines()
     assert [line.split()[0] for line in said] == ["took", "committed", "committed", "aborted"]
     assert transaction_of(orphan).transactional_id in said[-1]
     with Client(address) as client:
         assert sorted(committed_values(client, "dead")) == ["a", "b", "c"]
-
     assert main(["ledger", "abandon", *where]) == 0
     assert "nothing is open under dead" in capsys.readouterr().out
     with pytest.raises(SinkFailed, match="another run took over"):

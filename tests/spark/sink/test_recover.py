@@ -64,7 +64,6 @@ def test_rows_that_were_aborted_are_written_again_once_and_the_query_goes_on(
     assert "batch 1 of query q: 6 rows" in seen
     assert "source orders-0: offsets 10 to 16" in seen
     assert "2 transactions of it still open" in seen
-
     assert recover(query, broker, "--settle", "q:1", "--fence") == 1
     assert "batch 1 of query q: the log has all of it: use --execute" in capsys.readouterr().err
     assert recover(query, broker, "--execute", "--fence") == 0
@@ -72,7 +71,6 @@ def test_rows_that_were_aborted_are_written_again_once_and_the_query_goes_on(
     topic = query.settings.topic
     assert topic is not None
     assert sorted(committed_values(client, topic)) == everything
-
     assert recover(query, broker, "--execute", "--fence") == 0
     assert "is lost: nothing was done" in capsys.readouterr().out
     query.start()
@@ -189,11 +187,9 @@ def test_rows_that_the_log_does_not_have_any_more_are_not_guessed(
     before = committed_values(client, topic)
     delete_records(client, {(topic, number): -1 for number in ends})
     assert recover(query, broker, "--execute", "--fence") == 1
-    said = capsys.readouterr().err
-    assert "these topics have 0 of its 6 rows" in said
+    assert "these topics have 0 of its 6 rows" in capsys.readouterr().err
     assert len(before) == 5
-    other = Query(query.settings, "other")
-    lose(other, client, 0, [rows(["d0", "d1"])], 0)
+    lose(Query(query.settings, "other"), client, 0, [rows(["d0", "d1"])], 0)
     assert recover(query, broker) == 1  # what cannot be done does not hide what can
     seen = capsys.readouterr()
     assert "--execute writes 2 rows again" in seen.out

@@ -151,8 +151,7 @@ def forget_ledgers() -> None:
 
 
 def test_a_ledger_that_somebody_holds_open_is_waited_for_and_then_told(client: Client, settings: SinkSettings) -> None:
-    query = Query(settings)
-    messages = query.write(0, [rows(["a"])])
+    messages = Query(settings).write(0, [rows(["a"])])
     foreign = TransactionalProducer(client, f"{settings.prefix}-foreign")
     foreign.init()
     foreign.begin()
@@ -210,7 +209,6 @@ def test_a_topic_that_nobody_makes_is_told(
         with Client(server.address) as client:
             assert "typo" not in client.refresh(None, client.deadline()).topics
         assert not caplog.records
-
         Query(replace(query.settings, new_topic_partitions=4)).write(0, [rows(["a"])])
         (line,) = caplog.records
         assert line.getMessage().startswith("topic 'typo' is not there, and has been created with 4 partitions")

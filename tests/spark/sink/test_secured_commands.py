@@ -95,7 +95,6 @@ def test_a_ledger_is_shown_watched_and_abandoned(
     ]
     with Client(server.address) as client:
         assert sorted(committed_values(client, "dead")) == ["a", "b", "c"]
-
     grants.take(end)
     grants.give(needed)
     watch_a_batch(query, secured)

@@ -87,8 +87,7 @@ def test_a_batch_that_was_decided_is_read_and_not_written_again(client: Client, 
 
 def test_a_commit_that_stopped_halfway_is_rolled_forward(client: Client, settings: SinkSettings) -> None:
     query = Query(settings)
-    messages = query.write(0, [rows(["a"]), rows(["b"])])
-    query.decide(0, messages)
+    query.decide(0, query.write(0, [rows(["a"]), rows(["b"])]))
     assert len(list_transactions(client, states=["Ongoing"], pattern=f"^{settings.prefix}\\..*$")) == 2
     query.start()
     query.play(0, [rows(["a"]), rows(["b"])])
@@ -97,8 +96,7 @@ def test_a_commit_that_stopped_halfway_is_rolled_forward(client: Client, setting
 
 def test_what_another_query_left_decided_is_made_visible_first(client: Client, settings: SinkSettings) -> None:
     left = Query(settings, "left")
-    messages = left.write(0, [rows(["a"]), rows(["b"])])
-    left.decide(0, messages)
+    left.decide(0, left.write(0, [rows(["a"]), rows(["b"])]))
     Query(settings, "next").play(0, [rows(["c"])])
     assert sorted(committed_values(client, settings.topic or "")) == ["a", "b", "c"]
     assert [each.query_id for each in ledger(client, settings) if isinstance(each, Settled)] == ["left"]
@@ -170,8 +168,7 @@ def test_a_token_that_nobody_takes_is_taken_by_another_task(
     """The task that is elected never came."""
     monkeypatch.setattr(opening, "PATIENCE_MS", 200)
     query = Query(settings)
-    messages = [query.write_part(0, 1, rows(["b"])), query.write_part(0, 0, rows(["a"]))]
-    query.commit(0, messages)
+    query.commit(0, [query.write_part(0, 1, rows(["b"])), query.write_part(0, 0, rows(["a"]))])
     assert sorted(committed_values(client, settings.topic or "")) == ["a", "b"]
 
 
@@ -204,8 +201,7 @@ def test_a_column_may_name_topics_keys_headers_partitions_and_times(client: Clie
         headers=pa.array([None, [{"key": "h", "value": b"x"}], []], _HEADERS),
         timestamp=pa.array([1_700_000_000_000_000, None, 1_700_000_000_001_000], pa.timestamp("us", "UTC")),
     )
-    query = Query(replace(settings, topic=None, batch_header="batch"))
-    query.play(0, [batch])
+    Query(replace(settings, topic=None, batch_header="batch")).play(0, [batch])
     seen = {each.record.value: each for name in (first, second) for each in committed(client, name)}
     assert seen[b"a"].record.key == b"k"
     assert seen[b"a"].record.timestamp == 1_700_000_000_000
@@ -229,8 +225,7 @@ def test_a_topic_that_takes_small_batches_only_gets_small_ones(client: Client, s
     values = [f"{number:0100}" for number in range(3000)]
     query = Query(replace(settings, batch_bytes=16_384))
     query.play(0, [rows(values, partition=[number % 2 for number in range(3000)])])
-    seen = committed_values(client, settings.topic or "")
-    assert seen == values[::2] + values[1::2]
+    assert committed_values(client, settings.topic or "") == values[::2] + values[1::2]
 
 
 def test_memory_does_not_grow_with_the_rows(client: Client, settings: SinkSettings) -> None:

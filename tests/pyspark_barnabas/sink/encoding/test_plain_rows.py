@@ -19,8 +19,7 @@ def topics(rows: list[dict[str, Any]], default: str | None) -> list[str]:
 
 
 def test_only_a_row_without_a_topic_goes_to_the_default_one() -> None:
-    rows = [{"topic": topic, "value": b"v"} for topic in ("a", None, "")]
-    assert topics(rows, default="d") == ["a", "d", ""]
+    assert topics([{"topic": topic, "value": b"v"} for topic in ("a", None, "")], default="d") == ["a", "d", ""]
 
 
 def test_a_row_without_a_topic_is_told_where_there_is_no_default_one() -> None:

@@ -28,8 +28,7 @@ def watermarks_go_back(history: History) -> Iterator[str]:
 
 def held_back(history: History) -> Iterator[str]:
     """When everybody is gone and all timeouts are over, no reader of committed records is held back."""
-    last = {poll.at: poll for poll in history.final}
-    for at, poll in last.items():
+    for at, poll in {poll.at: poll for poll in history.final}.items():
         if poll.last_stable_offset != poll.high_watermark:
             ends = f"{poll.last_stable_offset} of {poll.high_watermark}"
             yield f"{at[0]}-{at[1]}: readers of committed records stop at {ends} for ever"
