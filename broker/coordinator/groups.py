@@ -259,19 +259,18 @@ class GroupCoordinator:
         """
         check_group_id(group_id, may_be_empty=True)
         partition = self._partitions.of(group_id)
-        group = partition.machine.durable.consumers.get(group_id)
+        durable = partition.machine.durable
+        group = durable.consumers.get(group_id)
         if group is not None:
             refusal = admission.fetch_refusal(group, member_id, member_epoch)
             if refusal is not ErrorCode.NONE:
                 raise KafkaError(refusal)
-        return offsets.GroupOffsets(
-            self._removals.visible(partition, group_id), partition.machine.durable.unstable(group_id)
-        )
+        return offsets.GroupOffsets(self._removals.visible(partition, group_id), durable.unstable(group_id))
 
     def delete_offsets(self, group_id: str, wanted: Sequence[tuple[str, int]]) -> Reply[tuple[ErrorCode, ...]]:
         """OffsetDelete of (topic, partition): one error code each; raises KafkaError for the group as a whole."""
         check_group_id(group_id)
-        return self._decide(group_id, partial(self._offsets_deleted, group_id, wanted))
+        return self._decide(group_id, partial(self._offsets_deleted, group_id, wanted), len(wanted))
 
     def _offsets_deleted(self, group_id: str, wanted: Sequence[tuple[str, int]], group: AnyGroup | None) -> AnyOutcome:
         durable = self._partitions.of(group_id).machine.durable
@@ -303,7 +302,10 @@ class GroupCoordinator:
     def delete_group(self, group_id: str) -> Reply[ErrorCode]:
         """DeleteGroups, one of them."""
         check_group_id(group_id, may_be_empty=True)
-        return self._decide(group_id, partial(self._group_deleted, group_id))
+        count = self._partitions.of(group_id).machine.durable.offsets_count(group_id)
+        if self.consumer.is_deciding(group_id):
+            count = RECORDS_AT_ONCE + 1  # for all that is known: who is before it may commit that many
+        return self._decide(group_id, partial(self._group_deleted, group_id), count)
 
     def _group_deleted(self, group_id: str, group: AnyGroup | None) -> AnyOutcome:
         durable = self._partitions.of(group_id).machine.durable

@@ -70,6 +70,10 @@ class DurableGroups:
         """topic -> partition -> committed offset."""
         return self._offsets.get(group_id, _NOTHING)
 
+    def offsets_count(self, group_id: str) -> int:
+        """How many offsets the group committed, those in open transactions included."""
+        return sum(map(len, self.offsets(group_id).values())) + len(self.unstable(group_id))
+
     def committed(self, group_id: str, topic: str, partition: int) -> CommittedOffset | None:
         """What the group committed for one partition."""
         return self.offsets(group_id).get(topic, {}).get(partition)
@@ -203,8 +207,10 @@ class DurableGroups:
         partitions[partition] = committed
 
     def _forget(self, group_id: str, topic: str, partition: int) -> None:
-        self._pending.forget((group_id, topic, partition))
-        self._record_offsets.pop((group_id, topic, partition), None)
+        if self._pending:
+            self._pending.forget((group_id, topic, partition))
+        if self._record_offsets:
+            self._record_offsets.pop((group_id, topic, partition), None)
         topics = self._offsets.get(group_id, {})
         partitions = topics.get(topic)
         if partitions is not None:

@@ -34,7 +34,6 @@ KNOWN: dict[str, int] = {
     "DescribeLogDirs": 42,
     "DescribeLogDirs.topics": 45,
     "DescribeLogDirs.topics.partitions": 40,
-    "DeleteGroups.groups_names": 60,
     "AlterClientQuotas.entries": 75,
     "AlterClientQuotas.entries.entity": 18,
     "AlterUserScramCredentials.deletions": 22,
