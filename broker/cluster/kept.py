@@ -5,17 +5,19 @@ the catalogue. One JSON object: `version` 1; `nodes` the ids it was written for;
 `topics` by their ids, each with `name` and `partitions`, a list of [replicas, isr, leader].
 
 Replaced as a whole, and on the disk before a change counts. What cannot be understood is told with its path and never
-written over: NodesFileError.
+written over: NodesFileError. The text of each topic is kept, so that a change of some of them encodes these alone.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from barnabas.broker.cluster.placement import Placement
 from barnabas.protocol.errors import DecodeError
+from barnabas.protocol.primitives import uuid_text
 from barnabas.storage.disk.directory import Directory
 from barnabas.storage.errors import StorageError
 
@@ -51,14 +53,62 @@ def read(root: Directory) -> Kept:
         raise NodesFileError(root.path_of(FILE_NAME), why) from error
 
 
-def write(root: Directory, kept: Kept, names: Mapping[str, str]) -> None:
-    """Put it in the place of what is there, synced. `names`: of the topics by their ids. StorageError."""
-    topics = {
-        topic_id: {"name": names[topic_id], "partitions": [list(each) for each in placements]}
-        for topic_id, placements in kept.topics.items()
-    }
-    content = {"version": VERSION, "nodes": kept.nodes, "stopped": sorted(kept.stopped), "topics": topics}
-    root.write_atomically(FILE_NAME, json.dumps(content, separators=(",", ":")).encode() + b"\n")
+class PlacedTopic(NamedTuple):
+    """What is kept of a topic."""
+
+    topic_id: bytes
+    name: str
+    placements: Sequence[Placement]
+
+
+class NodesFile:
+    """The file as it is written: what every topic is like in it, and which nodes it is for."""
+
+    def __init__(self, root: Directory, nodes: Sequence[int]) -> None:
+        self._root = root
+        self._nodes = nodes
+        self._topics: dict[bytes, bytes] = {}
+
+    def note(self, topic: PlacedTopic) -> None:
+        """The topic is like this, whether the file says so yet or not."""
+        self._topics[topic.topic_id] = _text(topic)
+
+    def forget(self, topic_id: bytes) -> None:
+        """There is no such topic any more."""
+        self._topics.pop(topic_id, None)
+
+    def write(self, stopped: Iterable[int], changed: Iterable[PlacedTopic] = ()) -> None:
+        """Put what is noted in the place of what is there, synced, with these topics as they are now. StorageError.
+
+        If that fails, nothing is noted of these topics.
+        """
+        texts = {topic.topic_id: _text(topic) for topic in changed}
+        self._root.write_atomically(FILE_NAME, self._content(stopped, self._topics | texts))
+        self._topics.update(texts)
+
+    def says(self, stopped: Iterable[int]) -> bool:
+        """Whether the file says by now what would be written."""
+        return self._root.read(FILE_NAME) == self._content(stopped, self._topics)
+
+    def _content(self, stopped: Iterable[int], topics: Mapping[bytes, bytes]) -> bytes:
+        head = {"version": VERSION, "nodes": self._nodes, "stopped": sorted(stopped)}
+        return _json(head)[:-1] + b',"topics":{' + b",".join(topics.values()) + b"}}\n"
+
+
+def _text(topic: PlacedTopic) -> bytes:
+    partitions = b",".join(map(_placement_text, topic.placements))
+    topic_id, name = _json(uuid_text(topic.topic_id)), _json(topic.name)
+    return topic_id + b':{"name":' + name + b',"partitions":[' + partitions + b"]}"
+
+
+@lru_cache(maxsize=1_000)
+def _placement_text(placement: Placement) -> bytes:
+    """Partitions are many and nodes few, so most are placed as others are."""
+    return _json(placement)
+
+
+def _json(value: object) -> bytes:
+    return json.dumps(value, separators=(",", ":")).encode()
 
 
 def _decode(content: Any) -> Kept:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from barnabas.broker.catalogue.image import NO_LEADER
 from barnabas.broker.catalogue.topics import replication_factor_key
 from barnabas.broker.cluster import kept, placement
+from barnabas.broker.cluster.kept import NodesFile, PlacedTopic
 from barnabas.broker.cluster.placement import Placement
 from barnabas.broker.config.racks import RACK_AWARE_SELECTOR, racks
 from barnabas.broker.config.topic_configs import effective
@@ -70,7 +71,7 @@ class Nodes:
         """Whether consumers are sent to replicas in their racks."""
         self._catalogue = catalogue
         self._config = config
-        self._root = root
+        self._file = NodesFile(root, tuple(ids))
         before = kept.read(root)
         self.stopped = {node for node in before.stopped if node in self.brokers}
         """The ids of the nodes that do not run: always the same set, which the catalogue looks at."""
@@ -86,8 +87,9 @@ class Nodes:
         """Called before anybody is sent to the node; OSError where it cannot be reached."""
         for topic in catalogue.topics.values():
             self._place_again(topic, before.topics.get(uuid_text(topic.topic_id), ()))
-        if self._kept(self._placements) != before:
-            self._keep(self._placements)
+            self._file.note(self._placed(topic.name))
+        if not self._file.says(self.stopped):
+            self._file.write(self.stopped)
         catalogue.place_with(self)
         catalogue.subscribe(self)
 
@@ -146,13 +148,13 @@ class Nodes:
         for topic, factor, assignments in created:
             self._placements[topic.name] = []
             self._add(topic, factor, assignments)
-        self._keep_if_possible(topic.name for topic, _, _ in created)
+        self._keep_if_possible([topic.name for topic, _, _ in created])
 
     def place_more(self, grown: Sequence[tuple[Topic, Assignments]]) -> None:
         """As `Placing.place_more`."""
         for topic, assignments in grown:
             self._add(topic, self.factor(topic.name), assignments)
-        self._keep_if_possible(topic.name for topic, _ in grown)
+        self._keep_if_possible([topic.name for topic, _ in grown])
 
     def _add(self, topic: Topic, factor: int, assignments: Assignments) -> None:
         placements = self._placements[topic.name]
@@ -162,15 +164,21 @@ class Nodes:
         )
         placements += [placement.placed(each, self.running) for each in replicas]
 
-    def _keep_if_possible(self, names: Iterable[str]) -> None:
+    def _keep_if_possible(self, names: Sequence[str]) -> None:
         """The catalogue has these topics already, so they are used; what is not kept is placed anew at a start."""
-        topics = ",".join(names)
-        if not topics:
+        if not names:
             return
+        for name in names:
+            self._file.note(self._placed(name))
         try:
-            self._keep(self._placements)
+            self._file.write(self.stopped)
         except StorageError as error:
-            _log.error(line("placements not kept", topics=topics, reason=error))
+            _log.error(line("placements not kept", topics=",".join(names), reason=error))
+
+    def _placed(self, name: str, placements: Sequence[Placement] | None = None) -> PlacedTopic:
+        """The topic as it is kept, with these placements, or those it has."""
+        topic_id = self._catalogue.topics[name].topic_id
+        return PlacedTopic(topic_id, name, self._placements[name] if placements is None else placements)
 
     def _place_again(self, topic: Topic, before: Sequence[Placement]) -> None:
         """What the file says of a topic, as far as its nodes are there; partitions it does not have are placed anew."""
@@ -198,6 +206,7 @@ class Nodes:
     def on_topic_deleted(self, topic: Topic) -> None:
         """It is nowhere any more; a topic of its name has another id, so the file need not be written for it."""
         self._placements.pop(topic.name, None)
+        self._file.forget(topic.topic_id)
 
     # --- changes -----------------------------------------------------------------------------------------------------
 
@@ -207,13 +216,13 @@ class Nodes:
         Where nobody led and somebody does now, the others that run join those in sync in the next turn of the loop.
         """
         before = {key: self.of(*key) for key in wanted}
-        after = {**self._placements, **{topic: list(self._placements[topic]) for topic, _ in wanted}}
+        after = {topic: list(self._placements[topic]) for topic in dict.fromkeys(topic for topic, _ in wanted)}
         for (topic, number), now in wanted.items():
             after[topic][number] = now
         try:
             self._catalogue.raise_leader_epochs(key for key, now in wanted.items() if _ends_an_epoch(before[key], now))
-            self._keep(after)
-            self._placements = after
+            self._file.write(self.stopped, [self._placed(topic, placements) for topic, placements in after.items()])
+            self._placements.update(after)
             for key, now in wanted.items():
                 if now.leader != (was := before[key].leader):
                     self._tell(LEADER_MOVED, "leader moved", topic=key[0], partition=key[1], was=was, now=now.leader)
@@ -346,18 +355,6 @@ class Nodes:
         for topic, placements in self._placements.items():
             for number, each in enumerate(placements):
                 yield (topic, number), each
-
-    def _keep(self, placements: Mapping[str, Sequence[Placement]]) -> None:
-        names = {uuid_text(topic.topic_id): topic.name for topic in self._catalogue.topics.values()}
-        kept.write(self._root, self._kept(placements), names)
-
-    def _kept(self, placements: Mapping[str, Sequence[Placement]]) -> kept.Kept:
-        topics = {
-            uuid_text(topic.topic_id): placements[topic.name]
-            for topic in self._catalogue.topics.values()
-            if topic.name in placements
-        }
-        return kept.Kept(tuple(self.brokers), frozenset(self.stopped), topics)
 
 
 def _ends_an_epoch(before: Placement, now: Placement) -> bool:

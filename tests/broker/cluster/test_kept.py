@@ -1,14 +1,27 @@
 """The file that keeps where partitions are, beside the catalogue."""
 
+from collections.abc import Iterator
+
 import pytest
 
-from barnabas.broker.cluster.kept import FILE_NAME, NOTHING, Kept, NodesFileError, read, write
+from barnabas.broker.cluster.kept import FILE_NAME, NOTHING, Kept, NodesFile, NodesFileError, PlacedTopic, read
 from barnabas.broker.cluster.placement import Placement
 from barnabas.storage.disk.directory import Directory
 from barnabas.storage.disk.disk import Disk
 from tests.support.files.memory_files import MemoryFiles
 
-KEPT = Kept((1, 2), frozenset({2}), {"id": [Placement((2, 1), (1,), 1), Placement((2,), (2,), -1)]})
+ID, TEXT = bytes(range(16)), "AAECAwQFBgcICQoLDA0ODw"
+PLACEMENTS = [Placement((2, 1), (1,), 1), Placement((2,), (2,), -1)]
+
+
+class Counted(list[Placement]):
+    """Placements that know how often they were looked at."""
+
+    times = 0
+
+    def __iter__(self) -> Iterator[Placement]:
+        self.times += 1
+        return super().__iter__()
 
 
 @pytest.fixture
@@ -20,12 +33,24 @@ def root() -> Directory:
 
 def test_what_is_written_is_read(root: Directory) -> None:
     assert read(root) == NOTHING
-    write(root, KEPT, {"id": "t"})
-    assert read(root) == KEPT
+    NodesFile(root, (1, 2)).write({2}, [PlacedTopic(ID, "t", PLACEMENTS)])
+    assert read(root) == Kept((1, 2), frozenset({2}), {TEXT: PLACEMENTS})
     assert root.read(FILE_NAME) == (
         b'{"version":1,"nodes":[1,2],"stopped":[2],"topics":'
-        b'{"id":{"name":"t","partitions":[[[2,1],[1],1],[[2],[2],-1]]}}}\n'
+        b'{"%b":{"name":"t","partitions":[[[2,1],[1],1],[[2],[2],-1]]}}}\n' % TEXT.encode()
     )
+
+
+def test_a_write_encodes_what_has_changed_and_nothing_else(root: Directory) -> None:
+    file, topics = NodesFile(root, (1, 2)), [Counted(PLACEMENTS) for _ in range(3)]
+    file.note(PlacedTopic(ID, "noted", topics[0]))
+    file.write((), [PlacedTopic(bytes(16), "changed", topics[1])])
+    file.write({2}, [PlacedTopic(b"x" * 16, "later", topics[2])])
+    assert [each.times for each in topics] == [1, 1, 1]
+    assert file.says({2})
+    assert list(read(root).topics.values()) == [PLACEMENTS] * 3
+    file.forget(ID)
+    assert not file.says({2})
 
 
 @pytest.mark.parametrize(
