@@ -10,6 +10,7 @@ nobody leads what was used, as a cleanly stopped Kafka does. So start and stop c
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING
 
 from barnabas.broker.catalogue.alterations import Alteration, SettingsWish, settings_records
@@ -224,10 +225,8 @@ class Catalogue:
         if not validate_only:
             if self.events.is_on:
                 tell_creating(self.events, results)
-            self.commit(records)
             created = [result for result in results if isinstance(result, CreatedTopic)]
-            if self._placing is not None:
-                self._placing.place([(self.topics[it.name], it.replication_factor, it.assignments) for it in created])
+            self.commit(records, None if self._placing is None else self._placing.placing(created))
             for each in created:
                 self._created(self.topics[each.name])
         return results
@@ -275,7 +274,7 @@ class Catalogue:
         """Give topics more partitions, all in one batch. None where it was done."""
         results: list[KafkaError | None] = []
         records: list[Versioned] = []
-        grown: list[tuple[str, int, Sequence[Sequence[int]]]] = []
+        grown: list[tuple[NewPartitions, int]] = []
         self.places.begin()
         check_request_size((additional(wish, self.topics) for wish in wishes), "additional partitions")
         for wish in wishes:
@@ -286,15 +285,14 @@ class Catalogue:
                 results.append(refusal.as_value())
             else:
                 results.append(None)
-                grown.append((wish.name, len(self.topics[wish.name].partitions), wish.assignments or ()))
+                grown.append((wish, len(self.topics[wish.name].partitions)))
         if not validate_only:
-            self.commit(records)
-            if self._placing is not None:
-                self._placing.place_more([(self.topics[name], assignments) for name, _, assignments in grown])
-            for name, first_new, _ in grown:
-                _log.info(line("partitions added", topic=name, partitions=len(self.topics[name].partitions)))
+            more = [wish for wish, _ in grown]
+            self.commit(records, None if self._placing is None else self._placing.placing_more(more))
+            for wish, first_new in grown:
+                _log.info(line("partitions added", topic=wish.name, partitions=wish.total))
                 for listener in self._listeners:
-                    listener.on_partitions_added(self.topics[name], first_new)
+                    listener.on_partitions_added(self.topics[wish.name], first_new)
         return results
 
     # --- data directories ---
@@ -380,10 +378,14 @@ class Catalogue:
         self.commit([Versioned(ProducerIdsRecord(broker_id=node_id, broker_epoch=epoch, next_producer_id=block.stop))])
         return block
 
-    def commit(self, records: Sequence[Versioned]) -> None:
-        """Write records that were decided elsewhere (`acls.py`), all in one batch, and replay them. KafkaError."""
+    def commit(self, records: Sequence[Versioned], within: AbstractContextManager[None] | None = None) -> None:
+        """Write records that were decided elsewhere (`acls.py`), all in one batch, and replay them. KafkaError.
+
+        `within`: what is prepared before, and counts if that succeeds; StorageError of it is as one of the log.
+        """
         try:
-            self._journal.commit(records)
+            with within or nullcontext():
+                self._journal.commit(records)
         except StorageError as error:
             _log.error(line("change not made", reason=error))
             raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, failed(error)) from error

@@ -1,12 +1,14 @@
 """Who wants to know what changed in the catalogue."""
 
+from __future__ import annotations
+
 from collections.abc import Collection, Sequence
-from typing import Protocol
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Protocol
 
-from barnabas.broker.catalogue.image import Topic
-
-Assignments = Sequence[Sequence[int]]
-"""The replicas of each partition that is new, or none for automatic ones."""
+if TYPE_CHECKING:
+    from barnabas.broker.catalogue.image import Topic
+    from barnabas.broker.catalogue.topics import CreatedTopic, NewPartitions
 
 
 class Placing(Protocol):
@@ -23,11 +25,11 @@ class Placing(Protocol):
     def factor(self, topic: str) -> int:
         """How many replicas the partitions of a topic have; for a coordinator's that is not there yet, will have."""
 
-    def place(self, created: Sequence[tuple[Topic, int, Assignments]]) -> None:
-        """These topics were created, with so many replicas of each partition, by one request. Must not raise."""
+    def placing(self, created: Sequence[CreatedTopic]) -> AbstractContextManager[None]:
+        """While these topics, none or some, are written: they are placed, durably, if that succeeds. StorageError."""
 
-    def place_more(self, grown: Sequence[tuple[Topic, Assignments]]) -> None:
-        """These topics have new partitions, which the assignments are of. Must not raise."""
+    def placing_more(self, grown: Sequence[NewPartitions]) -> AbstractContextManager[None]:
+        """As `placing`, for partitions that topics get."""
 
 
 class CatalogueListener(Protocol):

@@ -5,13 +5,14 @@ node, so what it cannot say is kept in a file beside it (`kept.py`).
 
 Invariants: every partition of the catalogue has a placement, on nodes there are. A change is in the catalogue (the
 leader epochs it raises) and in the file before anybody is told of it. The order is that one: a crash in between leaves
-an epoch that is too high, never one that was used by two leaders. A change that cannot be kept is not made; new topics
-and partitions, which the catalogue has by then, are placed all the same.
+an epoch that is too high, never one that was used by two leaders. New topics and partitions are in the file first: a
+crash in between leaves some there that nobody asks for. A change that cannot be kept is not made.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from barnabas.broker.catalogue.image import NO_LEADER
@@ -31,7 +32,7 @@ from barnabas.storage.errors import StorageError
 
 if TYPE_CHECKING:
     from barnabas.broker.catalogue import Catalogue, Topic
-    from barnabas.broker.catalogue.listener import Assignments
+    from barnabas.broker.catalogue.topics import CreatedTopic, NewPartitions
     from barnabas.broker.config import BrokerConfig
     from barnabas.storage.disk.directory import Directory
 
@@ -143,37 +144,48 @@ class Nodes:
         is_set = any(key in layer for _, layer in self._config.layers())
         return min(self._config.integer(key) if is_set else INTERNAL_FACTOR, len(self.brokers))
 
-    def place(self, created: Sequence[tuple[Topic, int, Assignments]]) -> None:
-        """As `Placing.place`."""
-        for topic, factor, assignments in created:
-            self._placements[topic.name] = []
-            self._add(topic, factor, assignments)
-        self._keep_if_possible([topic.name for topic, _, _ in created])
-
-    def place_more(self, grown: Sequence[tuple[Topic, Assignments]]) -> None:
-        """As `Placing.place_more`."""
-        for topic, assignments in grown:
-            self._add(topic, self.factor(topic.name), assignments)
-        self._keep_if_possible([topic.name for topic, _ in grown])
-
-    def _add(self, topic: Topic, factor: int, assignments: Assignments) -> None:
-        placements = self._placements[topic.name]
-        numbers = range(len(placements), len(topic.partitions))
-        replicas = assignments or placement.spread(
-            topic.name, numbers, factor, self.running, sorted(self.stopped), self.racks
+    def placing(self, created: Sequence[CreatedTopic]) -> AbstractContextManager[None]:
+        """As `Placing.placing`."""
+        return self._placing_topics(
+            PlacedTopic(
+                it.topic_id,
+                it.name,
+                self._new(it.name, range(it.num_partitions), it.replication_factor, it.assignments),
+            )
+            for it in created
         )
-        placements += [placement.placed(each, self.running) for each in replicas]
 
-    def _keep_if_possible(self, names: Sequence[str]) -> None:
-        """The catalogue has these topics already, so they are used; what is not kept is placed anew at a start."""
-        if not names:
-            return
-        for name in names:
-            self._file.note(self._placed(name))
+    def placing_more(self, grown: Sequence[NewPartitions]) -> AbstractContextManager[None]:
+        """As `Placing.placing_more`."""
+        return self._placing_topics(self._placed(it.name, self._grown(it)) for it in grown)
+
+    def _grown(self, wish: NewPartitions) -> list[Placement]:
+        there, factor = self._placements[wish.name], self.factor(wish.name)
+        return [*there, *self._new(wish.name, range(len(there), wish.total), factor, wish.assignments)]
+
+    def _new(
+        self, topic: str, numbers: range, factor: int, assignments: Sequence[Sequence[int]] | None
+    ) -> list[Placement]:
+        running, away = self.running, sorted(self.stopped)
+        replicas = assignments or placement.spread(topic, numbers, factor, running, away, self.racks)
+        return [placement.placed(each, running) for each in replicas]
+
+    @contextmanager
+    def _placing_topics(self, topics: Iterable[PlacedTopic]) -> Iterator[None]:
+        """In the file first: a start passes by what the catalogue does not have, and would place anew what it has."""
+        placed = list(topics)
+        if placed:
+            self._file.write(self.stopped, placed)
         try:
-            self._file.write(self.stopped)
-        except StorageError as error:
-            _log.error(line("placements not kept", topics=",".join(names), reason=error))
+            yield
+        except BaseException:
+            for topic in placed:
+                if topic.name in self._placements:
+                    self._file.note(self._placed(topic.name))
+                else:
+                    self._file.forget(topic.topic_id)
+            raise
+        self._placements.update((topic.name, list(topic.placements)) for topic in placed)
 
     def _placed(self, name: str, placements: Sequence[Placement] | None = None) -> PlacedTopic:
         """The topic as it is kept, with these placements, or those it has."""

@@ -6,10 +6,14 @@ from collections.abc import AsyncIterator
 import pytest
 
 from barnabas.broker.catalogue.topics import NewPartitions, NewTopic
-from barnabas.broker.cluster.kept import FILE_NAME
-from barnabas.protocol.errors import ErrorCode
+from barnabas.broker.cluster.kept import FILE_NAME, read
+from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.messages.metadata import MetadataRequest
+from barnabas.storage.disk.directory import Directory
+from barnabas.storage.disk.disk import Disk
 from tests.broker.cluster.test_moving import places, reassign, switch
-from tests.broker.cluster.test_three_nodes import create, metadata, produced
+from tests.broker.cluster.test_three_nodes import ask, create, metadata, produced
+from tests.support.files.memory_files import is_lived_to_its_end
 from tests.support.worlds.broker import BrokerWorld
 
 E = ErrorCode
@@ -43,33 +47,42 @@ async def test_the_file_is_written_once_for_the_topics_of_a_request(world: Broke
     assert times_written(world) == before + 2, "none was created"
 
 
-async def test_topics_that_cannot_be_kept_are_there_until_a_change_keeps_them(
-    world: BrokerWorld, caplog: pytest.LogCaptureFixture
-) -> None:
-    catalogue = world.services.catalogue
-    let_it_fail(world)
-    catalogue.create_topics([NewTopic("a", 1, 3), NewTopic("b", 1, 3)])
-    catalogue.create_partitions([NewPartitions("a", 2), NewPartitions("b", 3)])
-    assert [record.getMessage().split(" reason")[0] for record in caplog.records if record.levelname == "ERROR"] == [
-        "placements not kept topics=a,b"
-    ] * 2
-    found = [places(await metadata(world, name=name)) for name in ("a", "b")]
-    assert [len(each) for each in found] == [2, 3]
-    assert all(len(isr) == 3 for each in found for _, isr in each)
+@pytest.mark.parametrize("path", [FILE_NAME, "__cluster_metadata-0"])
+async def test_topics_and_partitions_that_cannot_be_kept_are_not_created(world: BrokerWorld, path: str) -> None:
+    catalogue, found = world.services.catalogue, places(await metadata(world))
+    world.files.fail("pwrite", errno.ENOSPC, path=path)
+    assert (await create(world, "a", 1, 3)).error_code == E.KAFKA_STORAGE_ERROR
+    with pytest.raises(KafkaError, match="The change could not be stored"):
+        catalogue.create_partitions([NewPartitions("t", 4)])
+    assert list(catalogue.topics) == ["t"]
+    assert places(await metadata(world)) == found
     world.files.heal()
     await create(world, "c", 1, 3)
-    await world.close()
+    world.abandon()
+    kept = read(Directory(Disk(world.files, "/data"), "/data"))
+    assert [len(placements) for placements in kept.topics.values()] == [3, 1]
     again = BrokerWorld(files=world.files, nodes=3)
-    assert [places(await metadata(again, name=name)) for name in ("a", "b")] == found
+    assert [places(await metadata(again, name=name)) for name in ("t", "c")] == [found, [(1, [1, 2, 3])]]
 
 
-async def test_topics_that_were_never_kept_are_placed_anew_at_a_start(world: BrokerWorld) -> None:
-    let_it_fail(world)
-    world.services.catalogue.create_topics([NewTopic("a", 2, 3)])
-    world.files.heal()
-    await world.close()
-    again = BrokerWorld(files=world.files, nodes=3)
-    assert {leader in (1, 2, 3) for leader, _ in places(await metadata(again, name="a"))} == {True}
+async def test_whenever_the_power_is_cut_a_topic_has_the_replicas_it_was_created_with() -> None:
+    found: list[list[list[int]]] = []
+    is_cut = True
+    while is_cut:
+        world = BrokerWorld(nodes=3)
+        await create(world, "t", 1, 2)
+        world.files.cut_power_at(world.files.changes_made + len(found))
+        life = (world.services.catalogue.create_topics([NewTopic("a", 2, 3)]) for _ in range(1))
+        is_cut = not is_lived_to_its_end(life)
+        world.files.crash("nothing")
+        world.abandon()
+        again = BrokerWorld(files=world.files, nodes=3)
+        topics = {each.name: each for each in (await ask(again, 1, MetadataRequest(topics=None))).topics}
+        found.append([each.replica_nodes for each in topics["a"].partitions] if "a" in topics else [])
+        again.abandon()
+    placed = [[1, 2, 3], [2, 3, 1]]
+    assert found == [[]] * found.count([]) + [placed] * found.count(placed)
+    assert min(found.count([]), found.count(placed)) > 0
 
 
 async def test_leaders_stay_where_a_change_cannot_be_kept(world: BrokerWorld) -> None:
