@@ -236,17 +236,6 @@ def test_a_full_disk_changes_nothing_and_the_next_change_goes_through(world: Cat
     assert set(world.kill().topics) == {"a", "c"}
 
 
-def test_after_a_failed_sync_nothing_is_changed_before_a_restart(world: CatalogueWorld) -> None:
-    world.catalogue.create_topic("a")
-    world.files.fail("sync", errno.EIO, times=1)
-    _refused(ErrorCode.KAFKA_STORAGE_ERROR, lambda: world.catalogue.create_topic("b"))
-    _refused(ErrorCode.KAFKA_STORAGE_ERROR, lambda: world.catalogue.create_topic("c"))
-    assert set(world.catalogue.topics) == {"a"}
-    after = world.cut_power()
-    assert set(after.topics) == {"a"}
-    after.create_topic("b")
-
-
 def test_a_feature_level_above_ours_is_not_opened(world: CatalogueWorld) -> None:
     world.catalogue._journal._open_epoch()
     future = Versioned(FeatureLevelRecord(name="metadata.version", feature_level=34))

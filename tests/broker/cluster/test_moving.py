@@ -198,8 +198,7 @@ async def test_the_last_replica_in_sync_is_waited_for(world: BrokerWorld) -> Non
 
 
 @pytest.mark.parametrize(
-    ("node", "broker", "code"),
-    [(4, "", E.INVALID_REQUEST), ("two", "", E.INVALID_CONFIG), (2, "3", E.NONE)],
+    ("node", "broker", "code"), [(4, "", E.INVALID_REQUEST), ("two", "", E.INVALID_CONFIG), (2, "3", E.NONE)]
 )
 async def test_what_is_no_node_is_not_stopped(world: BrokerWorld, node: Any, broker: str, code: int) -> None:
     assert (await switch(world, node, "true", broker=broker)).error_code == code

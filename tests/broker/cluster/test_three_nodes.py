@@ -66,11 +66,7 @@ async def test_metadata_of_all_topics_goes_by_those_that_are_there_by_then() -> 
 
 
 async def create(
-    world: BrokerWorld,
-    name: str,
-    partitions: int = -1,
-    factor: int = -1,
-    assignments: list[list[int]] | None = None,
+    world: BrokerWorld, name: str, partitions: int = -1, factor: int = -1, assignments: list[list[int]] | None = None
 ) -> Any:
     (result,) = (await ask(world, 1, create_topic(name, partitions, factor, assignments or []))).topics
     return result

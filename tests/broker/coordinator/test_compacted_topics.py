@@ -15,10 +15,7 @@ from tests.support.worlds.broker import BrokerWorld, settle, until
 from tests.support.worlds.transactional_broker import TransactionalBroker
 
 E = ErrorCode
-SETTINGS = {
-    "offsets.topic.num.partitions": "1",
-    "transaction.state.log.num.partitions": "1",
-}
+SETTINGS = {"offsets.topic.num.partitions": "1", "transaction.state.log.num.partitions": "1"}
 PRODUCER_ID = 4_000
 
 

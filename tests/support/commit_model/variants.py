@@ -59,12 +59,7 @@ def _write(
     batch: Batch, ledger: Ledger, partition: int, attempt_number: int, task_attempt: int, own_ids: tuple[OwnId, ...]
 ) -> WriteStep:
     return decide_write(
-        batch,
-        ledger,
-        partition=partition,
-        attempt_number=attempt_number,
-        task_attempt=task_attempt,
-        own_ids=own_ids,
+        batch, ledger, partition=partition, attempt_number=attempt_number, task_attempt=task_attempt, own_ids=own_ids
     )
 
 

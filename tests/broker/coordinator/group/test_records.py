@@ -1,4 +1,4 @@
-"""Group records to bytes and back, down to the byte where the format is written down."""
+"""Group records to bytes and back, as docs/formats/consumer-offsets.md says, byte for byte."""
 
 import pytest
 from hypothesis import given
@@ -14,6 +14,7 @@ from barnabas.broker.coordinator.group.classic.model import (
 )
 from barnabas.broker.coordinator.group.records import decode, encode
 from barnabas.protocol.errors import DecodeError, EncodeError
+from tests.support.source_tree import ROOT
 
 _NOW_MS = 1_700_000_000_000
 _TEXT = st.text(max_size=20)
@@ -55,42 +56,10 @@ def test_a_record_comes_back_as_it_was(record: GroupRecord) -> None:
     assert decode(*encode(record)) == record
 
 
-def test_an_offset_is_written_as_version_4() -> None:
-    key, value = encode(OffsetCommitted("g", "t", 0, CommittedOffset(42, 5, "", _NOW_MS)))
-    assert key.hex() == "000100016700017400000000"
-    assert value is not None
-    assert value.hex() == "0004000000000000002a00000005010000018bcfe5680000"
-
-
-def test_version_3_of_an_offset_is_read() -> None:
-    key = bytes.fromhex("000100016700017400000000")
-    value = bytes.fromhex("0003000000000000002a0000000500000000018bcfe56800")
-    assert decode(key, value) == OffsetCommitted("g", "t", 0, CommittedOffset(42, 5, "", _NOW_MS))
-
-
 def test_the_key_of_very_old_commits_is_read() -> None:
     key = bytes.fromhex("000000016700017400000000")
     value = bytes.fromhex("0000000000000000002a00000000018bcfe56800")
     assert decode(key, value) == OffsetCommitted("g", "t", 0, CommittedOffset(42, -1, "", _NOW_MS))
-
-
-def test_an_expiry_of_its_own_is_written_as_version_1_and_kept() -> None:
-    committed = CommittedOffset(42, -1, "m", _NOW_MS, _NOW_MS + 1)
-    key, value = encode(OffsetCommitted("g", "t", 0, committed))
-    assert value is not None
-    assert value[:2] == b"\x00\x01"
-    assert decode(key, value) == OffsetCommitted("g", "t", 0, committed)
-
-
-def test_a_group_is_written_as_version_3() -> None:
-    member = StoredMember("m", None, "c", "/127.0.0.1", 60_000, 10_000, b"s", b"a")
-    key, value = encode(GroupStored("g", StoredGroup("consumer", 1, "range", "m", _NOW_MS, (member,))))
-    assert key.hex() == "0002000167"
-    assert value is not None
-    assert value.hex() == (
-        "0003" "0008636f6e73756d6572" "00000001" "000572616e6765" "00016d" "0000018bcfe56800" "00000001"
-        "00016d" "ffff" "000163" "000a2f3132372e302e302e31" "0000ea60" "00002710" "0000000173" "0000000161"
-    )  # fmt: skip
 
 
 def test_a_member_of_version_0_has_one_timeout_for_both() -> None:
@@ -125,3 +94,47 @@ def test_damage_is_told(key: bytes | None, value: bytes | None) -> None:
 def test_a_name_that_does_not_fit_is_refused() -> None:
     with pytest.raises(EncodeError):
         encode(GroupStored("g" * 40_000, None))
+
+
+# --- the page of the format ---
+
+_PAGE = ROOT / "docs" / "formats" / "consumer-offsets.md"
+_MEMBER = StoredMember("m", None, "c", "/127.0.0.1", 60_000, 10_000, b"s", b"a")
+_OFFSET = CommittedOffset(42, 5, "", _NOW_MS)
+_AS_KAFKA_4_0 = "the same as Kafka 4.0 writes it"
+
+_MEANT: dict[str, GroupRecord] = {
+    "offset 42, leader epoch 5": OffsetCommitted("g", "t", 0, _OFFSET),
+    _AS_KAFKA_4_0: OffsetCommitted("g", "t", 0, _OFFSET),
+    "the same with topic id 0x01 × 16": OffsetCommitted("g", "t", 0, _OFFSET._replace(topic_id=b"\1" * 16)),
+    "offset 42, metadata `m`, expires a millisecond later": OffsetCommitted(
+        "g", "t", 0, CommittedOffset(42, -1, "m", _NOW_MS, _NOW_MS + 1)
+    ),
+    "the commit deleted": OffsetCommitted("g", "t", 0, None),
+    "empty group, just made": GroupStored("g", StoredGroup("", 0, None, None, _NOW_MS)),
+    "generation 1, `range`, one member `m`": GroupStored(
+        "g", StoredGroup("consumer", 1, "range", "m", _NOW_MS, (_MEMBER,))
+    ),
+    "the group deleted": GroupStored("g", None),
+}
+
+
+def _rows() -> dict[str, tuple[bytes, bytes | None]]:
+    worked = _PAGE.read_text().split("## Worked bytes")[1]
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in worked.splitlines() if line.startswith("|")]
+    return {
+        what: (bytes.fromhex(key.strip("`")), None if value == "null" else bytes.fromhex(value.strip("`")))
+        for what, key, value in rows[2:]
+    }
+
+
+def test_the_page_shows_every_kind_of_record() -> None:
+    assert list(_rows()) == list(_MEANT)
+
+
+@pytest.mark.parametrize("what", _MEANT)
+def test_the_bytes_of_the_page_are_those_of_the_code(what: str) -> None:
+    key, value = _rows()[what]
+    assert decode(key, value) == _MEANT[what]
+    if what != _AS_KAFKA_4_0:
+        assert encode(_MEANT[what]) == (key, value)

@@ -1,15 +1,19 @@
-"""Transaction records to bytes and back, down to the byte where the format is written down."""
+"""Transaction records to bytes and back, as docs/formats/transaction-state.md says, byte for byte."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from barnabas.broker.coordinator.runtime.placement import partition_for
 from barnabas.broker.coordinator.transaction.model import Transaction, TransactionStored
 from barnabas.broker.coordinator.transaction.records import decode, encode
 from barnabas.broker.coordinator.transaction.states import TransactionState
 from barnabas.protocol.errors import DecodeError, EncodeError
 from barnabas.protocol.log_records.prefixed import encode_key, encode_value
 from barnabas.protocol.log_records.transaction import PartitionsSchema, TransactionLogKey, TransactionLogValue
+from barnabas.protocol.records.control import end_txn_marker
+from barnabas.protocol.records.record import iter_records
+from tests.support.source_tree import ROOT
 
 _NOW_MS = 1_700_000_000_000
 _DURABLE = list(TransactionState)[:6]
@@ -55,20 +59,6 @@ def test_version_0_keeps_all_but_what_came_later(txn: Transaction) -> None:
         assert getattr(record.stored, name) == getattr(txn, name)
 
 
-def _ongoing(**changes: object) -> TransactionStored:
-    values: dict[str, object] = {
-        "transactional_id": "x",
-        "producer_id": 4000,
-        "producer_epoch": 3,
-        "timeout_ms": 60_000,
-        "state": TransactionState.ONGOING,
-        "partitions": frozenset({("t", 1), ("u", 0), ("t", 0)}),
-        "start_timestamp_ms": _NOW_MS,
-        "last_update_timestamp_ms": _NOW_MS,
-    }
-    return TransactionStored("x", Transaction(**{**values, **changes}))  # type: ignore[arg-type]  # any field, by name
-
-
 @given(_stored())
 def test_version_1_is_what_its_schema_makes_of_it(txn: Transaction) -> None:
     by_topic: dict[str, list[int]] = {}
@@ -92,55 +82,6 @@ def test_version_1_is_what_its_schema_makes_of_it(txn: Transaction) -> None:
     assert encode(TransactionStored(txn.transactional_id, txn), 1) == (encode_key(key), encode_value(value, 1))
 
 
-def test_the_key_is_the_id() -> None:
-    assert encode(TransactionStored("x", None), 2) == (bytes.fromhex("0000000178"), None)
-
-
-def test_version_0_down_to_the_byte() -> None:
-    _, value = encode(_ongoing(), 0)
-    assert value is not None
-    assert value.hex() == (
-        "0000" "0000000000000fa0" "0003" "0000ea60" "01"
-        "00000002" "000174" "00000002" "00000000" "00000001" "000175" "00000001" "00000000"
-        "0000018bcfe56800" "0000018bcfe56800"
-    )  # fmt: skip
-
-
-def test_version_1_down_to_the_byte() -> None:
-    record = _ongoing(
-        previous_producer_id=4000, next_producer_id=5000, next_producer_epoch=7, client_transaction_version=2
-    )
-    _, value = encode(record, 2)
-    assert value is not None
-    assert value.hex() == (
-        "0001" "0000000000000fa0" "0003" "0000ea60" "01"
-        "03" "0274" "03" "00000000" "00000001" "00" "0275" "02" "00000000" "00"
-        "0000018bcfe56800" "0000018bcfe56800"
-        "04" "00" "08" "0000000000000fa0" "01" "08" "0000000000001388" "02" "02" "0002" "03" "02" "0007"
-    )  # fmt: skip
-
-
-def test_partitions_are_null_in_empty_alone() -> None:
-    _, empty = encode(_ongoing(state=TransactionState.EMPTY, partitions=frozenset()), 2)
-    _, complete = encode(_ongoing(state=TransactionState.COMPLETE_COMMIT, partitions=frozenset()), 2)
-    assert empty is not None
-    assert complete is not None
-    assert (empty[16:18], complete[16:18]) == (b"\x00\x00", b"\x04\x01")  # state, count + 1
-
-
-def test_an_epoch_fence_that_was_begun_is_still_open() -> None:
-    key, value = encode(_ongoing(), 2)
-    assert value is not None
-    fenced = value[:16] + b"\x07" + value[17:]
-    assert decode(key, fenced) == _ongoing()
-
-
-def test_dead_is_gone() -> None:
-    key, value = encode(_ongoing(), 2)
-    assert value is not None
-    assert decode(key, value[:16] + b"\x06" + value[17:]) == TransactionStored("x", None)
-
-
 def test_records_of_another_kind_are_passed_over() -> None:
     assert decode(b"\x00\x01\x00\x01x", b"whatever") is None
 
@@ -161,13 +102,96 @@ def test_damage_is_told(key: bytes | None, value: bytes | None) -> None:
         decode(key, value)
 
 
-def test_an_unknown_state_is_told() -> None:
-    key, value = encode(_ongoing(), 2)
-    assert value is not None
-    with pytest.raises(DecodeError, match="'x' has the unknown transaction status 8"):
-        decode(key, value[:16] + b"\x08" + value[17:])
-
-
 def test_an_id_that_does_not_fit_is_refused() -> None:
     with pytest.raises(EncodeError):
         encode(TransactionStored("x" * 40_000, None), 2)
+
+
+# --- the page of the format ---
+
+_PAGE = ROOT / "docs" / "formats" / "transaction-state.md"
+_PLACES = frozenset({("a", 0), ("a", 1), ("b", 0)})
+_OLD = "Ongoing as transaction.version 0 writes it"
+
+
+def _meant(state: TransactionState, epoch: int = 1, **fields: object) -> TransactionStored:
+    started = {} if state is TransactionState.EMPTY else {"start_timestamp_ms": _NOW_MS}
+    values = {"producer_id": 7, "timeout_ms": 60_000, **started, **fields}
+    return TransactionStored(
+        "t",
+        Transaction(
+            transactional_id="t",
+            producer_epoch=epoch,
+            state=state,
+            last_update_timestamp_ms=_NOW_MS,
+            **values,  # type: ignore[arg-type]  # because the values are of several types
+        ),
+    )
+
+
+_MEANT = {
+    "Empty, just initialised": _meant(TransactionState.EMPTY),
+    "Ongoing in a-0, a-1 and b-0": _meant(TransactionState.ONGOING, partitions=_PLACES, client_transaction_version=2),
+    _OLD: _meant(TransactionState.ONGOING, partitions=_PLACES),
+    "PrepareCommit under TV2": _meant(
+        TransactionState.PREPARE_COMMIT, 2, partitions=_PLACES, client_transaction_version=2
+    ),
+    "CompleteCommit": _meant(TransactionState.COMPLETE_COMMIT, 2, client_transaction_version=2),
+    "PrepareAbort that used up its epochs": _meant(
+        TransactionState.PREPARE_ABORT, 32767, next_producer_id=9, client_transaction_version=2
+    ),
+    "CompleteAbort after it": _meant(
+        TransactionState.COMPLETE_ABORT, 0, producer_id=9, previous_producer_id=7, client_transaction_version=2
+    ),
+    "the id expired": TransactionStored("t", None),
+}
+
+
+def _rows(section: str) -> dict[str, list[str]]:
+    worked = _PAGE.read_text().split(f"## {section}")[1].split("\n## ")[0]
+    rows = [[cell.strip(" `") for cell in line.split("|")[1:-1]] for line in worked.splitlines() if line[:1] == "|"]
+    return {row[0]: row[1:] for row in rows[2:]}
+
+
+def test_the_page_shows_every_kind_of_record() -> None:
+    assert list(_rows("Worked bytes")) == list(_MEANT)
+
+
+@pytest.mark.parametrize("what", _MEANT)
+def test_the_bytes_of_the_page_are_those_of_the_code(what: str) -> None:
+    key, value = (None if cell == "null" else bytes.fromhex(cell) for cell in _rows("Worked bytes")[what])
+    assert decode(key, value) == _MEANT[what]
+    assert encode(_MEANT[what], 0 if what == _OLD else 2) == (key, value)
+
+
+def test_the_markers_of_the_page_are_those_of_the_code() -> None:
+    for commit, what in ((True, "commit"), (False, "abort")):
+        batch = end_txn_marker(commit, 7, 2, 3, _NOW_MS, 10, 4)
+        (record,) = iter_records(memoryview(batch))
+        assert [(record.key or b"").hex(), (record.value or b"").hex()] == _rows("Markers")[what]
+
+
+def test_the_partition_of_the_page_is_that_of_the_code() -> None:
+    assert f"`shop-7` is in {partition_for('shop-7', 50)}" in _PAGE.read_text()
+
+
+# --- the states that no log of ours has ---
+
+
+def _with_status(status: int) -> tuple[bytes, bytes]:
+    key, value = encode(_meant(TransactionState.ONGOING, partitions=_PLACES), 2)
+    assert value is not None
+    return key, value[:16] + bytes([status]) + value[17:]
+
+
+def test_an_epoch_fence_that_was_begun_is_still_open() -> None:
+    assert decode(*_with_status(7)) == _meant(TransactionState.ONGOING, partitions=_PLACES)
+
+
+def test_dead_is_gone() -> None:
+    assert decode(*_with_status(6)) == TransactionStored("t", None)
+
+
+def test_an_unknown_state_is_told() -> None:
+    with pytest.raises(DecodeError, match="'t' has the unknown transaction status 8"):
+        decode(*_with_status(8))
