@@ -8,8 +8,9 @@ from barnabas.broker.events.cause import RequestCause
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from tests.support.worlds.broker import settle, until
-from tests.support.worlds.story import MINUTE_MS, Story
-from tests.support.worlds.told import Told
+from tests.support.worlds.story import MINUTE_MS, Stories, Story
+
+STORIES = Stories()
 
 
 def fetching(*topics: tuple[str, list[int]], offset: int = 0, **fields: Any) -> FetchRequest:
@@ -25,8 +26,8 @@ def fetching(*topics: tuple[str, list[int]], offset: int = 0, **fields: Any) -> 
     return FetchRequest(**{"replica_id": -1, "max_wait_ms": 0, "min_bytes": 1, "topics": asked, **fields})
 
 
-async def fetches_are_refused() -> Told:
-    story = Story()
+@STORIES.about()
+async def fetches_are_refused(story: Story) -> None:
     told = story.told
     await story.client.ask(fetching(("t", [0])), 4)
     assert not told.of("fetch.refused"), "there was nothing to read, and no error"
@@ -52,12 +53,10 @@ async def fetches_are_refused() -> Told:
     await story.client.ask(fetching(("t", list(range(100, 200)))), 4)
     assert len(told.of("fetch.refused")) == 4 + 20
     assert told.of("fetch.refused")[-1].facts["errors_count"] == 100
-    await story.close()
-    return told
 
 
-async def producers_expire() -> Told:
-    story = Story({"producer.id.expiration.ms": str(MINUTE_MS)})
+@STORIES.about({"producer.id.expiration.ms": str(MINUTE_MS)})
+async def producers_expire(story: Story) -> None:
     await story.world.broker.start()
     for producer_id in range(30):
         batch = story.world.batch(b"value", producer=(producer_id, 0, 0))
@@ -67,8 +66,6 @@ async def producers_expire() -> Told:
     facts = story.told.only("producer.ids_expired").facts
     assert (facts["topic"], facts["partition"], facts["producers_count"]) == ("t", 1, 30)
     assert facts["producer_ids"] == [str(each) for each in range(20)]
-    await story.close()
-    return story.told
 
 
 @pytest.mark.pure

@@ -16,9 +16,10 @@ from tests.support.tls_listener import Secured
 from tests.support.worlds.broker import BrokerWorld, Peer, settle
 from tests.support.worlds.memory_transport import MemoryTransport
 from tests.support.worlds.secured_broker import SecuredWorld, log_in
-from tests.support.worlds.story import Story
-from tests.support.worlds.told import Asking, Told
+from tests.support.worlds.story import Stories, Story
+from tests.support.worlds.told import Asking
 
+STORIES = Stories()
 AUTHORIZED = {"authorizer.class.name": STANDARD_AUTHORIZER, "super.users": "User:root"}
 
 
@@ -35,8 +36,8 @@ def limit(world: BrokerWorld, entity: dict[str, str | None], **quotas: float | N
     assert refusal is None
 
 
-async def clients_are_denied() -> Told:
-    story = Story(AUTHORIZED)
+@STORIES.about(AUTHORIZED)
+async def clients_are_denied(story: Story) -> None:
     told = story.told
     story.client = client_of(story.world, "alice")
     assert (await story.init()).error_code == ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
@@ -70,12 +71,10 @@ async def clients_are_denied() -> Told:
     await client_of(story.world, "bob").ask(fetching(("t", [0])), 11)
     rule = told.of("access.denied")[-1].facts["rule"]
     assert rule.startswith("MatchingAcl(acl=StandardAcl(resourceType=TOPIC, resourceName=t")
-    await story.close()
-    return told
 
 
-async def clients_are_throttled() -> Told:
-    story = Story()
+@STORIES.about()
+async def clients_are_throttled(story: Story) -> None:
     limit(story.world, {"client-id": None}, producer_byte_rate=100.0, consumer_byte_rate=1e9)
     answer = await story.client.ask(produce(story.world.batch(b"x" * 2_000)), 9)
     facts = story.told.only("client.throttled").facts
@@ -90,12 +89,10 @@ async def clients_are_throttled() -> Told:
         "peer": story.client.peer.connection.peer,
         "count": 1,
     }
-    await story.close()
-    return story.told
 
 
-async def connections_come_too_soon() -> Told:
-    story = Story({"max.connection.creation.rate": "1"})
+@STORIES.about({"max.connection.creation.rate": "1"})
+async def connections_come_too_soon(story: Story) -> None:
     limit(story.world, {"ip": None}, connection_creation_rate=1.0)
     for _ in range(20):
         story.world.connect()
@@ -108,13 +105,11 @@ async def connections_come_too_soon() -> Told:
     }
     assert len(told) == 2, "each is told once, whoever comes"
     assert all(each["host"] == "127.0.0.1" and each["wait_ms"] > 0 for each in told)
-    await story.close()
-    return story.told
 
 
-async def clients_log_in() -> Told:
-    world = SecuredWorld(reauth_ms=10_000)
-    told = Told(world.broker.events)
+@STORIES.about(None, lambda _: SecuredWorld(reauth_ms=10_000))
+async def clients_log_in(story: Story) -> None:
+    world, told = story.world, story.told
     peer = world.connect()
     log_in(peer)
     assert told.only("connection.authenticated").facts["principal"] == "User:alice"
@@ -129,20 +124,15 @@ async def clients_log_in() -> Told:
     reasons = [each.facts["reason"] for each in told.of("connection.not_authenticated")]
     assert reasons[-1] == "the session has expired: the client did not authenticate again in time"
     assert len(reasons) == 3, "one is told once, however often it is"
-    await world.close()
-    return told
 
 
-async def handshakes_fail() -> Told:
-    world = BrokerWorld()
-    told = Told(world.broker.events)
-    secured = Secured(world)
-    accepted = world.listener._secured(secured.endpoint, secured._make, "SSL")
+@STORIES.about()
+async def handshakes_fail(story: Story) -> None:
+    secured = Secured(story.world)
+    accepted = story.world.listener._secured(secured.endpoint, secured._make, "SSL")
     transport = MemoryTransport(accepted(), 1 << 30)
     transport.send(b"\0\0\0\x0c\0\x12\0\0\0\0\0\0\0\1x")
-    facts = told.only("connection.handshake_failed").facts
+    facts = story.told.only("connection.handshake_failed").facts
     assert (facts["host"], facts["listener"], facts["count"]) == ("127.0.0.1", "SSL", 1)
     assert "security.protocol" in facts["reason"]
     await settle()
-    await world.close()
-    return told

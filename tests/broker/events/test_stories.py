@@ -18,24 +18,18 @@ from barnabas.protocol.messages.offset_delete import (
     OffsetDeleteRequestTopic,
 )
 from barnabas.protocol.records.builder import build_batch
-from tests.broker.events.test_refusals import fetches_are_refused, producers_expire
-from tests.broker.events.test_security import (
-    clients_are_denied,
-    clients_are_throttled,
-    clients_log_in,
-    connections_come_too_soon,
-    handshakes_fail,
-)
+from tests.broker.events import test_refusals, test_security
 from tests.support.requests import commit, produce
 from tests.support.worlds.broker import BrokerWorld, settle, until
-from tests.support.worlds.story import MINUTE_MS, WEEK_MS, Story
+from tests.support.worlds.story import MINUTE_MS, WEEK_MS, Stories, Story
 from tests.support.worlds.told import Told
 
+OWN = Stories()
 SYNCED = {"log.flush.interval.messages": "1"}
 
 
-async def a_transaction_is_committed() -> Told:
-    story = Story()
+@OWN.about()
+async def a_transaction_is_committed(story: Story) -> None:
     story.world.services.catalogue.create_internal_topic("__consumer_offsets")
     producer = await story.init()
     await story.add(producer, ("t", [0, 2]), ("u", [0]))
@@ -71,12 +65,10 @@ async def a_transaction_is_committed() -> Told:
     assert len(told.of("transaction.record_writing")) == len(states)
     answered = [event.facts["api"] for event in told.of("request.answered")]
     assert answered == ["InitProducerId", "AddPartitionsToTxn", "AddOffsetsToTxn", "EndTxn"]
-    await story.close()
-    return told
 
 
-async def a_producer_is_fenced_by_another_one() -> Told:
-    story = Story()
+@OWN.about()
+async def a_producer_is_fenced_by_another_one(story: Story) -> None:
     first = await story.init()
     await story.add(first, ("t", [0]))
     assert (await story.init()).error_code == ErrorCode.CONCURRENT_TRANSACTIONS  # the open one is aborted first
@@ -101,12 +93,10 @@ async def a_producer_is_fenced_by_another_one() -> Told:
     assert late.cause.asked == {"transactional_id": "x"}
     await story.init(None)
     assert told.of("producer.id_given")[-1].facts["transactional_id"] is None
-    await story.close()
-    return told
 
 
-async def a_transaction_times_out_and_its_id_expires() -> Told:
-    story = Story()
+@OWN.about()
+async def a_transaction_times_out_and_its_id_expires(story: Story) -> None:
     producer = await story.init(transaction_timeout_ms=1_000)
     await story.add(producer, ("t", [0]))
     await story.world.advance(20_000)
@@ -118,12 +108,10 @@ async def a_transaction_times_out_and_its_id_expires() -> Told:
     assert told.only("transaction.completed").facts["is_commit"] is False
     await story.world.advance(WEEK_MS)
     assert told.only("transaction.id_expired").facts["transactional_id"] == "x"
-    await story.close()
-    return told
 
 
-async def a_partition_of_a_transaction_is_deleted() -> Told:
-    story = Story()
+@OWN.about()
+async def a_partition_of_a_transaction_is_deleted(story: Story) -> None:
     producer = await story.init()
     await story.add(producer, ("t", [0]), ("u", [0]))
     story.world.services.catalogue.delete_topics(["u"])
@@ -132,12 +120,10 @@ async def a_partition_of_a_transaction_is_deleted() -> Told:
     refused = story.told.only("transaction.marker_refused").facts
     assert (refused["topic"], refused["is_tried_again"]) == ("u", False)
     assert story.told.only("topic.deleted").facts["topic"] == "u"
-    await story.close()
-    return story.told
 
 
-async def a_classic_group_lives() -> Told:
-    story = Story()
+@OWN.about()
+async def a_classic_group_lives(story: Story) -> None:
     joined = await story.join("")
     await story.sync(joined)
     again = await story.join(joined.member_id)
@@ -161,23 +147,19 @@ async def a_classic_group_lives() -> Told:
     assert told.of("group.record_written")
     await story.client.ask(HeartbeatRequest(group_id="g", member_id="nobody", generation_id=1), 4)
     assert told.of("request.answered")[-1].facts["error"] == "UNKNOWN_MEMBER_ID"
-    await story.close()
-    return told
 
 
-async def a_member_is_not_heard_of() -> Told:
-    story = Story()
+@OWN.about()
+async def a_member_is_not_heard_of(story: Story) -> None:
     await story.sync(await story.join("", session_timeout_ms=6_000))
     await story.world.advance(7_000)
     expired = story.told.only("group.session_expired").facts
     assert (expired["group"], expired["session_timeout_ms"]) == ("g", 6_000)
     assert not story.told.of("group.member_left")
-    await story.close()
-    return story.told
 
 
-async def a_consumer_group_lives() -> Told:
-    story = Story()
+@OWN.about()
+async def a_consumer_group_lives(story: Story) -> None:
     first = await story.consumer_heartbeat(
         0, subscribed_topic_names=["t"], rebalance_timeout_ms=MINUTE_MS, topic_partitions=[]
     )
@@ -194,12 +176,10 @@ async def a_consumer_group_lives() -> Told:
     await story.world.advance(50_000)
     assert told.only("group.session_expired").facts["member_id"] == "n"
     assert told.of("group.rebalance_completed")[-1].facts["members_count"] == 0
-    await story.close()
-    return told
 
 
-async def logs_are_written_and_tidied_up() -> Told:
-    story = Story(SYNCED, helper_processes_max=0)
+@OWN.about(SYNCED, helper_processes_max=0)
+async def logs_are_written_and_tidied_up(story: Story) -> None:
     world = story.world
     await world.broker.start()
     await world.services.partitions.synced_anyway("t", 0)
@@ -225,16 +205,14 @@ async def logs_are_written_and_tidied_up() -> Told:
     assert len(told.of("log.flush_begun")) >= len(told.of("log.flush_ended")) > 0
     cleaned = told.of("log.cleaned")[0].facts
     assert cleaned["bytes_after"] < cleaned["bytes_before"]
-    await story.close()
-    return told
 
 
 def _keyed(world: BrokerWorld) -> bytes:
     return bytes(build_batch([(b"key", b"value", (), world.clock.now_ms())]))
 
 
-async def nodes_stop_and_start() -> Told:
-    story = Story(nodes=3)
+@OWN.about(nodes=3)
+async def nodes_stop_and_start(story: Story) -> None:
     together = story.world.broker.together
     assert together is not None
     nodes = together.nodes
@@ -249,58 +227,33 @@ async def nodes_stop_and_start() -> Told:
     moved = [event.facts for event in told.of("cluster.leader_moved") if event.facts["topic"] == "u"]
     assert (moved[0]["was"], moved[0]["now"]) == (leader, other)
     assert told.only("cluster.node_stopped").facts == told.only("cluster.node_started").facts == {"node": other}
-    await story.close()
-    return told
 
 
-async def the_clock_is_moved() -> Told:
-    story = Story(movable=True)
+@OWN.about(movable=True)
+async def the_clock_is_moved(story: Story) -> None:
     clock = story.world.broker.time_control.get()
     clock.freeze()
     await clock.advance(1_000)
     clock.run()
     assert [event.facts["state"] for event in story.told.of("clock.changed")] == ["frozen", "frozen", "running"]
-    await story.close()
-    return story.told
 
 
-async def connections_come_and_go() -> Told:
-    story = Story()
+@OWN.about()
+async def connections_come_and_go(story: Story) -> None:
     story.client.peer.transport.send(b"\xff\xff\xff\xff")
     await settle()
     told = story.told
     closed, *others = (told.only(f"connection.{name}").facts for name in ("closed", "opened", "ended"))
     assert closed["reason"] == "a frame of -1 bytes"
     assert {each["peer"] for each in others} == {closed["peer"]}
-    await story.close()
-    return told
 
 
-STORIES: tuple[Callable[[], Awaitable[Told]], ...] = (
-    a_transaction_is_committed,
-    a_producer_is_fenced_by_another_one,
-    a_transaction_times_out_and_its_id_expires,
-    a_partition_of_a_transaction_is_deleted,
-    a_classic_group_lives,
-    a_member_is_not_heard_of,
-    a_consumer_group_lives,
-    fetches_are_refused,
-    producers_expire,
-    logs_are_written_and_tidied_up,
-    nodes_stop_and_start,
-    the_clock_is_moved,
-    connections_come_and_go,
-    clients_are_denied,
-    clients_are_throttled,
-    clients_log_in,
-    connections_come_too_soon,
-    handshakes_fail,
-)
+STORIES = [*OWN, *test_refusals.STORIES, *test_security.STORIES]
 _TOLD_ELSEWHERE = {FAULT_CHANGED.name, FAULT_FIRED.name}
 """In tests/broker/faults."""
 
 
-@pytest.mark.parametrize("story", STORIES, ids=lambda story: str(getattr(story, "__name__", story)))
+@pytest.mark.parametrize("story", STORIES, ids=lambda story: story.__name__)
 async def test_a_story_is_told(story: Callable[[], Awaitable[Told]]) -> None:
     assert (await story()).names
 

@@ -1,5 +1,7 @@
 """A whole broker that somebody listens to, and a client that asks it one thing after another."""
 
+from collections.abc import Awaitable, Callable
+from functools import wraps
 from typing import Any
 
 from barnabas.protocol.errors import ErrorCode
@@ -16,8 +18,10 @@ WEEK_MS = 8 * 24 * 60 * MINUTE_MS
 class Story:
     """A broker with the topics `t` (3 partitions) and `u` (1), somebody who listens, and a client."""
 
-    def __init__(self, settings: dict[str, str] | None = None, **more: Any) -> None:
-        self.world = BrokerWorld(settings, **more)
+    def __init__(
+        self, settings: dict[str, str] | None = None, make: Callable[..., BrokerWorld] = BrokerWorld, **more: Any
+    ) -> None:
+        self.world = make(settings, **more)
         for name, partitions in (("t", 3), ("u", 1)):
             self.world.services.catalogue.create_topic(name, partitions)
         self.told = Told(self.world.broker.events)
@@ -53,3 +57,22 @@ class Story:
     async def consumer_heartbeat(self, member_epoch: int, member_id: str = "m", **fields: Any) -> Any:
         request = ConsumerGroupHeartbeatRequest(group_id="c", member_id=member_id, member_epoch=member_epoch, **fields)
         return await self.client.ask(request, 1)
+
+
+class Stories(list[Callable[[], Awaitable[Told]]]):
+    """Those of a module; each plays on a broker of its own, and returns what was told."""
+
+    def about(self, *how: Any, **more: Any) -> Callable[[Callable[[Story], Awaitable[None]]], None]:
+        """Note a story about a broker made with these arguments."""
+
+        def note(play: Callable[[Story], Awaitable[None]]) -> None:
+            @wraps(play)
+            async def tell() -> Told:
+                story = Story(*how, **more)
+                await play(story)
+                await story.close()
+                return story.told
+
+            self.append(tell)
+
+        return note
