@@ -2,7 +2,6 @@
 
 import pytest
 
-from barnabas.broker.coordinator.group.classic.model import CommitRequest, OffsetToCommit
 from barnabas.broker.coordinator.runtime.loading import Loader
 from barnabas.broker.coordinator.runtime.outcome import Producer
 from barnabas.broker.coordinator.transaction.states import TransactionState
@@ -26,28 +25,15 @@ def cut_into_segments(world: BrokerWorld, topic: str) -> None:
     log.config = log.config._replace(segment_bytes=1_500)
 
 
-def commit(world: BrokerWorld, partition: int, offset: int, producer_id: int = -1) -> None:
-    topic = world.services.catalogue.topics.get("t") or world.services.catalogue.create_topic("t", 3)
-    wanted = (OffsetToCommit("t", topic.topic_id, partition, offset, -1, ""),)
-    request = CommitRequest("g", -1, "", None, wanted)
-    if producer_id < 0:
-        world.services.groups.commit_offsets(request, missing_group=E.GROUP_ID_NOT_FOUND)
-    else:
-        by = Producer(producer_id, 0)
-        codes = world.services.groups.commit_offsets_in_transaction(request, by, missing_group=E.GROUP_ID_NOT_FOUND)
-        assert codes == (E.NONE,)
-
-
 def end(world: BrokerWorld, producer_id: int, *, is_commit: bool) -> None:
     marker = EndTxnMarker(is_commit, producer_id, 0, 0, -1, world.clock.now_ms())
     world.services.groups.append_marker(0, marker, transaction_version=0, hold=False)
 
 
-async def committed(world: BrokerWorld) -> dict[int, int]:
+async def loaded(world: BrokerWorld) -> dict[int, int]:
     world.services.groups.prepare("g")
     await settle()
-    found = world.services.groups.fetch_offsets("g").offsets.get("t", {})
-    return {partition: offset.offset for partition, offset in found.items()}
+    return world.committed()
 
 
 async def compacted(world: BrokerWorld, topic: str) -> PartitionLog:
@@ -61,16 +47,16 @@ async def compacted(world: BrokerWorld, topic: str) -> PartitionLog:
 
 
 async def test_committed_offsets_are_loaded_from_what_is_left() -> None:
-    world = BrokerWorld(SETTINGS)
+    world = BrokerWorld(SETTINGS, topics={"t": 3})
     cut_into_segments(world, CONSUMER_OFFSETS_TOPIC)
     for number in range(120):
-        commit(world, number % 3, number)
+        world.commit(number, partition=number % 3)
         world.clock.advance(10)
     await compacted(world, CONSUMER_OFFSETS_TOPIC)
-    before = await committed(world)
+    before = world.committed()
     await world.close()
     again = BrokerWorld(SETTINGS, world.files)
-    assert await committed(again) == before == {0: 117, 1: 118, 2: 119}
+    assert await loaded(again) == before == {0: 117, 1: 118, 2: 119}
 
 
 @pytest.mark.parametrize("how", ["stop", "kill"])
@@ -95,27 +81,27 @@ async def test_transactions_are_loaded_from_what_is_left(how: str) -> None:
 
 async def test_offsets_of_transactions_are_loaded_from_what_is_left() -> None:
     """Plain commits between those of transactions, some of them aborted, one is open, some are markers alone."""
-    world = BrokerWorld(SETTINGS)
+    world = BrokerWorld(SETTINGS, topics={"t": 3})
     cut_into_segments(world, CONSUMER_OFFSETS_TOPIC)
     for number in range(60):
         producer_id = PRODUCER_ID + number % 4
-        commit(world, 0, 1_000 + number, producer_id)
-        commit(world, 1, 2_000 + number)
+        world.commit(1_000 + number, producer=Producer(producer_id, 0))
+        world.commit(2_000 + number, partition=1)
         if number % 4 == 2:
-            commit(world, 0, 3_000 + number)  # later than the one in the transaction: it stays when that ends
+            world.commit(3_000 + number)  # later than the one in the transaction: it stays when that ends
         end(world, producer_id, is_commit=number % 4 != 3)
         world.clock.advance(10)
     log = await compacted(world, CONSUMER_OFFSETS_TOPIC)
-    commit(world, 2, 9_000, PRODUCER_ID + 9)
-    before = await committed(world)
+    world.commit(9_000, partition=2, producer=Producer(PRODUCER_ID + 9, 0))
+    before = world.committed()
     assert before == {0: 3_058, 1: 2_059}
     end_offset = log.log_end_offset
     await world.close()
     again = BrokerWorld(SETTINGS, world.files)
-    assert await committed(again) == before
+    assert await loaded(again) == before
     assert again.services.partitions.get(CONSUMER_OFFSETS_TOPIC, 0).log_end_offset == end_offset
     end(again, PRODUCER_ID + 9, is_commit=True)
-    assert await committed(again) == before | {2: 9_000}
+    assert await loaded(again) == before | {2: 9_000}
 
 
 class Shortened:

@@ -12,7 +12,6 @@ from typing import Any, cast
 import pytest
 
 from barnabas.broker.coordinator import markers
-from barnabas.broker.coordinator.group.classic.model import CommitRequest, OffsetToCommit
 from barnabas.broker.coordinator.prepared_transactions import finish_transactions
 from barnabas.broker.coordinator.runtime import loading, outcome
 from barnabas.broker.coordinator.transaction.model import EndRequest
@@ -96,24 +95,12 @@ async def test_a_clean_stop_does_not_wait_for_a_decision_that_the_disk_refuses()
         await world.close()
 
 
-def _groups_commit(world: TransactionalBroker, offset: int) -> CommitRequest:
-    topic_id = world.broker.services.catalogue.topics["t"].topic_id
-    return CommitRequest("g", -1, "", None, (OffsetToCommit("t", topic_id, 0, offset, -1, ""),))
-
-
 async def _commit_offset_in_transaction(world: TransactionalBroker, producer: Producer, offset: int) -> None:
     """Beside an older offset of the group, which is 1."""
-    groups = world.broker.services.groups
-    groups.commit_offsets(_groups_commit(world, 1), missing_group=ErrorCode.GROUP_ID_NOT_FOUND)
-    await world.add(producer, (CONSUMER_OFFSETS_TOPIC, groups.offsets_partition("g")), version=2)
-    by = outcome.Producer(producer.id, producer.epoch)
-    commit = _groups_commit(world, offset)
-    codes = groups.commit_offsets_in_transaction(commit, by, missing_group=ErrorCode.GROUP_ID_NOT_FOUND)
-    assert codes == (ErrorCode.NONE,)
-
-
-def _committed_offset(world: TransactionalBroker) -> int:
-    return world.broker.services.groups.fetch_offsets("g").offsets["t"][0].offset
+    world.broker.commit(1)
+    partition = world.broker.services.groups.offsets_partition("g")
+    await world.add(producer, (CONSUMER_OFFSETS_TOPIC, partition), version=2)
+    assert world.broker.commit(offset, producer=outcome.Producer(producer.id, producer.epoch)) == (ErrorCode.NONE,)
 
 
 @pytest.mark.parametrize("commit", [True, False])
@@ -130,7 +117,9 @@ async def test_a_clean_stop_waits_for_offsets_that_are_being_loaded(
         await world.end(producer, commit=commit)
         assert world.txn().state.is_prepared, "the offsets are not there yet"
         world = await world.restart("stop")
-    assert (len(world.read()), _committed_offset(world)) == ((1, 7) if commit else (0, 1)), "before anything is loaded"
+    assert (len(world.read()), world.broker.committed()[0]) == ((1, 7) if commit else (0, 1)), (
+        "before anything is loaded"
+    )
     assert world.txn().state is (S.COMPLETE_COMMIT if commit else S.COMPLETE_ABORT)
 
 

@@ -6,19 +6,14 @@ import threading
 
 import pytest
 
-from barnabas.broker.coordinator.group.classic.model import CommitRequest, OffsetToCommit
 from barnabas.broker.coordinator.transaction.model import InitRequest
 from barnabas.broker.partitions.recoveries import BEGUN_MAX, StillRecovering
 from barnabas.broker.partitions.recovery_line import RecoveryLine
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestTopic
-from barnabas.protocol.messages.txn_offset_commit import (
-    TxnOffsetCommitRequest,
-    TxnOffsetCommitRequestPartition,
-    TxnOffsetCommitRequestTopic,
-)
 from barnabas.storage.disk.sync_job import SyncJob
 from barnabas.storage.errors import StorageError
+from tests.support.requests import txn_commit
 from tests.support.worlds.broker import ANSWER_TIMEOUT_S, BrokerWorld, code_of, settle, turn, until
 from tests.support.worlds.killed_partitions import fetch, fetched, killed, produce, produced
 
@@ -215,21 +210,13 @@ async def test_retention_waits_for_the_partition_it_recovers_and_closes_it() -> 
 
 async def test_a_coordinator_is_loading_while_its_log_is_recovered() -> None:
     world = BrokerWorld(topics={"t": 1})
-    topic_id = world.services.catalogue.topics["t"].topic_id
     for offset in range(LONG):
-        world.services.groups.commit_offsets(
-            CommitRequest("g", -1, "", None, (OffsetToCommit("t", topic_id, 0, offset, -1, ""),)),
-            missing_group=E.GROUP_ID_NOT_FOUND,
-        )
+        world.commit(offset)
     world.files.crash("everything")
     world = BrokerWorld(files=world.files)
-    assert code_of(lambda: world.services.groups.fetch_offsets("g")) is E.COORDINATOR_LOAD_IN_PROGRESS
+    assert code_of(world.committed) is E.COORDINATOR_LOAD_IN_PROGRESS
     peer = world.connect()
-    asked = TxnOffsetCommitRequestPartition(partition_index=0, committed_offset=1, committed_metadata=None)
-    topics = [TxnOffsetCommitRequestTopic(name="t", topic_id=topic_id, partitions=[asked])]
-    peer.ask(
-        TxnOffsetCommitRequest(transactional_id="id", group_id="g", producer_id=1, producer_epoch=0, topics=topics)
-    )
+    peer.ask(txn_commit("id", (1, 0), "g", 1), 5)
     assert peer.answer().topics[0].partitions[0].error_code == E.COORDINATOR_LOAD_IN_PROGRESS
     for version in range(1, 8):  # as Kafka's OffsetFetchResponse.groupError has it, of a group that is not there, too
         peer.ask(
@@ -242,7 +229,7 @@ async def test_a_coordinator_is_loading_while_its_log_is_recovered() -> None:
         assert (answer.error_code, codes) == expected
     await until_recovered(world)
     world.clock.advance(0)
-    assert world.services.groups.fetch_offsets("g").offsets["t"][0].offset == LONG - 1
+    assert world.committed() == {0: LONG - 1}
 
 
 async def test_a_start_after_a_kill_waits_for_the_log_of_transactions() -> None:

@@ -19,6 +19,8 @@ from barnabas.broker.clock import Stopwatch
 from barnabas.broker.cluster.cluster import Cluster
 from barnabas.broker.config import BrokerConfig
 from barnabas.broker.config.listeners import Listener
+from barnabas.broker.coordinator.group.classic.model import CommitRequest, OffsetToCommit
+from barnabas.broker.coordinator.runtime.outcome import Producer
 from barnabas.broker.data import open_directory
 from barnabas.broker.environment import Environment
 from barnabas.broker.net.bound import BoundAddress
@@ -168,6 +170,22 @@ class BrokerWorld:
                 transactional=transactional,
             )
         )
+
+    def commit(
+        self, offset: int, group: str = "g", topic: str = "t", partition: int = 0, producer: Producer | None = None
+    ) -> Any:
+        """Commit the offset of a group without members, in the transaction of `producer` if one is given."""
+        topic_id = self.services.catalogue.topics[topic].topic_id
+        request = CommitRequest(group, -1, "", None, (OffsetToCommit(topic, topic_id, partition, offset, -1, ""),))
+        missing, groups = ErrorCode.GROUP_ID_NOT_FOUND, self.services.groups
+        if producer is None:
+            return groups.commit_offsets(request, missing_group=missing)
+        return groups.commit_offsets_in_transaction(request, producer, missing_group=missing)
+
+    def committed(self, group: str = "g", topic: str = "t") -> dict[int, int]:
+        """The group's offsets, by partition."""
+        found = self.services.groups.fetch_offsets(group).offsets.get(topic, {})
+        return {partition: each.offset for partition, each in found.items()}
 
     async def close(self) -> None:
         """A clean stop; nothing if there was one."""

@@ -1,18 +1,20 @@
 """A partition of a coordinator's topic that cannot be loaded is its own trouble: all others are loaded and served."""
 
+import asyncio
 from collections.abc import Callable
+from functools import partial
 
 import pytest
 
-from barnabas.broker.coordinator.group.classic.model import CommitRequest, OffsetToCommit
 from barnabas.broker.coordinator.runtime import ownership
 from barnabas.broker.coordinator.runtime.loading import Loader
 from barnabas.broker.coordinator.runtime.placement import partition_for
 from barnabas.broker.coordinator.transaction.states import TransactionState as S
+from barnabas.broker.partitions.recovery_line import RecoveryLine
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.files.names import CONSUMER_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
 from tests.support.files.memory_files import MemoryFiles
-from tests.support.worlds.broker import code_of
+from tests.support.worlds.broker import ANSWER_TIMEOUT_S, BrokerWorld, code_of, settle, until
 from tests.support.worlds.transactional_broker import STATE_PARTITIONS, TIMEOUT_MS, TransactionalBroker
 
 E = ErrorCode
@@ -151,30 +153,49 @@ GROUPS = ("a", "b")
 BAD_OFFSETS = f"{CONSUMER_OFFSETS_TOPIC}-{partition_for('a', 50)}"
 
 
-def committed(world: TransactionalBroker, group_id: str, offset: int) -> object:
-    topic_id = world.broker.services.catalogue.topics["t"].topic_id
-    request = CommitRequest(group_id, -1, "", None, (OffsetToCommit("t", topic_id, 0, offset, -1, ""),))
-    return world.broker.services.groups.commit_offsets(request, missing_group=E.GROUP_ID_NOT_FOUND)
-
-
 @pytest.mark.parametrize("how", ["kill", "stop"])
 @pytest.mark.parametrize("harm", [refuse_to_open, damage_what_was_synced])
 async def test_the_groups_of_the_other_partitions_are_listed_and_served(how: str, harm: Harm) -> None:
     world = TransactionalBroker()
     for group_id in GROUPS:
-        committed(world, group_id, 5)
+        world.broker.commit(5, group_id)
     world = await next_run(world, how, harm, BAD_OFFSETS)
     groups = world.broker.services.groups
     groups.prepare("a")
     assert code_of(lambda: groups.describe("a")) is E.NOT_COORDINATOR
     assert [group.group_id for group in groups.groups()] == ["b"]
-    assert committed(world, "b", 6) == (E.NONE,)
-    assert groups.fetch_offsets("b").offsets["t"][0].offset == 6
+    assert world.broker.commit(6, "b") == (E.NONE,)
+    assert world.broker.committed("b") == {0: 6}
+
+
+@pytest.mark.parametrize("is_beside", [False, True], ids=["on the loop", "as jobs"])
+@pytest.mark.parametrize("directory", [BAD_DIRECTORY, BAD_OFFSETS])
+async def test_a_start_after_a_kill_is_not_held_up_and_tells_once_of_what_it_cannot_open(
+    directory: str, is_beside: bool, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(RecoveryLine, "is_beside", is_beside)
+    world = await abandoned()
+    for group_id in GROUPS:
+        world.broker.commit(7, group_id)
+    world.files.crash("everything")
+    damage_what_was_synced(world.files, directory)
+    after = BrokerWorld(world.settings, world.files)
+    await asyncio.wait_for(after.broker.start(), ANSWER_TIMEOUT_S)
+    transactions = after.services.transactions
+    assert None not in (transactions.describe("b"), transactions.describe("c"))
+    await until(lambda: after.broker.recovery.progress is None and not len(after.services.partitions.recoveries))
+    after.services.groups.prepare("b")
+    await settle()
+    assert after.committed("b") == {0: 7}
+    for _ in range(3):
+        seek: Callable[[str], object] = transactions.describe if directory == BAD_DIRECTORY else after.committed
+        assert code_of(partial(seek, "a")) is E.NOT_COORDINATOR
+    assert caplog.text.count("could not open partition") == 1
 
 
 async def test_a_marker_for_offsets_that_cannot_be_loaded_is_written_when_they_can() -> None:
     world = TransactionalBroker()
-    committed(world, "a", 5)
+    world.broker.commit(5, "a")
     world = await next_run(world, "stop", refuse_to_open, BAD_OFFSETS)
     producer = await world.producer("b")
     await producer.send(b"v")
