@@ -42,8 +42,12 @@ def code(results: Sequence[KafkaError | None]) -> list[ErrorCode | None]:
     return [None if result is None else result.code for result in results]
 
 
-def test_an_acl_is_kafkas_record_and_outlives_a_kill() -> None:
-    world = CatalogueWorld()
+@pytest.fixture
+def world() -> CatalogueWorld:
+    return CatalogueWorld()
+
+
+def test_an_acl_is_kafkas_record_and_outlives_a_kill(world: CatalogueWorld) -> None:
     acls, heard = acls_of(world), Heard()
     acls.subscribe(heard)
     assert acls.create([READ, DENY, READ]) == [None, None, None]
@@ -58,8 +62,7 @@ def test_an_acl_is_kafkas_record_and_outlives_a_kill() -> None:
     assert acls_of(world).all == {READ, DENY}
 
 
-def test_what_is_there_is_created_again_without_a_record() -> None:
-    world = CatalogueWorld()
+def test_what_is_there_is_created_again_without_a_record(world: CatalogueWorld) -> None:
     acls = acls_of(world)
     acls.create([READ])
     before = len(world.records())
@@ -78,8 +81,7 @@ def test_a_snapshot_has_those_that_are_there() -> None:
     assert acls_of(world).all == {DENY}
 
 
-def test_deleting_says_what_each_filter_found_and_removes_it_once() -> None:
-    world = CatalogueWorld()
+def test_deleting_says_what_each_filter_found_and_removes_it_once(world: CatalogueWorld) -> None:
     acls, heard = acls_of(world), Heard()
     acls.create([READ, DENY])
     acls.subscribe(heard)
@@ -93,9 +95,8 @@ def test_deleting_says_what_each_filter_found_and_removes_it_once() -> None:
     assert acls_of(world).all == set()
 
 
-def test_an_acl_that_stands_there_twice_is_in_force_until_both_are_gone() -> None:
+def test_an_acl_that_stands_there_twice_is_in_force_until_both_are_gone(world: CatalogueWorld) -> None:
     """As no Kafka writes it, but a log may have it."""
-    world = CatalogueWorld()
     acls_of(world).create([READ])
     acls = acls_of(world)
     acls._there.clear()

@@ -68,6 +68,11 @@ def fill(world: CatalogueWorld) -> None:
     catalogue.allocate_producer_ids()
 
 
+@pytest.fixture
+def world() -> CatalogueWorld:
+    return CatalogueWorld(settings=AT_EVERY_STOP)
+
+
 def test_a_stop_behind_little_log_writes_none() -> None:
     world = CatalogueWorld()
     fill(world)
@@ -85,8 +90,7 @@ def test_a_stop_behind_a_mebibyte_of_log_writes_one() -> None:
     assert "t" not in world.catalogue.topics
 
 
-def test_the_next_start_says_what_the_one_before_said() -> None:
-    world = CatalogueWorld(settings=AT_EVERY_STOP)
+def test_the_next_start_says_what_the_one_before_said(world: CatalogueWorld) -> None:
     for _ in range(3):
         if "a" not in world.catalogue.topics:
             fill(world)
@@ -102,8 +106,7 @@ def test_the_next_start_says_what_the_one_before_said() -> None:
         assert world.catalogue.allocate_producer_ids().start > 0
 
 
-def test_a_snapshot_has_the_form_of_kafkas() -> None:
-    world = CatalogueWorld(settings=AT_EVERY_STOP)
+def test_a_snapshot_has_the_form_of_kafkas(world: CatalogueWorld) -> None:
     fill(world)
     world.catalogue.close()
     snapshot, _ = names(world)
@@ -138,8 +141,7 @@ def test_a_directory_that_kafka_4_4_formatted_begins_with_what_its_first_snapsho
     assert state_of(world.kill()) == before
 
 
-def test_what_means_nothing_here_is_carried_along() -> None:
-    world = CatalogueWorld(settings=AT_EVERY_STOP)
+def test_what_means_nothing_here_is_carried_along(world: CatalogueWorld) -> None:
     user = USER
     world.catalogue._journal.commit([Versioned(user), Versioned(NoOpRecord())])  # as another Kafka would
     world.kill()
@@ -187,9 +189,8 @@ def controller(number: int) -> RegisterControllerRecord:
     )
 
 
-def test_of_what_no_image_holds_and_of_quotas_only_what_is_there_is_in_a_snapshot() -> None:
+def test_of_what_no_image_holds_and_of_quotas_only_what_is_there_is_in_a_snapshot(world: CatalogueWorld) -> None:
     """A Kafka does not start from a snapshot with a ClearElrRecord of a topic that comes behind it."""
-    world = CatalogueWorld(settings=AT_EVERY_STOP)
     there = [USER, rule(1), quota(2.0), quota(1.0, user=None), token(3), controller(2)]
     gone = [
         UserScramCredentialRecord(name="u", mechanism=2, salt=b"s", stored_key=b"k", server_key=b"v", iterations=4096),
@@ -225,10 +226,9 @@ def test_the_directory_of_a_cluster_with_another_controller_is_refused() -> None
         world.kill()
 
 
-@pytest.mark.parametrize("keeps_them_apart", [False, True])
-def test_a_partition_nobody_leads_has_its_replica_in_sync_or_eligible(keeps_them_apart: bool) -> None:
-    world = CatalogueWorld(settings=AT_EVERY_STOP)
-    level = FeatureLevelRecord(name="eligible.leader.replicas.version", feature_level=int(keeps_them_apart))
+@pytest.mark.parametrize("are_apart", [False, True])
+def test_a_partition_nobody_leads_has_its_replica_in_sync_or_eligible(world: CatalogueWorld, are_apart: bool) -> None:
+    level = FeatureLevelRecord(name="eligible.leader.replicas.version", feature_level=int(are_apart))
     world.catalogue._journal.commit(
         [Versioned(FeatureLevelRecord(name="metadata.version", feature_level=30)), Versioned(level)]
     )
@@ -238,11 +238,10 @@ def test_a_partition_nobody_leads_has_its_replica_in_sync_or_eligible(keeps_them
     assert len(partitions) == 3
     for record in partitions:
         assert record.leader == -1
-        assert (record.isr, record.eligible_leader_replicas) == (([], [1]) if keeps_them_apart else ([1], None))
+        assert (record.isr, record.eligible_leader_replicas) == (([], [1]) if are_apart else ([1], None))
 
 
-def test_a_full_disk_leaves_the_log_and_a_clean_stop() -> None:
-    world = CatalogueWorld(settings=AT_EVERY_STOP)
+def test_a_full_disk_leaves_the_log_and_a_clean_stop(world: CatalogueWorld) -> None:
     fill(world)
     world.files.fail("pwrite", errno.ENOSPC, path=".checkpoint")
     world.catalogue.close()

@@ -33,8 +33,12 @@ async def later(world: BrokerWorld, delay_ms: int) -> None:
     await world.advance(delay_ms)
 
 
-async def test_a_node_that_came_back_leads_again_at_the_next_check() -> None:
-    world = await opened()
+@pytest.fixture
+async def world() -> BrokerWorld:
+    return await opened()
+
+
+async def test_a_node_that_came_back_leads_again_at_the_next_check(world: BrokerWorld) -> None:
     await produced(world, 2, 1)
     epoch = (await metadata(world))[1].leader_epoch
     await switch(world, 2, "true")
@@ -56,8 +60,7 @@ async def test_checks_follow_one_another_and_a_stopped_node_is_waited_for() -> N
     assert places(await metadata(world)) == SPREAD
 
 
-async def test_after_a_reassignment_the_first_replica_leads_and_a_leader_that_was_moved_stays() -> None:
-    world = await opened()
+async def test_after_a_reassignment_the_first_replica_leads_and_a_leader_that_moved_stays(world: BrokerWorld) -> None:
     assert await reassign(world, {("t", 0): [3, 1, 2]}) == [E.NONE]
     await leader_to(world, "t", 1, 3)
     assert [each.leader_id for each in await metadata(world)] == [1, 3, 3]
@@ -109,9 +112,8 @@ async def test_many_partitions_are_balanced_some_in_each_turn_and_deleted_ones_l
 
 
 async def test_a_pass_that_fails_is_told_and_the_next_one_is_made(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    world: BrokerWorld, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    world = await opened()
     await switch(world, 2, "true")
     await switch(world, 2, "false")
 
@@ -126,8 +128,7 @@ async def test_a_pass_that_fails_is_told_and_the_next_one_is_made(
     assert places(await metadata(world)) == SPREAD
 
 
-async def test_a_broker_that_has_stopped_moves_no_leader_any_more() -> None:
-    world = await opened()
+async def test_a_broker_that_has_stopped_moves_no_leader_any_more(world: BrokerWorld) -> None:
     await switch(world, 2, "true")
     await switch(world, 2, "false")
     await world.close()

@@ -105,9 +105,8 @@ async def _commit_offset_in_transaction(world: TransactionalBroker, producer: Pr
 
 @pytest.mark.parametrize("commit", [True, False])
 async def test_a_clean_stop_waits_for_offsets_that_are_being_loaded(
-    monkeypatch: pytest.MonkeyPatch, commit: bool
+    world: TransactionalBroker, monkeypatch: pytest.MonkeyPatch, commit: bool
 ) -> None:
-    world = TransactionalBroker()
     producer = await world.written(0)
     await _commit_offset_in_transaction(world, producer, 7)
     world = await world.restart("stop")
@@ -125,9 +124,8 @@ async def test_a_clean_stop_waits_for_offsets_that_are_being_loaded(
 
 @pytest.mark.parametrize(("refused", "skip"), [("/t-1/", 0), ("/__transaction_state-0/", 1)])
 async def test_a_stop_that_leaves_something_prepared_has_the_next_start_finish_it_first(
-    refused: str, skip: int
+    world: TransactionalBroker, refused: str, skip: int
 ) -> None:
-    world = TransactionalBroker()
     producer = await world.written(0, 1, 2)
     world.files.fail("pwrite", path=f"{refused}{0:020d}.log", skip=skip)
     assert (await world.end(producer, commit=True)).error is ErrorCode.NONE
@@ -142,8 +140,7 @@ async def test_a_stop_that_leaves_something_prepared_has_the_next_start_finish_i
     assert [world.read(partition) for partition in range(3)] == [[b"v"]] * 3
 
 
-async def test_a_stop_with_a_partition_that_nobody_could_load_does_not_vouch_for_it() -> None:
-    world = TransactionalBroker()
+async def test_a_stop_with_a_partition_that_nobody_could_load_does_not_vouch_for_it(world: TransactionalBroker) -> None:
     producer = await world.written(0, 1, 2)
     world.files.fail("pwrite", path="/t-1/")
     await world.end(producer, commit=True)
@@ -156,8 +153,9 @@ async def test_a_stop_with_a_partition_that_nobody_could_load_does_not_vouch_for
     assert [world.read(partition) for partition in range(3)] == [[b"v"]] * 3
 
 
-async def test_a_stop_while_transactions_are_being_loaded_is_clean(monkeypatch: pytest.MonkeyPatch) -> None:
-    world = TransactionalBroker()
+async def test_a_stop_while_transactions_load_is_clean(
+    world: TransactionalBroker, monkeypatch: pytest.MonkeyPatch
+) -> None:
     producer = await world.written(0)
     assert (await world.end(producer, commit=True)).error is ErrorCode.NONE
     world = await world.restart("stop")
@@ -190,8 +188,7 @@ async def test_a_stop_lets_nobody_decide_anything_more() -> None:
     assert (await world.end(second, commit=True)).error is ErrorCode.NONE
 
 
-async def test_what_is_being_finished_is_not_begun_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    world = TransactionalBroker()
+async def test_what_finishes_is_not_begun_again(world: TransactionalBroker, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(markers, "WRITING", replace(markers.WRITING, steps_max=1))
     producer = await world.written(0, 1, 2)
     await world.end(producer, commit=True)
@@ -203,8 +200,7 @@ async def test_what_is_being_finished_is_not_begun_again(monkeypatch: pytest.Mon
     assert [world.log(number).log_end_offset for number in range(3)] == [2] * 3, "one record, one marker"
 
 
-async def test_markers_say_in_which_epoch_the_coordinator_wrote_them() -> None:
-    world = TransactionalBroker()
+async def test_markers_say_in_which_epoch_the_coordinator_wrote_them(world: TransactionalBroker) -> None:
     await (await world.producer()).send(b"v")
     world = await world.restart()
     await world.producer()  # fences the first, whose transaction is aborted

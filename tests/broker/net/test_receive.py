@@ -58,6 +58,11 @@ def parser() -> Callable[[bytes], Sequence[bytes]]:
     return Socket().receive
 
 
+@pytest.fixture
+def socket() -> Socket:
+    return Socket()
+
+
 @pytest.mark.parametrize(
     "payloads",
     [
@@ -110,8 +115,9 @@ def test_any_pieces_give_the_frames_that_protocol_framing_gives(
         (b"", frame(b"y" * (SHARED_BYTES - 3))[:SHARED_BYTES], None),
     ],
 )
-def test_a_read_that_is_one_whole_frame_is_told_from_all_others(before: bytes, read: bytes, only: bytes | None) -> None:
-    socket = Socket()
+def test_a_read_of_one_whole_frame_is_told_from_others(
+    socket: Socket, before: bytes, read: bytes, only: bytes | None
+) -> None:
     socket.receive(before)
     buffer = socket.receiver.buffer()
     buffer[: len(read)] = read
@@ -119,8 +125,7 @@ def test_a_read_that_is_one_whole_frame_is_told_from_all_others(before: bytes, r
     assert (None if found is None else bytes(found)) == only
 
 
-def test_what_an_earlier_read_left_in_the_shared_buffer_is_no_part_of_a_short_one() -> None:
-    socket = Socket()
+def test_what_an_earlier_read_left_in_the_shared_buffer_is_no_part_of_a_short_one(socket: Socket) -> None:
     for size in (0xFFFFFFFF, 0, 1, 2):
         socket.receiver.buffer()[:4] = size.to_bytes(4, "big")
         for count in (1, 2, 3):
@@ -155,8 +160,7 @@ def test_what_cannot_be_a_frame_is_refused_with_a_reason(start: bytes, reason: s
         Socket().receive(start)
 
 
-def test_a_frame_is_collected_in_memory_that_follows_what_came_and_not_what_was_claimed() -> None:
-    socket = Socket()
+def test_a_frame_is_collected_in_memory_that_follows_what_came_and_not_what_was_claimed(socket: Socket) -> None:
     claimed = 100 << 20
     stream = claimed.to_bytes(4, "big") + bytes(40_000)
     socket.receive(stream[:10_000], step=1000)
@@ -165,8 +169,7 @@ def test_a_frame_is_collected_in_memory_that_follows_what_came_and_not_what_was_
     assert 0 < socket.memory.used_bytes <= 40_000 * 40
 
 
-def test_a_large_frame_costs_no_more_than_its_size_once_it_is_nearly_there() -> None:
-    socket = Socket()
+def test_a_large_frame_costs_no_more_than_its_size_once_it_is_nearly_there(socket: Socket) -> None:
     payload = bytes(3_000_000)
     socket.receive(frame(payload)[:-1], step=SHARED_BYTES)
     assert socket.memory.used_bytes == len(payload) + 4
@@ -195,8 +198,7 @@ def test_small_frames_never_wait_for_memory() -> None:
     assert small.receive(frame(bytes(60_000)), step=1000) == [bytes(60_000)]
 
 
-def test_a_closed_receiver_gives_its_memory_back() -> None:
-    socket = Socket()
+def test_a_closed_receiver_gives_its_memory_back(socket: Socket) -> None:
     socket.receive(frame(bytes(200_000))[:100_000])
     assert socket.memory.used_bytes > 0
     socket.receiver.close()

@@ -97,6 +97,11 @@ class Crowd:
         self.peer.transport.send(metadata(correlation_id))
 
 
+@pytest.fixture
+async def crowd(world: BrokerWorld) -> Crowd:
+    return Crowd(world)
+
+
 def metadata(correlation_id: int) -> bytes:
     return request_frame(MetadataRequest(topics=None), 1, correlation_id)
 
@@ -105,8 +110,7 @@ def numbers(peer: Peer) -> list[int]:
     return [int.from_bytes(frame[:4], "big") for frame in peer.frames()]
 
 
-async def test_all_answers_of_a_turn_leave_at_its_end(world: BrokerWorld) -> None:
-    crowd = Crowd(world)
+async def test_all_answers_of_a_turn_leave_at_its_end(crowd: Crowd) -> None:
     crowd.ask(0)
     for number, peer in enumerate(crowd.others, 1):
         peer.transport.send(metadata(number))
@@ -116,8 +120,7 @@ async def test_all_answers_of_a_turn_leave_at_its_end(world: BrokerWorld) -> Non
     assert [numbers(peer) for peer in peers] == [[number] for number in range(len(peers))]
 
 
-async def test_a_request_of_the_same_turn_is_answered_behind_the_one_that_waits(world: BrokerWorld) -> None:
-    crowd = Crowd(world)
+async def test_a_request_of_the_same_turn_is_answered_behind_the_one_that_waits(crowd: Crowd) -> None:
     for number in range(3):
         crowd.ask(number)
     assert numbers(crowd.peer) == [0, 1]
@@ -151,24 +154,21 @@ async def test_a_peer_that_does_not_read_is_not_received_from_after_the_turn(wor
     assert world.listener.send_memory.unread_bytes == 0
 
 
-async def test_a_connection_that_is_closed_sends_what_it_held(world: BrokerWorld) -> None:
-    crowd = Crowd(world)
+async def test_a_connection_that_is_closed_sends_what_it_held(crowd: Crowd) -> None:
     crowd.ask()
     crowd.peer.connection.close()
     assert crowd.peer.is_closed
     assert numbers(crowd.peer) == [1]
 
 
-async def test_a_bad_request_behind_the_answer_that_waits_does_not_cost_the_answer(world: BrokerWorld) -> None:
-    crowd = Crowd(world)
+async def test_a_bad_request_behind_the_answer_that_waits_does_not_cost_the_answer(crowd: Crowd) -> None:
     crowd.ask()
     crowd.peer.transport.send(b"\xff" * 8)
     assert crowd.peer.is_closed
     assert numbers(crowd.peer) == [1]
 
 
-async def test_a_stop_waits_for_what_is_held(world: BrokerWorld) -> None:
-    crowd = Crowd(world)
+async def test_a_stop_waits_for_what_is_held(crowd: Crowd) -> None:
     crowd.ask()
     crowd.peer.connection.finish()
     assert not crowd.peer.is_closed
@@ -178,8 +178,7 @@ async def test_a_stop_waits_for_what_is_held(world: BrokerWorld) -> None:
 
 
 @pytest.mark.parametrize("end", ["abort", "hang_up"])
-async def test_what_is_held_for_a_peer_that_is_gone_is_sent_nowhere(world: BrokerWorld, end: str) -> None:
-    crowd = Crowd(world)
+async def test_what_is_held_for_a_peer_that_is_gone_is_sent_nowhere(crowd: Crowd, end: str) -> None:
     crowd.ask()
     if end == "abort":
         crowd.peer.connection.abort()

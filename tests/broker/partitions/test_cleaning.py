@@ -63,8 +63,12 @@ async def cleaned(world: BrokerWorld, times: int = 1) -> None:
     await until(lambda: world.services.cleaner.figures.cleanings >= times)
 
 
-async def test_a_dirty_log_is_cleaned_and_goes_on() -> None:
-    world = world_of()
+@pytest.fixture
+async def world() -> BrokerWorld:
+    return world_of()
+
+
+async def test_a_dirty_log_is_cleaned_and_goes_on(world: BrokerWorld) -> None:
     log = append(world)
     before = records(log)
     await cleaned(world)
@@ -77,8 +81,7 @@ async def test_a_dirty_log_is_cleaned_and_goes_on() -> None:
     assert records(log)[12] == (b"key-0", b"value-0")
 
 
-async def test_cleaning_begins_by_the_clock() -> None:
-    world = world_of()
+async def test_cleaning_begins_by_the_clock(world: BrokerWorld) -> None:
     append(world)
     await world.broker.start()
     world.clock.advance(BACKOFF_MS)
@@ -94,8 +97,7 @@ async def test_nothing_is_cleaned_where_the_cleaner_is_not_enabled() -> None:
     assert records(log) == before
 
 
-async def test_what_was_cleaned_is_known_after_a_restart() -> None:
-    world = world_of()
+async def test_what_was_cleaned_is_known_after_a_restart(world: BrokerWorld) -> None:
     log = append(world)
     await cleaned(world)
     first_dirty = world.services.partitions.directory.members[0].checkpoints.first_dirty(("t", 0))
@@ -151,8 +153,7 @@ async def test_a_fetch_that_is_read_while_segments_are_swapped_is_answered_from_
     assert log.read(0, 1 << 20, committed=False, force_first_batch=True).read_all() != before
 
 
-async def test_a_partition_nobody_has_opened_is_cleaned_and_closed_again() -> None:
-    world = world_of()
+async def test_a_partition_nobody_has_opened_is_cleaned_and_closed_again(world: BrokerWorld) -> None:
     append(world)
     await world.close()
     again = world_of(world.files)
@@ -222,8 +223,7 @@ def flip(files: MemoryFiles, path: str) -> None:
     file.pwrite(bytes([last[0] ^ 1]), size - 1)
 
 
-async def test_nothing_is_begun_while_producers_wait_for_room() -> None:
-    world = world_of()
+async def test_nothing_is_begun_while_producers_wait_for_room(world: BrokerWorld) -> None:
     log = append(world)
     log.directory.disk.full_reason = "no room"
     world.services.cleaner.start()
@@ -235,8 +235,7 @@ async def test_nothing_is_begun_while_producers_wait_for_room() -> None:
     await cleaned(world)
 
 
-async def test_a_full_disk_is_waited_for() -> None:
-    world = world_of()
+async def test_a_full_disk_is_waited_for(world: BrokerWorld) -> None:
     log = append(world)
     before = records(log)
     world.files.fail("pwrite", errno.ENOSPC, path=FileState.CLEANED.value)
@@ -250,8 +249,7 @@ async def test_a_full_disk_is_waited_for() -> None:
 
 
 @pytest.mark.parametrize("error", [errno.ENOSPC, errno.EIO])
-async def test_a_swap_that_fails_once_keeps_nothing_from_being_cleaned(error: int) -> None:
-    world = world_of()
+async def test_a_swap_that_fails_once_keeps_nothing_from_being_cleaned(world: BrokerWorld, error: int) -> None:
     log = append(world)
     before = records(log)
     world.files.fail("rename", error, path=FileState.SWAP.value, times=1)
@@ -271,8 +269,7 @@ async def begun(world: BrokerWorld) -> None:
     await until(lambda: world.services.cleaner.rounds)
 
 
-async def test_a_topic_may_be_deleted_while_it_is_cleaned() -> None:
-    world = world_of()
+async def test_a_topic_may_be_deleted_while_it_is_cleaned(world: BrokerWorld) -> None:
     append(world)
     await begun(world)
     world.services.catalogue.delete_topics(["t"])
@@ -284,8 +281,7 @@ async def test_a_topic_may_be_deleted_while_it_is_cleaned() -> None:
     assert world.services.partitions.directory.members[0].checkpoints.first_dirty(("t", 0)) is None
 
 
-async def test_a_cleaning_whose_topic_is_not_compacted_any_more_is_discarded() -> None:
-    world = world_of()
+async def test_a_cleaning_whose_topic_is_not_compacted_any_more_is_discarded(world: BrokerWorld) -> None:
     log = append(world)
     before = records(log)
     await begun(world)
@@ -332,8 +328,7 @@ async def test_a_moved_partition_is_known_to_be_clean() -> None:
 
 
 @pytest.mark.parametrize("is_swapped", [False, True])
-async def test_the_broker_may_stop_while_a_log_is_cleaned(is_swapped: bool) -> None:
-    world = world_of()
+async def test_the_broker_may_stop_while_a_log_is_cleaned(world: BrokerWorld, is_swapped: bool) -> None:
     before = records(append(world))
     await begun(world)
     await until(lambda: not is_swapped or FileState.SWAP in names(world))

@@ -69,15 +69,18 @@ class Story:
 A0, A1, B0 = ("a", 0), ("a", 1), ("b", 0)
 
 
-def test_without_a_session_everything_is_told_every_time() -> None:
-    story = Story()
+@pytest.fixture
+def story() -> Story:
+    return Story()
+
+
+def test_without_a_session_everything_is_told_every_time(story: Story) -> None:
     for _ in range(2):
         assert story.fetch(0, -1, A0, A1) == (0, [A0, A1])
     assert len(story.sessions) == 0
 
 
-def test_a_session_tells_everything_once_and_then_what_changed() -> None:
-    story = Story()
+def test_a_session_tells_everything_once_and_then_what_changed(story: Story) -> None:
     assert story.fetch(0, 0, A0, A1, B0) == (101, [A0, A1, B0])
     assert story.fetch(101, 1) == (101, [])
     story.partition("a", 1, high_watermark=11)
@@ -89,18 +92,7 @@ def test_a_session_tells_everything_once_and_then_what_changed() -> None:
     assert story.fetch(101, 5) == (101, [A0])
 
 
-def test_partitions_are_added_changed_and_forgotten() -> None:
-    story = Story()
-    story.fetch(0, 0, A0)
-    assert story.fetch(101, 1, A1) == (101, [A1])
-    context = story.begin(101, 2, A0, offset=7)
-    assert [(asked.partition, asked.fetch_offset) for _, asked in context.wanted] == [(0, 7), (1, 0)]
-    context = story.begin(101, 3, forgotten=(A0,))
-    assert [asked.partition for _, asked in context.wanted] == [1]
-
-
-def test_a_partition_that_gave_data_goes_to_the_end_but_not_with_the_first_answer() -> None:
-    story = Story()
+def test_a_partition_that_gave_data_goes_to_the_end_but_not_with_the_first_answer(story: Story) -> None:
     story.partition("a", 0, records=b"data")
     story.fetch(0, 0, A0, A1, B0)
     context = story.begin(101, 1)
@@ -109,8 +101,7 @@ def test_a_partition_that_gave_data_goes_to_the_end_but_not_with_the_first_answe
     assert [(topic, asked.partition) for topic, asked in story.begin(101, 3).wanted] == [A1, B0, A0]
 
 
-def test_partitions_that_are_not_known_are_told_last_and_first_those_of_unknown_ids() -> None:
-    story = Story()
+def test_partitions_that_are_not_known_are_told_last_and_first_those_of_unknown_ids(story: Story) -> None:
     story.partition("a", 0, error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
     story.partition("b", 0, error_code=ErrorCode.UNKNOWN_TOPIC_ID)
     for epoch in (-1, 0):
@@ -120,19 +111,7 @@ def test_partitions_that_are_not_known_are_told_last_and_first_those_of_unknown_
     assert [(topic, asked.partition) for topic, asked in context.wanted] == [A1, B0, A0], "the order of the answer"
 
 
-def test_an_error_is_told_every_time_and_then_the_recovery() -> None:
-    story = Story()
-    story.fetch(0, 0, A0, A1)
-    story.partition("a", 0, error_code=3, high_watermark=-1, log_start_offset=-1)
-    assert story.fetch(101, 1) == (101, [A0])
-    assert story.fetch(101, 2) == (101, [A0])
-    story.partition("a", 0, error_code=0, high_watermark=10, log_start_offset=0)
-    assert story.fetch(101, 3) == (101, [A0])
-    assert story.fetch(101, 4) == (101, [])
-
-
-def test_a_diverging_epoch_is_told() -> None:
-    story = Story()
+def test_a_diverging_epoch_is_told(story: Story) -> None:
     story.fetch(0, 0, A0)
     story.partition("a", 0, diverging_epoch=(3, 5))
     assert story.fetch(101, 1) == (101, [A0])
@@ -147,9 +126,8 @@ def test_a_diverging_epoch_is_told() -> None:
     ],
 )
 def test_a_request_that_does_not_fit_its_session_is_refused(
-    session_id: int, epoch: int, by_id: bool, code: ErrorCode
+    story: Story, session_id: int, epoch: int, by_id: bool, code: ErrorCode
 ) -> None:
-    story = Story()
     story.fetch(0, 0, A0)
     with pytest.raises(SessionRefused) as refused:
         story.begin(session_id, epoch, by_id=by_id)
@@ -158,23 +136,20 @@ def test_a_request_that_does_not_fit_its_session_is_refused(
 
 
 @pytest.mark.parametrize(("epoch", "new_id"), [(0, 102), (-1, 0)])
-def test_a_full_request_ends_the_session_it_names(epoch: int, new_id: int) -> None:
-    story = Story()
+def test_a_full_request_ends_the_session_it_names(story: Story, epoch: int, new_id: int) -> None:
     story.fetch(0, 0, A0)
     assert story.fetch(101, epoch, A1) == (new_id, [A1])
     with pytest.raises(SessionRefused):
         story.begin(101, 1)
 
 
-def test_a_session_that_forgot_everything_is_closed() -> None:
-    story = Story()
+def test_a_session_that_forgot_everything_is_closed(story: Story) -> None:
     story.fetch(0, 0, A0)
     assert story.fetch(101, 1, forgotten=(A0,)) == (0, [])
     assert len(story.sessions) == 0
 
 
-def test_the_epoch_goes_on_at_1_after_the_largest() -> None:
-    story = Story()
+def test_the_epoch_goes_on_at_1_after_the_largest(story: Story) -> None:
     story.fetch(0, 0, A0)
     story.sessions._sessions[101].epoch = EPOCH_MAX
     assert story.fetch(101, EPOCH_MAX) == (101, [])
@@ -182,8 +157,7 @@ def test_the_epoch_goes_on_at_1_after_the_largest() -> None:
 
 
 @pytest.mark.parametrize("forgotten", [(), (A0,)], ids=["nothing", "everything"])
-def test_an_answer_that_was_overtaken_is_refused_with_the_sessions_id(forgotten: tuple[tuple[str, int], ...]) -> None:
-    story = Story()
+def test_an_answer_that_was_overtaken_is_refused_with_the_sessions_id(story: Story, forgotten: Any) -> None:
     story.fetch(0, 0, A0)
     parked = story.begin(101, 1)
     story.fetch(101, 2, forgotten=forgotten)

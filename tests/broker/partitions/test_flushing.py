@@ -7,6 +7,8 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+import pytest
+
 from barnabas.broker.partitions.flushing import ROUND_LOGS, GroupFlush
 from barnabas.broker.partitions.sync_rounds import SyncRounds
 from barnabas.protocol.errors import ErrorCode, KafkaError
@@ -69,8 +71,12 @@ class World:
         return len(self.synced) - before
 
 
-async def test_all_who_wait_are_synced_in_one_round_and_who_comes_later_in_the_next() -> None:
-    world = World()
+@pytest.fixture
+async def world() -> World:
+    return World()
+
+
+async def test_all_who_wait_are_synced_in_one_round_and_who_comes_later_in_the_next(world: World) -> None:
     first = world.wait_for(*world.logs(ROUND_LOGS))
     await turn()
     second = world.wait_for(*world.logs(1, first=100))
@@ -82,8 +88,7 @@ async def test_all_who_wait_are_synced_in_one_round_and_who_comes_later_in_the_n
     assert not world.flush.is_busy
 
 
-async def test_thousands_of_logs_hold_neither_the_loop_nor_the_one_that_comes_after_them() -> None:
-    world = World()
+async def test_thousands_of_logs_hold_neither_the_loop_nor_the_one_that_comes_after_them(world: World) -> None:
     many = world.wait_for(*world.logs(5_000))
     assert await world.round() == ROUND_LOGS
     late = world.wait_for(*world.logs(1, first=5_000))
@@ -93,8 +98,7 @@ async def test_thousands_of_logs_hold_neither_the_loop_nor_the_one_that_comes_af
     assert sum(future.done() for future in many) == 3 * ROUND_LOGS - 1
 
 
-async def test_newer_ones_keep_nobody_waiting_for_ever() -> None:
-    world = World()
+async def test_newer_ones_keep_nobody_waiting_for_ever(world: World) -> None:
     many = world.wait_for(*world.logs(3 * ROUND_LOGS))
     for round_ in range(6):
         world.wait_for(*world.logs(ROUND_LOGS, first=1_000 * (round_ + 1)))
@@ -102,8 +106,7 @@ async def test_newer_ones_keep_nobody_waiting_for_ever() -> None:
     assert all(future.done() for future in many)
 
 
-async def test_a_round_of_what_is_synced_already_is_followed_by_the_others() -> None:
-    world = World()
+async def test_a_round_of_what_is_synced_already_is_followed_by_the_others(world: World) -> None:
     logs = world.logs(2 * ROUND_LOGS)
     for log in logs[: ROUND_LOGS // 2] + logs[-ROUND_LOGS // 2 :]:
         log.recovery_point = 1
@@ -113,8 +116,7 @@ async def test_a_round_of_what_is_synced_already_is_followed_by_the_others() -> 
     assert all(future.done() for future in waiting)
 
 
-async def test_a_log_that_is_held_is_in_no_round_until_it_is_released() -> None:
-    world = World()
+async def test_a_log_that_is_held_is_in_no_round_until_it_is_released(world: World) -> None:
     logs = world.logs(2)
     held = logs[0]
     assert world.flush.hold(held)  # type: ignore[arg-type]  # because it has all that is asked
@@ -127,8 +129,7 @@ async def test_a_log_that_is_held_is_in_no_round_until_it_is_released() -> None:
     assert waiting[0].done()
 
 
-async def test_a_log_that_is_being_synced_may_not_be_closed_yet() -> None:
-    world = World()
+async def test_a_log_that_is_being_synced_may_not_be_closed_yet(world: World) -> None:
     (log,) = world.logs(1)
     world.wait_for(log)
     await turn()
@@ -137,8 +138,7 @@ async def test_a_log_that_is_being_synced_may_not_be_closed_yet() -> None:
     assert world.flush.hold(log)  # type: ignore[arg-type]  # because it has all that is asked
 
 
-async def test_a_failed_sync_is_told_to_those_who_wait_for_that_log() -> None:
-    world = World()
+async def test_a_failed_sync_is_told_to_those_who_wait_for_that_log(world: World) -> None:
     good, bad = world.logs(2)
     bad.failure = StorageError("/d", "no disk", 5)
     waiting = world.wait_for(good, bad)

@@ -93,6 +93,12 @@ class World:
         return sorted(self.jobs.under_way)
 
 
+@pytest.fixture
+async def world() -> World:
+    """With one process."""
+    return World(jobs_max=1)
+
+
 async def test_what_is_recovered_is_noted_before_anybody_is_told() -> None:
     world = World()
     world.ask("a")
@@ -117,8 +123,7 @@ async def test_no_more_at_a_time_than_there_are_processes() -> None:
     assert world.under_way == ["a"]
 
 
-async def test_one_that_is_asked_for_comes_before_the_background() -> None:
-    world = World(jobs_max=1)
+async def test_one_that_is_asked_for_comes_before_the_background(world: World) -> None:
     world.ask("first")
     world.ask("behind", in_background=True)
     world.ask("asked")
@@ -140,8 +145,7 @@ async def test_the_background_gives_way_and_is_begun_again() -> None:
     assert not world.over["two"].done()
 
 
-async def test_nobody_who_was_asked_for_gives_way() -> None:
-    world = World(jobs_max=1)
+async def test_nobody_who_was_asked_for_gives_way(world: World) -> None:
     world.ask("one")
     world.ask("two")
     assert world.under_way == ["one"]
@@ -171,8 +175,7 @@ async def test_those_of_the_background_that_gave_way_again_and_again_are_begun_i
     assert list(dict.fromkeys(begun)) == ["a", "b", "c", "d"]
 
 
-async def test_one_in_the_background_can_be_hurried() -> None:
-    world = World(jobs_max=1)
+async def test_one_in_the_background_can_be_hurried(world: World) -> None:
     for name in "ab":
         world.ask(name, in_background=True)
     world.line.hurry(("b", 0))
@@ -182,8 +185,7 @@ async def test_one_in_the_background_can_be_hurried() -> None:
     assert world.under_way == ["b"]
 
 
-async def test_one_that_leaves_is_given_up_and_makes_room() -> None:
-    world = World(jobs_max=1)
+async def test_one_that_leaves_is_given_up_and_makes_room(world: World) -> None:
     for name in "ab":
         world.ask(name)
     world.line.leave(("a", 0))
@@ -191,8 +193,7 @@ async def test_one_that_leaves_is_given_up_and_makes_room() -> None:
     assert world.partitions["a"].noted == []
 
 
-async def test_what_ends_in_the_turn_in_which_it_leaves_is_noted_nowhere() -> None:
-    world = World(jobs_max=1)
+async def test_what_ends_in_the_turn_in_which_it_leaves_is_noted_nowhere(world: World) -> None:
     world.ask("a")
     world.jobs.under_way["a"].set_result(CLOSED)
     world.line.leave(("a", 0))
@@ -204,8 +205,7 @@ async def test_what_ends_in_the_turn_in_which_it_leaves_is_noted_nowhere() -> No
     assert world.under_way == ["a"]
 
 
-async def test_after_close_nothing_is_begun() -> None:
-    world = World(jobs_max=1)
+async def test_after_close_nothing_is_begun(world: World) -> None:
     for name in "ab":
         world.ask(name)
     world.line.close()
@@ -214,8 +214,7 @@ async def test_after_close_nothing_is_begun() -> None:
 
 
 @pytest.mark.parametrize("error", [CorruptFile("/d/a-0/x", "damaged"), HelperDied("it died")])
-async def test_a_failure_is_a_storage_error_and_the_next_goes_on(error: Exception) -> None:
-    world = World(jobs_max=1)
+async def test_a_failure_is_a_storage_error_and_the_next_goes_on(world: World, error: Exception) -> None:
     for name in "ab":
         world.ask(name)
     await world.jobs.end("a", error)

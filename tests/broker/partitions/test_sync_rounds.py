@@ -87,8 +87,12 @@ def ends_after_a_power_cut(world: World) -> list[int]:
     return [open_log(directory, partition=partition).log_end_offset for partition in range(len(world.logs))]
 
 
-def test_a_round_of_many_is_one_call_and_all_of_it_is_on_the_disk_then() -> None:
-    world = World()
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
+def test_a_round_of_many_is_one_call_and_all_of_it_is_on_the_disk_then(world: World) -> None:
     assert world.round() == "together"
     assert world.calls() == 1
     assert [log.recovery_point for log in world.logs] == [2] * MANY
@@ -96,8 +100,7 @@ def test_a_round_of_many_is_one_call_and_all_of_it_is_on_the_disk_then() -> None
 
 
 @pytest.mark.parametrize("cut", range(MANY))
-def test_a_power_cut_in_the_middle_of_the_call_takes_nothing_that_was_synced_before(cut: int) -> None:
-    world = World()
+def test_a_power_cut_in_the_middle_of_the_call_takes_nothing_that_was_synced_before(world: World, cut: int) -> None:
     plans = world.plans()
     world.files.cut_power_at(world.files.changes_made + cut)
     with pytest.raises(BaseException, match="before change"):
@@ -118,8 +121,7 @@ def test_without_the_call_rounds_are_file_by_file() -> None:
     assert unusable.round() == "by file"
 
 
-def test_a_plan_that_writes_a_small_file_syncs_by_itself_beside_the_others() -> None:
-    world = World()
+def test_a_plan_that_writes_a_small_file_syncs_by_itself_beside_the_others(world: World) -> None:
     world.logs[1].append(batch_of([1_000]), leader_epoch=7, now_ms=1_000)
     plans = world.plans()
     assert [plan.can_share for plan in plans] == [True, False, *[True] * (MANY - 2)]
@@ -137,8 +139,7 @@ def test_a_log_on_another_file_system_syncs_by_itself_beside_the_others() -> Non
     assert sorted(named) == sorted(f"t-{partition}" for partition in range(MANY))
 
 
-def test_a_small_file_that_fails_is_the_failure_of_its_plan_alone() -> None:
-    world = World()
+def test_a_small_file_that_fails_is_the_failure_of_its_plan_alone(world: World) -> None:
     world.logs[1].append(batch_of([1_000]), leader_epoch=7, now_ms=1_000)
     plans = world.plans()
     world.files.fail("rename", errno.ENOSPC, path="/data/t-1/")
@@ -146,8 +147,7 @@ def test_a_small_file_that_fails_is_the_failure_of_its_plan_alone() -> None:
     assert [error is None for error in errors] == [True, False, *[True] * (MANY - 2)]
 
 
-async def test_when_the_call_fails_all_who_wait_are_told_and_the_directory_is_offline() -> None:
-    world = World()
+async def test_when_the_call_fails_all_who_wait_are_told_and_the_directory_is_offline(world: World) -> None:
     loop = asyncio.get_running_loop()
 
     def at_once(run: Callable[[], Any]) -> asyncio.Future[Any]:
@@ -168,8 +168,7 @@ async def test_when_the_call_fails_all_who_wait_are_told_and_the_directory_is_of
     assert [log.recovery_point for log in world.logs] == [1] * MANY
 
 
-def test_a_slow_call_is_left_for_a_time_and_then_tried_again() -> None:
-    world = World()
+def test_a_slow_call_is_left_for_a_time_and_then_tried_again(world: World) -> None:
     world.call_s = VERY_SLOW_S
     assert world.round() == "together"
     world.call_s = 0.0

@@ -28,8 +28,12 @@ class Parking:
         return self.finished
 
 
-async def test_a_request_is_finished_once_when_it_is_woken_and_ready() -> None:
-    parking = Parking()
+@pytest.fixture
+async def parking() -> Parking:
+    return Parking()
+
+
+async def test_a_request_is_finished_once_when_it_is_woken_and_ready(parking: Parking) -> None:
     future = parking.park(("t", 0), ("t", 1))
     parking.waiters.wake("t", 0)
     await settle()
@@ -44,8 +48,7 @@ async def test_a_request_is_finished_once_when_it_is_woken_and_ready() -> None:
     assert parking.clock.pending_timers() == 0
 
 
-async def test_only_those_who_wait_for_a_partition_are_woken_by_it() -> None:
-    parking = Parking()
+async def test_only_those_who_wait_for_a_partition_are_woken_by_it(parking: Parking) -> None:
     parking.is_ready = True
     future = parking.park(("t", 0))
     for elsewhere in (("t", 1), ("u", 0)):
@@ -54,8 +57,7 @@ async def test_only_those_who_wait_for_a_partition_are_woken_by_it() -> None:
     assert not future.done()
 
 
-async def test_a_deadline_finishes_a_request_that_is_not_ready() -> None:
-    parking = Parking()
+async def test_a_deadline_finishes_a_request_that_is_not_ready(parking: Parking) -> None:
     future = parking.park(("t", 0), timeout_ms=500)
     parking.clock.advance(499)
     await settle()
@@ -65,8 +67,7 @@ async def test_a_deadline_finishes_a_request_that_is_not_ready() -> None:
     assert future.result() == 1
 
 
-async def test_a_request_given_up_leaves_nothing_behind() -> None:
-    parking = Parking()
+async def test_a_request_given_up_leaves_nothing_behind(parking: Parking) -> None:
     future = parking.park(("t", 0))
     future.cancel()
     await settle()
@@ -78,8 +79,7 @@ async def test_a_request_given_up_leaves_nothing_behind() -> None:
     assert parking.finished == 0
 
 
-async def test_a_request_given_up_after_it_was_woken_is_not_finished() -> None:
-    parking = Parking()
+async def test_a_request_given_up_after_it_was_woken_is_not_finished(parking: Parking) -> None:
     future = parking.park(("t", 0))
     parking.is_ready = True
     parking.waiters.wake("t", 0)
@@ -104,16 +104,14 @@ async def test_an_exception_reaches_the_parked_request_and_not_who_woke_it() -> 
     assert well.result() == "fine"
 
 
-async def test_at_the_end_everything_parked_is_finished() -> None:
-    parking = Parking()
+async def test_at_the_end_everything_parked_is_finished(parking: Parking) -> None:
     futures = [parking.park(("t", number)) for number in range(3)]
     parking.waiters.wake_all()
     await settle()
     assert [future.result() for future in futures] == [1, 2, 3]
 
 
-async def test_its_owner_is_told_before_anything_else_of_that_turn_happens() -> None:
-    parking = Parking()
+async def test_its_owner_is_told_before_anything_else_of_that_turn_happens(parking: Parking) -> None:
     parking.is_ready = True
     order: list[str] = []
     parking.park(("t", 0)).add_done_callback(lambda waiting: order.append(f"answer {waiting.result()}"))
@@ -123,8 +121,7 @@ async def test_its_owner_is_told_before_anything_else_of_that_turn_happens() -> 
     assert order == ["answer 1", "another connection"]
 
 
-async def test_a_request_is_told_which_partitions_were_woken_until_it_is_finished() -> None:
-    parking = Parking()
+async def test_a_request_is_told_which_partitions_were_woken_until_it_is_finished(parking: Parking) -> None:
     parking.park(("t", 0), ("t", 1), ("t", 2), ("t", 3))
     parking.waiters.wake("t", 3)
     await settle()
@@ -137,8 +134,7 @@ async def test_a_request_is_told_which_partitions_were_woken_until_it_is_finishe
 
 
 @pytest.mark.parametrize("ending", ["its deadline", "the end of the broker"])
-async def test_a_request_that_nobody_woke_is_told_to_look_at_everything(ending: str) -> None:
-    parking = Parking()
+async def test_a_request_that_nobody_woke_is_told_to_look_at_everything(parking: Parking, ending: str) -> None:
     parking.park(("t", 0), ("t", 1))
     parking.waiters.wake("t", 1)
     if ending == "its deadline":
@@ -150,8 +146,7 @@ async def test_a_request_that_nobody_woke_is_told_to_look_at_everything(ending: 
     assert (parking.finished, parking.woken) == (1, None)
 
 
-async def test_who_attends_finishes_what_it_has_woken_when_it_wants_to() -> None:
-    parking = Parking()
+async def test_who_attends_finishes_what_it_has_woken_when_it_wants_to(parking: Parking) -> None:
     parking.is_ready = True
     woken = [parking.park(("t", 0)), parking.park(("t", 1))]
     woken[0].add_done_callback(lambda _: parking.waiters.wake("t", 1))
@@ -167,8 +162,7 @@ async def test_who_attends_finishes_what_it_has_woken_when_it_wants_to() -> None
     assert later.done(), "nobody attends any more"
 
 
-async def test_an_owner_that_fails_keeps_nobody_else_from_being_signalled() -> None:
-    parking = Parking()
+async def test_an_owner_that_fails_keeps_nobody_else_from_being_signalled(parking: Parking) -> None:
     parking.is_ready = True
     reported: list[object] = []
     asyncio.get_running_loop().set_exception_handler(lambda _, facts: reported.append(facts["exception"]))
