@@ -233,16 +233,13 @@ def test_a_damaged_snapshot_is_refused(world: CatalogueWorld) -> None:
         world.start()
 
 
-def test_records_in_a_transaction_count_when_it_ends(world: CatalogueWorld) -> None:
-    held = [BeginTransactionRecord(name="x"), TopicRecord(name="c", topic_id=bytes(16))]
-    _write(world, LOG, world.log() + _batch(world, [*held, EndTransactionRecord()]))
-    assert set(world.start().topics) == {"a", "b", "c"}
-
-
-def test_records_in_an_aborted_transaction_do_not_count(world: CatalogueWorld) -> None:
-    held = [BeginTransactionRecord(), TopicRecord(name="c", topic_id=bytes(16))]
-    _write(world, LOG, world.log() + _batch(world, [*held, AbortTransactionRecord()]))
-    assert set(world.start().topics) == {"a", "b"}
+@pytest.mark.parametrize(
+    ("end", "there"), [(EndTransactionRecord(), {"a", "b", "c"}), (AbortTransactionRecord(), {"a", "b"})]
+)
+def test_records_in_a_transaction_count_when_it_ends_well(world: CatalogueWorld, end: Stored, there: set[str]) -> None:
+    held = [BeginTransactionRecord(name="x"), TopicRecord(name="c", topic_id=bytes(16)), end]
+    _write(world, LOG, world.log() + _batch(world, held))
+    assert set(world.start().topics) == there
 
 
 def test_a_transaction_a_killed_kafka_left_open_is_aborted_before_the_next_change(world: CatalogueWorld) -> None:

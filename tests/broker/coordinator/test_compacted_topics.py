@@ -2,12 +2,10 @@
 
 import pytest
 
-from barnabas.broker.coordinator.runtime.loading import Loader
 from barnabas.broker.coordinator.runtime.outcome import Producer
 from barnabas.broker.coordinator.transaction.states import TransactionState
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.files.names import CONSUMER_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
-from barnabas.protocol.records.builder import build_single
 from barnabas.protocol.records.control import EndTxnMarker
 from barnabas.storage.log.log import PartitionLog
 from tests.support.worlds.broker import BrokerWorld, settle, until
@@ -50,7 +48,7 @@ async def test_committed_offsets_are_loaded_from_what_is_left() -> None:
     world = BrokerWorld(SETTINGS, topics={"t": 3})
     cut_into_segments(world, CONSUMER_OFFSETS_TOPIC)
     for number in range(120):
-        world.commit(number, partition=number % 3)
+        world.commit_offset(number, partition=number % 3)
         world.clock.advance(10)
     await compacted(world, CONSUMER_OFFSETS_TOPIC)
     before = world.committed()
@@ -85,14 +83,14 @@ async def test_offsets_of_transactions_are_loaded_from_what_is_left() -> None:
     cut_into_segments(world, CONSUMER_OFFSETS_TOPIC)
     for number in range(60):
         producer_id = PRODUCER_ID + number % 4
-        world.commit(1_000 + number, producer=Producer(producer_id, 0))
-        world.commit(2_000 + number, partition=1)
+        world.commit_offset(1_000 + number, producer=Producer(producer_id, 0))
+        world.commit_offset(2_000 + number, partition=1)
         if number % 4 == 2:
-            world.commit(3_000 + number)  # later than the one in the transaction: it stays when that ends
+            world.commit_offset(3_000 + number)  # later than the one in the transaction: it stays when that ends
         end(world, producer_id, is_commit=number % 4 != 3)
         world.clock.advance(10)
     log = await compacted(world, CONSUMER_OFFSETS_TOPIC)
-    world.commit(9_000, partition=2, producer=Producer(PRODUCER_ID + 9, 0))
+    world.commit_offset(9_000, partition=2, producer=Producer(PRODUCER_ID + 9, 0))
     before = world.committed()
     assert before == {0: 3_058, 1: 2_059}
     end_offset = log.log_end_offset
@@ -102,39 +100,3 @@ async def test_offsets_of_transactions_are_loaded_from_what_is_left() -> None:
     assert again.services.partitions.get(CONSUMER_OFFSETS_TOPIC, 0).log_end_offset == end_offset
     end(again, PRODUCER_ID + 9, is_commit=True)
     assert await loaded(again) == before | {2: 9_000}
-
-
-class Shortened:
-    """A topic of one record, of which compaction took the last four offsets."""
-
-    def extent(self, partition: int) -> tuple[int, int]:
-        return 0, 5
-
-    def read(self, partition: int, offset: int, max_bytes: int) -> bytes:
-        return bytes(build_single(b"key", b"value", 0)) if offset == 0 else b""
-
-
-class Heard:
-    """What was replayed."""
-
-    records_are_whole = False
-
-    def __init__(self) -> None:
-        self.records: list[tuple[bytes | None, bytes | None]] = []
-
-    def decode(self, key: bytes | None, value: bytes | None) -> tuple[bytes | None, bytes | None]:
-        return key, value
-
-    def replay(self, record: tuple[bytes | None, bytes | None], record_offset: int, producer_id: int = -1) -> None:
-        self.records.append(record)
-
-    def replay_marker(self, producer_id: int, *, is_commit: bool) -> None:
-        raise AssertionError
-
-
-def test_a_log_whose_last_offsets_are_gone_is_loaded() -> None:
-    heard = Heard()
-    loader = Loader(Shortened(), 0, heard)
-    while not loader.step():
-        pass
-    assert heard.records == [(b"key", b"value")]

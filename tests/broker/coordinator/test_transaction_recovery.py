@@ -97,10 +97,12 @@ async def test_a_clean_stop_does_not_wait_for_a_decision_that_the_disk_refuses()
 
 async def _commit_offset_in_transaction(world: TransactionalBroker, producer: Producer, offset: int) -> None:
     """Beside an older offset of the group, which is 1."""
-    world.broker.commit(1)
+    world.broker.commit_offset(1)
     partition = world.broker.services.groups.offsets_partition("g")
     await world.add(producer, (CONSUMER_OFFSETS_TOPIC, partition), version=2)
-    assert world.broker.commit(offset, producer=outcome.Producer(producer.id, producer.epoch)) == (ErrorCode.NONE,)
+    assert world.broker.commit_offset(offset, producer=outcome.Producer(producer.id, producer.epoch)) == (
+        ErrorCode.NONE,
+    )
 
 
 @pytest.mark.parametrize("commit", [True, False])

@@ -30,7 +30,7 @@ from barnabas.protocol.messages.offset_delete import (
 from barnabas.protocol.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
 from barnabas.protocol.registry import ApiKey, response_codec
 from barnabas.protocol.schema import Request
-from tests.support.worlds.group import refusal
+from tests.support.worlds.broker import code_of
 from tests.support.worlds.group_api import GroupApi
 
 E = ErrorCode
@@ -253,7 +253,7 @@ def test_a_group_id_longer_than_a_record_can_hold_is_refused_everywhere(api: Gro
         lambda: world.coordinator.delete_group(too_long),
         lambda: world.coordinator.describe(too_long),
     ):
-        assert refusal(call) is E.INVALID_GROUP_ID
+        assert code_of(call) is E.INVALID_GROUP_ID
     assert _kept(api) == before
 
 

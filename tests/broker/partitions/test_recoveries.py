@@ -211,7 +211,7 @@ async def test_retention_waits_for_the_partition_it_recovers_and_closes_it() -> 
 async def test_a_coordinator_is_loading_while_its_log_is_recovered() -> None:
     world = BrokerWorld(topics={"t": 1})
     for offset in range(LONG):
-        world.commit(offset)
+        world.commit_offset(offset)
     world.files.crash("everything")
     world = BrokerWorld(files=world.files)
     assert code_of(world.committed) is E.COORDINATOR_LOAD_IN_PROGRESS

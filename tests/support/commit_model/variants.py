@@ -94,30 +94,6 @@ def _commit(
     return next_step(batch, seen)
 
 
-class WithoutLedger(Protocol):
-    """Each task's transaction is committed by commit(), and that is all."""
-
-    def write(self, batch: Batch, ledger: Ledger, task: Task, own_ids: tuple[OwnId, ...]) -> WriteStep:
-        return Produce(str(TaskId(batch.sink.prefix, batch.run, task.partition, task.task_attempt)))
-
-    def commit(self, batch: Batch, run: Run) -> CommitStep:
-        transactions = tuple(
-            each.transaction for each in run.messages if isinstance(each, Prepared) and each.transaction
-        )
-        described = dict(run.described)
-        if any(each.transactional_id not in described for each in transactions):
-            return Describe(tuple(each.transactional_id for each in transactions))
-        still_open = tuple(
-            each
-            for each in transactions
-            if described[each.transactional_id] == View("Ongoing", each.producer_id, each.producer_epoch)
-        )
-        return RollForward(still_open) if still_open else Done()
-
-    def abort(self, batch: Batch, driver: View | None, ledger: Ledger, messages: Sequence[Message | None]) -> AbortStep:
-        return _abort_all(messages)
-
-
 def _abort_all(messages: Sequence[Message | None]) -> AbortOurs:
     return AbortOurs(tuple(each.transaction for each in messages if isinstance(each, Prepared) and each.transaction))
 
@@ -127,6 +103,25 @@ class AbortingBlindly(Protocol):
 
     def abort(self, batch: Batch, driver: View | None, ledger: Ledger, messages: Sequence[Message | None]) -> AbortStep:
         return _abort_all(messages)
+
+
+class WithoutLedger(AbortingBlindly):
+    """Each task's transaction is committed by commit(), and that is all."""
+
+    def write(self, batch: Batch, ledger: Ledger, task: Task, own_ids: tuple[OwnId, ...]) -> WriteStep:
+        return Produce(str(TaskId(batch.sink.prefix, batch.run, task.partition, task.task_attempt)))
+
+    def commit(self, batch: Batch, run: Run) -> CommitStep:
+        transactions = _abort_all(run.messages).transactions
+        described = dict(run.described)
+        if any(each.transactional_id not in described for each in transactions):
+            return Describe(tuple(each.transactional_id for each in transactions))
+        still_open = tuple(
+            each
+            for each in transactions
+            if described[each.transactional_id] == View("Ongoing", each.producer_id, each.producer_epoch)
+        )
+        return RollForward(still_open) if still_open else Done()
 
 
 class AbortingByTheLedgerAlone(Protocol):
@@ -149,23 +144,20 @@ class NamedByAttemptNumber(Protocol):
 class InheritingByPartition(Protocol):
     """A first attempt goes on with the id that won two batches before, whichever process made it."""
 
+    batches_before = 2
+
     def write(self, batch: Batch, ledger: Ledger, task: Task, own_ids: tuple[OwnId, ...]) -> WriteStep:
         step = super().write(batch, ledger, task, own_ids)
-        before = ledger.of(batch.sink.query_id, batch.batch_id - 2)
+        before = ledger.of(batch.sink.query_id, batch.batch_id - self.batches_before)
         if isinstance(step, Produce) and before and before.run == batch.run and task.attempt_number == 0:
             return Produce(before.transactions[task.partition].transactional_id)
         return step
 
 
-class InheritingFromTheLastBatch(Protocol):
+class InheritingFromTheLastBatch(InheritingByPartition):
     """A first attempt goes on with the id that won in the batch before."""
 
-    def write(self, batch: Batch, ledger: Ledger, task: Task, own_ids: tuple[OwnId, ...]) -> WriteStep:
-        step = super().write(batch, ledger, task, own_ids)
-        before = ledger.of(batch.sink.query_id, batch.batch_id - 1)
-        if isinstance(step, Produce) and before and before.run == batch.run and task.attempt_number == 0:
-            return Produce(before.transactions[task.partition].transactional_id)
-        return step
+    batches_before = 1
 
 
 class SweepingUnasked(Protocol):

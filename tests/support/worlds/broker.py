@@ -171,7 +171,7 @@ class BrokerWorld:
             )
         )
 
-    def commit(
+    def commit_offset(
         self, offset: int, group: str = "g", topic: str = "t", partition: int = 0, producer: Producer | None = None
     ) -> Any:
         """Commit the offset of a group without members, in the transaction of `producer` if one is given."""

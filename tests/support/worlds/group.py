@@ -23,7 +23,7 @@ from barnabas.broker.coordinator.group.consumer.model import ConsumerConfig, Con
 from barnabas.broker.coordinator.groups import GroupCoordinator
 from barnabas.broker.coordinator.runtime.outcome import Producer
 from barnabas.broker.slices import Slices
-from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.records.control import EndTxnMarker
 from tests.support.virtual_clock import VirtualClock
 from tests.support.worlds.memory_topic import MemoryTopic
@@ -86,9 +86,7 @@ class GroupWorld:
 
     def advance(self, delay_ms: float) -> None:
         self.clock.advance(delay_ms)
-        self.settle()
-        while not self.upkeep.are_over:
-            self.settle()
+        self.turns()
 
     def settle(self) -> None:
         """Let the callbacks of completed futures run, and theirs."""
@@ -167,10 +165,7 @@ class GroupWorld:
         missing_group: ErrorCode = ErrorCode.GROUP_ID_NOT_FOUND,
     ) -> Any:
         """Commit (topic, partition, offset)s."""
-        wanted = tuple(
-            OffsetToCommit(topic, self.topic_ids.get(topic, bytes(16)), partition, offset, 7, metadata, expire_ms)
-            for topic, partition, offset in offsets
-        )
+        wanted = self._wanted(offsets, metadata, expire_ms)
         request = CommitRequest(group_id, generation_id, member_id, instance, wanted)
         return self.coordinator.commit_offsets(request, missing_group=missing_group)
 
@@ -187,13 +182,16 @@ class GroupWorld:
         missing_group: ErrorCode = ErrorCode.ILLEGAL_GENERATION,
     ) -> Any:
         """Commit (topic, partition, offset)s in the transaction that the producer has open."""
-        wanted = tuple(
-            OffsetToCommit(topic, self.topic_ids.get(topic, bytes(16)), partition, offset, 7, metadata)
+        request = CommitRequest(group_id, generation_id, member_id, instance, self._wanted(offsets, metadata))
+        by = Producer(producer_id, 0)
+        return self.coordinator.commit_offsets_in_transaction(request, by, missing_group=missing_group)
+
+    def _wanted(
+        self, offsets: Sequence[tuple[str, int, int]], metadata: str, expire_ms: int = -1
+    ) -> tuple[OffsetToCommit, ...]:
+        return tuple(
+            OffsetToCommit(topic, self.topic_ids.get(topic, bytes(16)), partition, offset, 7, metadata, expire_ms)
             for topic, partition, offset in offsets
-        )
-        request = CommitRequest(group_id, generation_id, member_id, instance, wanted)
-        return self.coordinator.commit_offsets_in_transaction(
-            request, Producer(producer_id, 0), missing_group=missing_group
         )
 
     def marker(self, producer_id: int, *, is_commit: bool, hold: bool = False, group_id: str = "g") -> None:
@@ -244,12 +242,3 @@ class GroupWorld:
 def reply_of(answered: Any) -> Any:
     """The reply, whether it came at once or through a future that is done."""
     return answered.result() if isinstance(answered, asyncio.Future) else answered
-
-
-def refusal(call: Any) -> ErrorCode:
-    """The code of the KafkaError that the call raises."""
-    try:
-        call()
-    except KafkaError as error:
-        return error.code
-    raise AssertionError("the call was not refused")

@@ -158,13 +158,13 @@ BAD_OFFSETS = f"{CONSUMER_OFFSETS_TOPIC}-{partition_for('a', 50)}"
 async def test_the_groups_of_the_other_partitions_are_listed_and_served(how: str, harm: Harm) -> None:
     world = TransactionalBroker()
     for group_id in GROUPS:
-        world.broker.commit(5, group_id)
+        world.broker.commit_offset(5, group_id)
     world = await next_run(world, how, harm, BAD_OFFSETS)
     groups = world.broker.services.groups
     groups.prepare("a")
     assert code_of(lambda: groups.describe("a")) is E.NOT_COORDINATOR
     assert [group.group_id for group in groups.groups()] == ["b"]
-    assert world.broker.commit(6, "b") == (E.NONE,)
+    assert world.broker.commit_offset(6, "b") == (E.NONE,)
     assert world.broker.committed("b") == {0: 6}
 
 
@@ -176,7 +176,7 @@ async def test_a_start_after_a_kill_is_not_held_up_and_tells_once_of_what_it_can
     monkeypatch.setattr(RecoveryLine, "is_beside", is_beside)
     world = await abandoned()
     for group_id in GROUPS:
-        world.broker.commit(7, group_id)
+        world.broker.commit_offset(7, group_id)
     world.files.crash("everything")
     damage_what_was_synced(world.files, directory)
     after = BrokerWorld(world.settings, world.files)
@@ -195,7 +195,7 @@ async def test_a_start_after_a_kill_is_not_held_up_and_tells_once_of_what_it_can
 
 async def test_a_marker_for_offsets_that_cannot_be_loaded_is_written_when_they_can() -> None:
     world = TransactionalBroker()
-    world.broker.commit(5, "a")
+    world.broker.commit_offset(5, "a")
     world = await next_run(world, "stop", refuse_to_open, BAD_OFFSETS)
     producer = await world.producer("b")
     await producer.send(b"v")

@@ -5,7 +5,8 @@ from barnabas.broker.coordinator.group.records import encode
 from barnabas.broker.coordinator.runtime.loading import SLICE_BYTES
 from barnabas.broker.coordinator.runtime.placement import partition_for
 from barnabas.protocol.errors import ErrorCode
-from tests.support.worlds.group import GroupWorld, refusal
+from tests.support.worlds.broker import code_of
+from tests.support.worlds.group import GroupWorld
 from tests.support.worlds.memory_topic import MemoryTopic
 
 _PARTITION = partition_for("g", 50)
@@ -27,8 +28,8 @@ def _long_log() -> MemoryTopic:
 def test_while_a_long_log_loads_requests_are_put_off_and_heartbeats_are_not() -> None:
     topic = _long_log()
     with GroupWorld(topic=topic) as world:
-        assert refusal(lambda: world.committed()) is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
-        assert refusal(lambda: world.coordinator.groups()) is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+        assert code_of(lambda: world.committed()) is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+        assert code_of(lambda: world.coordinator.groups()) is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
         assert world.heartbeat("m", 1) is ErrorCode.NONE
         world.turns()
         last = 3 * SLICE_BYTES // 100 - 1
@@ -39,14 +40,14 @@ def test_while_a_long_log_loads_requests_are_put_off_and_heartbeats_are_not() ->
 def test_a_marker_waits_until_its_partition_is_loaded_and_is_refused_where_it_never_will_be() -> None:
     topic = _long_log()
     with GroupWorld(topic=topic) as world:
-        assert refusal(lambda: world.marker(7, is_commit=True)) is ErrorCode.NOT_LEADER_OR_FOLLOWER
+        assert code_of(lambda: world.marker(7, is_commit=True)) is ErrorCode.NOT_LEADER_OR_FOLLOWER
         world.turns()
         world.marker(7, is_commit=True)
     damaged = MemoryTopic()
     damaged.exists = True
     damaged.append(_PARTITION, [(b"\x00\x01\x00\x05g", b"")], _NOW_MS)
     with GroupWorld(topic=damaged) as world:
-        assert refusal(lambda: world.marker(7, is_commit=True)) is ErrorCode.KAFKA_STORAGE_ERROR
+        assert code_of(lambda: world.marker(7, is_commit=True)) is ErrorCode.KAFKA_STORAGE_ERROR
         assert damaged.batches_count == 1
 
 
@@ -62,7 +63,7 @@ def test_a_damaged_log_is_not_served_and_not_written_to() -> None:
     topic.exists = True
     topic.append(_PARTITION, [(b"\x00\x01\x00\x05g", b"")], _NOW_MS)
     with GroupWorld(topic=topic) as world:
-        assert refusal(lambda: world.committed()) is ErrorCode.NOT_COORDINATOR
-        assert refusal(lambda: world.commit([("t", 0, 1)])) is ErrorCode.NOT_COORDINATOR
+        assert code_of(lambda: world.committed()) is ErrorCode.NOT_COORDINATOR
+        assert code_of(lambda: world.commit([("t", 0, 1)])) is ErrorCode.NOT_COORDINATOR
         assert topic.batches_count == 1
         assert world.commit([("t", 0, 1)], group_id="elsewhere") == (ErrorCode.NONE,)

@@ -10,52 +10,44 @@ from barnabas.broker.coordinator.runtime.outcome import FinishTransaction, Outco
 from barnabas.broker.coordinator.runtime.shard import TIMER_BEHIND_MS, TIMER_RETRY_MAX_MS, TIMER_RETRY_MS, Shard
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from tests.support.virtual_clock import VirtualClock
-from tests.support.worlds.group import GroupWorld, refusal, reply_of
+from tests.support.worlds.broker import code_of
+from tests.support.worlds.group import GroupWorld, reply_of
 from tests.support.worlds.memory_topic import MemoryTopic
 
 
-def _code_of(future: asyncio.Future[object]) -> ErrorCode:
-    error = future.exception()
-    assert isinstance(error, KafkaError)
-    return error.code
+def test_a_commit_is_answered_once_it_is_on_disk(groups: GroupWorld) -> None:
+    groups.topic.loop = groups.loop
+    answered = groups.commit([("t", 0, 5)])
+    groups.advance(1_000)
+    assert not answered.done()
+    groups.topic.sync()
+    groups.settle()
+    assert answered.result() == (ErrorCode.NONE,)
 
 
-def test_a_commit_is_answered_once_it_is_on_disk() -> None:
-    with GroupWorld() as world:
-        world.topic.loop = world.loop
-        answered = world.commit([("t", 0, 5)])
-        world.advance(1_000)
-        assert not answered.done()
-        world.topic.sync()
-        world.settle()
-        assert answered.result() == (ErrorCode.NONE,)
+def test_who_is_told_what_is_not_on_disk_yet_waits_for_it_and_who_is_refused_does_not(groups: GroupWorld) -> None:
+    joined = groups.join(version=3)
+    groups.advance(0)
+    member_id = joined.result().member_id
+    groups.sync(member_id, 1, [(member_id, b"x")])
+    groups.topic.loop = groups.loop
+    groups.commit([("t", 0, 5)], member_id=member_id, generation_id=1)
+    told = groups.heartbeat(member_id, 1)
+    assert groups.heartbeat("nobody", 1) is ErrorCode.UNKNOWN_MEMBER_ID
+    groups.settle()
+    assert not told.done()
+    groups.topic.sync()
+    groups.settle()
+    assert told.result() is ErrorCode.NONE
+    assert groups.heartbeat(member_id, 1) is ErrorCode.NONE
 
 
-def test_who_is_told_what_is_not_on_disk_yet_waits_for_it_and_who_is_refused_does_not() -> None:
-    with GroupWorld() as world:
-        joined = world.join(version=3)
-        world.advance(0)
-        member_id = joined.result().member_id
-        world.sync(member_id, 1, [(member_id, b"x")])
-        world.topic.loop = world.loop
-        world.commit([("t", 0, 5)], member_id=member_id, generation_id=1)
-        told = world.heartbeat(member_id, 1)
-        assert world.heartbeat("nobody", 1) is ErrorCode.UNKNOWN_MEMBER_ID
-        world.settle()
-        assert not told.done()
-        world.topic.sync()
-        world.settle()
-        assert told.result() is ErrorCode.NONE
-        assert world.heartbeat(member_id, 1) is ErrorCode.NONE
-
-
-def test_a_commit_that_cannot_be_synced_is_not_acknowledged() -> None:
-    with GroupWorld() as world:
-        world.topic.loop = world.loop
-        answered = world.commit([("t", 0, 5)])
-        world.topic.sync(failure=KafkaError(ErrorCode.KAFKA_STORAGE_ERROR))
-        world.settle()
-        assert _code_of(answered) is ErrorCode.NOT_COORDINATOR
+def test_a_commit_that_cannot_be_synced_is_not_acknowledged(groups: GroupWorld) -> None:
+    groups.topic.loop = groups.loop
+    answered = groups.commit([("t", 0, 5)])
+    groups.topic.sync(failure=KafkaError(ErrorCode.KAFKA_STORAGE_ERROR))
+    groups.settle()
+    assert code_of(answered.result) is ErrorCode.NOT_COORDINATOR
 
 
 def test_a_commit_that_is_not_synced_in_time_is_sent_away_and_may_be_there_all_the_same() -> None:
@@ -69,60 +61,56 @@ def test_a_commit_that_is_not_synced_in_time_is_sent_away_and_may_be_there_all_t
         assert punctual.result() == (ErrorCode.NONE,)
         assert not late.done()
         world.advance(1)
-        assert _code_of(late) is ErrorCode.COORDINATOR_NOT_AVAILABLE
+        assert code_of(late.result) is ErrorCode.COORDINATOR_NOT_AVAILABLE
         world.topic.sync()
         world.settle()
         assert world.committed() == {("t", 0): 5}
         assert world.clock.pending_timers() == 1, "only the expiry of offsets is still to come"
 
 
-def test_followers_too_wait_until_the_assignment_is_on_disk() -> None:
-    with GroupWorld() as world:
-        joins = [world.join(client=name, version=3) for name in ("a", "b")]
-        world.advance(0)
-        leader, follower = (future.result().member_id for future in joins)
-        waits = world.sync(follower, 1)
-        world.topic.loop = world.loop
-        leads = world.sync(leader, 1, [(leader, b"x"), (follower, b"y")])
-        world.settle()
-        assert not waits.done()
-        assert not leads.done()
-        world.topic.sync()
-        world.settle()
-        assert (leads.result().assignment, waits.result().assignment) == (b"x", b"y")
+def test_followers_too_wait_until_the_assignment_is_on_disk(groups: GroupWorld) -> None:
+    joins = [groups.join(client=name, version=3) for name in ("a", "b")]
+    groups.advance(0)
+    leader, follower = (future.result().member_id for future in joins)
+    waits = groups.sync(follower, 1)
+    groups.topic.loop = groups.loop
+    leads = groups.sync(leader, 1, [(leader, b"x"), (follower, b"y")])
+    groups.settle()
+    assert not waits.done()
+    assert not leads.done()
+    groups.topic.sync()
+    groups.settle()
+    assert (leads.result().assignment, waits.result().assignment) == (b"x", b"y")
 
 
-def test_a_member_that_asks_again_takes_the_place_of_its_first_request() -> None:
-    with GroupWorld() as world:
-        world.stable_group("a")
-        newcomer = world.join(client="b").member_id
-        first, second = world.join(member_id=newcomer, client="b"), world.join(member_id=newcomer, client="b")
-        world.settle()
-        assert _code_of(first) is ErrorCode.REBALANCE_IN_PROGRESS
-        assert not second.done()
+def test_a_member_that_asks_again_takes_the_place_of_its_first_request(groups: GroupWorld) -> None:
+    groups.stable_group("a")
+    newcomer = groups.join(client="b").member_id
+    first, second = groups.join(member_id=newcomer, client="b"), groups.join(member_id=newcomer, client="b")
+    groups.settle()
+    assert code_of(first.result) is ErrorCode.REBALANCE_IN_PROGRESS
+    assert not second.done()
 
 
-def test_a_closed_connection_leaves_its_member_in_the_group() -> None:
-    with GroupWorld() as world:
-        leader = world.stable_group("a")[0]
-        newcomer = world.join(client="b").member_id
-        parked = world.join(member_id=newcomer, client="b")
-        parked.cancel()
-        world.settle()
-        reply = reply_of(world.join(member_id=leader, client="a"))
-        assert isinstance(reply, JoinReply)
-        assert [member.member_id for member in reply.members] == [leader, newcomer]
+def test_a_closed_connection_leaves_its_member_in_the_group(groups: GroupWorld) -> None:
+    leader = groups.stable_group("a")[0]
+    newcomer = groups.join(client="b").member_id
+    parked = groups.join(member_id=newcomer, client="b")
+    parked.cancel()
+    groups.settle()
+    reply = reply_of(groups.join(member_id=leader, client="a"))
+    assert isinstance(reply, JoinReply)
+    assert [member.member_id for member in reply.members] == [leader, newcomer]
 
 
-def test_who_waits_when_the_broker_stops_is_sent_away() -> None:
-    with GroupWorld() as world:
-        world.stable_group("a")
-        newcomer = world.join(client="b").member_id
-        parked = world.join(member_id=newcomer, client="b")
-        world.coordinator.close()
-        assert _code_of(parked) is ErrorCode.COORDINATOR_NOT_AVAILABLE
-        assert refusal(lambda: world.heartbeat(newcomer, 1)) is ErrorCode.COORDINATOR_NOT_AVAILABLE
-        assert world.clock.pending_timers() == 0
+def test_who_waits_when_the_broker_stops_is_sent_away(groups: GroupWorld) -> None:
+    groups.stable_group("a")
+    newcomer = groups.join(client="b").member_id
+    parked = groups.join(member_id=newcomer, client="b")
+    groups.coordinator.close()
+    assert code_of(parked.result) is ErrorCode.COORDINATOR_NOT_AVAILABLE
+    assert code_of(lambda: groups.heartbeat(newcomer, 1)) is ErrorCode.COORDINATOR_NOT_AVAILABLE
+    assert groups.clock.pending_timers() == 0
 
 
 def test_many_groups_expire_in_many_turns_and_others_get_theirs_in_between() -> None:
@@ -135,22 +123,20 @@ def test_many_groups_expire_in_many_turns_and_others_get_theirs_in_between() -> 
         assert world.coordinator.groups() == []
 
 
-def test_one_decision_is_one_batch() -> None:
-    with GroupWorld() as world:
-        world.commit([("t", partition, 1) for partition in range(100)])
-        assert world.topic.batches_count == 1
+def test_one_decision_is_one_batch(groups: GroupWorld) -> None:
+    groups.commit([("t", partition, 1) for partition in range(100)])
+    assert groups.topic.batches_count == 1
 
 
-def test_names_that_fit_no_record_are_refused_and_leave_nothing_behind() -> None:
-    with GroupWorld() as world:
-        assert refusal(lambda: world.join("g" * 40_000)) is ErrorCode.INVALID_GROUP_ID
-        assert world.coordinator.groups() == []
-        long_name = world.join(client="c" * 40_000)
-        assert long_name.error is ErrorCode.MEMBER_ID_REQUIRED
-        joined = world.join(member_id=long_name.member_id, client="c" * 40_000)
-        world.advance(0)
-        parked = world.sync(joined.result().member_id, 1, [])
-        assert parked.result().error is ErrorCode.UNKNOWN_SERVER_ERROR
+def test_names_that_fit_no_record_are_refused_and_leave_nothing_behind(groups: GroupWorld) -> None:
+    assert code_of(lambda: groups.join("g" * 40_000)) is ErrorCode.INVALID_GROUP_ID
+    assert groups.coordinator.groups() == []
+    long_name = groups.join(client="c" * 40_000)
+    assert long_name.error is ErrorCode.MEMBER_ID_REQUIRED
+    joined = groups.join(member_id=long_name.member_id, client="c" * 40_000)
+    groups.advance(0)
+    parked = groups.sync(joined.result().member_id, 1, [])
+    assert parked.result().error is ErrorCode.UNKNOWN_SERVER_ERROR
 
 
 class _Notes:
@@ -274,14 +260,13 @@ def test_a_timer_of_a_closed_partition_is_not_set_again() -> None:
     assert clock.pending_timers() == 0
 
 
-def test_a_consumer_whose_session_ends_while_nothing_can_be_written_leaves_once_it_can() -> None:
-    with GroupWorld() as world:
-        world.topics.make("t", 1)
-        joined = HeartbeatRequest("g", "m", 0, rebalance_timeout_ms=60_000, topic_names=("t",), owned={})
-        assert reply_of(world.coordinator.consumer.heartbeat(joined)).member_epoch > 0
-        world.topic.refuse_with = ErrorCode.KAFKA_STORAGE_ERROR
-        world.advance(60_000)
-        assert list(world.coordinator.consumer.describe("g").members) == ["m"]
-        world.topic.refuse_with = None
-        world.advance(TIMER_RETRY_MS)
-        assert not world.coordinator.consumer.describe("g").members
+def test_a_consumer_whose_session_ends_while_nothing_can_be_written_leaves_once_it_can(groups: GroupWorld) -> None:
+    groups.topics.make("t", 1)
+    joined = HeartbeatRequest("g", "m", 0, rebalance_timeout_ms=60_000, topic_names=("t",), owned={})
+    assert reply_of(groups.coordinator.consumer.heartbeat(joined)).member_epoch > 0
+    groups.topic.refuse_with = ErrorCode.KAFKA_STORAGE_ERROR
+    groups.advance(60_000)
+    assert list(groups.coordinator.consumer.describe("g").members) == ["m"]
+    groups.topic.refuse_with = None
+    groups.advance(TIMER_RETRY_MS)
+    assert not groups.coordinator.consumer.describe("g").members

@@ -56,14 +56,14 @@ async def test_the_topic_is_created_when_the_first_group_is_looked_for(world: Br
 
 
 async def test_only_the_partition_that_is_used_is_opened(world: BrokerWorld) -> None:
-    world.commit(1)
+    world.commit_offset(1)
     opened = [log.partition for log in world.services.partitions.open_logs() if log.topic == _OFFSETS]
     assert opened == [_PARTITION]
 
 
 async def test_commits_outlive_a_kill(world: BrokerWorld) -> None:
     for offset in range(200):
-        assert world.commit(offset) == (E.NONE,)
+        assert world.commit_offset(offset) == (E.NONE,)
     assert killed(world).committed() == {0: 199}
 
 
@@ -72,8 +72,8 @@ async def test_a_held_marker_holds_back_the_offsets_and_the_log_alike(world: Bro
     def seen() -> tuple[dict[int, int], int, int]:
         return world.committed(), log_of(world).last_stable_offset, log_of(world).log_end_offset
 
-    world.commit(1)
-    assert world.commit(5, producer=_PRODUCER) == (E.NONE,)
+    world.commit_offset(1)
+    assert world.commit_offset(5, producer=_PRODUCER) == (E.NONE,)
     mark(world, _PRODUCER, commit=commit, hold=True)
     assert seen() == ({0: 1}, 1, 3)
     world.services.groups.release_marker(_PARTITION, 7, commit)
@@ -83,8 +83,8 @@ async def test_a_held_marker_holds_back_the_offsets_and_the_log_alike(world: Bro
 
 async def test_an_old_epoch_neither_commits_nor_ends_a_transaction(world: BrokerWorld) -> None:
     old, new = Producer(7, 2), Producer(7, 3)
-    world.commit(5, producer=new)
-    assert code_of(lambda: world.commit(6, producer=old)) is E.INVALID_PRODUCER_EPOCH
+    world.commit_offset(5, producer=new)
+    assert code_of(lambda: world.commit_offset(6, producer=old)) is E.INVALID_PRODUCER_EPOCH
     assert code_of(lambda: mark(world, old, commit=True)) is E.INVALID_PRODUCER_EPOCH
     mark(world, new, commit=True)
     assert world.committed() == {0: 5}
@@ -100,7 +100,7 @@ async def test_a_marker_of_a_partition_that_is_not_there_is_refused(world: Broke
 @pytest.mark.parametrize("codec", [1, 2, 3, 4])
 async def test_batches_are_compressed_as_the_configuration_says(codec: int, producer: Producer | None) -> None:
     world = BrokerWorld({"offsets.topic.compression.codec": str(codec)}, topics={"t": 1})
-    world.commit(5, producer=producer)
+    world.commit_offset(5, producer=producer)
     batch = first_batch(world)
     assert (batch.compression, batch.is_transactional) == (codec, producer is not None)
     assert killed(world).committed() == ({} if producer else {0: 5})
@@ -109,24 +109,24 @@ async def test_batches_are_compressed_as_the_configuration_says(codec: int, prod
 @pytest.mark.parametrize("survival", ["nothing", "some"])
 async def test_an_answered_commit_outlives_a_power_cut_where_flushing_is_on(survival: Survival) -> None:
     world = BrokerWorld({"log.flush.interval.messages": "1"}, topics={"t": 1})
-    assert await asyncio.wait_for(world.commit(5), ANSWER_TIMEOUT_S) == (E.NONE,)
-    assert not world.commit(6).done()
+    assert await asyncio.wait_for(world.commit_offset(5), ANSWER_TIMEOUT_S) == (E.NONE,)
+    assert not world.commit_offset(6).done()
     assert killed(world, survival).committed() in ({0: 5}, {0: 6})
 
 
 async def test_a_full_disk_refuses_the_commit_and_keeps_the_one_before(world: BrokerWorld) -> None:
-    world.commit(5)
+    world.commit_offset(5)
     world.files.fail("pwrite", 28, times=1)
-    assert code_of(lambda: world.commit(6)) is E.NOT_COORDINATOR
+    assert code_of(lambda: world.commit_offset(6)) is E.NOT_COORDINATOR
     assert world.committed() == {0: 5}
-    assert world.commit(7) == (E.NONE,)
+    assert world.commit_offset(7) == (E.NONE,)
     assert killed(world).committed() == {0: 7}
 
 
 async def test_offsets_go_with_their_topic_also_when_the_group_is_not_loaded(world: BrokerWorld) -> None:
     world.services.catalogue.create_topic("u")
     for topic in ("t", "u"):
-        world.commit(5, topic=topic)
+        world.commit_offset(5, topic=topic)
     world.services.catalogue.delete_topics(["t"])
     assert (world.committed(topic="t"), world.committed(topic="u")) == ({}, {0: 5})
     world = killed(world)
@@ -138,8 +138,8 @@ async def test_offsets_go_with_their_topic_also_when_the_group_is_not_loaded(wor
 async def test_what_no_other_replica_has_yet_is_loaded_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(log_configs, "REPLICATION_FACTOR", 3)
     world = BrokerWorld({"min.insync.replicas": "2"}, topics={"t": 1})
-    world.commit(5)
-    world.commit(6)
+    world.commit_offset(5)
+    world.commit_offset(6)
     assert (log_of(world).high_watermark, log_of(world).log_end_offset) == (0, 2)
     world = killed(world)
     assert world.committed() == {0: 6}
@@ -147,15 +147,15 @@ async def test_what_no_other_replica_has_yet_is_loaded_all_the_same(monkeypatch:
 
 
 async def test_without_their_topic_there_are_no_groups(world: BrokerWorld) -> None:
-    world.commit(5)
+    world.commit_offset(5)
     world.services.catalogue.delete_topics([_OFFSETS])
     assert world.committed() == {}
-    assert world.commit(6) == (E.NONE,)
+    assert world.commit_offset(6) == (E.NONE,)
 
 
 async def test_a_refusal_says_why(world: BrokerWorld) -> None:
     world.services.groups.prepare("g")
     world.files.fail("any", 5, path=_OFFSETS)
     with pytest.raises(KafkaError, match=_OFFSETS):
-        world.commit(5)
+        world.commit_offset(5)
     world.abandon()

@@ -32,21 +32,19 @@ def test_it_is_a_set_in_order_of_arrival_and_copies_are_apart(steps: list[tuple[
     assert all(list(then) == was for then, was in earlier), "a copy changed its original"
 
 
-def test_a_group_forgets_the_oldest_of_too_many_ids() -> None:
-    with GroupWorld() as world:
-        first, second, *_ = [world.join().member_id for _ in range(PENDING_IDS_MAX + 1)]
-        group = world.coordinator.describe("g")
+def test_a_group_forgets_the_oldest_of_too_many_ids(groups: GroupWorld) -> None:
+    first, second, *_ = [groups.join().member_id for _ in range(PENDING_IDS_MAX + 1)]
+    group = groups.coordinator.describe("g")
+    assert group is not None
+    assert len(group.pending) == PENDING_IDS_MAX
+    assert groups.clock.pending_timers() == PENDING_IDS_MAX + 1, "their sessions, and the expiry of offsets"
+    assert groups.join(member_id=first).error is ErrorCode.UNKNOWN_MEMBER_ID
+    assert not groups.join(member_id=second).done()
+
+
+def test_a_join_copies_a_few_of_the_ids_handed_out_before(groups: GroupWorld) -> None:
+    for _ in range(PENDING_IDS_MAX + 2 * OWN_MAX):
+        groups.join()
+        group = groups.coordinator.describe("g")
         assert group is not None
-        assert len(group.pending) == PENDING_IDS_MAX
-        assert world.clock.pending_timers() == PENDING_IDS_MAX + 1, "their sessions, and the expiry of offsets"
-        assert world.join(member_id=first).error is ErrorCode.UNKNOWN_MEMBER_ID
-        assert not world.join(member_id=second).done()
-
-
-def test_a_join_copies_a_few_of_the_ids_handed_out_before() -> None:
-    with GroupWorld() as world:
-        for _ in range(PENDING_IDS_MAX + 2 * OWN_MAX):
-            world.join()
-            group = world.coordinator.describe("g")
-            assert group is not None
-            assert group.pending.own_changes <= OWN_MAX
+        assert group.pending.own_changes <= OWN_MAX
