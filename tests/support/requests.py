@@ -15,6 +15,7 @@ from barnabas.protocol.messages.incremental_alter_configs import (
 from barnabas.protocol.messages.init_producer_id import InitProducerIdRequest
 from barnabas.protocol.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
 from barnabas.protocol.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
+from barnabas.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
 from barnabas.protocol.messages.offset_commit import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
@@ -78,6 +79,12 @@ def list_offsets(
     rows = [ListOffsetsPartition(partition_index=each, timestamp=timestamp) for each in partitions or (0,)]
     topics = [ListOffsetsTopic(name=topic, partitions=rows)]
     return ListOffsetsRequest(replica_id=-1, isolation_level=isolation_level, topics=topics)
+
+
+def metadata(*topics: str) -> MetadataRequest:
+    """Of all topics unless some are named, which are not created by it."""
+    rows = [MetadataRequestTopic(name=each) for each in topics]
+    return MetadataRequest(topics=rows or None, allow_auto_topic_creation=False)
 
 
 def epoch_ends(*partitions: int, topic: str = "t", epoch: int = 0) -> OffsetForLeaderEpochRequest:
@@ -152,10 +159,10 @@ def add_partitions(
 
 
 def txn_commit(
-    transactional_id: str, producer: tuple[int, int], group: str, offset: int, topic: str = "t"
+    transactional_id: str, producer: tuple[int, int], group: str, offset: int, topic: str = "t", partition: int = 0
 ) -> TxnOffsetCommitRequest:
-    """TxnOffsetCommit for partition 0."""
-    row = TxnOffsetCommitRequestPartition(partition_index=0, committed_offset=offset, committed_metadata="")
+    """TxnOffsetCommit of nobody's member."""
+    row = TxnOffsetCommitRequestPartition(partition_index=partition, committed_offset=offset, committed_metadata="")
     topics = [TxnOffsetCommitRequestTopic(name=topic, partitions=[row])]
     return TxnOffsetCommitRequest(
         transactional_id=transactional_id,

@@ -15,11 +15,6 @@ from barnabas.protocol.messages.create_topics import CreatableTopic, CreatableTo
 from barnabas.protocol.messages.delete_records import DeleteRecordsPartition, DeleteRecordsRequest, DeleteRecordsTopic
 from barnabas.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
 from barnabas.protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
-from barnabas.protocol.messages.incremental_alter_configs import (
-    AlterableConfig,
-    AlterConfigsResource,
-    IncrementalAlterConfigsRequest,
-)
 from tests.simulation.clients.errors import ADMIN_TRIES_AGAIN
 from tests.simulation.clients.looking import look
 from tests.simulation.clients.wire import Disconnected, Wire
@@ -27,6 +22,7 @@ from tests.simulation.history.history import History
 from tests.simulation.history.topics import Change, ConfigView, RecordsDeleted, TopicLife
 from tests.simulation.world.machine import Machine
 from tests.simulation.world.world import World
+from tests.support.requests import alter_config
 
 _BACKOFF_S = 0.05
 _TIMEOUT_MS = 1_000
@@ -112,9 +108,7 @@ class Admin:
     async def alter(self, life: TopicLife, name: str, value: str) -> None:
         """Set one config."""
         change = self._begin(f"config of {life.full_name} {name}={value}")
-        config = AlterableConfig(name=name, config_operation=0, value=value)
-        resource = AlterConfigsResource(resource_type=_TOPIC, resource_name=life.name, configs=[config])
-        request = IncrementalAlterConfigsRequest(resources=[resource], validate_only=False)
+        request = alter_config(_TOPIC, life.name, name, value)
         answer, tries = await self._until_answered(request, 1, lambda answer: answer.responses[0].error_code)
         self.has_lost_alterations |= tries > 0
         change.result = E(answer.responses[0].error_code).name

@@ -3,22 +3,21 @@
 import asyncio
 
 from barnabas.protocol.errors import ErrorCode
-from barnabas.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
 from tests.simulation.clients.wire import Disconnected, Wire
 from tests.simulation.history.history import History
 from tests.simulation.history.topics import TopicView
 from tests.simulation.world.world import World
+from tests.support.requests import metadata
 
 _BACKOFF_S = 0.05
 
 
 async def look(world: World, wire: Wire, history: History, client: str, name: str) -> TopicView:
     """What there is by that name, asked for until it is told; into the history."""
-    request = MetadataRequest(topics=[MetadataRequestTopic(name=name)], allow_auto_topic_creation=False)
     while True:
         began_us = world.now_us
         try:
-            topic = (await wire.ask(request, 12)).topics[0]
+            topic = (await wire.ask(metadata(name), 12)).topics[0]
         except Disconnected:
             await asyncio.sleep(_BACKOFF_S)
             continue

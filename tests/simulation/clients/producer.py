@@ -14,15 +14,6 @@ from typing import Any, NamedTuple
 
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages.add_offsets_to_txn import AddOffsetsToTxnRequest
-from barnabas.protocol.messages.add_partitions_to_txn import AddPartitionsToTxnRequest, AddPartitionsToTxnTopic
-from barnabas.protocol.messages.end_txn import EndTxnRequest
-from barnabas.protocol.messages.init_producer_id import InitProducerIdRequest
-from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
-from barnabas.protocol.messages.txn_offset_commit import (
-    TxnOffsetCommitRequest,
-    TxnOffsetCommitRequestPartition,
-    TxnOffsetCommitRequestTopic,
-)
 from barnabas.protocol.primitives import ZERO_UUID
 from barnabas.protocol.records.builder import build_batch
 from tests.simulation.clients.errors import (
@@ -42,6 +33,7 @@ from tests.simulation.history.history import History, Incarnation, Outcome, Send
 from tests.simulation.history.topics import topic_id_in
 from tests.simulation.world.world import World
 from tests.support.clients.answers import code_of_add, code_of_offsets
+from tests.support.requests import add_partitions, end_txn, init_producer, produce, txn_commit
 
 _BACKOFF_S = 0.05
 _PAUSE_S_MAX = 2.0
@@ -103,9 +95,7 @@ class Producer:
         """Begin a new life: what was open is aborted by it."""
         self.incarnation = incarnation = Incarnation(self._client, self._transactional_id, self._world.now_us)
         self._history.incarnations.append(incarnation)
-        request = InitProducerIdRequest(
-            transactional_id=self._transactional_id, transaction_timeout_ms=self._timeout_ms
-        )
+        request = init_producer(self._transactional_id, self._timeout_ms)
         answer = await self._until_answered(request, self._versions.init, lambda answer: answer.error_code)
         if answer.error_code != ErrorCode.NONE:
             raise Fenced(ErrorCode(answer.error_code).name)
@@ -130,12 +120,7 @@ class Producer:
         transaction = self.transaction
         assert transaction is not None
         transaction.is_commit, transaction.end_asked_us = commit, self._world.now_us
-        request = EndTxnRequest(
-            transactional_id=self._transactional_id or "",
-            producer_id=self._id,
-            producer_epoch=self._epoch,
-            committed=commit,
-        )
+        request = end_txn(self._transactional_id or "", (self._id, self._epoch), commit)
         tries = _Tries()
         transaction.outcome = Outcome.UNKNOWN
         answer = await self._until_answered(request, self._versions.end, _code, tries)
@@ -260,18 +245,10 @@ class Producer:
         )
         topic, partition = send.at
         topic_id = topic_id_in(topic)
-        request = ProduceRequest(
-            transactional_id=self._transactional_id if is_transactional else None,
-            acks=-1,
-            timeout_ms=1000,
-            topic_data=[
-                TopicProduceData(
-                    name=topic,
-                    topic_id=topic_id or ZERO_UUID,
-                    partition_data=[PartitionProduceData(index=partition, records=bytes(batch))],
-                )
-            ],
+        request = produce(
+            {partition: bytes(batch)}, topic, transactional_id=self._transactional_id if is_transactional else None
         )
+        request.topic_data[0].topic_id = topic_id or ZERO_UUID
         try:
             version = self._versions.produce if self._protocol == 1 or topic_id is None else _PRODUCE_BY_ID
             answer = await self._wire.ask(request, version)
@@ -280,12 +257,7 @@ class Producer:
         return answer.responses[0].partition_responses[0], self._wire.answered_by
 
     async def _add(self, at: TopicPartition) -> None:
-        request = AddPartitionsToTxnRequest(
-            v3_and_below_transactional_id=self._transactional_id or "",
-            v3_and_below_producer_id=self._id,
-            v3_and_below_producer_epoch=self._epoch,
-            v3_and_below_topics=[AddPartitionsToTxnTopic(name=at[0], partitions=[at[1]])],
-        )
+        request = add_partitions(self._transactional_id or "", (self._id, self._epoch), (at[0], [at[1]]))
         answer = await self._until_answered(request, self._versions.add, code_of_add)
         _raise(code_of_add(answer))
         self._added.add(at)
@@ -305,19 +277,9 @@ class Producer:
             )
             _raise(_code(await self._until_answered(adding, self._versions.add_offsets, _code)))
             self._has_added_group = True
-        partition = TxnOffsetCommitRequestPartition(
-            partition_index=at[1], committed_offset=offset, committed_metadata=None
-        )
-        request = TxnOffsetCommitRequest(
-            transactional_id=self._transactional_id or "",
-            group_id=group,
-            producer_id=self._id,
-            producer_epoch=self._epoch,
-            generation_id_or_member_epoch=member.epoch,
-            member_id=member.member_id,
-            group_instance_id=member.instance_id,
-            topics=[TxnOffsetCommitRequestTopic(name=at[0], partitions=[partition])],
-        )
+        request = txn_commit(self._transactional_id or "", (self._id, self._epoch), group, offset, at[0], at[1])
+        request.generation_id_or_member_epoch, request.member_id = member.epoch, member.member_id
+        request.group_instance_id = member.instance_id
         transaction.offsets[group, *at] = offset
         _raise(code_of_offsets(await self._until_answered(request, self._versions.offsets, code_of_offsets)))
 

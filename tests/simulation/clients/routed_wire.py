@@ -9,11 +9,11 @@ from typing import Any, TypeAlias
 
 from barnabas.protocol.errors import ErrorCode as E
 from barnabas.protocol.messages.find_coordinator import FindCoordinatorRequest
-from barnabas.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
 from barnabas.protocol.schema import Request, Struct
 from tests.simulation.clients.wire import Disconnected, Wire
 from tests.simulation.history.history import TopicPartition
 from tests.simulation.history.topics import topic_id_in
+from tests.support.requests import metadata
 
 _GROUP, _TRANSACTION = 0, 1  # kinds of keys that are coordinated
 _IS_ELSEWHERE = frozenset({
@@ -113,10 +113,9 @@ class RoutedWire(Wire):
 
     async def _leader(self, topic: str, partition: str | int) -> int | None:
         topic_id = topic_id_in(topic)
-        wanted = (
-            MetadataRequestTopic(name=topic) if topic_id is None else MetadataRequestTopic(topic_id=topic_id, name=None)
-        )
-        request = MetadataRequest(topics=[wanted], allow_auto_topic_creation=False)
+        request = metadata(topic)
+        if topic_id is not None:
+            request.topics[0].topic_id, request.topics[0].name = topic_id, None
         answer = await self._wires[self.ports[self._first]].ask(request, 12)
         ports = {broker.node_id: broker.port for broker in answer.brokers}
         leaders = {each.partition_index: each.leader_id for each in answer.topics[0].partitions}

@@ -3,7 +3,7 @@
 import asyncio
 import random
 from collections.abc import Awaitable, Callable, Iterable
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from barnabas.protocol.errors import ErrorCode as E
 from barnabas.protocol.messages.alter_client_quotas import (
@@ -22,19 +22,12 @@ from barnabas.protocol.messages.delete_acls import DeleteAclsFilter, DeleteAclsR
 from barnabas.protocol.messages.describe_acls import DescribeAclsRequest
 from barnabas.protocol.messages.describe_client_quotas import DescribeClientQuotasRequest
 from barnabas.protocol.messages.describe_user_scram_credentials import DescribeUserScramCredentialsRequest
+from barnabas.protocol.schema import Struct
 from barnabas.protocol.security.scram import ITERATIONS_MIN, SCRAM_SHA_256
 from tests.simulation.clients.errors import ADMIN_TRIES_AGAIN
 from tests.simulation.clients.wire import Disconnected, Wire
-from tests.simulation.secured.history import (
-    AclKey,
-    Key,
-    QuotaKey,
-    SecurityHistory,
-    SecurityView,
-    Setting,
-    UserKey,
-    Value,
-)
+from tests.simulation.secured.history import AclKey, Key, QuotaKey, SecurityHistory, Setting, UserKey, Value
+from tests.simulation.secured.history import SecurityView as View
 from tests.simulation.secured.login import hashed
 from tests.simulation.world.world import World
 
@@ -44,6 +37,7 @@ IS_THERE: Final = 1.0
 _BACKOFF_S: Final = 0.05
 _LATE_US: Final = 5_000_000  # what has arrived is done, or never will be
 _ALREADY_SO: Final = (E.NONE, E.RESOURCE_NOT_FOUND)
+S = TypeVar("S", bound=Struct)
 
 
 class SecurityOperator:
@@ -70,26 +64,10 @@ class SecurityOperator:
 
     async def _set_acl(self, acl: AclKey, value: Value) -> int:
         if value is not None:
-            creation = AclCreation(
-                resource_type=acl.resource,
-                resource_name=acl.name,
-                resource_pattern_type=acl.pattern,
-                principal=acl.principal,
-                host=acl.host,
-                operation=acl.operation,
-                permission_type=acl.permission,
-            )
-            return int((await self._wire.ask(CreateAclsRequest(creations=[creation]), 3)).results[0].error_code)
-        wanted = DeleteAclsFilter(
-            resource_type_filter=acl.resource,
-            resource_name_filter=acl.name,
-            pattern_type_filter=acl.pattern,
-            principal_filter=acl.principal,
-            host_filter=acl.host,
-            operation=acl.operation,
-            permission_type=acl.permission,
-        )
-        result = (await self._wire.ask(DeleteAclsRequest(filters=[wanted]), 3)).filter_results[0]
+            request = CreateAclsRequest(creations=[_filled(AclCreation, acl)])
+            return int((await self._wire.ask(request, 3)).results[0].error_code)
+        wanted = DeleteAclsRequest(filters=[_filled(DeleteAclsFilter, acl)])
+        result = (await self._wire.ask(wanted, 3)).filter_results[0]
         return next((each.error_code for each in result.matching_acls if each.error_code), int(result.error_code))
 
     async def _set_user(self, key: UserKey, value: Value) -> int:
@@ -125,7 +103,7 @@ class SecurityOperator:
         for kind, see in ((AclKey, self._see_acls), (UserKey, self._see_users), (QuotaKey, self._see_quotas)):
             began_us = self._world.now_us
             values = dict(await self._until_answered(see))
-            self._history.views.append(SecurityView(began_us, self._world.now_us, kind, values))
+            self._history.views.append(View(began_us, self._world.now_us, kind, values))
 
     async def _until_answered(self, see: Callable[[], Awaitable[Iterable[Any]]]) -> Iterable[Any]:
         while True:
@@ -135,16 +113,8 @@ class SecurityOperator:
                 await asyncio.sleep(_BACKOFF_S)
 
     async def _see_acls(self) -> list[tuple[Key, Value]]:
-        request = DescribeAclsRequest(
-            resource_type_filter=ANY,
-            resource_name_filter=None,
-            pattern_type_filter=ANY,
-            principal_filter=None,
-            host_filter=None,
-            operation=ANY,
-            permission_type=ANY,
-        )
-        answer = await self._wire.ask(request, 3)
+        everything = _filled(DescribeAclsRequest, (ANY, None, ANY, None, None, ANY, ANY))
+        answer = await self._wire.ask(everything, 3)
         return [
             (
                 AclKey(
@@ -169,3 +139,8 @@ class SecurityOperator:
             for entry in answer.entries or []
             for value in entry.values
         ]
+
+
+def _filled(kind: type[S], values: Iterable[object]) -> S:
+    """With these values in its fields, in their order: an AclKey has that of an ACL."""
+    return kind(**{field.name: value for field, value in zip(kind.__schema__.fields, values, strict=True)})

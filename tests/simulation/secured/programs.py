@@ -7,7 +7,6 @@ from typing import Any, Final
 
 from barnabas.broker.session.operations import Operation, Resource
 from barnabas.protocol.errors import ErrorCode as E
-from barnabas.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
 from barnabas.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
 from barnabas.protocol.messages.sasl_handshake import SaslHandshakeRequest
 from barnabas.protocol.schema import Request
@@ -18,6 +17,7 @@ from tests.simulation.secured.operator import IS_THERE, SecurityOperator
 from tests.simulation.secured.plan import BUSY, BYTE_RATE, HEAVY, REQUEST_PERCENTAGE, TICK_S
 from tests.simulation.secured.requests import KINDS, produce
 from tests.simulation.world.world import World
+from tests.support.requests import metadata
 
 TOPICS: Final = ("guarded-0", "guarded-1")
 _GROUPS: Final = ("guarded-group",)
@@ -167,5 +167,4 @@ def heavy_request(number: int) -> tuple[Request, int, float]:
 
 
 def _busy_request() -> tuple[Request, int, float]:
-    topics = [MetadataRequestTopic(name=TOPICS[0])]
-    return MetadataRequest(topics=topics, allow_auto_topic_creation=False), 12, TICK_S
+    return metadata(TOPICS[0]), 12, TICK_S

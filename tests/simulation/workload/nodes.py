@@ -13,18 +13,13 @@ from barnabas.protocol.messages.alter_partition_reassignments import (
     ReassignableTopic,
 )
 from barnabas.protocol.messages.elect_leaders import ElectLeadersRequest
-from barnabas.protocol.messages.incremental_alter_configs import (
-    AlterableConfig,
-    AlterConfigsResource,
-    IncrementalAlterConfigsRequest,
-)
-from barnabas.protocol.messages.metadata import MetadataRequest
 from barnabas.protocol.schema import Request
 from tests.simulation.clients.wire import Disconnected, Wire
 from tests.simulation.history.history import History
 from tests.simulation.history.nodes import LeaderView
 from tests.simulation.history.topics import Change
 from tests.simulation.world.world import World
+from tests.support.requests import alter_config, metadata
 
 STOPPED = "barnabas.nodes.stopped"
 _BROKER = 4  # the kind of resource that configs are of
@@ -70,9 +65,7 @@ class Operator:
 
     async def _switch(self, operation: int, value: str) -> bool:
         """Whether it was done."""
-        config = AlterableConfig(name=STOPPED, config_operation=operation, value=value)
-        resource = AlterConfigsResource(resource_type=_BROKER, resource_name="", configs=[config])
-        request = IncrementalAlterConfigsRequest(resources=[resource], validate_only=False)
+        request = alter_config(_BROKER, "", STOPPED, value, operation)
         word = {_SET: "are set to", _APPEND: "have one more:", _SUBTRACT: "have one less:"}[operation]
         text = f"stopped nodes {word} {value}"
         is_done = await self._do(text, request, 1, lambda answer: answer.responses[0].error_code)
@@ -99,7 +92,7 @@ class Operator:
     async def _look(self) -> None:
         """Who leads what."""
         began_us = self._world.now_us
-        answer = await self._wire.ask(MetadataRequest(topics=None, allow_auto_topic_creation=False), 12)
+        answer = await self._wire.ask(metadata(), 12)
         ports = {broker.node_id: broker.port for broker in answer.brokers}
         topics = sorted(answer.topics, key=lambda topic: str(topic.name))
         self._partitions = [(topic.name, each.partition_index) for topic in topics for each in topic.partitions]

@@ -7,7 +7,6 @@ from contextlib import suppress
 
 from barnabas.client.consume.assignors import (
     PROTOCOL_TYPE,
-    RANGE,
     encode_assignment,
     encode_subscription,
     range_assignment,
@@ -16,12 +15,12 @@ from barnabas.client.consume.assignors import (
 from barnabas.protocol.errors import ErrorCode as E
 from barnabas.protocol.log_records.consumer_protocol import decode_assignment
 from barnabas.protocol.messages.heartbeat import HeartbeatRequest
-from barnabas.protocol.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol, JoinGroupResponse
+from barnabas.protocol.messages.join_group import JoinGroupResponse
 from barnabas.protocol.messages.leave_group import LeaveGroupRequest, MemberIdentity
-from barnabas.protocol.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
 from tests.simulation.clients.errors import TRY_AGAIN
 from tests.simulation.clients.members.member import BACKOFF_S, REBALANCE_MS, SESSION_MS, Member
 from tests.simulation.clients.wire import Disconnected
+from tests.support.requests import join_group, sync_group
 
 _IS_UNKNOWN = frozenset({E.UNKNOWN_MEMBER_ID, E.FENCED_INSTANCE_ID})
 _JOINS_AGAIN = TRY_AGAIN | {E.REBALANCE_IN_PROGRESS, E.ILLEGAL_GENERATION}
@@ -34,14 +33,11 @@ class ClassicMember(Member):
     version_of_offset_fetch = 8
 
     async def _join(self) -> None:
-        request = JoinGroupRequest(
-            group_id=self.group,
+        request = join_group(
+            *(self.group, self.member_id, encode_subscription([self._topic])),
             session_timeout_ms=SESSION_MS,
             rebalance_timeout_ms=REBALANCE_MS,
-            member_id=self.member_id,
             group_instance_id=self._instance_id,
-            protocol_type=PROTOCOL_TYPE,
-            protocols=[JoinGroupRequestProtocol(name=RANGE, metadata=encode_subscription([self._topic]))],
         )
         joined = await self._wire.ask(request, 7, wait_ms=REBALANCE_MS)
         code = E(joined.error_code)
@@ -54,14 +50,12 @@ class ClassicMember(Member):
             await self._sync(joined)
 
     async def _sync(self, joined: JoinGroupResponse) -> None:
-        request = SyncGroupRequest(
-            group_id=self.group,
-            generation_id=joined.generation_id,
-            member_id=self.member_id,
+        request = sync_group(
+            *(self.group, joined.generation_id, self.member_id),
+            self._shares(joined) if joined.leader == self.member_id else {},
             group_instance_id=self._instance_id,
             protocol_type=PROTOCOL_TYPE,
             protocol_name=joined.protocol_name,
-            assignments=self._shares(joined) if joined.leader == self.member_id else [],
         )
         synced = await self._wire.ask(request, 5, wait_ms=REBALANCE_MS)
         if synced.error_code != E.NONE:
@@ -70,13 +64,10 @@ class ClassicMember(Member):
         share = {(each.topic, number) for each in shares for number in each.partitions}
         self._own(joined.generation_id, share, self._world.now_us)
 
-    def _shares(self, joined: JoinGroupResponse) -> list[SyncGroupRequestAssignment]:
+    def _shares(self, joined: JoinGroupResponse) -> dict[str, bytes]:
         subscriptions = {member.member_id: subscribed_topics(member.metadata) for member in joined.members}
         shares = range_assignment(subscriptions, {self._topic: self._partitions})
-        return [
-            SyncGroupRequestAssignment(member_id=member_id, assignment=encode_assignment(share))
-            for member_id, share in shares.items()
-        ]
+        return {member_id: encode_assignment(share) for member_id, share in shares.items()}
 
     async def _beat(self) -> None:
         request = HeartbeatRequest(
