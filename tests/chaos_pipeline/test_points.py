@@ -12,13 +12,7 @@ from tests.support.chaos.pipelines import new_pipeline
 from tests.support.processes.server import Server
 
 OF_A_COMMIT = (
-    "begin",
-    "before-decision",
-    "amid-decision",
-    "after-decision",
-    "amid-ends",
-    "after-ends",
-    "after-sweep",
+    *("begin", "before-decision", "amid-decision", "after-decision", "amid-ends", "after-ends", "after-sweep"),
 )
 OF_A_TASK = {"after-take": 0, "amid-register": 0, "amid-rows": 1, "prepared": 1}
 """Points of a task, each with the batch that its worker dies in."""

@@ -19,16 +19,7 @@ QUORUM = {  # what Kafka demands of every configuration
 }
 NAMES = ("PLAINTEXT", "A", "b", "TC-0")
 HOSTS = (
-    "",
-    "localhost",
-    "127.0.0.1",
-    "0.0.0.0",
-    "[::1]",
-    "::1",
-    "[::]",
-    "kafka_1",
-    "host name",
-    "192.168.1.5",
+    *("", "localhost", "127.0.0.1", "0.0.0.0", "[::1]", "::1", "[::]", "kafka_1", "host name", "192.168.1.5"),
     "x.y-z",
 )
 PORTS = ("9092", "9092", "9093", "0", "0", "65535", "http", "")

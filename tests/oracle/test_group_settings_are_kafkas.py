@@ -14,26 +14,8 @@ from tests.support.clients.java import run_program
 Settings = Mapping[str, str]
 
 _NUMBERS = (
-    "",
-    " 5 ",
-    "0",
-    "-1",
-    "1",
-    "2",
-    "3",
-    "9",
-    "10",
-    "11",
-    "99",
-    "100",
-    "2000",
-    "4001",
-    "15000",
-    "60001",
-    "1e3",
-    "2147483648",
-    "0" * 5_000 + "5",
-    "9" * 25,
+    *("", " 5 ", "0", "-1", "1", "2", "3", "9", "10", "11", "99", "100", "2000", "4001", "15000", "60001", "1e3"),
+    *("2147483648", "0" * 5_000 + "5", "9" * 25),
 )
 _BOOLEANS = ("true", "FALSE", " true", "yes", "", "0")
 _WORDS: dict[str, tuple[str, ...]] = {
@@ -49,12 +31,7 @@ _WORDS: dict[str, tuple[str, ...]] = {
         *(" latest", "by_duration:P1Y", "by_duration:PT1.5S", "by_duration:pt1s"),
     ),
     "share.isolation.level": (
-        "read_committed",
-        "READ_COMMITTED",
-        "read_uncommitted",
-        "serializable",
-        "",
-        " read_committed",
+        *("read_committed", "READ_COMMITTED", "read_uncommitted", "serializable", "", " read_committed"),
     ),
     "errors.deadletterqueue.topic.name": ("", "dlq", "__dlq", "_dlq", "a b", " __dlq", "x" * 300),
     "streams.assignor.name": ("sticky", "", "nobody"),

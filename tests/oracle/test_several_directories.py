@@ -19,13 +19,8 @@ from tests.support.processes.server import Server
 
 PARTITIONS, RECORDS = 5, 200
 FORBIDDEN = (
-    "marked stray",
-    "Recovering ",
-    "caused truncation of conflicting entries",
-    "using an unclean election",
-    "Found invalid messages",
-    "Corrupt",
-    "ERROR",
+    *("marked stray", "Recovering ", "caused truncation of conflicting entries", "using an unclean election"),
+    *("Found invalid messages", "Corrupt", "ERROR"),
 )
 OF_ITS_OWN = ("__cluster_metadata", "CONTROLLER_REGISTRATION")
 """What Kafka logs of its controller, which recovers its own log, and registers again where it did so too early."""

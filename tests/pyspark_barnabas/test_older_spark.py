@@ -8,13 +8,8 @@ from types import ModuleType
 import pytest
 
 OF_4_0 = (
-    "DataSource",
-    "DataSourceReader",
-    "DataSourceStreamReader",
-    "InputPartition",
-    "DataSourceArrowWriter",
-    "DataSourceStreamWriter",
-    "WriterCommitMessage",
+    *("DataSource", "DataSourceReader", "DataSourceStreamReader", "InputPartition", "DataSourceArrowWriter"),
+    *("DataSourceStreamWriter", "WriterCommitMessage"),
 )
 
 

@@ -23,15 +23,7 @@ FINAL_ERRORS = {
     "OffsetCommit": "ILLEGAL_GENERATION",
 }
 KINDS = (
-    "error",
-    "final error",
-    "delay",
-    "drop",
-    "lose_answer",
-    "cut before",
-    "cut middle",
-    "cut after",
-    "throttle",
+    *("error", "final error", "delay", "drop", "lose_answer", "cut before", "cut middle", "cut after", "throttle"),
     "pause",
 )
 

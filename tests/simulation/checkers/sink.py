@@ -184,13 +184,7 @@ def wrong_failures(history: History) -> Iterator[str]:
 
 
 RULES = (
-    wrong_ledger,
-    rows_not_once,
-    rows_of_others,
-    rows_before_decision,
-    wrong_losses,
-    ledger_lies,
-    left_open,
+    *(wrong_ledger, rows_not_once, rows_of_others, rows_before_decision, wrong_losses, ledger_lies, left_open),
     wrong_failures,
 )
 

@@ -136,11 +136,6 @@ def _connection(used: Used) -> tuple[str, int]:
 
 
 RULES: Final = (
-    wrong_logins,
-    unproven_requests,
-    overlong_sessions,
-    wrong_decisions,
-    refused_writes,
-    lost_rules,
+    *(wrong_logins, unproven_requests, overlong_sessions, wrong_decisions, refused_writes, lost_rules),
     beyond_quota,
 )

@@ -110,13 +110,8 @@ class Work:
 
 
 PIECES: tuple[Callable[[Work], Any], ...] = (
-    Work.for_each_batch,
-    Work.batch_write,
-    Work.batch_read,
-    Work.stream_write,
-    Work.stream_read,
-    Work.limited_stream_read,
-    Work.files,
+    *(Work.for_each_batch, Work.batch_write, Work.batch_read, Work.stream_write, Work.stream_read),
+    *(Work.limited_stream_read, Work.files),
 )
 
 
