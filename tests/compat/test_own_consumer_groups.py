@@ -11,6 +11,7 @@ import pytest
 from confluent_kafka import Consumer
 
 from barnabas.broker.cli import main
+from barnabas.client.admin.configs import ConfigChange, ConfigOperation, ResourceType, alter_configs
 from barnabas.client.admin.group_descriptions import GroupInfo
 from barnabas.client.admin.groups import describe_group
 from barnabas.client.admin.topics import create_topic, delete_topic
@@ -22,21 +23,15 @@ from barnabas.client.consume.membership import GroupProtocol
 from barnabas.client.metadata import TopicPartition
 from barnabas.client.offsets import commit_offsets, committed_offsets, stable_offsets
 from barnabas.client.produce.producer import Producer
-from barnabas.client.transactions.producer import TransactionalProducer
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
-from barnabas.protocol.messages.incremental_alter_configs import (
-    AlterableConfig,
-    AlterConfigsResource,
-    IncrementalAlterConfigsRequest,
-)
 from tests.compat.model import quick_groups
+from tests.support.clients.committed import begun, read_to_end
 from tests.support.clients.heartbeats import heartbeat
 from tests.support.processes.server import Server
 from tests.support.waiting import until
 
 PARTITIONS = 4
-_GROUP_CONFIGS = 32  # a type of resources
 SETTINGS = quick_groups(heartbeat_interval_ms=100) | {"num.partitions": PARTITIONS, "log.retention.ms": -1}
 
 
@@ -59,6 +54,12 @@ def _write(client: Client, topic: str, numbers: range) -> None:
     with Producer(client) as producer:
         for number in numbers:
             producer.send(topic, b"%d" % number, partition=number % PARTITIONS)
+
+
+def consumer(client: Client, name: str, protocol: GroupProtocol | None = None, **more: bool) -> GroupConsumer:
+    """Of the topic from its beginning, in the group of the same name."""
+    kind = protocol or ConsumerProtocol()
+    return GroupConsumer(client, name, [name], protocol=kind, auto_offset_reset="earliest", **more)
 
 
 def _all(topic: str) -> list[TopicPartition]:
@@ -108,13 +109,12 @@ class Member:
 
 
 def test_what_is_there_is_read_committed_and_read_on(client: Client, name: str) -> None:
-    with GroupConsumer(client, name, [name], protocol=ConsumerProtocol(), auto_offset_reset="earliest") as member:
+    with consumer(client, name) as member:
         found = [each for _ in range(5) for each in member.poll(500, max_records=5)]
         assert member.assignment == _all(name)
     assert sum(committed_offsets(client, name).values()) == len(found) == 25
-    with GroupConsumer(client, name, [name], protocol=ConsumerProtocol(), auto_offset_reset="earliest") as member:
-        while not member.is_at_end():
-            found += member.poll(500)
+    with consumer(client, name) as member:
+        found += read_to_end(member)
     assert sorted(int(each.record.value or b"") for each in found) == [*range(10 * PARTITIONS)]
     assert committed_offsets(client, name) == dict.fromkeys(_all(name), 10)
 
@@ -146,26 +146,17 @@ def _is_shared(members: list[Member], topic: str, at_most: int) -> bool:
 def test_the_end_is_behind_what_a_member_had_that_is_gone_without_a_word(
     server: Server, client: Client, name: str
 ) -> None:
-    _let_sessions_end_after(client, name, timeout_ms=2000)
-    found = []
+    soon = ConfigChange("consumer.session.timeout.ms", ConfigOperation.SET, "2000")
+    alter_configs(client, ResourceType.GROUP, name, [soon])
     with Client(server.address) as killed:
-        gone = GroupConsumer(killed, name, [name], protocol=ConsumerProtocol(), auto_offset_reset="earliest")
-        while not gone.is_at_end():
-            found += gone.poll(200)
+        gone = consumer(killed, name)
+        found = read_to_end(gone)
         gone.commit()
     assert len(found) == 10 * PARTITIONS
     _write(client, name, range(40, 80))
-    with GroupConsumer(client, name, [name], protocol=ConsumerProtocol(), auto_offset_reset="earliest") as member:
-        while not member.is_at_end():
-            found += member.poll(200)
+    with consumer(client, name) as member:
+        found += read_to_end(member)
     assert sorted(int(each.record.value or b"") for each in found) == [*range(80)]
-
-
-def _let_sessions_end_after(client: Client, group: str, timeout_ms: int) -> None:
-    config = AlterableConfig(name="consumer.session.timeout.ms", config_operation=0, value=str(timeout_ms))
-    resource = AlterConfigsResource(resource_type=_GROUP_CONFIGS, resource_name=group, configs=[config])
-    answer = client.ask_any(IncrementalAlterConfigsRequest(resources=[resource], validate_only=False))
-    assert [each.error_code for each in answer.responses] == [ErrorCode.NONE]
 
 
 def test_librdkafkas_member_has_its_share(server: Server, name: str) -> None:
@@ -276,11 +267,9 @@ def test_a_static_member_whose_join_was_taken_without_an_answer_is_a_member_at_o
     join.rebalance_timeout_ms, join.subscribed_topic_names, join.topic_partitions = 60_000, [name], []
     deadline = client.deadline()
     until(lambda: client.coordinator(GROUP, name, deadline).ask(join, deadline).error_code == ErrorCode.NONE)
-    protocol = ConsumerProtocol(member_id="m", instance_id="one")
-    with GroupConsumer(client, name, [name], protocol=protocol, auto_offset_reset="earliest") as member:
+    with consumer(client, name, ConsumerProtocol(member_id="m", instance_id="one")) as member:
         found = member.poll(1000)
-        while not member.is_at_end():
-            found += member.poll(200)
+        found += read_to_end(member)
     assert len(found) == 10 * PARTITIONS
 
 
@@ -319,13 +308,9 @@ def test_a_group_without_members_is_empty_and_can_be_moved(server: Server, clien
 
 
 def test_offsets_are_committed_in_a_transaction_by_the_member_alone(client: Client, name: str) -> None:
-    with GroupConsumer(
-        client, name, [name], protocol=ConsumerProtocol(), auto_offset_reset="earliest", auto_commit=False
-    ) as member:
+    with consumer(client, name, auto_commit=False) as member:
         until(lambda: member.poll(200) and member.is_at_end())
-        producer = TransactionalProducer(client, name)
-        producer.init()
-        producer.begin()
+        producer = begun(client, name)
         producer.send_offsets(member.positions, member.member)
         producer.commit()
         stale = member.member._replace(generation_id=member.member.generation_id + 1)

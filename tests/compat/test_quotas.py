@@ -8,31 +8,25 @@ import json
 import time
 import uuid
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 from confluent_kafka import Producer
 from kafka import KafkaProducer
 
 from barnabas.client.addresses import Address
+from barnabas.client.admin.quotas import alter_quotas
+from barnabas.client.admin.topics import create_topic
+from barnabas.client.client import Client
 from barnabas.client.clock import Deadline, SystemClock
 from barnabas.client.connection import Connection
 from barnabas.protocol.errors import ErrorCode
-from barnabas.protocol.messages.alter_client_quotas import (
-    AlterClientQuotasRequest,
-    AlterClientQuotasRequestEntryData,
-    EntityData,
-    OpData,
-)
-from barnabas.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
-from barnabas.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
+from barnabas.protocol.messages.fetch import FetchRequest
 from barnabas.protocol.messages.list_groups import ListGroupsRequest
-from barnabas.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
-from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from barnabas.protocol.messages.produce import ProduceRequest
 from barnabas.protocol.records.builder import NewRecord, build_batch
 from tests.compat.clients.confluent import Confluent
+from tests.support import requests
 from tests.support.processes.server import Server
-from tests.support.waiting import until
 
 QUOTA = 20_000
 BURST = 10 * QUOTA
@@ -46,7 +40,7 @@ def client_id(server: Server) -> Iterator[str]:
     name = f"client-{uuid.uuid4().hex[:8]}"
     yield name
     keys = ("producer_byte_rate", "consumer_byte_rate", "controller_mutation_rate")
-    limit(server, name, **dict.fromkeys(keys, 0.0))
+    limit(server, name, **dict.fromkeys(keys))
 
 
 def deadline() -> Deadline:
@@ -57,49 +51,30 @@ def connect(server: Server, client_id: str) -> Connection:
     return Connection(Address("127.0.0.1", server.port), client_id, deadline())
 
 
-def limit(server: Server, client_id: str, **quotas: float) -> None:
-    """0 takes a quota back."""
-    connection = connect(server, "administrator")
-    ops = [OpData(key=key, value=value, remove=value == 0) for key, value in quotas.items()]
-    entity = [EntityData(entity_type="client-id", entity_name=client_id)]
-    entry = AlterClientQuotasRequestEntryData(entity=entity, ops=ops)
-    answer = connection.ask(AlterClientQuotasRequest(entries=[entry], validate_only=False), deadline())
-    assert [each.error_code for each in answer.entries] == [ErrorCode.NONE]
-    connection.close()
-
-
-def create(name: str, partitions: int = 1) -> CreateTopicsRequest:
-    topic = CreatableTopic(name=name, num_partitions=partitions, replication_factor=1, assignments=[], configs=[])
-    return CreateTopicsRequest(topics=[topic], timeout_ms=30_000)
+def limit(server: Server, client_id: str, **quotas: float | None) -> None:
+    """None takes a quota back."""
+    with Client(server.address) as client:
+        alter_quotas(client, {"client-id": client_id}, quotas)
 
 
 def new_topic(server: Server) -> tuple[str, bytes]:
     """Its name and id, once it is led."""
     name = f"quotas-{uuid.uuid4().hex[:8]}"
-    connection = connect(server, "administrator")
-    connection.ask(create(name), deadline())
-
-    def described() -> Any:
-        asking = MetadataRequest(topics=[MetadataRequestTopic(name=name)], allow_auto_topic_creation=False)
-        return connection.ask(asking, deadline()).topics[0]
-
-    until(lambda: described().partitions and described().partitions[0].leader_id >= 0)
-    topic_id = described().topic_id
-    connection.close()
+    with Client(server.address) as client:
+        topic_id = create_topic(client, name, partitions=1)
+        client.leader(name, 0, client.deadline())
     return name, topic_id
 
 
 def produce(topic: tuple[str, bytes], size: int) -> ProduceRequest:
-    batch = bytes(build_batch([NewRecord(None, b"x" * size, (), int(time.time() * 1000))]))
-    data = [PartitionProduceData(index=0, records=batch)]
-    topics = [TopicProduceData(name=topic[0], topic_id=topic[1], partition_data=data)]
-    return ProduceRequest(acks=-1, timeout_ms=30_000, topic_data=topics)
+    batch = build_batch([NewRecord(None, b"x" * size, (), int(time.time() * 1000))])
+    request = requests.produce(bytes(batch), topic[0], timeout_ms=30_000)
+    request.topic_data[0].topic_id = topic[1]
+    return request
 
 
 def fetch(topic: tuple[str, bytes]) -> FetchRequest:
-    partitions = [FetchPartition(partition=0, fetch_offset=0, partition_max_bytes=1 << 20)]
-    topics = [FetchTopic(topic=topic[0], topic_id=topic[1], partitions=partitions)]
-    return FetchRequest(max_wait_ms=0, min_bytes=1, topics=topics)
+    return requests.fetch(topic=topic[0], topic_id=topic[1])
 
 
 def is_about(throttle_ms: int, expected_ms: float, began_s: float) -> bool:
@@ -147,9 +122,9 @@ def test_a_burst_of_partitions_is_created_and_more_is_refused(server: Server, cl
     connection = connect(server, client_id)
     names = [f"burst-{uuid.uuid4().hex[:8]}" for _ in range(2)]
     first_s = time.monotonic()
-    answer = connection.ask(create(names[0], 20), deadline())
+    answer = connection.ask(requests.create_topic(names[0], 20, 1), deadline())
     assert (answer.topics[0].error_code, answer.throttle_time_ms) == (ErrorCode.NONE, 0)
-    answer = connection.ask(create(names[1], 1), deadline())
+    answer = connection.ask(requests.create_topic(names[1], 1, 1), deadline())
     assert answer.topics[0].error_code == ErrorCode.THROTTLING_QUOTA_EXCEEDED
     assert is_about(answer.throttle_time_ms, 9_000, first_s)
     connection.close()

@@ -13,12 +13,13 @@ from barnabas.client.consume.consumer import Consumer
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.files.checkpoints import encode_clean_shutdown
 from barnabas.protocol.files.names import CLEAN_SHUTDOWN, PARTITION_METADATA
-from barnabas.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
+from barnabas.protocol.messages.init_producer_id import InitProducerIdResponse
 from tests.support.clients.java import run_tool
 from tests.support.depth import long
 from tests.support.files.data_directory import CLUSTER_METADATA, open_catalogue, write_partition
 from tests.support.kafka.jars import KAFKA_VERSION
 from tests.support.kafka.process import KafkaProcess
+from tests.support.requests import init_producer
 from tests.support.waiting import until
 
 _RECORDS = {("orders", 0): [b"one", b"two"], ("orders", 2): [b"three"], ("logs", 0): [b"four"]}
@@ -67,9 +68,7 @@ def _new_producer_id(client: Client) -> int:
     """Kafka fetches its first block of ids when first asked; till then it answers COORDINATOR_LOAD_IN_PROGRESS."""
     deadline = client.deadline(60_000)
     while not deadline.is_over:
-        answer: InitProducerIdResponse = client.ask_any(
-            InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=1000)
-        )
+        answer: InitProducerIdResponse = client.ask_any(init_producer(None))
         if answer.error_code == ErrorCode.NONE:
             return answer.producer_id
     raise AssertionError("Kafka gave out no producer id")

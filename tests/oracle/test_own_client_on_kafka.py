@@ -10,7 +10,7 @@ import pytest
 from barnabas.broker.cli import main
 from barnabas.client.client import Client
 from barnabas.client.offsets import committed_offsets
-from barnabas.client.transactions.producer import TransactionalProducer
+from tests.support.clients.committed import begun
 from tests.support.command_line import Outcome, run_here
 from tests.support.kafka.jars import KAFKA_VERSION, OLDER_VERSIONS
 from tests.support.kafka.process import KafkaProcess
@@ -93,16 +93,12 @@ def test_a_group_is_read_with_told_moved_and_deleted(barnabas: CommandLine, tmp_
 def test_transactions_are_made_told_and_ended(barnabas: CommandLine, kafka: Server) -> None:
     barnabas("topics", "create", "transacted", "--partitions", "1")
     with Client(kafka.address) as client:
-        producer = TransactionalProducer(client, "committed")
-        producer.init()
-        producer.begin()
+        producer = begun(client, "committed")
         producer.send("transacted", b"whole", partition=0)
         producer.send_offsets({("transacted", 0): 1}, "transacted-readers")
         producer.commit()
         until(lambda: committed_offsets(client, "transacted-readers") == {("transacted", 0): 1})
-        left = TransactionalProducer(client, "left")
-        left.init()
-        left.begin()
+        left = begun(client, "left")
         left.send("transacted", b"half", partition=0)
         left.flush()
         states = {each["transactional_id"]: each["state"] for each in barnabas.json("txn", "list")}

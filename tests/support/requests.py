@@ -40,7 +40,7 @@ BY_NAME = 12  # the last version of Produce and Fetch that names topics
 
 
 def produce(
-    records: bytes | memoryview | Mapping[int, bytes],
+    records: bytes | bytearray | memoryview | Mapping[int, bytes | bytearray],
     topic: str = "t",
     *,
     acks: int = -1,
@@ -81,9 +81,12 @@ def list_offsets(
     return ListOffsetsRequest(replica_id=-1, isolation_level=isolation_level, topics=topics)
 
 
-def metadata(*topics: str) -> MetadataRequest:
-    """Of all topics unless some are named, which are not created by it."""
-    rows = [MetadataRequestTopic(name=each) for each in topics]
+def metadata(*topics: str | bytes) -> MetadataRequest:
+    """Of all topics unless there are some, by name or by id; it creates none."""
+    rows = [
+        MetadataRequestTopic(name=each) if isinstance(each, str) else MetadataRequestTopic(topic_id=each, name=None)
+        for each in topics
+    ]
     return MetadataRequest(topics=rows or None, allow_auto_topic_creation=False)
 
 

@@ -11,13 +11,13 @@ from barnabas.client import transaction_requests
 from barnabas.client.admin.topics import create_topic
 from barnabas.client.admin.transactions import describe_producers
 from barnabas.client.client import Client
-from barnabas.client.consume.consumer import Consumer
 from barnabas.client.consume.group import GroupConsumer
 from barnabas.client.offsets import READ_COMMITTED, READ_UNCOMMITTED, committed_offsets
 from barnabas.client.transaction_requests import EXPLICIT, IMPLICIT, GroupMember
 from barnabas.client.transactions.errors import ProducerFatal, TransactionAbortable
 from barnabas.client.transactions.producer import TransactionalProducer
 from barnabas.protocol.messages.update_features import FeatureUpdateKey, UpdateFeaturesRequest
+from tests.support.clients.committed import read
 from tests.support.processes.server import Server
 from tests.support.waiting import until
 
@@ -47,12 +47,8 @@ def producer_of(client: Client, name: str) -> TransactionalProducer:
 
 def values(client: Client, topic: str, isolation: int = READ_COMMITTED) -> list[bytes]:
     """Everything that is read, sorted."""
-    consumer = Consumer(client, isolation=isolation)
-    consumer.assign({(topic, number): 0 for number in range(PARTITIONS)})
-    found: list[bytes] = []
-    while not consumer.is_at_end():
-        found += [each.record.value or b"" for each in consumer.poll(1000)]
-    return sorted(found)
+    found = read(client, [(topic, number) for number in range(PARTITIONS)], isolation)
+    return sorted(each.record.value or b"" for each in found)
 
 
 def shows(client: Client, topic: str, expected: list[bytes]) -> None:

@@ -8,12 +8,11 @@ import pytest
 from confluent_kafka import KafkaError, KafkaException, Producer
 
 from barnabas.protocol.errors import ErrorCode
-from barnabas.protocol.messages.init_producer_id import InitProducerIdRequest
-from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from barnabas.protocol.records.builder import build_batch
 from tests.compat.tools import TRANSACTIONS, Tools
 from tests.support.probes.wire import Wire
 from tests.support.processes.server import Server
+from tests.support.requests import init_producer, produce
 from tests.support.waiting import until
 from tests.transactions.conftest import SETTINGS, NewServer
 from tests.transactions.views import make_topics, values
@@ -170,8 +169,7 @@ def test_a_hanging_transaction_is_found_and_aborted(server: Server, tools: Tools
 def write_what_the_coordinator_does_not_know_of(server: Server, topic: str, partition: int) -> int:
     """An hour-old record of a transaction that nobody will end. Returns the producer's id."""
     with Wire(server.port) as wire:
-        initialise = InitProducerIdRequest(transactional_id="lost", transaction_timeout_ms=60_000)
-        told = once_it_can(lambda: wire.ask(initialise, 4))
+        told = once_it_can(lambda: wire.ask(init_producer("lost"), 4))
         batch = build_batch(
             [(None, b"hangs", (), int(time.time() * 1000) - HOUR_MS)],
             producer_id=told.producer_id,
@@ -179,9 +177,8 @@ def write_what_the_coordinator_does_not_know_of(server: Server, topic: str, part
             base_sequence=0,
             transactional=True,
         )
-        data = TopicProduceData(name=topic, partition_data=[PartitionProduceData(index=partition, records=batch)])
-        produce = ProduceRequest(transactional_id="lost", acks=-1, timeout_ms=5000, topic_data=[data])
-        once_it_can(lambda: wire.ask(produce, BEFORE_IMPLICIT_PARTITIONS).responses[0].partition_responses[0])
+        request = produce({partition: batch}, topic, transactional_id="lost")
+        once_it_can(lambda: wire.ask(request, BEFORE_IMPLICIT_PARTITIONS).responses[0].partition_responses[0])
     return int(told.producer_id)
 
 

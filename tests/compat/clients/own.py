@@ -3,10 +3,12 @@
 from collections.abc import Iterable, Sequence
 
 from barnabas.client.client import Client
-from barnabas.client.consume.consumer import ConsumedRecord, Consumer
+from barnabas.client.consume.consumer import ConsumedRecord
 from barnabas.client.consume.group import GroupConsumer
+from barnabas.client.offsets import READ_UNCOMMITTED
 from barnabas.client.produce.producer import Producer
 from tests.compat.model import PARTITIONS, Message, Stored
+from tests.support.clients.committed import read
 
 
 class Own:
@@ -32,12 +34,7 @@ class Own:
 
     def read(self, address: str, topic: str) -> list[Stored]:
         with Client(address) as client:
-            consumer = Consumer(client, auto_offset_reset="earliest")
-            consumer.assign((topic, partition) for partition in range(PARTITIONS))
-            found = _stored(consumer.poll())
-            while not consumer.is_at_end():
-                found += _stored(consumer.poll())
-            return found
+            return _stored(read(client, [(topic, each) for each in range(PARTITIONS)], READ_UNCOMMITTED))
 
     def read_in_group(self, address: str, topic: str, group: str, count: int) -> list[Stored]:
         with Client(address) as client, GroupConsumer(client, group, [topic], auto_offset_reset="earliest") as member:

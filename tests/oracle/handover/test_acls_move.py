@@ -1,79 +1,54 @@
 """ACLs that were made here are in force in Apache Kafka after a handover, and those made there are in force here."""
 
 from pathlib import Path
-from typing import Any
 
-from barnabas.protocol.messages.create_acls import AclCreation, CreateAclsRequest
-from barnabas.protocol.messages.delete_acls import DeleteAclsFilter, DeleteAclsRequest
-from barnabas.protocol.messages.describe_acls import DescribeAclsRequest
-from barnabas.protocol.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
+from barnabas.client.admin.acls import AclBinding, AclBindingFilter, create_acls, delete_acls, describe_acls
+from barnabas.client.client import Client
 from tests.support.kafka.handed_over import HandedOverKafka
 from tests.support.kafka.jars import KAFKA_VERSION
-from tests.support.probes.wire import Wire
 from tests.support.processes.broker import BrokerProcess
+from tests.support.requests import list_offsets
 from tests.support.waiting import until
 
 SETTINGS = {
     "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
     "allow.everyone.if.no.acl.found": "true",
 }
-ANY, LITERAL, READ, DENY, ALLOW, TOPIC = 1, 3, 3, 2, 3, 2
+LITERAL, READ, DENY, ALLOW, TOPIC = 3, 3, 2, 3, 2
 DENIED = 29
-_EVERY: dict[str, Any] = {
-    "resource_type_filter": ANY,
-    "resource_name_filter": None,
-    "pattern_type_filter": ANY,
-    "principal_filter": None,
-    "host_filter": None,
-    "operation": ANY,
-    "permission_type": ANY,
-}
 
 
-def create(wire: Wire, name: str, operation: int, permission: int) -> None:
-    creation = AclCreation(
-        resource_type=TOPIC,
-        resource_name=name,
-        resource_pattern_type=LITERAL,
-        principal="User:ANONYMOUS",
-        host="*",
-        operation=operation,
-        permission_type=permission,
-    )
-    assert wire.ask(CreateAclsRequest(creations=[creation]), 3).results[0].error_code == 0
+def create(client: Client, name: str, operation: int, permission: int) -> None:
+    create_acls(client, [AclBinding(TOPIC, name, LITERAL, "User:ANONYMOUS", "*", operation, permission)])
 
 
-def described(wire: Wire) -> set[tuple[str, int, int]]:
-    answer = wire.ask(DescribeAclsRequest(**_EVERY), 3)
-    assert answer.error_code == 0
-    return {(each.resource_name, acl.operation, acl.permission_type) for each in answer.resources for acl in each.acls}
+def described(client: Client) -> set[tuple[str, int, int]]:
+    found = describe_acls(client, AclBindingFilter())
+    return {(each.resource_name, each.operation, each.permission_type) for each in found}
 
 
-def code_of(wire: Wire, topic: str) -> int:
+def code_of(client: Client, topic: str) -> int:
     """What somebody is answered who asks where a topic ends: UNKNOWN_TOPIC_OR_PARTITION or that it is denied."""
-    partitions = [ListOffsetsPartition(partition_index=0, timestamp=-1)]
-    request = ListOffsetsRequest(replica_id=-1, topics=[ListOffsetsTopic(name=topic, partitions=partitions)])
-    code: int = wire.ask(request, 5).topics[0].partitions[0].error_code
+    code: int = client.ask_any(list_offsets(topic=topic)).topics[0].partitions[0].error_code
     return code
 
 
 def test_acls_go_to_kafka_and_come_back(tmp_path: Path) -> None:
     data = tmp_path / "data"
-    with BrokerProcess(data, SETTINGS) as broker, Wire(broker.port) as wire:
-        create(wire, "ours", 2, DENY)
-        create(wire, "gone", READ, ALLOW)
-        assert code_of(wire, "ours") == DENIED
-        before = described(wire)
+    with BrokerProcess(data, SETTINGS) as broker, Client(broker.address) as client:
+        create(client, "ours", 2, DENY)
+        create(client, "gone", READ, ALLOW)
+        assert code_of(client, "ours") == DENIED
+        before = described(client)
         broker.stop()
-    with HandedOverKafka(data, SETTINGS, {}, KAFKA_VERSION) as kafka, Wire(kafka.port) as wire:
-        until(lambda: described(wire) == before)
-        assert code_of(wire, "ours") == DENIED
-        create(wire, "theirs", 2, DENY)
-        gone = DeleteAclsFilter(**{**_EVERY, "resource_name_filter": "gone"})
-        assert len(wire.ask(DeleteAclsRequest(filters=[gone]), 3).filter_results[0].matching_acls) == 1
+    with HandedOverKafka(data, SETTINGS, {}, KAFKA_VERSION) as kafka, Client(kafka.address) as client:
+        until(lambda: described(client) == before)
+        assert code_of(client, "ours") == DENIED
+        create(client, "theirs", 2, DENY)
+        assert len(delete_acls(client, [AclBindingFilter(resource_name="gone")])) == 1
         kafka.stop()
-    with BrokerProcess(data, SETTINGS) as broker, Wire(broker.port) as wire:
-        assert described(wire) == {("ours", 2, DENY), ("theirs", 2, DENY)}
-        assert code_of(wire, "theirs") == DENIED
-        assert code_of(wire, "ours") == DENIED
-        assert code_of(wire, "gone") != DENIED
+    with BrokerProcess(data, SETTINGS) as broker, Client(broker.address) as client:
+        assert described(client) == {("ours", 2, DENY), ("theirs", 2, DENY)}
+        assert code_of(client, "theirs") == DENIED
+        assert code_of(client, "ours") == DENIED
+        assert code_of(client, "gone") != DENIED

@@ -113,10 +113,7 @@ class RoutedWire(Wire):
 
     async def _leader(self, topic: str, partition: str | int) -> int | None:
         topic_id = topic_id_in(topic)
-        request = metadata(topic)
-        if topic_id is not None:
-            request.topics[0].topic_id, request.topics[0].name = topic_id, None
-        answer = await self._wires[self.ports[self._first]].ask(request, 12)
+        answer = await self._wires[self.ports[self._first]].ask(metadata(topic_id or topic), 12)
         ports = {broker.node_id: broker.port for broker in answer.brokers}
         leaders = {each.partition_index: each.leader_id for each in answer.topics[0].partitions}
         return ports.get(leaders.get(partition))

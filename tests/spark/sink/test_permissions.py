@@ -8,10 +8,9 @@ from collections.abc import Iterator
 
 import pytest
 
+from barnabas.client.admin.acls import AclBinding, create_acls
 from barnabas.client.admin.topics import create_topic
 from barnabas.client.client import Client
-from barnabas.client.errors import raise_for
-from barnabas.protocol.messages.create_acls import AclCreation, CreateAclsRequest
 from pyspark_barnabas.commit.ledger import SourceOffset
 from pyspark_barnabas.connection import ConnectionSettings
 from pyspark_barnabas.sink.checkpoint import CheckpointOffsets
@@ -46,18 +45,7 @@ def keep_for_alice(client: Client, resource: int, name: str, pattern: int = _LIT
 
 
 def _allow(client: Client, resource: int, name: str, pattern: int, principal: str, operation: int) -> None:
-    rule = AclCreation(
-        resource_type=resource,
-        resource_name=name,
-        resource_pattern_type=pattern,
-        principal=principal,
-        host="*",
-        operation=operation,
-        permission_type=_ALLOW,
-    )
-    answer = client.controller(client.deadline()).ask(CreateAclsRequest(creations=[rule]), client.deadline())
-    for each in answer.results:
-        raise_for(each.error_code, each.error_message, name)
+    create_acls(client, [AclBinding(resource, name, pattern, principal, "*", operation, _ALLOW)])
 
 
 def query(kafka: KafkaProcess, name: str) -> Query:

@@ -12,7 +12,6 @@ from barnabas.client.admin.topics import create_topic
 from barnabas.client.admin.transactions import fence
 from barnabas.client.client import Client
 from barnabas.client.produce.producer import Producer
-from barnabas.client.transactions.producer import TransactionalProducer
 from pyspark_barnabas.commit.identity import RunToken
 from pyspark_barnabas.connection import ConnectionSettings
 from pyspark_barnabas.sink import driver, topics
@@ -20,6 +19,7 @@ from pyspark_barnabas.sink.before import look_before_writing
 from pyspark_barnabas.sink.failure import SinkFailed
 from pyspark_barnabas.sink.ledger import access as ledger_access
 from pyspark_barnabas.sink.settings import SinkSettings
+from tests.support.clients.committed import begun
 from tests.support.processes.broker import BrokerProcess
 from tests.support.spark.sink_query import Query, checkpoint, committed_values, rows, transaction_of
 
@@ -152,9 +152,7 @@ def forget_ledgers() -> None:
 
 def test_a_ledger_that_somebody_holds_open_is_waited_for_and_then_told(client: Client, settings: SinkSettings) -> None:
     messages = Query(settings).write(0, [rows(["a"])])
-    foreign = TransactionalProducer(client, f"{settings.prefix}-foreign")
-    foreign.init()
-    foreign.begin()
+    foreign = begun(client, f"{settings.prefix}-foreign")
     foreign.send(f"__{settings.prefix}.ledger", b"hello")
     foreign.flush()
     with pytest.raises(SinkFailed, match="a transaction stands there that nobody ended"):

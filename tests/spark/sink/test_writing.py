@@ -16,7 +16,6 @@ from barnabas.client.client import Client
 from barnabas.client.connection import Connection
 from barnabas.client.errors import UnsupportedByBroker
 from barnabas.client.offsets import committed_offsets
-from barnabas.client.transactions.producer import TransactionalProducer
 from barnabas.protocol.registry import ApiKey
 from barnabas.protocol.schema import Request
 from pyspark_barnabas.clients import close_clients
@@ -28,6 +27,7 @@ from pyspark_barnabas.sink import coordinators, driver
 from pyspark_barnabas.sink.checkpoint import _read_remote, parse_offsets
 from pyspark_barnabas.sink.failure import SinkFailed
 from pyspark_barnabas.sink.settings import SinkSettings
+from tests.support.clients.committed import begun
 from tests.support.spark.sink_query import Query, checkpoint, committed, committed_values, rows, transaction_of
 
 
@@ -130,9 +130,7 @@ def test_where_brokers_know_no_patterns_all_that_is_open_is_looked_through(
         return list_transactions(client, states=states)
 
     monkeypatch.setattr(coordinators, "list_transactions", without_patterns)
-    foreign = TransactionalProducer(client, f"{settings.prefix}-foreign")
-    foreign.init()
-    foreign.begin()
+    foreign = begun(client, f"{settings.prefix}-foreign")
     foreign.send("elsewhere", b"a")
     foreign.flush()
     query = Query(settings)

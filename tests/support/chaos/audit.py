@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from barnabas.client.admin.topics import create_topic, describe_topics
 from barnabas.client.admin.transactions import list_transactions
 from barnabas.client.client import Client
-from barnabas.client.consume.consumer import ConsumedRecord, Consumer
-from barnabas.client.offsets import READ_COMMITTED
+from barnabas.client.consume.consumer import ConsumedRecord
 from barnabas.client.produce.producer import Producer
 from barnabas.protocol.transaction_states import OPEN_STATES
 from pyspark_barnabas.commit.ledger import Decided, LedgerRecord, decode_value
+from tests.support.clients.committed import read
 
 PARTITIONS = 2
 KEYS = 20
@@ -85,11 +85,7 @@ def committed(bootstrap: str, topic: str) -> list[ConsumedRecord]:
     """All committed records of a topic, partition by partition. It fails when a transaction holds readers back."""
     with Client(bootstrap) as client:
         [info] = describe_topics(client, [topic])
-        consumer = Consumer(client, isolation=READ_COMMITTED, auto_offset_reset="earliest")
-        consumer.assign([(topic, each) for each in range(len(info.partitions))])
-        found: list[ConsumedRecord] = []
-        while not consumer.is_at_end():
-            found += consumer.poll(1000)
+        found = read(client, [(topic, each) for each in range(len(info.partitions))])
     return sorted(found, key=lambda each: (each.partition, each.record.offset))
 
 

@@ -16,7 +16,7 @@ from barnabas.protocol.log_records.consumer_protocol import (
 from barnabas.protocol.messages.heartbeat import HeartbeatRequest
 from barnabas.protocol.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
 from barnabas.protocol.messages.leave_group import LeaveGroupRequest, MemberIdentity
-from barnabas.protocol.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
+from tests.support.requests import sync_group
 
 _VERSION = 3
 _PASSING = (
@@ -79,14 +79,11 @@ class ClassicMember:
         given = encode_assignment(leads)
         if custom:
             given = given[:-4] + len(custom).to_bytes(4, "big") + custom
-        request = SyncGroupRequest(
-            group_id=self._group,
-            generation_id=self.generation_id,
-            member_id=self.member_id,
+        request = sync_group(
+            *(self._group, self.generation_id, self.member_id, {self.member_id: given} if leads else {}),
             group_instance_id=self._instance,
             protocol_type="consumer",
             protocol_name=protocol,
-            assignments=[SyncGroupRequestAssignment(member_id=self.member_id, assignment=given)] if leads else [],
         )
         answer = ask_coordinator(self.client, self._group, request)
         if answer.error_code != ErrorCode.NONE:

@@ -1,26 +1,46 @@
 """Our own client writes in transactions, and reads what was committed: what is tried over every kind of connection."""
 
+from collections.abc import Iterable
+
 from barnabas.client.admin.topics import create_topic
 from barnabas.client.client import Client
-from barnabas.client.consume.consumer import Consumer
+from barnabas.client.consume.consumer import ConsumedRecord, Consumer
+from barnabas.client.consume.group import GroupConsumer
+from barnabas.client.metadata import TopicPartition
 from barnabas.client.offsets import READ_COMMITTED
 from barnabas.client.transactions.producer import TransactionalProducer
+
+
+def begun(client: Client, transactional_id: str) -> TransactionalProducer:
+    """A producer in a transaction, of a new life."""
+    producer = TransactionalProducer(client, transactional_id)
+    producer.init()
+    producer.begin()
+    return producer
+
+
+def read_to_end(consumer: Consumer | GroupConsumer) -> list[ConsumedRecord]:
+    """All that comes until there is no more."""
+    found: list[ConsumedRecord] = []
+    while not consumer.is_at_end():
+        found += consumer.poll(1000)
+    return found
+
+
+def read(client: Client, places: Iterable[TopicPartition], isolation: int = READ_COMMITTED) -> list[ConsumedRecord]:
+    """All that is in these partitions for such a reader."""
+    consumer = Consumer(client, isolation=isolation, auto_offset_reset="earliest")
+    consumer.assign(places)
+    return read_to_end(consumer)
 
 
 def read_after_transactions(client: Client, topic: str, *, committed: bytes, aborted: bytes) -> list[bytes | None]:
     """Make the topic, write one value in a transaction that is committed and one in another; what a reader gets."""
     create_topic(client, topic, partitions=1)
-    producer = TransactionalProducer(client, topic)
-    producer.init()
-    producer.begin()
+    producer = begun(client, topic)
     producer.send(topic, committed, partition=0)
     producer.commit()
     producer.begin()
     producer.send(topic, aborted, partition=0)
     producer.abort()
-    consumer = Consumer(client, isolation=READ_COMMITTED, auto_offset_reset="earliest")
-    consumer.assign([(topic, 0)])
-    values: list[bytes | None] = []
-    while not consumer.is_at_end():
-        values += [each.record.value for each in consumer.poll(1000)]
-    return values
+    return [each.record.value for each in read(client, [(topic, 0)])]

@@ -13,11 +13,11 @@ from barnabas.client.client import Client
 from barnabas.client.errors import raise_for
 from barnabas.client.transaction_requests import EXPLICIT, ProducerIdentity
 from barnabas.protocol.files.names import SEGMENT_CHECKSUMS
-from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from barnabas.protocol.records.batch import iter_batches
 from barnabas.protocol.records.builder import NewRecord, build_batch, rebuild_batch
 from barnabas.protocol.records.record import Record, iter_records
 from tests.support.processes.server import Server
+from tests.support.requests import produce
 
 START_MS = 1_700_000_000_000
 _CODECS = range(5)
@@ -105,13 +105,7 @@ class MixedTopic:
         ]
 
     def _produce(self, partition: int, batch: bytearray, transactional_id: str | None) -> None:
-        data = PartitionProduceData(index=partition, records=batch)
-        request = ProduceRequest(
-            transactional_id=transactional_id,
-            acks=-1,
-            timeout_ms=30_000,
-            topic_data=[TopicProduceData(name=self.name, partition_data=[data])],
-        )
+        request = produce({partition: bytes(batch)}, self.name, transactional_id=transactional_id, timeout_ms=30_000)
 
         def attempt() -> None:
             deadline = self._client.deadline()

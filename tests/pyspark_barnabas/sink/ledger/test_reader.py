@@ -8,12 +8,12 @@ from barnabas.client.admin.records import delete_records
 from barnabas.client.admin.topics import create_topic
 from barnabas.client.client import Client
 from barnabas.client.produce.producer import Producer
-from barnabas.client.transactions.producer import TransactionalProducer
 from pyspark_barnabas.commit.identity import RunToken
 from pyspark_barnabas.commit.ledger import Decided, Ledger, LedgerDamaged, encode_value
 from pyspark_barnabas.sink.failure import SinkFailed
 from pyspark_barnabas.sink.ledger import reader as ledger_reader
 from pyspark_barnabas.sink.ledger.reader import LedgerReader
+from tests.support.clients.committed import begun
 from tests.support.processes.own_broker import OwnBroker
 
 
@@ -85,9 +85,7 @@ def test_the_oldest_is_forgotten_and_can_be_read_again(
 
 def test_an_open_transaction_is_waited_for_or_not(client: Client, topic: str) -> None:
     put(client, topic, "q", range(2))
-    foreign = TransactionalProducer(client, topic)
-    foreign.init()
-    foreign.begin()
+    foreign = begun(client, topic)
     foreign.send(topic, encode_value(decided("q", 2)))
     foreign.flush()
     reader = LedgerReader(topic)
@@ -99,9 +97,7 @@ def test_an_open_transaction_is_waited_for_or_not(client: Client, topic: str) ->
 
 
 def test_what_was_aborted_is_not_seen(client: Client, topic: str) -> None:
-    foreign = TransactionalProducer(client, topic)
-    foreign.init()
-    foreign.begin()
+    foreign = begun(client, topic)
     foreign.send(topic, b"nonsense")
     foreign.flush()
     foreign.abort()
