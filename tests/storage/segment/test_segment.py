@@ -14,28 +14,23 @@ from barnabas.storage.segment import scan
 from barnabas.storage.segment.segment import Segment
 from barnabas.storage.segment.times import record_at_timestamp, record_of_max_timestamp
 from barnabas.storage.steps import finish
-from tests.support.files.segment_model import BASE, CONFIG, Model, appends
+from tests.support.files.segment_model import BASE, CONFIG, INDEX, LOG, ONE, TIME_INDEX, Model, Steps, appends, counted
 
 
 @given(appends)
-def test_indexes_follow_kafkas_rule_byte_for_byte(steps: list[tuple[list[int], int]]) -> None:
-    model = Model()
-    for timestamps, value_bytes in steps:
-        model.append(timestamps, value_bytes)
+def test_indexes_follow_kafkas_rule_byte_for_byte(steps: Steps) -> None:
+    model = Model(steps)
     model.segment.seal()
-    offsets = [(stored.last_offset - BASE, stored.position) for stored in model.indexed()]
-    assert model.directory.read("00000000000000000500.index") == offset_format.encode(offsets)
-    assert model.directory.read("00000000000000000500.timeindex") == time_format.encode(model.time_entries())
-    assert model.directory.read("00000000000000000500.log") == b"".join(stored.data for stored in model.stored)
+    assert model.directory.read(INDEX) == model.offset_index()
+    assert model.directory.read(TIME_INDEX) == time_format.encode(model.time_entries())
+    assert model.directory.read(LOG) == b"".join(stored.data for stored in model.stored)
 
 
 @given(appends, st.booleans(), st.integers(0, 2_000), st.booleans())
 def test_a_read_gives_what_fits_from_the_batch_with_the_offset_on_and_that_one_whole(
-    steps: list[tuple[list[int], int]], reopened: bool, max_bytes: int, force: bool
+    steps: Steps, reopened: bool, max_bytes: int, force: bool
 ) -> None:
-    model = Model()
-    for timestamps, value_bytes in steps:
-        model.append(timestamps, value_bytes)
+    model = Model(steps)
     if reopened:
         model.reopen()
     segment = model.segment
@@ -54,12 +49,8 @@ def test_a_read_gives_what_fits_from_the_batch_with_the_offset_on_and_that_one_w
 
 
 @given(appends, st.integers(0, 2_000))
-def test_reading_on_from_where_a_read_ended_meets_every_batch_once(
-    steps: list[tuple[list[int], int]], max_bytes: int
-) -> None:
-    model = Model()
-    for timestamps, value_bytes in steps:
-        model.append(timestamps, value_bytes)
+def test_reading_on_from_where_a_read_ended_meets_every_batch_once(steps: Steps, max_bytes: int) -> None:
+    model = Model(steps)
     offset, met = BASE, []
     while (found := model.segment.read(offset, max_bytes, model.size, True)) is not None:
         met += [header.last_offset for _, header in iter_batches(found.read_all())]
@@ -68,12 +59,8 @@ def test_reading_on_from_where_a_read_ended_meets_every_batch_once(
 
 
 @given(appends.filter(bool), st.data())
-def test_the_batch_that_a_limit_cuts_is_found_from_any_batch_before_it(
-    steps: list[tuple[list[int], int]], data: st.DataObject
-) -> None:
-    model = Model()
-    for timestamps, value_bytes in steps:
-        model.append(timestamps, value_bytes)
+def test_the_batch_that_a_limit_cuts_is_found_from_any_batch_before_it(steps: Steps, data: st.DataObject) -> None:
+    model = Model(steps)
     cut = data.draw(st.integers(0, model.size - 1))
     before = [stored for stored in model.stored if cut - 4096 < stored.position <= cut]
     start = data.draw(st.sampled_from(before)).position
@@ -82,10 +69,8 @@ def test_the_batch_that_a_limit_cuts_is_found_from_any_batch_before_it(
 
 
 @given(appends, st.booleans())
-def test_a_read_finds_the_batch_that_reaches_the_offset(steps: list[tuple[list[int], int]], sealed: bool) -> None:
-    model = Model()
-    for timestamps, value_bytes in steps:
-        model.append(timestamps, value_bytes)
+def test_a_read_finds_the_batch_that_reaches_the_offset(steps: Steps, sealed: bool) -> None:
+    model = Model(steps)
     if sealed:
         model.reopen()
     for offset in range(BASE - 1, model.next_offset + 2):
@@ -96,11 +81,9 @@ def test_a_read_finds_the_batch_that_reaches_the_offset(steps: list[tuple[list[i
 
 @given(appends, st.booleans(), st.integers(-1, 210), st.integers(BASE, BASE + 60))
 def test_a_timestamp_finds_the_first_record_that_is_not_older(
-    steps: list[tuple[list[int], int]], sealed: bool, timestamp: int, start_offset: int
+    steps: Steps, sealed: bool, timestamp: int, start_offset: int
 ) -> None:
-    model = Model()
-    for timestamps, value_bytes in steps:
-        model.append(timestamps, value_bytes)
+    model = Model(steps)
     if sealed:
         model.reopen()
     records = [(ts, s.base_offset + delta) for s in model.stored for delta, ts in enumerate(s.timestamps)]
@@ -114,12 +97,8 @@ def test_a_timestamp_finds_the_first_record_that_is_not_older(
 
 
 @given(appends, st.integers(0, 25), st.booleans())
-def test_truncation_leaves_what_came_before_and_goes_on(
-    steps: list[tuple[list[int], int]], keep: int, sealed: bool
-) -> None:
-    model = Model()
-    for timestamps, value_bytes in steps:
-        model.append(timestamps, value_bytes)
+def test_truncation_leaves_what_came_before_and_goes_on(steps: Steps, keep: int, sealed: bool) -> None:
+    model = Model(steps)
     if sealed:
         model.segment.seal()
     del model.stored[keep:]
@@ -127,15 +106,14 @@ def test_truncation_leaves_what_came_before_and_goes_on(
     model.append([77])
     assert model.segment.next_offset == model.next_offset
     model.segment.seal()
-    offsets = [(stored.last_offset - BASE, stored.position) for stored in model.indexed()]
-    assert model.directory.read("00000000000000000500.index") == offset_format.encode(offsets)
+    assert model.directory.read(INDEX) == model.offset_index()
     assert model.segment.max_timestamp == max(max(stored.timestamps) for stored in model.stored)
 
 
 def test_a_truncation_forgets_where_readers_were() -> None:
     model = Model()
-    for number in range(10):
-        model.append([number], 100)
+    for step in counted(10):
+        model.append(*step)
         assert model.find(model.next_offset - 1) is not None
     del model.stored[4:]
     model.segment.truncate(model.size, model.next_offset)
@@ -145,27 +123,20 @@ def test_a_truncation_forgets_where_readers_were() -> None:
 
 def test_a_truncation_survives_a_power_cut() -> None:
     """Else entries of what was cut come back, and point into batches written since."""
-    model = Model()
-    for number in range(30):
-        model.append([number], 100)
+    model = Model(counted(30))
     model.segment.close()
     model.directory.sync()
     del model.stored[10:]
     model.segment.truncate(model.size, model.next_offset)
     model.files.crash("nothing")
     root = Directory(Disk(model.files, "/d"), "/d")
-    assert root.size("00000000000000000500.log") == model.size
-    offsets = [(stored.last_offset - BASE, stored.position) for stored in model.indexed()]
-    assert root.read("00000000000000000500.index") == offset_format.encode(offsets)
+    assert root.size(LOG) == model.size
+    assert root.read(INDEX) == model.offset_index()
 
 
 @given(appends, st.sampled_from(["index", "timeindex", "both"]), st.sampled_from(["gone", "zeros", "cut", "lies"]))
-def test_indexes_that_are_missing_or_wrong_are_made_again_from_the_log(
-    steps: list[tuple[list[int], int]], which: str, damage: str
-) -> None:
-    model = Model()
-    for timestamps, value_bytes in steps:
-        model.append(timestamps, value_bytes)
+def test_indexes_that_are_missing_or_wrong_are_made_again_from_the_log(steps: Steps, which: str, damage: str) -> None:
+    model = Model(steps)
     model.segment.close()
     for suffix in ("index", "timeindex") if which == "both" else (which,):
         name = f"00000000000000000500.{suffix}"
@@ -189,22 +160,16 @@ def test_indexes_that_are_missing_or_wrong_are_made_again_from_the_log(
 
 
 def test_a_closed_segment_goes_on_where_it_was() -> None:
-    model = Model()
-    for number in range(30):
-        model.append([number], 100)
+    model = Model(counted(30))
     model.reopen()
     model.segment.activate()
-    for number in range(30, 60):
-        model.append([number], 100)
+    model.fill(counted(60, 30))
     model.segment.seal()
-    offsets = [(stored.last_offset - BASE, stored.position) for stored in model.indexed()]
-    assert model.directory.read("00000000000000000500.index") == offset_format.encode(offsets)
+    assert model.directory.read(INDEX) == model.offset_index()
 
 
 def test_opening_and_closing_without_a_change_writes_nothing() -> None:
-    model = Model()
-    for number in range(30):
-        model.append([number], 100)
+    model = Model(counted(30))
     model.reopen()
     model.segment.activate()
     before = model.files.changes_made
@@ -214,8 +179,7 @@ def test_opening_and_closing_without_a_change_writes_nothing() -> None:
 
 
 def test_a_follower_of_the_log_costs_one_read_for_each_fetch() -> None:
-    model = Model()
-    model.append([1])
+    model = Model(ONE)
     model.segment.read(model.next_offset, 1 << 20, model.segment.size, True)
     for number in range(200):
         offset = model.next_offset
@@ -228,9 +192,7 @@ def test_a_follower_of_the_log_costs_one_read_for_each_fetch() -> None:
 
 
 def test_a_read_stops_at_the_end_position() -> None:
-    model = Model()
-    for number in range(10):
-        model.append([number])
+    model = Model(counted(10, value_bytes=10))
     end = model.stored[6].position
     found = model.segment.read(BASE, 1 << 20, end, True)
     assert found is not None
@@ -239,9 +201,7 @@ def test_a_read_stops_at_the_end_position() -> None:
 
 
 def test_the_upper_bound_is_the_next_indexed_batch() -> None:
-    model = Model()
-    for number in range(40):
-        model.append([number], 100)
+    model = Model(counted(40))
     entries = [(stored.position, stored.last_offset) for stored in model.indexed()]
     for position in range(0, model.size + 10, 50):
         expected = next((last_offset for at, last_offset in entries if at >= position), None)
@@ -251,11 +211,10 @@ def test_the_upper_bound_is_the_next_indexed_batch() -> None:
 # --- rolling ---
 
 
-def test_a_segment_is_rolled_by_size() -> None:
-    model = Model()
-    model.append([1])
-    size = model.segment.size
-    model.segment.set_limits(CONFIG._replace(segment_bytes=size + 100))
+def test_a_segment_is_rolled_by_size_and_new_settings_count_with_the_next_append() -> None:
+    model = Model(ONE)
+    assert not model.segment.should_roll(101, BASE + 1, 1, 0)
+    model.segment.set_limits(CONFIG._replace(segment_bytes=model.segment.size + 100))
     assert not model.segment.should_roll(100, BASE + 1, 1, 0)
     assert model.segment.should_roll(101, BASE + 1, 1, 0)
 
@@ -274,7 +233,7 @@ def test_a_segment_is_rolled_by_size() -> None:
 )
 def test_a_segment_is_rolled_by_time(first: int, now: int, batch: int, jitter: int, rolls: bool) -> None:
     config = LogConfig(segment_ms=1_000)
-    model = Model(config)
+    model = Model(config=config)
     model.segment.set_limits(config, jitter)
     assert not model.segment.should_roll(100, BASE, batch, now + 10**9), "an empty one never is"
     model.append([first])
@@ -286,7 +245,7 @@ def test_a_segment_is_rolled_by_time(first: int, now: int, batch: int, jitter: i
 
 def test_a_compacted_log_is_rolled_in_time_for_its_cleaner() -> None:
     config = LogConfig(segment_ms=1_000, max_compaction_lag_ms=10, cleanup_policy=frozenset({"compact"}))
-    model = Model(config)
+    model = Model(config=config)
     model.append([1_000])
     assert model.segment.should_roll(100, BASE + 1, 1_011, 0)
     assert not model.segment.should_roll(100, BASE + 1, 1_010, 0)
@@ -294,7 +253,7 @@ def test_a_compacted_log_is_rolled_in_time_for_its_cleaner() -> None:
 
 def test_a_segment_is_rolled_when_an_index_is_full() -> None:
     config = LogConfig(index_interval_bytes=1, segment_index_bytes=4 * 12)
-    model = Model(config)
+    model = Model(config=config)
     rolls = []
     for number in range(6):
         rolls.append(model.segment.should_roll(100, model.next_offset, number, 0))
@@ -303,15 +262,6 @@ def test_a_segment_is_rolled_when_an_index_is_full() -> None:
 
 
 def test_a_segment_is_rolled_before_its_offsets_outgrow_the_index() -> None:
-    model = Model()
-    model.append([1])
+    model = Model(ONE)
     assert not model.segment.should_roll(100, BASE + 0x7FFF_FFFF, 1, 0)
     assert model.segment.should_roll(100, BASE + 0x8000_0000, 1, 0)
-
-
-def test_new_settings_count_with_the_next_append() -> None:
-    model = Model()
-    model.append([1])
-    assert not model.segment.should_roll(100, BASE + 1, 1, 0)
-    model.segment.set_limits(CONFIG._replace(segment_bytes=120))
-    assert model.segment.should_roll(100, BASE + 1, 1, 0)

@@ -4,15 +4,16 @@ import errno
 
 import pytest
 
-from barnabas.protocol.files import offset_index as offset_format
 from barnabas.protocol.files import time_index as time_format
 from barnabas.protocol.files.txn_index import AbortedTxn
 from barnabas.storage.disk.directory import Directory
 from barnabas.storage.disk.disk import Disk
 from barnabas.storage.errors import CorruptFile, DirectoryOffline, FileRemoved, StorageError
 from barnabas.storage.segment.segment import Segment
-from tests.support.files.segment_model import BASE, CONFIG, Model
+from tests.support.files.segment_model import BASE, CONFIG, INDEX, ONE, TIME_INDEX, Model, counted
 from tests.support.records.batches import batch_sized
+
+TXN_INDEX = f"/d/{BASE:020d}.txnindex"
 
 # --- a disk that fails ---
 
@@ -20,8 +21,7 @@ from tests.support.records.batches import batch_sized
 @pytest.mark.parametrize("error", [errno.ENOSPC, errno.EIO])
 @pytest.mark.parametrize("short", [None, 1, 60])
 def test_a_failed_append_leaves_nothing_behind(error: int, short: int | None) -> None:
-    model = Model()
-    model.append([1])
+    model = Model(ONE)
     model.files.fail("pwrite", error, path=".log", short=short)
     with pytest.raises(StorageError):
         model.segment.append(batch_sized(200, base_offset=BASE + 1), BASE + 1, 5)
@@ -33,8 +33,7 @@ def test_a_failed_append_leaves_nothing_behind(error: int, short: int | None) ->
 
 
 def test_a_full_disk_takes_no_half_batch_and_works_again_once_there_is_room() -> None:
-    model = Model()
-    model.append([1])
+    model = Model(ONE)
     model.files.capacity = model.files.used() + 100
     with pytest.raises(StorageError, match="No space left"):
         model.segment.append(batch_sized(200, base_offset=BASE + 1), BASE + 1, 5)
@@ -44,8 +43,7 @@ def test_a_full_disk_takes_no_half_batch_and_works_again_once_there_is_room() ->
 
 
 def test_a_log_that_half_a_batch_was_cut_off_is_synced_again_and_no_sync_from_before_counts() -> None:
-    model = Model()
-    model.append([1])
+    model = Model(ONE)
     before = model.segment.files_to_sync()
     model.segment.mark_synced(before)
     model.files.fail("pwrite", path=".log", short=60)
@@ -61,8 +59,7 @@ def test_a_log_that_half_a_batch_was_cut_off_is_synced_again_and_no_sync_from_be
 
 @pytest.mark.parametrize("error", [errno.EMFILE, errno.ENFILE, errno.ENOMEM])
 def test_an_append_that_could_not_open_the_file_has_nothing_to_undo(error: int) -> None:
-    model = Model()
-    model.append([1])
+    model = Model(ONE)
     model.segment.log.close()
     model.files.fail("open", error, path=".log")
     with pytest.raises(StorageError, match="cannot open"):
@@ -74,8 +71,7 @@ def test_an_append_that_could_not_open_the_file_has_nothing_to_undo(error: int) 
 
 
 def test_where_a_failed_append_cannot_be_undone_the_directory_goes_offline() -> None:
-    model = Model()
-    model.append([1])
+    model = Model(ONE)
     model.files.fail("pwrite", path=".log", short=10)
     model.files.fail("truncate")
     with pytest.raises(StorageError):
@@ -86,27 +82,19 @@ def test_where_a_failed_append_cannot_be_undone_the_directory_goes_offline() -> 
 
 
 def test_a_seal_that_fails_can_be_done_again() -> None:
-    model = Model()
-    for number in range(30):
-        model.append([number], 100)
-    for skip in range(3):
+    model = Model(counted(30))
+    for skip in range(2):
         model.files.fail("pwrite", errno.ENOSPC, path="index", skip=skip)
-        if skip < 2:
-            with pytest.raises(StorageError):
-                model.segment.seal()
-        else:
+        with pytest.raises(StorageError):
             model.segment.seal()
         model.files.heal()
-        if skip < 2:
-            model.append([100 + skip], 100)
-    offsets = [(stored.last_offset - BASE, stored.position) for stored in model.indexed()]
-    assert model.directory.read("00000000000000000500.index") == offset_format.encode(offsets)
+        model.append([100 + skip], 100)
+    model.segment.seal()
+    assert model.directory.read(INDEX) == model.offset_index()
 
 
 def test_a_closed_segment_survives_a_power_cut_whole() -> None:
-    model = Model()
-    for number in range(30):
-        model.append([number], 100)
+    model = Model(counted(30))
     model.segment.add_aborted(AbortedTxn(7, BASE, BASE + 29, BASE + 30))
     model.segment.close()
     model.directory.sync()
@@ -119,8 +107,7 @@ def test_a_closed_segment_survives_a_power_cut_whole() -> None:
 
 
 def test_what_needs_a_sync_is_named_until_it_was_synced() -> None:
-    model = Model()
-    model.append([1])
+    model = Model(ONE)
     work = model.segment.files_to_sync()
     assert (len(work.files), work.paths, work.is_sealed) == (1, [], False)
     model.append([2])
@@ -130,7 +117,7 @@ def test_what_needs_a_sync_is_named_until_it_was_synced() -> None:
     assert not model.segment.files_to_sync().files
     model.segment.add_aborted(AbortedTxn(7, BASE, BASE + 1, BASE + 2))
     work = model.segment.files_to_sync()
-    assert work.paths == ["/d/00000000000000000500.txnindex"]
+    assert work.paths == [TXN_INDEX]
     model.segment.mark_synced(work)
     assert not model.segment.files_to_sync().paths
     model.segment.seal()
@@ -141,33 +128,27 @@ def test_what_needs_a_sync_is_named_until_it_was_synced() -> None:
 
 
 def test_an_abort_that_comes_while_an_earlier_one_is_synced_waits_for_the_next_sync() -> None:
-    model = Model()
-    model.append([1])
+    model = Model(ONE)
     model.segment.add_aborted(AbortedTxn(7, BASE, BASE, BASE + 1))
     work = model.segment.files_to_sync()
     model.segment.add_aborted(AbortedTxn(8, BASE, BASE + 1, BASE + 2))
     model.segment.mark_synced(work)
-    assert model.segment.files_to_sync().paths == ["/d/00000000000000000500.txnindex"]
+    assert model.segment.files_to_sync().paths == [TXN_INDEX]
 
 
 def test_a_time_index_that_was_left_without_its_closing_entry_gets_it() -> None:
-    model = Model()
-    for number in range(30):
-        model.append([number], 100)
+    model = Model(counted(30))
     model.segment.close()
-    name = "00000000000000000500.timeindex"
-    whole = model.directory.read(name)
-    assert whole is not None
-    model.directory.write(name, b"", len(whole) - time_format.ENTRY_SIZE)
+    whole = model.directory.read(TIME_INDEX) or b""
+    model.directory.write(TIME_INDEX, b"", len(whole) - time_format.ENTRY_SIZE)
     segment = Segment.open(model.directory, BASE, CONFIG, 0, is_durable=True)
     segment.activate()
     segment.close()
-    assert model.directory.read(name) == whole
+    assert model.directory.read(TIME_INDEX) == whole
 
 
 def test_bytes_behind_the_last_batch_of_a_trusted_segment_are_refused() -> None:
-    model = Model()
-    model.append([1])
+    model = Model(ONE)
     model.segment.close()
     model.segment.log.pwrite(b"half a batch", model.size)
     segment = Segment.open(model.directory, BASE, CONFIG, 0, is_durable=True)
@@ -176,9 +157,7 @@ def test_bytes_behind_the_last_batch_of_a_trusted_segment_are_refused() -> None:
 
 
 def test_damage_met_while_reading_is_named_with_its_place() -> None:
-    model = Model()
-    for number in range(3):
-        model.append([number])
+    model = Model(counted(3, value_bytes=10))
     model.reopen()
     model.segment.log.pwrite(bytes(20), model.stored[1].position)
     with pytest.raises(CorruptFile, match=f"batch at {model.stored[1].position}"):
@@ -186,12 +165,10 @@ def test_damage_met_while_reading_is_named_with_its_place() -> None:
 
 
 def test_an_index_that_cannot_be_made_again_leaves_the_segment_sealed_and_as_old_as_it_is() -> None:
-    model = Model()
-    for number in range(30):
-        model.append([number], 100)
+    model = Model(counted(30))
     model.segment.close()
     assert model.segment.max_timestamp == 29
-    model.directory.remove("00000000000000000500.index")
+    model.directory.remove(INDEX)
     assert model.segment.offset_index.evict()
     model.files.fail("pread", errno.EIO, path=".log")
     with pytest.raises(StorageError):
@@ -203,28 +180,23 @@ def test_an_index_that_cannot_be_made_again_leaves_the_segment_sealed_and_as_old
 
 
 def test_a_file_left_in_the_way_of_a_new_segment_is_emptied() -> None:
-    model = Model()
-    model.append([1])
+    model = Model(ONE)
     segment = Segment.create(model.directory, BASE, CONFIG, 0)
     assert (segment.size, segment.log.size(), segment.next_offset) == (0, 0, BASE)
 
 
 def test_a_reader_of_a_closed_segment_leaves_its_files_to_who_opened_it_again() -> None:
     """The index on the disk reaches behind the end that the reader knows: it makes one of its own."""
-    model = Model()
-    for number in range(20):
-        model.append([number], 100)
+    model = Model(counted(20))
     old, end = model.segment, model.size
     old.close()
     old.indexes.give_up()
     again = Segment.open(model.directory, BASE, CONFIG, 0, is_durable=True)
     again.activate()
     model.segment = again
-    for number in range(20, 40):
-        model.append([number], 100)
+    model.fill(counted(40, 20))
     again.close()
-    names = [f"00000000000000000500.{kind}" for kind in ("index", "timeindex")]
-    written = [model.directory.read(name) for name in names]
+    written = [model.directory.read(name) for name in (INDEX, TIME_INDEX)]
     assert old.offset_index.evict()
     assert old.time_index.evict()
 
@@ -232,25 +204,21 @@ def test_a_reader_of_a_closed_segment_leaves_its_files_to_who_opened_it_again() 
         assert old.position_of(stored.last_offset) == stored.position
     assert old.position_of(BASE + 20) == end
 
-    assert [model.directory.read(name) for name in names] == written
+    assert [model.directory.read(name) for name in (INDEX, TIME_INDEX)] == written
 
 
 # --- deletion ---
 
 
 def test_a_deleted_segment_is_read_on_until_it_is_removed() -> None:
-    model = Model()
-    for number in range(10):
-        model.append([number], 100)
+    model = Model(counted(10))
     model.segment.add_aborted(AbortedTxn(7, BASE, BASE + 9, BASE + 10))
     found = model.segment.read(BASE, 1 << 20, model.size, True)
     assert found is not None
     model.segment.close()
-    names = model.segment.mark_deleted()
-    assert sorted(names) == [
-        f"00000000000000000500.{kind}.deleted" for kind in ("index", "log", "timeindex", "txnindex")
-    ]
-    assert model.directory.names() == sorted(names)
+    names = sorted(model.segment.mark_deleted())
+    assert names == [f"{BASE:020d}.{kind}.deleted" for kind in ("index", "log", "timeindex", "txnindex")]
+    assert model.directory.names() == names
     assert found.read_all() == b"".join(stored.data for stored in model.stored)
     model.segment.remove()
     assert model.directory.names() == []

@@ -1,9 +1,11 @@
 """A segment, and beside it a model that keeps its batches in a list."""
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from hypothesis import strategies as st
 
+from barnabas.protocol.files import offset_index
 from barnabas.protocol.records.batch import parse_header
 from barnabas.protocol.records.record import iter_records
 from barnabas.storage.config import LogConfig
@@ -15,6 +17,11 @@ from tests.support.records.batches import batch_of
 
 BASE = 500
 CONFIG = LogConfig(index_interval_bytes=300)
+INDEX, TIME_INDEX, LOG = (f"{BASE:020d}.{kind}" for kind in ("index", "timeindex", "log"))
+
+Steps = Iterable[tuple[list[int], int]]
+"""For each batch the timestamps of its records, and the bytes of each value."""
+ONE: Steps = (([1], 10),)
 
 
 class Stored(NamedTuple):
@@ -31,7 +38,7 @@ class Stored(NamedTuple):
 class Model:
     """A segment and beside it what it should hold."""
 
-    def __init__(self, config: LogConfig = CONFIG, *, seed: int = 0) -> None:
+    def __init__(self, steps: Steps = (), config: LogConfig = CONFIG, *, seed: int = 0) -> None:
         self.files = MemoryFiles(seed)
         self.files.mkdir("/d")
         self.files.sync_directory("/")
@@ -39,6 +46,7 @@ class Model:
         self.config = config
         self.segment = Segment.create(self.directory, BASE, config, 0)
         self.stored: list[Stored] = []
+        self.fill(steps)
 
     @property
     def next_offset(self) -> int:
@@ -53,6 +61,10 @@ class Model:
         stored = Stored(self.size, self.next_offset, timestamps, bytes(batch))
         assert self.segment.append(batch, stored.last_offset, max(timestamps)) == stored.position
         self.stored.append(stored)
+
+    def fill(self, steps: Steps) -> None:
+        for timestamps, value_bytes in steps:
+            self.append(timestamps, value_bytes)
 
     def find(self, offset: int, segment: Segment | None = None) -> Stored | None:
         """What a segment (this one's own) reads at an offset: the batch in which it is, or the first one behind it."""
@@ -80,6 +92,10 @@ class Model:
             since += len(stored.data)
         return entries
 
+    def offset_index(self) -> bytes:
+        """What the offset index holds."""
+        return offset_index.encode([(stored.last_offset - BASE, stored.position) for stored in self.indexed()])
+
     def time_entries(self) -> list[tuple[int, int]]:
         """What the time index holds once the segment is sealed."""
         entries: list[tuple[int, int]] = []
@@ -93,6 +109,11 @@ class Model:
         if largest > (entries[-1][0] if entries else -1):
             entries.append((largest, at - BASE))
         return entries
+
+
+def counted(end: int, first: int = 0, value_bytes: int = 100) -> Steps:
+    """Batches of one record, whose timestamp is the number of the batch."""
+    return [([number], value_bytes) for number in range(first, end)]
 
 
 appends = st.lists(st.tuples(st.lists(st.integers(0, 200), min_size=1, max_size=4), st.integers(0, 400)), max_size=25)
