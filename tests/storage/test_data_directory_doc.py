@@ -5,8 +5,6 @@ from pathlib import Path
 
 from barnabas.protocol.records.builder import build_batch
 from barnabas.storage.config import LogConfig
-from barnabas.storage.disk.directory import Directory
-from barnabas.storage.disk.disk import Disk
 from barnabas.storage.log_directory import LogDirectory
 from tests.support.files.memory_files import MemoryFiles
 
@@ -30,7 +28,7 @@ def test_the_page_shows_the_bytes_of_every_file_but_the_log() -> None:
         for line in PAGE.read_text().splitlines()
         if (cells := line.split("|")) and len(cells) == 4 and line.startswith("| `")
     }
-    root = Directory(Disk(files, "/data"), "/data")
+    root = files.directory("/data")
     partition = root.subdirectory("orders-0")
     found = {name: root.read(name) for name in root.names()}
     found |= {f"orders-0/{name}": partition.read(name) for name in partition.names() if not name.endswith(".log")}

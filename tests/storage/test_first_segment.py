@@ -12,7 +12,17 @@ from barnabas.protocol.files.checkpoints import decode_leader_epochs, decode_off
 from barnabas.storage.errors import WHAT_TO_DO, CorruptFile, StorageError
 from barnabas.storage.log.log import PartitionLog
 from tests.support.files.five_segments import DUE_MS, NOW_MS, SMALL, append, filled, keep, opened
-from tests.support.files.log_directories import apply_retention, checkpoint, content, flush, kill, names_in, start
+from tests.support.files.log_directories import (
+    apply_retention,
+    checkpoint,
+    content,
+    end,
+    flush,
+    kill,
+    names_in,
+    start,
+    started,
+)
 from tests.support.files.memory_files import MemoryFiles
 
 
@@ -27,11 +37,13 @@ def epochs_begin_at(files: MemoryFiles) -> int:
     return decode_leader_epochs(content(files, "/data/t-0/leader-epoch-checkpoint"))[0].start_offset
 
 
+STATES = pytest.mark.parametrize("is_clean", [True, False], ids=["stopped", "killed"])
+
 # --- missed ---
 
 
 @pytest.mark.parametrize("retained", [5, 3])
-@pytest.mark.parametrize("is_clean", [True, False], ids=["stopped", "killed"])
+@STATES
 def test_segments_that_are_gone_are_missed(retained: int, is_clean: bool) -> None:
     files = MemoryFiles()
     directory, log = filled(files)
@@ -40,10 +52,7 @@ def test_segments_that_are_gone_are_missed(retained: int, is_clean: bool) -> Non
         keep(log, retained)
         directory.delete_due(DUE_MS)
         first = log.first_segment_base_offset
-    if is_clean:
-        directory.close(clean=True)
-    else:
-        kill(files)
+    end(files, directory, is_clean=is_clean)
     for gone in range(first, 8, 2):
         remove(files, gone)
         before = names_in(files, "/data/t-0")
@@ -70,22 +79,19 @@ def test_what_retention_has_not_reached_is_missed_while_it_is_at_work() -> None:
         opened(start(files))
 
 
-@pytest.mark.parametrize("is_clean", [True, False], ids=["stopped", "killed"])
+@STATES
 def test_segments_between_others_are_missed(is_clean: bool) -> None:
     for gone in ([2], [4], [6], [2, 4], [4, 6], [2, 4, 6], [2, 6]):
         files = MemoryFiles()
         directory, _ = filled(files)
-        if is_clean:
-            directory.close(clean=True)
-        else:
-            kill(files)
+        end(files, directory, is_clean=is_clean)
         for base_offset in gone:
             remove(files, base_offset)
         with pytest.raises(CorruptFile, match=f"/{gone[0]:020d}.log: it is missing, by segment-checksums: offsets"):
             opened(start(files))
 
 
-@pytest.mark.parametrize("is_clean", [True, False], ids=["stopped", "killed"])
+@STATES
 def test_the_only_segment_is_missed_though_it_is_empty(is_clean: bool) -> None:
     files = MemoryFiles()
     directory, log = filled(files)
@@ -94,10 +100,7 @@ def test_the_only_segment_is_missed_though_it_is_empty(is_clean: bool) -> None:
     assert (log.segments_count, log.log_start_offset, log.log_end_offset) == (1, 9, 9)
     flush(log)
     directory.delete_due(DUE_MS * 2)
-    if is_clean:
-        directory.close(clean=True)
-    else:
-        kill(files)
+    end(files, directory, is_clean=is_clean)
     remove(files, 9)
     with pytest.raises(CorruptFile, match="the log ends at offset 0, and up to 9 it was synced"):
         opened(start(files))
@@ -112,10 +115,7 @@ def test_a_row_of_a_segment_whose_offsets_are_elsewhere_says_nothing() -> None:
     kill(files)
     path = "/data/t-0/segment-checksums"
     rows = decode_offsets(content(files, path))
-    file = files.open(path)
-    data = encode_offsets({**rows, ("3", 78): 0})
-    file.truncate(0)
-    file.pwrite(data, 0)
+    files.put(path, encode_offsets({**rows, ("3", 78): 0}))
     assert opened(start(files)).log_end_offset == 9
 
 
@@ -148,9 +148,8 @@ def test_an_earlier_version_left_no_trace_of_what_retention_took() -> None:
     _, log = filled(files)
     keep(log, 3)
     kill(files)
-    for name in names_in(files, "/data/t-0"):
-        if name.endswith(".deleted"):
-            files.remove(f"/data/t-0/{name}")
+    for name in (name for name in names_in(files, "/data/t-0") if name.endswith(".deleted")):
+        files.remove(f"/data/t-0/{name}")
     made_by_an_earlier_version(files)
     directory = start(files)
     assert opened(directory).log_start_offset == 4
@@ -163,7 +162,7 @@ def test_an_earlier_version_left_no_trace_of_what_retention_took() -> None:
         opened(start(files))
 
 
-@pytest.mark.parametrize("is_clean", [True, False], ids=["stopped", "killed"])
+@STATES
 def test_an_earlier_version_that_was_stopped_cleanly_lost_nothing(is_clean: bool) -> None:
     files = MemoryFiles()
     directory, _ = filled(files)
@@ -180,9 +179,7 @@ def test_an_earlier_version_that_was_stopped_cleanly_lost_nothing(is_clean: bool
 def made_by_an_earlier_version(files: MemoryFiles) -> None:
     """Its meta.properties does not say that such traces are left."""
     meta = meta_properties.decode(content(files, "/data/meta.properties"))
-    file = files.open("/data/meta.properties")
-    file.truncate(0)
-    file.pwrite(meta_properties.encode(meta._replace(tells_log_starts=False)), 0)
+    files.put("/data/meta.properties", meta_properties.encode(meta._replace(tells_log_starts=False)))
 
 
 def opened_after_a_kill(files: MemoryFiles) -> PartitionLog:
@@ -193,8 +190,7 @@ def opened_after_a_kill(files: MemoryFiles) -> PartitionLog:
 
 def test_a_log_that_begins_anew_at_its_start_is_whole() -> None:
     """What was deleted was never synced, and a power cut took it: the start alone is known."""
-    files = MemoryFiles()
-    directory = start(files)
+    files, directory = started()
     log = opened(directory)
     append(log, 1)
     flush(log)

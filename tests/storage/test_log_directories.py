@@ -34,12 +34,7 @@ def start_all(
     new_id: Callable[[], bytes] | None = None,
 ) -> LogDirectories:
     return LogDirectories.open(
-        paths,
-        files,
-        node_id=NODE_ID,
-        new_id=new_id or ids(),
-        metadata_path=metadata,
-        cluster_id=cluster_id,
+        paths, files, node_id=NODE_ID, new_id=new_id or ids(), metadata_path=metadata, cluster_id=cluster_id
     )
 
 
@@ -118,11 +113,8 @@ def test_directories_of_two_clusters_are_refused() -> None:
     stopped = {path: names_in(files, path) for path in (*PATHS, "/foreign")}
     properties = content(files, "/foreign/meta.properties")
     text = properties.decode().splitlines()
-    file = files.open("/foreign/meta.properties")
-    file.truncate(0)
     edited = ["cluster.id=another" if "cluster.id" in line else line for line in text if "crc32c" not in line]
-    file.pwrite("\n".join(edited).encode(), 0)
-    file.close()
+    files.put("/foreign/meta.properties", "\n".join(edited).encode())
     with pytest.raises(NotADataDirectory, match="/foreign: belongs to cluster another, and /one to "):
         start_all(files, (*PATHS, "/foreign"))
     assert {path: names_in(files, path) - {".lock"} for path in stopped} == {

@@ -15,6 +15,7 @@ from barnabas.storage.log_directory import LogDirectory
 from tests.support.files.log_directories import (
     NODE_ID,
     TOPIC_ID,
+    again,
     append,
     checkpoint,
     content,
@@ -23,6 +24,7 @@ from tests.support.files.log_directories import (
     names_in,
     open_log,
     start,
+    started,
 )
 from tests.support.files.memory_files import MemoryFiles
 
@@ -55,11 +57,8 @@ def test_ids_apache_kafka_would_not_take_are_drawn_again() -> None:
 
 
 def test_a_directory_without_its_id_gets_one() -> None:
-    files = MemoryFiles()
-    files.mkdir("/data")
-    file = files.open("/data/meta.properties", create=True)
-    file.pwrite(b"#\nversion=1\ncluster.id=abc\nnode.id=1\n", 0)
-    file.close()
+    files = MemoryFiles().with_directory("/data")
+    files.put("/data/meta.properties", b"#\nversion=1\ncluster.id=abc\nnode.id=1\n")
     directory = start(files)
     assert directory.meta.cluster_id == "abc"
     assert meta_properties.decode(content(files, "/data/meta.properties")) == directory.meta
@@ -120,9 +119,7 @@ def _a_file(files: MemoryFiles) -> None:
 
 def _of_zookeeper_days(files: MemoryFiles) -> None:
     files.mkdir("/data")
-    file = files.open("/data/meta.properties", create=True)
-    file.pwrite(b"version=0\nbroker.id=1\n", 0)
-    file.close()
+    files.put("/data/meta.properties", b"version=0\nbroker.id=1\n")
 
 
 @pytest.mark.parametrize(
@@ -148,8 +145,7 @@ def test_what_is_no_data_directory_of_this_node_is_refused_untouched(
 
 
 def test_no_permission_is_said_in_a_sentence() -> None:
-    files = MemoryFiles()
-    files.mkdir("/data")
+    files = MemoryFiles().with_directory("/data")
     files.fail("lock", errno.EACCES)
     with pytest.raises(StorageError, match=r"^/data/.lock: cannot lock: Permission denied"):
         start(files)
@@ -177,22 +173,19 @@ def test_a_refused_start_lets_the_lock_go() -> None:
 
 
 def test_a_partition_is_made_once_and_found_again() -> None:
-    files = MemoryFiles()
-    directory = start(files)
+    files, directory = started()
     log = open_log(directory)
     assert open_log(directory) is log
     assert content(files, "/data/t-0/partition.metadata") == f"version: 0\ntopic_id: {uuid_text(TOPIC_ID)}\n".encode()
     assert append(log, 3) == 0
-    directory.close(clean=True)
-    directory = start(files)
+    directory = again(directory)
     assert directory.partitions == {("t", 0)}
     assert open_log(directory).log_end_offset == 3
 
 
 def test_a_directory_of_an_older_topic_of_the_same_name_is_set_aside() -> None:
     """The catalogue deleted the topic and made it again; the process was killed before the directory was renamed."""
-    files = MemoryFiles()
-    directory = start(files)
+    files, directory = started()
     append(open_log(directory), 5)
     checkpoint(directory)
     kill(files)
@@ -208,8 +201,7 @@ def test_a_directory_of_an_older_topic_of_the_same_name_is_set_aside() -> None:
 
 
 def test_a_partition_the_catalogue_does_not_know_can_be_set_aside() -> None:
-    files = MemoryFiles()
-    directory = start(files)
+    files, directory = started()
     append(open_log(directory))
     directory.set_aside("t", 0)
     directory.set_aside("t", 0)
@@ -218,8 +210,7 @@ def test_a_partition_the_catalogue_does_not_know_can_be_set_aside() -> None:
 
 
 def test_a_directory_without_its_topic_id_gets_it() -> None:
-    files = MemoryFiles()
-    directory = start(files)
+    files, directory = started()
     append(open_log(directory), 5)
     directory.close(clean=True)
     files.remove("/data/t-0/partition.metadata")
@@ -228,8 +219,7 @@ def test_a_directory_without_its_topic_id_gets_it() -> None:
 
 
 def test_a_damaged_topic_id_is_no_licence_to_guess() -> None:
-    files = MemoryFiles()
-    directory = start(files)
+    files, directory = started()
     open_log(directory)
     directory.close(clean=True)
     file = files.open("/data/t-0/partition.metadata")
@@ -260,8 +250,7 @@ def test_strays_are_left_alone_and_told_of_and_unfinished_deletions_finished() -
 
 
 def test_a_deleted_partition_is_out_of_sight_now_and_gone_later() -> None:
-    files = MemoryFiles()
-    directory = start(files)
+    files, directory = started()
     log = open_log(directory)
     append(log)
     held = log.read(0, 1 << 20, committed=False, force_first_batch=True)
@@ -280,11 +269,9 @@ def test_a_deleted_partition_is_out_of_sight_now_and_gone_later() -> None:
 
 
 def test_a_partition_that_was_never_opened_can_be_deleted() -> None:
-    files = MemoryFiles()
-    directory = start(files)
+    files, directory = started()
     append(open_log(directory))
-    directory.close(clean=True)
-    directory = start(files)
+    directory = again(directory)
     directory.delete_log("t", 0, bytes(16), due_ms=0)
     directory.delete_due(0)
     assert not {name for name in names_in(files) if name.startswith("t-0")}
@@ -292,8 +279,7 @@ def test_a_partition_that_was_never_opened_can_be_deleted() -> None:
 
 def test_a_new_topic_of_an_old_name_starts_from_nothing_even_after_a_power_cut() -> None:
     for seed in range(20):
-        files = MemoryFiles(seed)
-        directory = start(files)
+        files, directory = started(seed)
         log = open_log(directory)
         append(log, 50)
         flush(log)
@@ -311,8 +297,7 @@ def test_a_new_topic_of_an_old_name_starts_from_nothing_even_after_a_power_cut()
 
 def test_rows_of_a_partition_that_is_gone_do_not_speak_for_a_new_one() -> None:
     """Killed after the directory was renamed and before the checkpoints were written."""
-    files = MemoryFiles()
-    directory = start(files)
+    files, directory = started()
     append(open_log(directory), 50)
     flush(open_log(directory))
     checkpoint(directory)
@@ -329,8 +314,7 @@ def test_rows_of_a_partition_that_is_gone_do_not_speak_for_a_new_one() -> None:
 
 
 def test_a_partitions_size_is_that_of_its_segments_whether_it_is_open_or_not() -> None:
-    files = MemoryFiles()
-    directory = start(files)
+    files, directory = started()
     log = open_log(directory)
     append(log, 3)
     on_disk = len(content(files, "/data/t-0/00000000000000000000.log"))

@@ -12,6 +12,7 @@ from barnabas.storage.disk.files import RealFiles
 from barnabas.storage.errors import StorageError
 from tests.support.files.log_directories import (
     MARKER,
+    again,
     append,
     checkpoint,
     content,
@@ -21,6 +22,7 @@ from tests.support.files.log_directories import (
     offsets,
     open_log,
     start,
+    started,
 )
 from tests.support.files.memory_files import MemoryFiles, PowerCut
 
@@ -28,8 +30,7 @@ from tests.support.files.memory_files import MemoryFiles, PowerCut
 
 
 def test_a_start_and_a_stop_touch_only_what_is_used() -> None:
-    files = MemoryFiles()
-    directory = start(files)
+    files, directory = started()
     for partition in range(300):
         open_log(directory, partition=partition)
     directory.close(clean=True)
@@ -44,11 +45,9 @@ def test_a_start_and_a_stop_touch_only_what_is_used() -> None:
 
 
 def test_reading_one_partition_syncs_none() -> None:
-    files = MemoryFiles()
-    directory = start(files)
+    files, directory = started()
     append(open_log(directory))
-    directory.close(clean=True)
-    directory = start(files)
+    directory = again(directory)
     files.calls.clear()
     open_log(directory)
     directory.close(clean=True)
@@ -57,8 +56,7 @@ def test_reading_one_partition_syncs_none() -> None:
 
 
 def test_a_log_somebody_looked_into_can_be_closed_and_opened_again() -> None:
-    files = MemoryFiles()
-    directory = start(files)
+    files, directory = started()
     append(open_log(directory), 3)
     directory.close_log("t", 0)
     directory.close_log("t", 0)
@@ -89,8 +87,7 @@ def test_500_partitions_live_under_16_descriptors(tmp_path: Path) -> None:
 
 
 def test_a_clean_stop_leaves_the_marker_last_and_a_start_takes_it_away_first() -> None:
-    files = MemoryFiles()
-    directory = start(files)
+    files, directory = started()
     append(open_log(directory))
     files.calls.clear()
     directory.close(clean=True, broker_epoch=42)
@@ -107,8 +104,7 @@ def test_a_clean_stop_leaves_the_marker_last_and_a_start_takes_it_away_first() -
 
 
 def test_a_stop_at_once_leaves_no_marker_and_frees_the_lock() -> None:
-    files = MemoryFiles()
-    directory = start(files)
+    files, directory = started()
     append(open_log(directory))
     directory.close(clean=False)
     directory = start(files)
@@ -117,12 +113,10 @@ def test_a_stop_at_once_leaves_no_marker_and_frees_the_lock() -> None:
 
 
 def test_a_partition_nobody_touched_still_counts_as_closed_after_a_kill() -> None:
-    files = MemoryFiles()
-    directory = start(files)
+    files, directory = started()
     for topic in ("idle", "busy"):
         append(open_log(directory, topic), 5)
-    directory.close(clean=True)
-    directory = start(files)
+    directory = again(directory)
     append(open_log(directory, "busy"))
     checkpoint(directory)
     kill(files)
@@ -134,8 +128,7 @@ def test_a_partition_nobody_touched_still_counts_as_closed_after_a_kill() -> Non
 
 
 def test_rows_of_partitions_nobody_opened_survive_every_run() -> None:
-    files = MemoryFiles()
-    directory = start(files)
+    files, directory = started()
     for topic in ("idle", "busy"):
         append(open_log(directory, topic), 5)
     directory.close(clean=True)
@@ -151,8 +144,7 @@ def test_rows_of_partitions_nobody_opened_survive_every_run() -> None:
 
 def test_a_clean_stop_vouches_for_nothing_it_has_not_looked_at() -> None:
     """Killed with a torn tail, then a run that never opens that partition: its stop must not say that all is whole."""
-    files = MemoryFiles()
-    directory = start(files)
+    files, directory = started()
     append(open_log(directory, "torn"), 5)
     kill(files)
     file = files.open("/data/torn-0/00000000000000000000.log")
@@ -173,35 +165,27 @@ def test_a_clean_stop_vouches_for_nothing_it_has_not_looked_at() -> None:
 
 
 def test_a_log_that_could_not_be_opened_costs_the_marker() -> None:
-    files = MemoryFiles()
-    directory = start(files)
+    files, directory = started()
     append(open_log(directory))
-    directory.close(clean=True)
-    directory = start(files)
-    files.fail("pread", path="/t-0/00000000000000000000.log")
-    with pytest.raises(StorageError):
+    directory = again(directory)
+    with files.failing("pread", path="/t-0/00000000000000000000.log"), pytest.raises(StorageError):
         open_log(directory)
-    files.heal()
     directory.close(clean=True)
     assert MARKER not in names_in(files)
 
 
 def test_a_stop_that_cannot_be_clean_says_so_and_leaves_no_marker() -> None:
-    files = MemoryFiles()
-    directory = start(files)
+    files, directory = started()
     append(open_log(directory))
     files.fail("pwrite", errno.ENOSPC, path=".snapshot")
-    files.fail("pwrite", errno.ENOSPC, path="index")
-    with pytest.raises(StorageError, match="No space left"):
+    with files.failing("pwrite", errno.ENOSPC, path="index"), pytest.raises(StorageError, match="No space left"):
         directory.close(clean=True)
-    files.heal()
     assert MARKER not in names_in(files)
     assert open_log(start(files)).log_end_offset == 1
 
 
 def test_an_offline_directory_is_left_as_it_is() -> None:
-    files = MemoryFiles()
-    directory = start(files)
+    files, directory = started()
     log = open_log(directory)
     append(log)
     files.fail("sync", times=1)
@@ -221,8 +205,7 @@ def test_an_offline_directory_is_left_as_it_is() -> None:
 
 
 def test_the_catalogues_log_is_recovered_at_every_start_and_has_no_rows() -> None:
-    files = MemoryFiles()
-    directory = start(files)
+    files, directory = started()
     append(open_log(directory, "__cluster_metadata"), 2)
     directory.close(clean=True)
     assert content(files, "/data/recovery-point-offset-checkpoint") == b"0\n0\n"
@@ -235,8 +218,7 @@ def test_the_catalogues_log_is_recovered_at_every_start_and_has_no_rows() -> Non
 
 
 def test_a_deleted_start_is_kept_in_its_checkpoint() -> None:
-    files = MemoryFiles()
-    directory = start(files)
+    files, directory = started()
     log = open_log(directory)
     append(log, 10)
     log.delete_records_before(4)
@@ -247,8 +229,7 @@ def test_a_deleted_start_is_kept_in_its_checkpoint() -> None:
 
 
 def test_a_checkpoint_that_fails_is_written_the_next_time() -> None:
-    files = MemoryFiles()
-    directory = start(files)
+    files, directory = started()
     append(open_log(directory))
     job = directory.begin_checkpoint()
     assert job is not None

@@ -11,12 +11,14 @@ from barnabas.storage.errors import WHAT_TO_DO, CorruptFile, StorageError
 from tests.support.files.log_directories import (
     append,
     checkpoint,
+    end,
     flush,
     kill,
     names_in,
     offsets,
     open_log,
     start,
+    started,
 )
 from tests.support.files.memory_files import MemoryFiles, Survival
 
@@ -34,17 +36,13 @@ def remove(files: MemoryFiles, path: str) -> None:
 
 def filled(*, is_clean: bool) -> MemoryFiles:
     """Two partitions, all of them synced."""
-    files = MemoryFiles()
-    directory = start(files)
+    files, directory = started()
     for topic in ("t", "u"):
         log = open_log(directory, topic)
         append(log, 3)
         flush(log)
     checkpoint(directory)
-    if is_clean:
-        directory.close(clean=True)
-    else:
-        kill(files)
+    end(files, directory, is_clean=is_clean)
     return files
 
 
@@ -70,8 +68,7 @@ def test_a_directory_that_is_gone_is_refused_at_every_start_and_not_made_anew(is
 
 
 def test_a_directory_of_which_nothing_was_synced_is_made_anew() -> None:
-    files = MemoryFiles()
-    directory = start(files)
+    files, directory = started()
     append(open_log(directory), 3)
     checkpoint(directory)
     kill(files)
@@ -108,8 +105,7 @@ def test_where_the_rows_cannot_be_written_the_files_go_and_the_name_of_the_direc
 
 
 def test_rows_are_written_at_most_once_for_many_directories_that_go() -> None:
-    files = MemoryFiles()
-    directory = start(files)
+    files, directory = started()
     for partition in range(20):
         log = open_log(directory, partition=partition)
         append(log)

@@ -45,7 +45,6 @@ def test_every_record_is_told_as_the_whole_walk_tells_it(codec: int) -> None:
 def test_log_append_time_is_that_of_every_record() -> None:
     batch = batch_of([5, 6, 7])
     set_max_timestamp(batch, 0, LOG_APPEND_TIME, 99)
-
     assert times_of(batch) == [(0, 99), (1, 99), (2, 99)]
 
 
@@ -54,7 +53,6 @@ def test_a_damaged_record_area_is_an_error_of_both_walks(codec: int) -> None:
     whole = batch_of([START_MS + number for number in range(20)], value_bytes=8)
     area = bytes(whole[HEADER_SIZE:])
     damaged = [area[:size] for size in range(0, len(area), 7)] + [area + b"\0", b"\x01" + area[1:], b"\xff" * len(area)]
-
     for changed in damaged:
         batch = bytearray(whole[:HEADER_SIZE]) + (compress(codec, changed) if codec else changed)
         batch[8:12] = (len(batch) - 12).to_bytes(4, "big")
@@ -69,15 +67,12 @@ def test_a_damaged_record_area_is_an_error_of_both_walks(codec: int) -> None:
 
 def test_a_record_of_many_chunks_is_skipped_in_pauses() -> None:
     batch = build_batch([(None, bytes(10_000_000), (), 1), (None, b"v", (), 2)], compression=ZSTD)
-
     found = list(iter_times(batch))
-
     assert [each for each in found if each is not None] == [(0, 1), (1, 2)]
     assert found.count(None) > 100
 
 
 def test_records_that_grow_beyond_the_limit_are_an_error() -> None:
     batch = build_batch([(None, bytes(1_000_000), (), 1)], compression=ZSTD)
-
     with pytest.raises(DecodeError, match="grows beyond"):
         list(iter_times(batch, max_bytes=999_999))

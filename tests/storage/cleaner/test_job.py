@@ -22,14 +22,12 @@ DAY_MS = 86_400_000
 
 
 @pytest.fixture
-def log() -> CompactedLog:
-    return new_log()
+def files() -> MemoryFiles:
+    return MemoryFiles(now_ms=TIME_MS).with_directory("/log")
 
 
-def new_log() -> CompactedLog:
-    files = MemoryFiles(now_ms=TIME_MS)
-    files.mkdir("/log")
-    files.sync_directory("/")
+@pytest.fixture
+def log(files: MemoryFiles) -> CompactedLog:
     return CompactedLog(files, "/log")
 
 
@@ -146,15 +144,13 @@ def test_a_full_map_ends_the_round_earlier(log: CompactedLog) -> None:
     assert [offset for offset, _, _ in log.kept()] == list(range(20, 40))
 
 
-def test_new_segments_are_as_old_as_the_last_they_stand_for() -> None:
-    log = new_log()
+def test_new_segments_are_as_old_as_the_last_they_stand_for(files: MemoryFiles, log: CompactedLog) -> None:
     log.data((b"a", b"1"))
     log.roll()
-    assert isinstance(log.files, MemoryFiles)
-    log.files.now_ms = TIME_MS + 5
+    files.now_ms = TIME_MS + 5
     log.data((b"b", b"1"))
     log.roll()
-    log.files.now_ms = TIME_MS + 9
+    files.now_ms = TIME_MS + 9
     log.clean()
     for kind in (FileKind.LOG, FileKind.OFFSET_INDEX, FileKind.TIME_INDEX):
         assert log.directory.modified_ms(segment_file(0, kind)) == TIME_MS + 5
@@ -176,7 +172,7 @@ def test_a_wrong_bit_is_refused_by_file_and_place(log: CompactedLog) -> None:
 
 @given(st.data())
 def test_any_bit_that_is_wrong_is_found(data: st.DataObject) -> None:
-    log = new_log()
+    log = CompactedLog(MemoryFiles(now_ms=TIME_MS).with_directory("/log"), "/log")
     log.data((b"a", b"1"), (b"b", b"1"))
     log.data((b"a", b"2"), producer=(1, 0), transactional=True, compression=4)
     log.marker((1, 0), commit=True)
@@ -194,33 +190,31 @@ def test_any_bit_that_is_wrong_is_found(data: st.DataObject) -> None:
         finish_work(log.job().steps(log.files))
 
 
-def test_whatever_was_written_is_on_the_disk(log: CompactedLog) -> None:
+def test_whatever_was_written_is_on_the_disk(files: MemoryFiles, log: CompactedLog) -> None:
     for number in range(30):
         log.data((b"%d" % (number % 7), b"x" * 50), producer=(1, 0), transactional=True)
         log.marker((1, 0), commit=number % 3 > 0)
     log.roll()
     log.directory.sync()
-    finish_work(log.job().steps(log.files))
-    assert isinstance(log.files, MemoryFiles)
+    finish_work(log.job().steps(files))
     cleaned = {name for name in log.directory.names() if name.endswith(FileState.CLEANED.value)}
     before = {name: log.directory.read(name) for name in cleaned}
     assert len(cleaned) == 4
-    log.files.crash("nothing")
-    assert {name: log.files.peek(f"/log/{name}") for name in cleaned} == before
+    files.crash("nothing")
+    assert {name: files.peek(f"/log/{name}") for name in cleaned} == before
 
 
-def test_a_round_that_is_given_up_leaves_nothing(log: CompactedLog) -> None:
+def test_a_round_that_is_given_up_leaves_nothing(files: MemoryFiles, log: CompactedLog) -> None:
     for number in range(2_000):
         log.data((b"%d" % number, b"x" * 50))
     log.roll()
     names = log.directory.names()
-    steps = log.job().steps(log.files)
+    steps = log.job().steps(files)
     while log.directory.names() == names:
         next(steps)
     steps.close()
     assert log.directory.names() == names
-    assert isinstance(log.files, MemoryFiles)
-    assert not +log.files.open_paths
+    assert not +files.open_paths
 
 
 def test_a_job_and_its_result_can_be_sent(log: CompactedLog) -> None:
@@ -267,15 +261,14 @@ def test_pauses_tell_what_was_read_and_written(log: CompactedLog) -> None:
     assert told < 1.4 * (stats.map_bytes_read + stats.bytes_read + stats.bytes_written)
 
 
-def test_a_disk_that_is_full_leaves_nothing_of_the_round(log: CompactedLog) -> None:
+def test_a_disk_that_is_full_leaves_nothing_of_the_round(files: MemoryFiles, log: CompactedLog) -> None:
     for number in range(100):
         log.data((b"%d" % number, b"x" * 50))
     log.roll()
     names = log.directory.names()
-    assert isinstance(log.files, MemoryFiles)
-    log.files.capacity = log.files.used() + 2_000
+    files.capacity = files.used() + 2_000
     with pytest.raises(StorageError, match=r"00000000000000000000\.log\.cleaned: cannot write"):
-        finish_work(log.job().steps(log.files))
+        finish_work(log.job().steps(files))
     assert log.directory.names() == names
 
 
@@ -292,15 +285,14 @@ def test_a_round_may_begin_inside_a_segment_whose_index_is_wrong(log: CompactedL
     assert [offset for offset, _, _ in log.kept()] == list(range(20, 40))
 
 
-def test_a_sync_that_fails_fails_the_round(log: CompactedLog) -> None:
+def test_a_sync_that_fails_fails_the_round(files: MemoryFiles, log: CompactedLog) -> None:
     log.data((b"a", b"1"))
     log.roll()
-    assert isinstance(log.files, MemoryFiles)
-    log.files.fail("sync", path=".index.cleaned")
+    files.fail("sync", path=".index.cleaned")
     with pytest.raises(SyncFailed, match=r"00000000000000000000\.index\.cleaned"):
-        finish_work(log.job().steps(log.files))
-    assert not +log.files.open_paths
-    log.files.heal()
+        finish_work(log.job().steps(files))
+    assert not +files.open_paths
+    files.heal()
     log.clean()
     assert log.kept() == [(0, b"a", b"1")]
 

@@ -44,9 +44,7 @@ def expected_of(log: CompactedLog) -> Told:
 
 
 def new_log() -> CompactedLog:
-    files = MemoryFiles(now_ms=TIME_MS)
-    files.mkdir("/log")
-    return CompactedLog(files, "/log")
+    return CompactedLog(MemoryFiles(now_ms=TIME_MS).with_directory("/log"), "/log")
 
 
 @given(_SEEDS, _CODECS, st.sampled_from((24 * 6, 24 * 30, 1 << 16)), st.sampled_from((64, 1 << 12)))

@@ -6,7 +6,6 @@ import pytest
 
 from barnabas.storage.disk.deletion import RETRY_MS, Deletions
 from barnabas.storage.disk.directory import Directory
-from barnabas.storage.disk.disk import Disk
 from barnabas.storage.errors import StorageError
 from barnabas.storage.steps import finish_work
 from tests.support.files.memory_files import MemoryFiles
@@ -19,9 +18,8 @@ def remove_due(deletions: Deletions, now_ms: int) -> int | None:
 
 
 def open_partition() -> tuple[MemoryFiles, Directory]:
-    files = MemoryFiles()
-    files.mkdir("/d")
-    root = Directory(Disk(files, "/d"), "/d")
+    files = MemoryFiles().with_directory()
+    root = files.directory()
     partition = root.subdirectory("t-0")
     partition.create()
     for name in ("a.deleted", "b.deleted", "c.log"):
@@ -92,10 +90,8 @@ def test_what_cannot_be_removed_is_tried_again_later() -> None:
     files, partition = open_partition()
     deletions = Deletions()
     deletions.schedule(100, partition, ["a.deleted"])
-    files.fail("remove", errno.EIO)
-    with pytest.raises(StorageError):
+    with files.failing("remove", errno.EIO), pytest.raises(StorageError):
         remove_due(deletions, 100)
-    files.heal()
     assert remove_due(deletions, 101) == 100 + RETRY_MS
     assert remove_due(deletions, 100 + RETRY_MS) is None
     assert partition.names() == ["b.deleted", "c.log"]
@@ -130,10 +126,8 @@ def test_where_room_is_wanted_nothing_waits_but_what_could_not_be_removed() -> N
     files, partition = open_partition()
     deletions = Deletions()
     deletions.schedule(0, partition, ["a.deleted"])
-    files.fail("remove", errno.EIO)
-    with pytest.raises(StorageError):
+    with files.failing("remove", errno.EIO), pytest.raises(StorageError):
         remove_due(deletions, 0)
-    files.heal()
     deletions.schedule(60_000, partition, ["b.deleted"])
     assert deletions.hurry(5)
     assert remove_due(deletions, 5) == RETRY_MS

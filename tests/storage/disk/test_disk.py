@@ -21,10 +21,8 @@ CHANGES_OF_A_REPLACE = 6  # create, truncate, pwrite, sync, rename, sync_directo
 
 
 def open_memory(seed: int = 0, *, open_files_max: int = 10) -> tuple[MemoryFiles, Directory]:
-    files = MemoryFiles(seed)
-    files.mkdir("/d")
-    files.sync_directory("/")
-    return files, Directory(Disk(files, "/d", open_files_max=open_files_max), "/d")
+    files = MemoryFiles(seed).with_directory()
+    return files, files.directory(open_files_max=open_files_max)
 
 
 def replacement(directory: Directory, name: str, data: bytes) -> Replacement:
@@ -205,14 +203,12 @@ def test_a_replaced_file_is_the_old_or_the_new_one_after_a_power_cut_at_any_poin
             root.write_atomically("checkpoint", b"old")
             files.cut_power_at(files.changes_made + change)
             done = False
-            try:
+            with contextlib.suppress(PowerCut):
                 root.write_atomically("checkpoint", b"new" * 300)
                 done = True
-            except PowerCut:
-                pass
             assert done == (change == CHANGES_OF_A_REPLACE)
             files.crash("some", torn=True)
-            found = Directory(Disk(files, "/d"), "/d").read("checkpoint")
+            found = files.directory().read("checkpoint")
             assert found in ([b"new" * 300] if done else [b"old", b"new" * 300])
 
 
@@ -240,7 +236,7 @@ def test_a_new_directory_makes_its_files_unsafe_until_the_parent_is_synced() -> 
     SyncJob(root.disk, [file], directories=[partition]).run_here()
     assert not partition.is_dirty
     files.crash("nothing")
-    assert Directory(Disk(files, "/d"), "/d").subdirectory("t-0").read("a.log") == b"abc"
+    assert files.directory().subdirectory("t-0").read("a.log") == b"abc"
 
 
 def test_a_sync_job_makes_all_it_was_given_durable() -> None:
@@ -253,7 +249,7 @@ def test_a_sync_job_makes_all_it_was_given_durable() -> None:
     job.run()
     job.finish()
     files.crash("nothing")
-    after = Directory(Disk(files, "/d"), "/d")
+    after = files.directory()
     assert (after.read("held"), after.read("named"), after.read("small")) == (b"1later", b"2", b"3")
 
 

@@ -1,5 +1,6 @@
 """The bound on open files and loaded indexes."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -17,23 +18,14 @@ class Member:
         return not self.stubborn
 
 
-def test_the_oldest_goes_when_nobody_used_it() -> None:
+@pytest.mark.parametrize(("used", "evictions"), [([], [1, 0, 0]), ([0], [0, 1, 0])])
+def test_the_oldest_goes_and_a_used_one_is_passed_over_once(used: list[int], evictions: list[int]) -> None:
     bound, members = EvictionPool(2), [Member() for _ in range(3)]
-    for member in members[:2]:
+    for number, member in enumerate(members[:2]):
         bound.admit(member)
-        member.recently_used = False
+        member.recently_used = number in used
     bound.admit(members[2])
-    assert [member.evictions for member in members] == [1, 0, 0]
-
-
-def test_a_used_one_is_passed_over_once() -> None:
-    bound, members = EvictionPool(2), [Member() for _ in range(3)]
-    for member in members[:2]:
-        bound.admit(member)
-        member.recently_used = False
-    members[0].recently_used = True
-    bound.admit(members[2])
-    assert [member.evictions for member in members] == [0, 1, 0]
+    assert [member.evictions for member in members] == evictions
 
 
 def test_when_all_were_used_one_goes_anyway() -> None:

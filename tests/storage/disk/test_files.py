@@ -5,6 +5,8 @@ import os
 import resource
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -37,9 +39,7 @@ Place = tuple[Files, str]
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
     """A file system and an empty directory in it."""
     if request.param == "memory":
-        files: Files = MemoryFiles()
-        files.mkdir("/d")
-        return files, "/d"
+        return MemoryFiles().with_directory(), "/d"
     return RealFiles(CHOICES[request.param]), str(tmp_path)
 
 
@@ -172,25 +172,17 @@ sys.stdin.read()
 
 
 @pytest.mark.parametrize("choice", ["all", "pid_in_file", "lock_by_name"])
-def test_a_lock_keeps_other_processes_out_and_names_the_holder(
-    choice: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_lock_keeps_other_processes_out_and_names_the_holder(choice: str, tmp_path: Path) -> None:
     path = str(tmp_path / ".lock")
-    holder = _start_holder(path)
-    try:
-        with pytest.raises(LockHeld) as held:
-            RealFiles(CHOICES[choice]).lock(path)
-        assert held.value.pid == holder.pid
-    finally:
-        holder.kill()
-        holder.communicate()
+    with _held(HOLDER, path) as holder, pytest.raises(LockHeld) as held:
+        RealFiles(CHOICES[choice]).lock(path)
+    assert held.value.pid == holder.pid
 
 
 def test_the_lock_of_a_killed_process_is_free_though_its_file_is_there(tmp_path: Path) -> None:
     path = str(tmp_path / ".lock")
-    holder = _start_holder(path)
-    holder.kill()
-    holder.communicate()
+    with _held(HOLDER, path):
+        pass
     assert os.path.exists(path)
     RealFiles().lock(path).release()
 
@@ -205,14 +197,9 @@ def test_javas_lock_is_respected(tmp_path: Path) -> None:
         "print('held', flush=True)\n"
         "sys.stdin.read()\n"
     )
-    holder = _start(java_like, path)
-    try:
-        with pytest.raises(LockHeld) as held:
-            RealFiles().lock(path)
-        assert held.value.pid == holder.pid
-    finally:
-        holder.kill()
-        holder.communicate()
+    with _held(java_like, path) as holder, pytest.raises(LockHeld) as held:
+        RealFiles().lock(path)
+    assert held.value.pid == holder.pid
 
 
 def test_raising_the_descriptor_limit_reaches_the_hard_one() -> None:
@@ -227,17 +214,19 @@ def test_raising_the_descriptor_limit_reaches_the_hard_one() -> None:
     assert raise_descriptor_limit() == resource.getrlimit(resource.RLIMIT_NOFILE)[0]
 
 
-def _start_holder(path: str) -> subprocess.Popen[str]:
-    return _start(HOLDER, path)
-
-
-def _start(code: str, path: str) -> subprocess.Popen[str]:
+@contextmanager
+def _held(code: str, path: str) -> Iterator[subprocess.Popen[str]]:
+    """A process that holds a lock, and is killed in the end."""
     holder = subprocess.Popen(
         [sys.executable, "-c", code, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=_root()
     )
     assert holder.stdout is not None
-    assert holder.stdout.readline() == "held\n"
-    return holder
+    try:
+        assert holder.stdout.readline() == "held\n"
+        yield holder
+    finally:
+        holder.kill()
+        holder.communicate()
 
 
 def _root() -> str:

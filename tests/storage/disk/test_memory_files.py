@@ -13,13 +13,6 @@ from tests.support.files.memory_survival import SECTOR_BYTES
 SEEDS = range(40)
 
 
-def with_directory(seed: int = 0) -> MemoryFiles:
-    files = MemoryFiles(seed)
-    files.mkdir("/d")
-    files.sync_directory("/")
-    return files
-
-
 def write(files: Files, path: str, data: bytes, position: int = 0, *, sync: bool = False) -> None:
     file = files.open(path, create=True)
     file.pwrite(data, position)
@@ -42,7 +35,7 @@ def outcomes(survival: str = "some", *, torn: bool = False, **steps: bool) -> se
     """What may be left of a file of three writes, by which syncs were made."""
     found = set()
     for seed in SEEDS:
-        files = with_directory(seed)
+        files = MemoryFiles(seed).with_directory()
         write(files, "/d/a", b"one", 0, sync=steps.get("sync_first", False))
         if steps.get("sync_name"):
             files.sync_directory("/d")
@@ -76,7 +69,7 @@ def test_what_was_synced_survives() -> None:
 def test_a_rename_survives_in_one_step_or_not_at_all() -> None:
     seen = set()
     for seed in SEEDS:
-        files = with_directory(seed)
+        files = MemoryFiles(seed).with_directory()
         write(files, "/d/a", b"old", sync=True)
         write(files, "/d/a.tmp", b"new", sync=True)
         files.sync_directory("/d")
@@ -89,7 +82,7 @@ def test_a_rename_survives_in_one_step_or_not_at_all() -> None:
 def test_a_removed_file_may_come_back_until_its_directory_is_synced() -> None:
     seen = set()
     for seed in SEEDS:
-        files = with_directory(seed)
+        files = MemoryFiles(seed).with_directory()
         write(files, "/d/a", b"x", sync=True)
         files.sync_directory("/d")
         files.remove("/d/a")
@@ -101,7 +94,7 @@ def test_a_removed_file_may_come_back_until_its_directory_is_synced() -> None:
 
 
 def test_a_directory_that_was_not_synced_goes_with_all_in_it() -> None:
-    files = with_directory()
+    files = MemoryFiles().with_directory()
     files.mkdir("/d/t-0")
     write(files, "/d/t-0/a", b"x", sync=True)
     files.sync_directory("/d/t-0")
@@ -112,7 +105,7 @@ def test_a_directory_that_was_not_synced_goes_with_all_in_it() -> None:
 def test_a_truncation_may_be_undone_and_what_was_written_behind_it_too() -> None:
     seen = set()
     for seed in SEEDS:
-        files = with_directory(seed)
+        files = MemoryFiles(seed).with_directory()
         write(files, "/d/a", b"0123456789", sync=True)
         files.sync_directory("/d")
         file = files.open("/d/a")
@@ -126,7 +119,7 @@ def test_a_truncation_may_be_undone_and_what_was_written_behind_it_too() -> None
 def test_torn_sectors_are_zeros_and_never_touch_what_was_safe() -> None:
     torn = 0
     for seed in SEEDS:
-        files = with_directory(seed)
+        files = MemoryFiles(seed).with_directory()
         write(files, "/d/a", b"s" * 700, sync=True)
         files.sync_directory("/d")
         write(files, "/d/a", b"u" * 4000, 700)
@@ -140,7 +133,7 @@ def test_torn_sectors_are_zeros_and_never_touch_what_was_safe() -> None:
 
 
 def test_a_killed_process_loses_nothing_but_its_locks_and_descriptors() -> None:
-    files = with_directory()
+    files = MemoryFiles().with_directory()
     files.lock("/d/.lock")
     file = files.open("/d/a", create=True)
     file.pwrite(b"x", 0)
@@ -152,7 +145,7 @@ def test_a_killed_process_loses_nothing_but_its_locks_and_descriptors() -> None:
 
 
 def test_the_power_goes_before_the_change_it_was_told() -> None:
-    files = with_directory()
+    files = MemoryFiles().with_directory()
     files.cut_power_at(files.changes_made + 2)
     file = files.open("/d/a", create=True)
     file.pwrite(b"x", 0)
@@ -164,7 +157,7 @@ def test_the_power_goes_before_the_change_it_was_told() -> None:
 
 
 def test_calls_fail_as_told_and_no_longer() -> None:
-    files = with_directory()
+    files = MemoryFiles().with_directory()
     files.fail("pwrite", errno.EIO, path="/d/a", skip=1, times=2)
     a, b = files.open("/d/a", create=True), files.open("/d/b", create=True)
     results = []
@@ -175,16 +168,13 @@ def test_calls_fail_as_told_and_no_longer() -> None:
         except OSError as error:
             results.append(errno.errorcode[error.errno or 0])
     assert results == ["ok", "ok", "EIO", "EIO", "ok", "ok"]
-    files.fail("any")
-    with pytest.raises(OSError, match="Input/output"):
+    with files.failing("any"), pytest.raises(OSError, match="Input/output"):
         files.stat("/d/a")
-    files.heal()
     assert files.stat("/d/a").size == 1
 
 
 def test_a_full_disk_takes_what_fits_and_then_nothing() -> None:
-    files = MemoryFiles(capacity=10)
-    files.mkdir("/d")
+    files = MemoryFiles(capacity=10).with_directory()
     file = files.open("/d/a", create=True)
     assert [file.pwrite(b"123456", 0), file.pwrite(b"123456", 6), file.pwrite(b"xy", 3)] == [6, 4, 2]
     with pytest.raises(OSError, match="No space left"):
@@ -194,7 +184,7 @@ def test_a_full_disk_takes_what_fits_and_then_nothing() -> None:
 
 
 def test_every_call_is_listed_with_its_path() -> None:
-    files = with_directory()
+    files = MemoryFiles().with_directory()
     files.calls.clear()
     write(files, "/d/a", b"x", sync=True)
     files.rename("/d/a", "/d/b")
@@ -202,7 +192,7 @@ def test_every_call_is_listed_with_its_path() -> None:
 
 
 def test_one_thread_may_look_while_another_makes_files() -> None:
-    files = with_directory()
+    files = MemoryFiles().with_directory()
 
     def make() -> None:
         for number in range(2_000):
@@ -226,7 +216,7 @@ def test_one_thread_may_look_while_another_makes_files() -> None:
 def test_scattered_changes_survive_whatever_became_of_those_before_and_of_a_write_any_bytes() -> None:
     seen = set()
     for seed in range(400):
-        files = with_directory(seed)
+        files = MemoryFiles(seed).with_directory()
         write(files, "/d/a", b"safe", sync=True)
         files.sync_directory("/d")
         write(files, "/d/a", b"one", 4)
@@ -243,7 +233,7 @@ def test_scattered_changes_survive_whatever_became_of_those_before_and_of_a_writ
 def test_scattered_names_survive_whatever_became_of_those_before() -> None:
     seen = set()
     for seed in range(40):
-        files = with_directory(seed)
+        files = MemoryFiles(seed).with_directory()
         write(files, "/d/a", b"", sync=True)
         write(files, "/d/b", b"", sync=True)
         files.crash("scattered")

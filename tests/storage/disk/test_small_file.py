@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from barnabas.storage.disk.directory import Directory
 from barnabas.storage.disk.disk import Disk
-from barnabas.storage.disk.files import Files, RealFiles
+from barnabas.storage.disk.files import RealFiles
 from barnabas.storage.disk.small_file import Replacement, SmallFile
 from barnabas.storage.errors import StorageError
 from tests.support.files.interrupted_files import InterruptedFiles
@@ -20,14 +20,8 @@ TEMPORARY = f"/d/{NAME}.tmp"
 
 
 def open_memory() -> tuple[InterruptedFiles, Directory]:
-    files = InterruptedFiles()
-    files.mkdir("/d")
-    files.sync_directory("/")
-    return files, open_directory(files)
-
-
-def open_directory(files: Files, path: str = "/d") -> Directory:
-    return Directory(Disk(files, path), path)
+    files = InterruptedFiles().with_directory()
+    return files, files.directory()
 
 
 def newer(file: SmallFile) -> Replacement:
@@ -45,25 +39,19 @@ def test_what_is_written_at_once_is_there_after_a_power_cut() -> None:
     file.write(b"new")
     assert not file.is_dirty
     files.crash("nothing")
-    assert open_directory(files).read(NAME) == b"new"
+    assert files.directory().read(NAME) == b"new"
 
 
-def test_it_stays_dirty_until_its_directory_was_synced() -> None:
+@pytest.mark.parametrize("changes_meanwhile", [False, True])
+def test_it_is_dirty_until_its_directory_was_synced_and_longer_if_it_changed_meanwhile(changes_meanwhile: bool) -> None:
     file = SmallFile(open_memory()[1], NAME)
     replacement = newer(file)
+    if changes_meanwhile:
+        file.changed()
     replacement.run()
     assert file.is_dirty
     replacement.finish()
-    assert not file.is_dirty
-
-
-def test_what_changed_while_it_was_written_leaves_it_dirty() -> None:
-    file = SmallFile(open_memory()[1], NAME)
-    replacement = newer(file)
-    file.changed()
-    replacement.run()
-    replacement.finish()
-    assert file.is_dirty
+    assert file.is_dirty == changes_meanwhile
 
 
 def test_a_write_that_fails_can_be_tried_again() -> None:
@@ -131,7 +119,7 @@ def test_in_whatever_order_replacements_run_the_newest_of_those_that_ran_is_ther
 
 
 def test_threads_that_write_at_the_same_time_leave_the_newest_content(tmp_path: Path) -> None:
-    root = open_directory(RealFiles(), str(tmp_path))
+    root = Directory(Disk(RealFiles(), str(tmp_path)), str(tmp_path))
     file = SmallFile(root, NAME)
     replacements = [newer(file) for _ in range(60)]
     with ThreadPoolExecutor(3) as threads:

@@ -16,9 +16,7 @@ class World:
     """A directory with files `a`, `b` and `c` that have a byte each, and nothing of it synced but the directory."""
 
     def __init__(self) -> None:
-        self.files = MemoryFiles()
-        self.files.mkdir("/d")
-        self.files.sync_directory("/")
+        self.files = MemoryFiles().with_directory()
         self.disk = Disk(self.files, "/d")
         self.disk.open_common_sync()
         self.root = Directory(self.disk, "/d")

@@ -4,16 +4,14 @@ from collections.abc import Iterator
 
 import pytest
 
-from barnabas.storage.config import LogConfig
 from barnabas.storage.errors import StorageError
 from barnabas.storage.steps import finish
-from tests.support.worlds.log import LogWorld
+from tests.support.worlds.log import LogWorld, open_world
 
 
 @pytest.fixture
 def world() -> Iterator[LogWorld]:
-    world = LogWorld(config=LogConfig(segment_bytes=300))
-    world.open()
+    world = open_world(segment_bytes=300)
     yield world
     world.stop()
 

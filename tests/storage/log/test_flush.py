@@ -7,16 +7,14 @@ import pytest
 from barnabas.protocol.files.checkpoints import decode_offsets
 from barnabas.protocol.files.names import SEGMENT_CHECKSUMS
 from barnabas.protocol.records.builder import build_batch
-from barnabas.storage.config import LogConfig
 from barnabas.storage.errors import DirectoryOffline, StorageError, SyncFailed
-from tests.support.worlds.log import PARTITION, START_MS, TOPIC, TOPIC_ID, LogWorld, open_world, synced
+from tests.support.worlds.log import PARTITION, START_MS, TOPIC, TOPIC_ID, open_world, synced
 
 
 def test_by_default_nobody_waits_for_a_sync() -> None:
     world = open_world()
     before = len(world.files.calls)
     world.append(b"a")
-
     assert not world.log.flush_before_answer
     assert not world.log.flush_due(START_MS + 10**12)
     assert synced(world, before) == []
@@ -28,9 +26,7 @@ def test_flush_messages_makes_the_answer_wait() -> None:
     assert not world.log.flush_before_answer
     world.append(b"c")
     assert world.log.flush_before_answer
-
     world.flush()
-
     assert not world.log.flush_before_answer
     assert world.log.recovery_point == 3
 
@@ -39,7 +35,6 @@ def test_flush_ms_is_counted_from_the_last_flush() -> None:
     world = open_world(flush_ms=1000)
     assert not world.log.flush_due(START_MS)
     world.append(b"a")
-
     assert not world.log.flush_due(START_MS + 999)
     assert world.log.flush_due(START_MS + 1000)
     world.flush()
@@ -56,10 +51,8 @@ def test_a_rolled_segment_is_synced_in_the_background_with_all_that_belongs_to_i
     assert world.log.flush_due(START_MS)
     before = len(world.files.calls)
 
-    plan = world.log.begin_flush(sealed_only=True)
-    assert plan is not None
-    plan.run()
-    world.log.end_flush(plan)
+    plan = world.begin_flush(sealed_only=True)
+    world.end_flush(plan)
 
     assert world.log.recovery_point == 2
     assert {
@@ -82,7 +75,6 @@ def test_a_segment_that_was_synced_while_it_was_the_last_has_its_size_written_do
     names = [f"{base:020d}.log" for base in (0, 2)]
     sizes = [len(world.files.peek(f"{world.path}/{name}") or b"") for name in names]
     rows = decode_offsets(world.files.peek(f"{world.path}/{SEGMENT_CHECKSUMS}") or b"")
-
     assert list(rows) == [("0", sizes[0]), ("2", sizes[1])]
     before = len(world.files.calls)
     world.append(b"f")
@@ -95,21 +87,16 @@ def test_when_all_is_synced_there_is_no_plan() -> None:
     assert world.log.begin_flush() is None
     world.append(b"a")
     world.flush()
-
     assert world.log.begin_flush() is None
 
 
 def test_a_plan_covers_what_there_was_and_the_log_may_grow_meanwhile() -> None:
     world = open_world(segment_bytes=200)
     world.append(b"a")
-    plan = world.log.begin_flush()
-    assert plan is not None
+    plan = world.begin_flush()
     for value in (b"b", b"c", b"d"):
         world.append(value)
-
-    plan.run()
-    world.log.end_flush(plan)
-
+    world.end_flush(plan)
     assert world.log.recovery_point == 1
     world.flush()
     assert world.log.recovery_point == 4
@@ -119,14 +106,10 @@ def test_a_segment_may_be_deleted_while_a_plan_runs() -> None:
     world = open_world(segment_bytes=200)
     for value in (b"a", b"b", b"c"):
         world.append(value)
-    plan = world.log.begin_flush()
-    assert plan is not None
+    plan = world.begin_flush()
     world.log.delete_records_before(2)
     assert world.log.apply_retention(START_MS)
-
-    plan.run()
-    world.log.end_flush(plan)
-
+    world.end_flush(plan)
     assert world.log.recovery_point == 3
 
 
@@ -148,8 +131,7 @@ def test_after_a_failed_sync_the_directory_is_offline_and_never_synced_again() -
         world.log.read(0, 100, committed=False, force_first_batch=True).read_all()
     with pytest.raises(DirectoryOffline):
         world.log.begin_flush()
-    assert world.directory is not None
-    world.directory.close(clean=True)
+    world.home.close(clean=True)
     assert synced(world, before) == []
     world.kill()
     assert world.open().log_end_offset == 1
@@ -159,13 +141,11 @@ def test_a_full_disk_refuses_an_append_and_takes_the_next_when_there_is_room() -
     world = open_world()
     world.append(b"a" * 100)
     world.files.capacity = world.files.used() + 50
-
     for _ in range(2):
         with pytest.raises(StorageError):
             world.append(b"b" * 100)
     assert world.values() == [b"a" * 100]
     assert world.log.log_end_offset == 1
-
     world.files.capacity = None
     assert world.append(b"c" * 100).base_offset == 1
     world.kill()
@@ -181,7 +161,6 @@ def test_a_refused_append_leaves_no_trace_of_its_producer() -> None:
         with pytest.raises(StorageError):
             world.append(b"b", producer_id=producer_id, epoch=0, sequence=sequence)
     world.files.heal()
-
     assert not world.append(b"b", producer_id=7, epoch=0, sequence=1).is_duplicate
     assert world.log.producers.get(8) is None
 
@@ -190,18 +169,14 @@ def test_a_refused_append_leaves_no_trace_of_its_producer() -> None:
 def test_half_a_batch_that_was_cut_off_a_sealed_segment_does_not_come_back_in_a_power_cut(is_syncing: bool) -> None:
     """It would be taken for damage, and the segments behind it dropped, though they were synced."""
     for seed in range(20):
-        world = LogWorld(seed, LogConfig()._replace(segment_bytes=200))
-        world.open()
+        world = open_world(seed, segment_bytes=200)
         world.append(b"a")
-        plan = world.log.begin_flush()
-        assert plan is not None
+        plan = world.begin_flush()
         plan.run()
         if not is_syncing:
             world.log.end_flush(plan)
-        world.files.fail("pwrite", errno.ENOSPC, path=".log", short=60)
-        with pytest.raises(StorageError):
+        with world.files.failing("pwrite", errno.ENOSPC, path=".log", short=60), pytest.raises(StorageError):
             world.append(b"b")
-        world.files.heal()
         world.append(b"c" * 100)
         if is_syncing:
             world.log.end_flush(plan)
@@ -219,10 +194,8 @@ def test_half_a_batch_that_cannot_be_cut_off_takes_the_directory_offline() -> No
     world.append(b"a")
     world.files.fail("pwrite", errno.EIO, path=".log", short=20)
     world.files.fail("truncate", errno.EIO)
-
     with pytest.raises(StorageError):
         world.append(b"b")
-
     world.files.heal()
     with pytest.raises(DirectoryOffline):
         world.append(b"c")
@@ -235,12 +208,9 @@ def test_a_roll_that_fails_leaves_the_old_segment_in_use() -> None:
     world = open_world(segment_bytes=200, index_interval_bytes=0)
     world.append(b"a")
     world.append(b"b")
-    for call in ("create", "pwrite"):
-        world.files.fail(call, errno.ENOSPC, times=1, path="" if call == "create" else ".index")
-        with pytest.raises(StorageError):
+    for call, path in (("create", ""), ("pwrite", ".index")):
+        with world.files.failing(call, errno.ENOSPC, times=1, path=path), pytest.raises(StorageError):
             world.append(b"c" * 60)
-        world.files.heal()
-
     assert world.append(b"d" * 60).base_offset == 2
     assert world.restart("kill").recovered.bytes_dropped == 0
     assert world.values() == [b"a", b"b", b"d" * 60]
@@ -252,20 +222,15 @@ CLOSES_THAT_FAIL = [("pwrite", ".snapshot"), ("rename", "leader-epoch-checkpoint
 @pytest.mark.parametrize(("call", "path"), CLOSES_THAT_FAIL)
 def test_a_log_that_could_not_be_closed_goes_on_as_before(call: str, path: str) -> None:
     world = open_world(index_interval_bytes=0)
-    assert world.directory is not None
     world.append(b"a")
     world.append(b"t", producer_id=7, epoch=0, sequence=0, transactional=True)
-    world.files.fail(call, errno.ENOSPC, path=path)
-    with pytest.raises(StorageError):
-        world.directory.close_log(TOPIC, PARTITION)
-    world.files.heal()
-
-    assert world.directory.open_log(TOPIC, PARTITION, TOPIC_ID, world.config, world.now_ms) is world.log
+    with world.files.failing(call, errno.ENOSPC, path=path), pytest.raises(StorageError):
+        world.home.close_log(TOPIC, PARTITION)
+    assert world.home.open_log(TOPIC, PARTITION, TOPIC_ID, world.config, world.now_ms) is world.log
     world.now_ms += 60_000
     world.append(b"c")
     world.mark(7, 0, commit=False)
     world.flush()
-
     world.restart("stop")
     assert world.findings() == []
     assert world.values(committed=True) == [b"a", b"c"]
@@ -275,13 +240,12 @@ def test_a_log_that_could_not_be_closed_goes_on_as_before(call: str, path: str) 
 @pytest.mark.parametrize("is_marker", [False, True])
 def test_a_log_that_can_neither_be_closed_nor_read_for_now_is_used_again_later(unread: str, is_marker: bool) -> None:
     world = open_world(index_interval_bytes=0)
-    assert world.directory is not None
     world.append(b"a", producer_id=7, epoch=0, sequence=0, transactional=True)
     world.append(b"b")
     world.files.fail("pwrite", errno.ENOSPC, path=".snapshot")
     with pytest.raises(StorageError, match="No space left"):
-        world.directory.close_log(TOPIC, PARTITION)
-    world.directory.root.disk.close()
+        world.home.close_log(TOPIC, PARTITION)
+    world.home.root.disk.close()
     world.files.fail("open", errno.EMFILE, path=unread)
     for _ in range(2):
         with pytest.raises(StorageError, match="Too many open files"):
@@ -303,14 +267,11 @@ def test_a_log_that_can_neither_be_closed_nor_read_for_now_is_used_again_later(u
 
 def test_a_log_that_could_not_be_closed_is_closed_later_though_nothing_was_appended() -> None:
     world = open_world()
-    assert world.directory is not None
     world.append(b"a")
-    world.files.fail("pwrite", errno.ENOSPC, path=".snapshot")
-    with pytest.raises(StorageError):
-        world.directory.close_log(TOPIC, PARTITION)
-    world.files.heal()
+    with world.files.failing("pwrite", errno.ENOSPC, path=".snapshot"), pytest.raises(StorageError):
+        world.home.close_log(TOPIC, PARTITION)
     world.flush()
-    world.directory.close_log(TOPIC, PARTITION)
+    world.home.close_log(TOPIC, PARTITION)
     world.restart("kill")
     assert world.values() == [b"a"]
     assert world.findings() == []
@@ -318,12 +279,9 @@ def test_a_log_that_could_not_be_closed_is_closed_later_though_nothing_was_appen
 
 def test_a_log_that_could_not_be_closed_rolls_where_that_is_due() -> None:
     world = open_world(segment_bytes=200)
-    assert world.directory is not None
     world.append(b"a" * 60)
-    world.files.fail("pwrite", errno.ENOSPC, path=".snapshot")
-    with pytest.raises(StorageError):
-        world.directory.close_log(TOPIC, PARTITION)
-    world.files.heal()
+    with world.files.failing("pwrite", errno.ENOSPC, path=".snapshot"), pytest.raises(StorageError):
+        world.home.close_log(TOPIC, PARTITION)
     world.append(b"b" * 60)
     assert world.log.segments_count == 2
     world.restart("stop")
@@ -337,7 +295,5 @@ def test_a_clean_stop_of_a_partition_nobody_wrote_to_syncs_nothing_of_it() -> No
     world.open()
     world.values()
     before = len(world.files.calls)
-
     world.stop()
-
     assert [name for name in synced(world, before) if name not in ("data", ".kafka_cleanshutdown.tmp")] == []

@@ -17,7 +17,7 @@ from barnabas.storage.producers.open_transactions import OpenTransactions
 from barnabas.storage.producers.producer import Producer, SeenBatch
 from barnabas.storage.producers.window import Producers
 from barnabas.storage.segment.segment import Segment
-from tests.support.worlds.log import START_MS, LogWorld
+from tests.support.worlds.log import START_MS, LogWorld, open_world
 
 
 def watermarks_of(producers: Producers | None = None, **settings: int) -> Watermarks:
@@ -152,8 +152,7 @@ def test_what_was_written_and_could_not_be_accounted_for_ends_the_use_of_the_dir
     append: Callable[[LogWorld], AppendResult],
 ) -> None:
     """Else the next batch would have the same offset. The next start finds both in the log."""
-    world = LogWorld()
-    world.open()
+    world = open_world()
     world.append(b"a", producer_id=7, epoch=0, sequence=0)
     world.log._watermarks.log_start_offset = 5
 
@@ -170,16 +169,13 @@ def test_what_was_written_and_could_not_be_accounted_for_ends_the_use_of_the_dir
 
 
 def test_a_window_out_of_order_ends_the_use_of_the_directory() -> None:
-    world = LogWorld()
-    world.open()
+    world = open_world()
     world.append(b"a", producer_id=7, epoch=0, sequence=0)
     producer = world.log.producers.get(7)
     assert producer is not None
     producer.window[0] = producer.window[0]._replace(last_offset=50)
-
     with pytest.raises(AssertionError, match="a batch at offset 1 would follow one that ends at 50"):
         world.append(b"b", producer_id=7, epoch=0, sequence=1)
-
     with pytest.raises(DirectoryOffline):
         world.append(b"b")
 
@@ -189,27 +185,22 @@ def test_a_window_out_of_order_ends_the_use_of_the_directory() -> None:
 
 def test_a_log_whose_offsets_go_back_is_refused_where_its_producers_are_read_from_it() -> None:
     """A clean stop vouches for the segment, and the base offset is under no CRC."""
-    world = LogWorld(config=LogConfig(segment_bytes=400))
-    world.open()
+    world = open_world(segment_bytes=400)
     world.append(b"v", producer_id=7, epoch=0, sequence=0)
     batch_bytes = world.log.size
     for sequence in range(1, 12):
         world.append(b"v", producer_id=7, epoch=0, sequence=sequence)
     assert world.log.segments_count > 2
     world.stop()
-    for name in world.names():
-        if name.endswith(".snapshot"):
-            world.files.remove(f"{world.path}/{name}")
+    world.remove(".snapshot")
     world.files.open(f"{world.path}/{0:020d}.log").pwrite((0).to_bytes(8, "big"), 2 * batch_bytes)
-
     with pytest.raises(CorruptFile, match=r"offsets 0 to 0, expected 2 or more"):
         world.open()
 
 
 def world_of_segments() -> LogWorld:
     """Several synced segments, of one producer's batches."""
-    world = LogWorld(config=LogConfig(segment_bytes=400))
-    world.open()
+    world = open_world(segment_bytes=400)
     for sequence in range(12):
         world.append(b"v", producer_id=7, epoch=0, sequence=sequence)
     assert world.log.segments_count > 2
@@ -229,11 +220,8 @@ def let_first_segment_overlap(world: LogWorld, base_offset: int) -> None:
 def test_a_segment_that_reaches_into_the_next_is_refused_where_producers_are_read_from_it(base_offset: int) -> None:
     world = world_of_segments()
     world.stop()
-    for name in world.names():
-        if name.endswith(".snapshot"):
-            world.files.remove(f"{world.path}/{name}")
+    world.remove(".snapshot")
     let_first_segment_overlap(world, base_offset)
-
     with pytest.raises(CorruptFile, match=rf"offsets {base_offset} to {base_offset}, the next segment begins at"):
         world.open()
 
@@ -243,6 +231,5 @@ def test_a_segment_that_reaches_into_the_next_is_refused_where_its_index_is_made
     world.kill()
     world.files.remove(f"{world.path}/{0:020d}.index")
     let_first_segment_overlap(world, 50)
-
     with pytest.raises(CorruptFile, match=rf"{0:020d}.log: .* what was synced ended with a batch at"):
         world.open()

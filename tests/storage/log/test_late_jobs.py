@@ -17,6 +17,7 @@ from tests.support.files.log_directories import (
     offsets,
     open_log,
     start,
+    started,
 )
 from tests.support.files.memory_files import MemoryFiles
 from tests.support.records.batches import batch_of
@@ -36,6 +37,11 @@ def flush_begun(directory: LogDirectory, epoch: int) -> tuple[PartitionLog, Flus
     plan = log.begin_flush()
     assert plan is not None
     return log, plan
+
+
+def finish(log: PartitionLog, plan: FlushPlan) -> None:
+    plan.run()
+    log.end_flush(plan)
 
 
 def delete_first_segment(log: PartitionLog, now_ms: int) -> None:
@@ -61,8 +67,7 @@ def readable(log: PartitionLog) -> tuple[int, int, int]:
 
 
 def test_a_checkpoint_that_runs_late_does_not_bring_the_rows_of_a_deleted_topic_back() -> None:
-    files = MemoryFiles()
-    directory = start(files)
+    files, directory = started()
     old = open_log(directory)
     append(old, 50)
     flush(old)
@@ -83,8 +88,7 @@ def test_a_checkpoint_that_runs_late_does_not_bring_the_rows_of_a_deleted_topic_
 
 
 def test_rows_count_as_written_until_the_checkpoint_without_them_has_run() -> None:
-    files = MemoryFiles()
-    directory = start(files)
+    files, directory = started()
     old = open_log(directory)
     append(old, 50)
     flush(old)
@@ -96,14 +100,12 @@ def test_rows_count_as_written_until_the_checkpoint_without_them_has_run() -> No
     append(new, 60)
     flush(new)
     written = readable(new)
-
     files.crash("nothing")
     assert readable(open_log(start(files), topic_id=NEW_ID)) == written
 
 
 def test_what_a_late_checkpoint_did_not_write_is_in_the_next_one() -> None:
-    files = MemoryFiles()
-    directory = start(files)
+    files, directory = started()
     append(open_log(directory), 5)
     checkpoint(directory)
     append(open_log(directory, "u"), 7)
@@ -113,9 +115,7 @@ def test_what_a_late_checkpoint_did_not_write_is_in_the_next_one() -> None:
     append(open_log(directory, topic_id=NEW_ID), 3)
     job.run()
     directory.end_checkpoint(job)
-
     checkpoint(directory)
-
     assert offsets(files, "/data/replication-offset-checkpoint") == {("t", 0): 3, ("u", 0): 7}
 
 
@@ -123,45 +123,33 @@ def test_what_a_late_checkpoint_did_not_write_is_in_the_next_one() -> None:
 
 
 def test_a_flush_that_runs_late_does_not_write_the_epochs_of_a_deleted_topic_into_the_new_one() -> None:
-    files = MemoryFiles()
-    directory = start(files)
+    files, directory = started()
     old, plan = flush_begun(directory, 7)
     directory.delete_log("t", 0, bytes(16), due_ms=10**9)
     new = open_log(directory, topic_id=NEW_ID)
     append_in_epoch(new, 0)
     flush(new)
-
-    plan.run()
-    old.end_flush(plan)
-
+    finish(old, plan)
     assert content(files, EPOCHS) == b"0\n1\n0 0\n"
 
 
 def test_a_flush_of_a_deleted_partition_succeeds_where_its_directory_is_now() -> None:
-    files = MemoryFiles()
-    directory = start(files)
+    files, directory = started()
     log, plan = flush_begun(directory, 7)
     directory.delete_log("t", 0, bytes(16), due_ms=0)
     directory.delete_due(0)
-
-    plan.run()
-    log.end_flush(plan)
-
+    finish(log, plan)
     assert not {name for name in names_in(files) if name.startswith("t-0")}
 
 
 def test_a_flush_that_runs_after_its_log_was_closed_leaves_the_file_to_who_opened_it_again() -> None:
-    files = MemoryFiles()
-    directory = start(files)
+    files, directory = started()
     log, plan = flush_begun(directory, 1)
     directory.close_log("t", 0)
     again = open_log(directory)
     append_in_epoch(again, 2)
     flush(again)
-
-    plan.run()
-    log.end_flush(plan)
-
+    finish(log, plan)
     assert content(files, EPOCHS) == b"0\n2\n1 0\n2 1\n"
 
 
@@ -170,10 +158,7 @@ def test_a_flush_that_runs_late_does_not_take_a_newer_epoch_away() -> None:
     log, held = flush_begun(start(files), 1)
     append_in_epoch(log, 2)
     flush(log)
-
-    held.run()
-    log.end_flush(held)
-
+    finish(log, held)
     assert content(files, EPOCHS) == b"0\n2\n1 0\n2 1\n"
     assert log.recovery_point == 2
 
@@ -186,10 +171,7 @@ def test_a_flush_on_the_loop_and_one_in_the_thread_do_not_meet_in_one_temporary_
     log, plan = flush_begun(start(files), 1)
     append_in_epoch(log, 2)
     files.interrupt("sync", f"{EPOCHS}.tmp", lambda: flush(log))
-
-    plan.run()
-    log.end_flush(plan)
-
+    finish(log, plan)
     assert content(files, EPOCHS) == b"0\n2\n1 0\n2 1\n"
 
 
@@ -204,9 +186,7 @@ def test_a_topic_may_be_deleted_and_made_again_in_the_middle_of_its_flush() -> N
         flush(open_log(directory, topic_id=NEW_ID))
 
     files.interrupt("sync", f"{EPOCHS}.tmp", make_again)
-    plan.run()
-    log.end_flush(plan)
-
+    finish(log, plan)
     assert content(files, EPOCHS) == b"0\n1\n0 0\n"
     files.crash("nothing")
     assert open_log(start(files), topic_id=NEW_ID).end_offset_for_epoch(0) == (0, 1)
@@ -223,8 +203,7 @@ def test_a_write_at_once_that_fails_leaves_the_one_in_the_thread_to_do_its_own()
             flush(log)
 
     files.interrupt("sync", f"{EPOCHS}.tmp", fail_to_flush)
-    plan.run()
-    log.end_flush(plan)
+    finish(log, plan)
 
     assert content(files, EPOCHS) == b"0\n1\n1 0\n"
     assert log.recovery_point == 1
@@ -236,8 +215,7 @@ def test_a_write_at_once_that_fails_leaves_the_one_in_the_thread_to_do_its_own()
 
 
 def test_a_removal_that_is_due_after_its_log_was_opened_again_follows_the_directory() -> None:
-    files = MemoryFiles()
-    directory = start(files)
+    files, directory = started()
     delete_first_segment(open_log(directory), now_ms=1_000)
     directory.close_log("t", 0)
     open_log(directory)
@@ -246,9 +224,7 @@ def test_a_removal_that_is_due_after_its_log_was_opened_again_follows_the_direct
     delete_first_segment(new, now_ms=50_000)
     waiting = deleted_in(files)
     assert len(waiting) > 0
-
     directory.delete_due(1_000 + CONFIG.file_delete_delay_ms)
-
     assert deleted_in(files) == waiting
     directory.delete_due(50_000 + CONFIG.file_delete_delay_ms)
     assert deleted_in(files) == set()

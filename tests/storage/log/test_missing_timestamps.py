@@ -39,7 +39,6 @@ def test_a_largest_timestamp_that_no_client_with_an_id_would_send_is_corrected(
             build_batch([(None, b"v", (), at) for at in times], compression=codec), START_MS + claimed
         )
     )
-
     assert look_up(world, START_MS + 4) == (START_MS + 7, 1)
     assert look_up(world, START_MS + 8) == (-1, -1)
     assert finish(world.log.find_offset(MAX_TIMESTAMP, committed=False))[:2] == (START_MS + 7, 1)
@@ -54,12 +53,8 @@ def reopen_as_made_before(world: LogWorld, how: Literal["stop", "kill"]) -> None
     """The next run, in a directory that does not say who made its time indexes."""
     world.stop() if how == "stop" else world.kill()
     path = f"{ROOT}/meta.properties"
-    file = world.files.open(path)
-    meta = meta_properties.decode(file.pread(file.size(), 0))
-    data = meta_properties.encode(meta._replace(tells_all_times=False))
-    file.truncate(0)
-    file.pwrite(data, 0)
-    file.sync()
+    meta = meta_properties.decode(world.files.peek(path) or b"")
+    world.files.put(path, meta_properties.encode(meta._replace(tells_all_times=False)))
     world.open()
 
 
@@ -68,9 +63,8 @@ def look_up(world: LogWorld, timestamp: int) -> tuple[int, int]:
     return offset, found_timestamp
 
 
-def time_index(world: LogWorld) -> bytes:
-    file = world.files.open(f"{world.path}/{0:020d}.timeindex", read_only=True)
-    return file.pread(file.size(), 0)
+def time_index(world: LogWorld) -> bytes | None:
+    return world.files.peek(f"{world.path}/{0:020d}.timeindex")
 
 
 @pytest.mark.parametrize("codec", range(5))
@@ -78,9 +72,7 @@ def test_the_largest_timestamp_is_filled_in_when_a_batch_is_appended(codec: int)
     world = open_world()
     world.append_batch(sarama_batch(START_MS, START_MS + 7, START_MS + 5, compression=codec))
     world.append_batch(sarama_batch(START_MS + SECOND, producer_id=7, producer_epoch=0, base_sequence=0))
-
     data = world.log.read(0, 1 << 20, committed=False, force_first_batch=True).read_all()
-
     assert [header.max_timestamp for _, header in iter_batches(data)] == [START_MS + 7, START_MS + SECOND]
     assert all(verify_crc(data[at : at + header.size_in_bytes]) for at, header in iter_batches(data))
     assert look_up(world, START_MS + 6) == (START_MS + 7, 1)
@@ -116,9 +108,7 @@ def test_indexes_that_are_made_again_tell_of_every_batch_in_every_directory() ->
     world = open_world(index_interval_bytes=1, segment_bytes=300)
     for second in range(10):
         append_as_before(world, sarama_batch(START_MS + second * SECOND))
-
     world.restart("kill")
-
     assert [look_up(world, START_MS + second * SECOND)[1] for second in range(10)] == list(range(10))
 
 
@@ -130,7 +120,6 @@ def test_a_segment_is_as_old_as_the_records_in_it_whatever_its_indexes_say() -> 
     for _ in range(3):
         append_as_before(world, sarama_batch(START_MS - 8 * DAY))
     reopen_as_made_before(world, "stop")
-
     finish(world.log.settle_ages(world.now_ms))
     assert world.log.apply_retention(world.now_ms) == []
     world.now_ms += 7 * DAY
@@ -147,7 +136,6 @@ def test_ages_are_settled_behind_segments_that_go_for_another_reason() -> None:
         append_as_before(world, sarama_batch(START_MS - 30 * DAY))
     reopen_as_made_before(world, "stop")
     world.log.delete_records_before(4)
-
     finish(world.log.settle_ages(world.now_ms))
     assert "retention.ms" in world.log.apply_retention(world.now_ms)[-1]
 
@@ -159,7 +147,6 @@ def test_a_damaged_segment_is_as_old_as_its_index_says() -> None:
     reopen_as_made_before(world, "stop")
     path = f"{world.path}/{0:020d}.log"
     world.files.open(path).pwrite(b"\0" * 8, 8)
-
     finish(world.log.settle_ages(world.now_ms))
     assert len(world.log.apply_retention(world.now_ms)) > 1
 
@@ -171,12 +158,10 @@ def test_a_look_up_that_outlives_its_log_leaves_the_files_to_the_log_that_was_op
     reopen_as_made_before(world, "stop")
     look_up_begun = world.log.find_offset(START_MS + 3 * SECOND, committed=False)
     next(look_up_begun)
-
     reopen_as_made_before(world, "stop")
     world.append(b"later", timestamp=START_MS + 40 * SECOND)
     written = time_index(world)
     assert finish(look_up_begun).offset == 3
-
     assert time_index(world) == written
     assert look_up(world, START_MS + 30 * SECOND)[1] == 5
 
@@ -190,11 +175,9 @@ def test_a_look_up_that_outlives_its_segment_makes_no_file_for_it() -> None:
     look_up_begun = world.log.find_offset(START_MS, committed=False)
     next(look_up_begun)
     next(look_up_begun)
-
     world.log.delete_records_before(8)
     world.log.apply_retention(world.now_ms)
     assert finish(look_up_begun).offset == 0
-
     assert f"{0:020d}.timeindex" not in world.names()
 
 
@@ -204,7 +187,5 @@ def test_a_record_area_that_cannot_be_read_does_not_keep_a_log_from_opening() ->
     damaged[70:] = bytes(len(damaged) - 70)
     without_max_timestamp(damaged, START_MS)  # a change, so that the CRC is right for the damage
     append_as_before(world, without_max_timestamp(damaged))
-
     world.restart("kill")
-
     assert world.log.log_end_offset == 1

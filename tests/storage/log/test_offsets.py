@@ -11,7 +11,7 @@ from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.records.builder import build_batch
 from barnabas.storage.config import LogConfig
 from barnabas.storage.log import offsets
-from barnabas.storage.log.offsets import NOT_FOUND, FoundOffset
+from barnabas.storage.log.offsets import NOT_FOUND
 from barnabas.storage.steps import finish
 from tests.support.records.batches import without_max_timestamp
 from tests.support.worlds.log import START_MS, LogWorld, open_world
@@ -32,14 +32,6 @@ def world() -> LogWorld:
     return world
 
 
-def test_latest_and_earliest(world: LogWorld) -> None:
-    assert look_up(world, offsets.LATEST) == (-1, 7, 2)
-    assert look_up(world, offsets.EARLIEST) == (-1, 0, 1)
-    assert look_up(world, offsets.EARLIEST_LOCAL) == (-1, 0, 1)
-    world.log.delete_records_before(5)
-    assert look_up(world, offsets.EARLIEST) == (-1, 5, 2)
-
-
 def test_where_nothing_is_left_the_earliest_offset_is_in_the_leaders_epoch(world: LogWorld) -> None:
     world.log.set_leader_epoch(4)
     assert look_up(world, offsets.EARLIEST) == (-1, 0, 1)
@@ -56,48 +48,45 @@ def test_the_largest_timestamp_is_found_though_the_log_grows_between_two_steps(w
 
 
 @pytest.mark.parametrize(
-    ("timestamp", "found"),
+    ("deleted_before", "asked", "found"),
     [
-        (0, FoundOffset(100, 0, 1)),
-        (100, FoundOffset(100, 0, 1)),
-        (101, FoundOffset(300, 1, 1)),
-        (300, FoundOffset(300, 1, 1)),
-        (301, FoundOffset(500, 4, 2)),
-        (500, FoundOffset(500, 4, 2)),
-        (501, NOT_FOUND),
+        (0, offsets.LATEST, (-1, 7, 2)),
+        (0, offsets.EARLIEST, (-1, 0, 1)),
+        (0, offsets.EARLIEST_LOCAL, (-1, 0, 1)),
+        (5, offsets.EARLIEST, (-1, 5, 2)),
+        (0, offsets.MAX_TIMESTAMP, (500, 4, 2)),  # the first record that has it
+        (0, offsets.LATEST_TIERED, NOT_FOUND),
+        (0, offsets.EARLIEST_PENDING_UPLOAD, NOT_FOUND),
+        (0, 0, (100, 0, 1)),
+        (0, 100, (100, 0, 1)),
+        (0, 101, (300, 1, 1)),
+        (0, 300, (300, 1, 1)),
+        (0, 301, (500, 4, 2)),
+        (0, 500, (500, 4, 2)),
+        (0, 501, NOT_FOUND),
+        (2, 0, (200, 2, 1)),
+        (2, 300, (300, 3, 1)),
     ],
 )
-def test_the_earliest_offset_whose_timestamp_is_not_older(world: LogWorld, timestamp: int, found: FoundOffset) -> None:
-    assert look_up(world, timestamp) == found
+def test_look_ups(world: LogWorld, deleted_before: int, asked: int, found: tuple[int, int, int]) -> None:
+    world.log.delete_records_before(deleted_before)
+    assert look_up(world, asked) == found
 
 
 def test_records_inside_a_batch_are_found_by_their_own_timestamps() -> None:
     world = open_world()
     world.append_batch(build_batch([(b"k", b"v", (), timestamp) for timestamp in (10, 30, 20, 40)]))
-
     assert look_up(world, 25) == (30, 1, 0)
     assert look_up(world, 31) == (40, 3, 0)
     assert look_up(world, offsets.MAX_TIMESTAMP) == (40, 3, 0)
 
 
-def test_the_largest_timestamp_is_the_first_record_that_has_it(world: LogWorld) -> None:
-    assert look_up(world, offsets.MAX_TIMESTAMP) == (500, 4, 2)
-
-
 def test_an_empty_log_has_no_largest_timestamp() -> None:
     world = open_world()
-
     assert look_up(world, offsets.MAX_TIMESTAMP) == NOT_FOUND
     assert look_up(world, 0) == NOT_FOUND
     assert look_up(world, offsets.LATEST) == (-1, 0, -1)
     assert look_up(world, offsets.EARLIEST) == (-1, 0, -1)
-
-
-def test_records_below_the_log_start_are_not_found(world: LogWorld) -> None:
-    world.log.delete_records_before(2)
-
-    assert look_up(world, 0) == (200, 2, 1)
-    assert look_up(world, 300) == (300, 3, 1)
 
 
 def test_the_largest_timestamp_of_what_was_not_deleted_is_found() -> None:
@@ -106,7 +95,6 @@ def test_the_largest_timestamp_of_what_was_not_deleted_is_found() -> None:
     world.append(b"v", timestamp=25)
     world.append(b"v", timestamp=30)
     assert look_up(world, offsets.MAX_TIMESTAMP) == (90, 1, 0)
-
     for start, found in ((1, (90, 1, 0)), (2, (30, 3, 0)), (4, (30, 5, 0)), (6, NOT_FOUND)):
         world.log.delete_records_before(start)
         assert look_up(world, offsets.MAX_TIMESTAMP) == found
@@ -116,16 +104,13 @@ def test_what_lies_behind_the_last_stable_offset_is_not_found_by_the_committed()
     world = open_world()
     world.append(b"a", timestamp=100)
     world.append(b"b", timestamp=200, producer_id=1, epoch=0, sequence=0, transactional=True)
-
     assert look_up(world, 150) == (200, 1, 0)
     assert look_up(world, 150, committed=True) == NOT_FOUND
     assert look_up(world, offsets.MAX_TIMESTAMP, committed=True) == NOT_FOUND
     assert look_up(world, offsets.LATEST, committed=True) == (-1, 1, 0)
 
 
-def test_nothing_is_tiered(world: LogWorld) -> None:
-    assert look_up(world, offsets.LATEST_TIERED) == NOT_FOUND
-    assert look_up(world, offsets.EARLIEST_PENDING_UPLOAD) == NOT_FOUND
+def test_a_time_that_means_nothing_is_no_look_up(world: LogWorld) -> None:
     with pytest.raises(ValueError, match="-7"):
         look_up(world, -7)
 
@@ -133,7 +118,6 @@ def test_nothing_is_tiered(world: LogWorld) -> None:
 def test_look_ups_are_the_same_after_a_restart(world: LogWorld) -> None:
     asked = [-1, -2, -3, 0, 150, 300, 450, 501]
     before = [look_up(world, timestamp) for timestamp in asked]
-
     for how in ("kill", "stop"):
         world.restart(how)
         assert [look_up(world, timestamp) for timestamp in asked] == before
@@ -233,8 +217,7 @@ def test_segments_below_the_start_go_with_their_snapshots(world: LogWorld) -> No
     live = [int(name[:20]) for name in world.names() if name.endswith((".log", ".snapshot"))]
     assert min(live) == world.log.first_segment_base_offset
     assert len(world.records()) == 3
-    assert world.directory is not None
-    world.directory.delete_due(START_MS + world.config.file_delete_delay_ms)
+    world.home.delete_due(START_MS + world.config.file_delete_delay_ms)
     assert not [name for name in world.names() if name.endswith(".deleted")]
 
 
@@ -242,9 +225,7 @@ def test_when_every_segment_is_too_old_an_empty_one_takes_over() -> None:
     world = open_world(segment_bytes=150, retention_ms=1000)
     for _ in range(4):
         world.append(b"v")
-
     reasons = world.log.apply_retention(START_MS + 1001)
-
     assert len(reasons) == 4 // 2
     assert (world.log.log_start_offset, world.log.log_end_offset) == (4, 4)
     assert world.records() == []
@@ -256,9 +237,7 @@ def test_retention_by_size_keeps_at_least_that_much() -> None:
     world = open_world(segment_bytes=150, retention_bytes=250)
     for number in range(10):
         world.append(b"%d" % number)
-
     world.log.apply_retention(START_MS)
-
     kept = sum(world.files.stat(f"{world.path}/{name}").size for name in world.names() if name.endswith(".log"))
     assert 250 <= kept < 400
     assert world.values()[-1] == b"9"
@@ -266,6 +245,5 @@ def test_retention_by_size_keeps_at_least_that_much() -> None:
 
 def test_the_start_survives_a_stop(world: LogWorld) -> None:
     world.log.delete_records_before(3)
-
     assert world.restart("stop").log_start_offset == 3
     assert [record.offset for record in world.records()] == [3, 4, 5, 6]

@@ -99,10 +99,9 @@ def test_who_reads_an_old_segment_reads_on_until_the_delay_is_over() -> None:
     content = [each.read_all() for each in slices if each is not None]
     world.log.replacer.begin(clean(world.log, GROUPS), world.now_ms)
     replace(world.log.replacer)
-    assert world.directory is not None
-    world.directory.delete_due(world.now_ms + CONFIG.file_delete_delay_ms - 1)
+    world.home.delete_due(world.now_ms + CONFIG.file_delete_delay_ms - 1)
     assert [each.read_all() for each in slices if each is not None] == content
-    assert world.directory.delete_due(world.now_ms + CONFIG.file_delete_delay_ms) is None
+    assert world.home.delete_due(world.now_ms + CONFIG.file_delete_delay_ms) is None
     assert FileState.DELETED not in states(world)
     with pytest.raises(FileRemoved):
         slices[0].read_all()  # type: ignore[union-attr]  # there is a first batch
@@ -143,9 +142,8 @@ def test_a_stop_before_any_change_of_the_disk_is_put_right(survival: Survival, i
     while True:
         world = world_of()
         if not is_known_synced:  # the checkpoint is older than the log: all of it is reread
-            assert world.directory is not None
-            world.directory.checkpoints.forget(("t", 0))
-            world.directory.checkpoints.write()
+            world.home.checkpoints.forget(("t", 0))
+            world.home.checkpoints.write()
         before = seen(world)
         is_over = replaced_until(world, changes)
         world.files.crash(survival)
@@ -239,8 +237,7 @@ def test_a_swap_that_failed_half_way_is_finished_by(who: str) -> None:
         if who != "a clean stop":
             assert not world.log.replacer.is_under_way
             assert latest(seen(world)) == latest(before)
-            assert world.directory is not None
-            world.directory.delete_due(world.now_ms + config.file_delete_delay_ms)
+            world.home.delete_due(world.now_ms + config.file_delete_delay_ms)
             assert states(world) == {FileState.LIVE}, "nothing is forgotten"
         world.stop()
         world.open()
@@ -260,8 +257,7 @@ def test_after_a_failure_the_log_goes_on_and_the_next_start_finishes() -> None:
             replace(world.log.replacer)
         except StorageError:
             world.files.heal()
-            assert world.directory is not None
-            if world.directory.offline_reason is None:
+            if world.home.offline_reason is None:
                 assert latest(seen(world)) == latest(before)
         else:
             world.files.heal()

@@ -11,7 +11,7 @@ from barnabas.protocol.files.names import FileState, parse_segment_file
 from barnabas.storage.config import LogConfig
 from barnabas.storage.errors import StorageError
 from barnabas.storage.log.retention import deletable_segments
-from tests.support.worlds.log import LogWorld
+from tests.support.worlds.log import open_world
 
 FOREVER = LogConfig(retention_ms=-1, retention_bytes=-1)
 DELETE_AND_COMPACT = frozenset({"delete", "compact"})
@@ -28,29 +28,11 @@ FIVE = [Part(number * 10, 100, number * 1_000) for number in range(5)]
 """Offsets 0 to 49, 500 bytes, timestamps 0 to 4000."""
 
 
-def choose(
-    segments: list[Part],
-    config: LogConfig,
-    *,
-    log_start_offset: int = 0,
-    log_end_offset: int = 50,
-    high_watermark: int | None = None,
-    last_stable_offset: int | None = None,
-    now_ms: int = 5_000,
-) -> int:
-    if high_watermark is None:
-        high_watermark = log_end_offset
-    return len(
-        deletable_segments(
-            segments,
-            log_start_offset=log_start_offset,
-            log_end_offset=log_end_offset,
-            high_watermark=high_watermark,
-            last_stable_offset=high_watermark if last_stable_offset is None else last_stable_offset,
-            config=config,
-            now_ms=now_ms,
-        )
-    )
+def choose(segments: list[Part], config: LogConfig, **where: int) -> int:
+    """How many of them go, in a log of this many offsets that begins at 0; all of it decided, if nothing is said."""
+    end = where.get("high_watermark", where.get("log_end_offset", 50))
+    places = {"log_start_offset": 0, "log_end_offset": 50, "high_watermark": end, "last_stable_offset": end} | where
+    return len(deletable_segments(segments, **places, config=config, now_ms=5_000))
 
 
 @pytest.mark.parametrize(("log_start_offset", "gone"), [(0, 0), (9, 0), (10, 1), (39, 3), (40, 4), (50, 4)])
@@ -72,13 +54,11 @@ def test_segments_older_than_retention_ms_go_even_the_active_one(retention_ms: i
     assert choose(FIVE, FOREVER._replace(retention_ms=retention_ms)) == gone
 
 
-def test_a_segment_whose_age_is_not_known_stays_with_all_behind_it() -> None:
-    segments = [Part(0, 100, 0), Part(10, 100, 0, is_age_known=False), Part(20, 100, 0)]
-    assert choose(segments, FOREVER._replace(retention_ms=100), log_end_offset=30) == 1
-
-
-def test_a_young_segment_keeps_the_older_behind_it() -> None:
-    segments = [Part(0, 100, 0), Part(10, 100, 10**9), Part(20, 100, 0)]
+@pytest.mark.parametrize(
+    "second", [Part(10, 100, 0, is_age_known=False), Part(10, 100, 10**9)], ids=["of an age not known", "young"]
+)
+def test_a_segment_that_stays_keeps_all_behind_it(second: Part) -> None:
+    segments = [Part(0, 100, 0), second, Part(20, 100, 0)]
     assert choose(segments, FOREVER._replace(retention_ms=100), log_end_offset=30) == 1
 
 
@@ -92,14 +72,15 @@ def test_nothing_above_the_high_watermark_goes(high_watermark: int, gone: int) -
     assert choose(FIVE, FOREVER._replace(retention_ms=0), high_watermark=high_watermark) == gone
 
 
-@pytest.mark.parametrize(("last_stable_offset", "gone"), [(0, 0), (9, 0), (10, 1), (25, 2), (50, 5)])
+@pytest.mark.parametrize(
+    ("log_start", "stable", "gone"), [(0, 0, 0), (0, 9, 0), (0, 10, 1), (0, 25, 2), (0, 50, 5), (20, 20, 2)]
+)
 @pytest.mark.parametrize("limit", [{"retention_ms": 0}, {"retention_bytes": 0}])
-def test_size_and_time_wait_for_what_is_not_decided(limit: dict[str, Any], last_stable_offset: int, gone: int) -> None:
-    assert choose(FIVE, FOREVER._replace(**limit), last_stable_offset=last_stable_offset) == gone
-
-
-def test_what_lies_before_the_start_goes_though_its_transaction_is_open() -> None:
-    assert choose(FIVE, FOREVER._replace(retention_ms=0), log_start_offset=20, last_stable_offset=20) == 2
+def test_size_and_time_wait_for_what_is_not_decided(
+    limit: dict[str, Any], log_start: int, stable: int, gone: int
+) -> None:
+    """What lies before the log's start goes though its transaction is open."""
+    assert choose(FIVE, FOREVER._replace(**limit), log_start_offset=log_start, last_stable_offset=stable) == gone
 
 
 @pytest.mark.parametrize(("policy", "gone"), [(frozenset({"compact"}), 2), (DELETE_AND_COMPACT, 5)])
@@ -148,8 +129,7 @@ def test_what_goes_is_a_prefix_and_no_rule_would_take_more(
 
 @pytest.mark.parametrize("kind", [".log", ".index", ".timeindex", ".txnindex", ".snapshot"])
 def test_a_deletion_that_fails_halfway_is_finished_by_the_next(kind: str) -> None:
-    world = LogWorld(config=LogConfig(segment_bytes=300))
-    world.open()
+    world = open_world(segment_bytes=300)
     for sequence in range(12):
         world.append(b"t", producer_id=7, epoch=0, sequence=sequence, transactional=True)
         world.mark(7, 0, commit=False)
@@ -165,8 +145,7 @@ def test_a_deletion_that_fails_halfway_is_finished_by_the_next(kind: str) -> Non
     assert world.log.apply_retention(world.now_ms)
     given_up = [name for name in world.names() if name.endswith(".deleted")]
     assert all(map(parse_segment_file, given_up)), "the start after a kill would not know them"
-    assert world.directory is not None
-    world.directory.delete_due(world.now_ms + 60_000)  # syncs first what waits for it
+    world.home.delete_due(world.now_ms + 60_000)  # syncs first what waits for it
     kept = [offset for offset in first_offsets if offset >= world.log.first_segment_base_offset]
     assert 1 <= len(kept) < len(first_offsets) - 1
     segment_files = [file for file in map(parse_segment_file, world.names()) if file is not None]
@@ -178,8 +157,7 @@ def test_a_deletion_that_fails_halfway_is_finished_by_the_next(kind: str) -> Non
 
 def test_no_power_cut_brings_back_what_the_checkpoints_know_to_be_deleted() -> None:
     for seed in range(20):
-        world = LogWorld(seed, LogConfig(segment_bytes=200))
-        world.open()
+        world = open_world(seed, segment_bytes=200)
         for _ in range(8):
             world.append(b"v")
         world.flush()

@@ -2,11 +2,10 @@
 
 import pytest
 
-from barnabas.storage.config import LogConfig
 from barnabas.storage.refusals import AppendRefused
 from barnabas.storage.steps import finish
 from tests.support.files.memory_files import Survival
-from tests.support.worlds.log import START_MS, LogWorld, open_world, synced
+from tests.support.worlds.log import START_MS, open_world, synced
 
 
 @pytest.mark.parametrize("synced_up_to", [0, 1, 2])
@@ -33,12 +32,10 @@ def test_indexes_that_were_not_synced_are_made_again_though_their_segment_ends_a
     left: Survival, is_flushing: bool
 ) -> None:
     for seed in range(20):
-        world = LogWorld(seed, LogConfig()._replace(segment_bytes=300, index_interval_bytes=0))
-        world.open()
+        world = open_world(seed, segment_bytes=300, index_interval_bytes=0)
         for number in range(4):
             world.append(b"%d" % number, timestamp=START_MS + number, producer_id=7, epoch=0, sequence=number)
-        plan = world.log.begin_flush()
-        assert plan is not None
+        plan = world.begin_flush()
         plan.run()
         if is_flushing:
             world.append(b"4", timestamp=START_MS + 4, producer_id=7, epoch=0, sequence=4)

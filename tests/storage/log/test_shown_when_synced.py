@@ -33,11 +33,9 @@ def test_readers_see_what_is_to_be_synced_first_only_then() -> None:
 def test_what_is_appended_during_a_sync_is_seen_after_the_next() -> None:
     world = open_world(flush_messages=1)
     world.append(b"a")
-    plan = world.log.begin_flush()
-    assert plan is not None
+    plan = world.begin_flush()
     world.append(b"b")
-    plan.run()
-    world.log.end_flush(plan)
+    world.end_flush(plan)
     assert ends(world) == (1, 1, 2)
     world.flush()
     assert ends(world) == (2, 2, 2)
@@ -60,8 +58,7 @@ def test_below_flush_messages_readers_wait_for_nothing() -> None:
 def test_a_failed_sync_shows_nothing() -> None:
     world = open_world(flush_messages=1)
     world.append(b"a")
-    plan = world.log.begin_flush()
-    assert plan is not None
+    plan = world.begin_flush()
     world.files.fail("sync", errno.EIO)
     with pytest.raises(StorageError) as failed:
         plan.run()

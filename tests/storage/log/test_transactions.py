@@ -41,9 +41,7 @@ def test_an_open_transaction_holds_back_committed_readers(world: LogWorld) -> No
     world.append(b"after")
     assert world.log.last_stable_offset == 1
     assert world.values(committed=True) == [b"before"]
-
     result = world.mark(PID, 0, commit=True)
-
     assert result.base_offset == 3
     assert world.log.last_stable_offset == 4
     assert world.values(committed=True) == [b"before", b"a", b"after"]
@@ -54,7 +52,6 @@ def test_an_aborted_transaction_is_read_by_the_uncommitted_alone(world: LogWorld
     world.append(b"b", producer_id=8, epoch=0, sequence=0, transactional=True)
     world.mark(PID, 0, commit=False)
     world.mark(8, 0, commit=True)
-
     assert world.values() == [b"a", b"b"]
     assert world.values(committed=True) == [b"b"]
     result = world.log.read(0, 1 << 20, committed=True, force_first_batch=True)
@@ -66,7 +63,6 @@ def test_with_two_replicas_required_a_marker_does_not_free_what_is_above_the_hig
     world = open_world(min_insync_replicas=2)
     world.append(b"a", producer_id=PID, epoch=0, sequence=0, transactional=True)
     world.mark(PID, 0, commit=True)
-
     assert world.log.last_stable_offset == world.log.high_watermark == 0
     world.log.config = LogConfig()
     assert world.log.last_stable_offset == world.log.high_watermark == 2
@@ -75,7 +71,6 @@ def test_with_two_replicas_required_a_marker_does_not_free_what_is_above_the_hig
 def test_markers_are_fenced(world: LogWorld) -> None:
     world.append(b"a", producer_id=PID, epoch=2, sequence=0, transactional=True)
     world.mark(PID, 2, commit=True, coordinator_epoch=5)
-
     with pytest.raises(AppendRefused, match="INVALID_PRODUCER_EPOCH"):
         world.mark(PID, 1, commit=True, coordinator_epoch=5)
     with pytest.raises(AppendRefused, match="TRANSACTION_COORDINATOR_FENCED"):
@@ -88,12 +83,10 @@ def test_markers_are_fenced(world: LogWorld) -> None:
 
 def test_a_marker_of_version_2_carries_the_epoch_after_the_transactions(world: LogWorld) -> None:
     begin(world, epoch=3)
-
     with pytest.raises(AppendRefused) as refused:
         world.mark(PID, 3, commit=True, transaction_version=2)
     assert refused.value.code is ErrorCode.INVALID_PRODUCER_EPOCH
     world.mark(PID, 4, commit=True, transaction_version=2)
-
     assert world.log.last_stable_offset == world.log.high_watermark == 2
     assert world.log.producers_state() == [ProducerState(PID, 4, -1, START_MS, 0, -1)]
 
@@ -104,7 +97,6 @@ def test_it_may_be_written_again_while_nothing_is_open_and_completes_nothing_the
     world.mark(PID, 1, commit=False, transaction_version=2)
     assert index_of(world) == [AbortedTxn(PID, 0, 1, 2)]
     begin(world, epoch=1)
-
     with pytest.raises(AppendRefused, match="INVALID_PRODUCER_EPOCH"):
         world.mark(PID, 1, commit=False, transaction_version=2)
     assert world.log.has_open_transaction(PID, 1)
@@ -130,7 +122,6 @@ def test_a_held_transaction_is_over_but_not_shown_until_it_is_released(world: Lo
     begin(world)
     world.mark(PID, 0, commit=True, hold=True)
     world.append(b"later")
-
     assert not world.log.has_open_transaction(PID, 0)
     assert (world.log.last_stable_offset, world.log.high_watermark) == (0, 3)
     world.log.release_marker(PID)
@@ -142,7 +133,6 @@ def test_a_release_shows_no_more_than_its_own_transaction(world: LogWorld) -> No
     begin(world, OTHER)
     world.mark(OTHER, 0, commit=True, hold=True)
     world.mark(PID, 0, commit=True, hold=True)
-
     world.log.release_marker(OTHER)
     assert world.log.last_stable_offset == 0
     world.log.release_marker(PID)
@@ -155,9 +145,7 @@ def test_the_transaction_after_a_held_one_is_open_on_its_own(world: LogWorld) ->
     begin(world)
     world.mark(PID, 0, commit=False, hold=True)
     begin(world, sequence=1)
-
     world.log.release_marker(PID)
-
     assert world.log.last_stable_offset == 2
     assert world.log.has_open_transaction(PID, 0)
     assert index_of(world) == [AbortedTxn(PID, 0, 1, 2)]
@@ -191,7 +179,6 @@ def test_deleting_records_of_an_open_transaction_leaves_the_rest_of_it_undecided
     begin(world)
     begin(world, sequence=1)
     world.append(b"after")
-
     assert world.log.delete_records_before(2) == 2
     assert world.log.last_stable_offset == 2
     world.append(b"later")
@@ -228,7 +215,6 @@ def test_retention_waits_for_an_open_transaction_whose_commit_then_shows_all_of_
     world.now_ms += 10_000
     world.log.apply_retention(world.now_ms)
     assert world.log.log_start_offset <= 1, "the record before it may go, none of its own"
-
     world.restart("kill")
     world.log.apply_retention(world.now_ms)
     world.mark(PID, 0, commit=True)
@@ -308,7 +294,6 @@ def test_a_replay_remembers_what_ended_behind_the_high_watermark() -> None:
     world.mark(PID, 0, commit=True)
     world.config = world.config._replace(min_insync_replicas=2)
     world.restart()
-
     assert (world.log.high_watermark, world.log.last_stable_offset) == (1, 1)
     assert list(world.log.producers.unstable) == [1]
 

@@ -71,7 +71,6 @@ def walk_refusal(batch: bytearray, config: LogConfig) -> AppendRefused:
 
 def test_a_sound_batch_passes() -> None:
     batch = batch_of(b"a", b"b", producer_id=4, producer_epoch=0, base_sequence=0)
-
     assert check_batch(batch, Demands.of(LogConfig())) == parse_header(batch)
 
 
@@ -130,7 +129,6 @@ def test_the_first_check_that_fails_answers() -> None:
     batch = with_header(GOOD, records_count=9)
     batch[-1] ^= 1
     small = LogConfig(max_message_bytes=10)
-
     assert check_code(bytes(7) + b"\x01" + batch[8:], small) == ErrorCode.INVALID_RECORD
     assert check_code(batch, small) == ErrorCode.MESSAGE_TOO_LARGE
     assert check_code(batch) == ErrorCode.CORRUPT_MESSAGE
@@ -138,7 +136,6 @@ def test_the_first_check_that_fails_answers() -> None:
 
 def test_a_coordinator_may_write_markers() -> None:
     marker = end_txn_marker(True, 4000, 3, 12, NOW)
-
     assert check_batch(marker, Demands.of(LogConfig()), from_client=False).is_control
     assert check_code(marker) == ErrorCode.INVALID_RECORD
 
@@ -179,7 +176,6 @@ def test_records_are_walked_only_where_the_topic_asks(config: LogConfig, batch: 
 @pytest.mark.parametrize("codec", range(5))
 def test_a_walk_that_changes_nothing_returns_the_same_bytes(codec: int) -> None:
     batch = batch_of(b"a", b"b", compression=codec, producer_id=1, producer_epoch=2, base_sequence=3)
-
     assert walk(batch, COMPACTED, NOW) == batch
 
 
@@ -187,41 +183,100 @@ def test_a_walk_that_changes_nothing_returns_the_same_bytes(codec: int) -> None:
 def test_a_record_is_as_large_as_the_topic_takes_once_it_is_decompressed(config: LogConfig) -> None:
     batch = batch_of(b"a" * 100, compression=compression.ZSTD)
     size = 108  # of the record: its key, its value, and one byte for everything else but the value's length
-
     assert walk(batch, config._replace(max_decompressed_message_bytes=size), NOW)
     refused = walk_refusal(batch, config._replace(max_decompressed_message_bytes=size - 1))
-
     assert (refused.code, refused.record_errors) == (ErrorCode.INVALID_RECORD, [])
 
 
 @pytest.mark.parametrize("config", [LogConfig(), COMPACTED])
 def test_a_record_that_was_never_compressed_may_be_larger(config: LogConfig) -> None:
     batch = batch_of(b"a" * 100)
-
     assert walk(batch, config._replace(max_decompressed_message_bytes=10), NOW) == batch
 
 
-def test_every_null_key_on_a_compacted_topic_is_named() -> None:
-    batch = build_batch([(None, b"a", (), NOW), (b"k", b"b", (), NOW), (None, b"c", (), NOW)])
+def at(*timestamps: int, null_keys: bool = False) -> bytearray:
+    """Records of these times, every other of them without a key."""
+    keys = [None, b"k"] if null_keys else [b"k"]
+    return build_batch([(keys[number % len(keys)], b"v", (), time) for number, time in enumerate(timestamps)])
 
-    refused = walk_refusal(batch, COMPACTED)
 
-    assert refused.code == ErrorCode.INVALID_RECORD
-    assert [index for index, _ in refused.record_errors] == [0, 2]
+def unreadable(codec: int) -> bytearray:
+    return encode_batch(parse_header(batch_of(b"a", compression=codec)), b"\xff" * 40)
+
+
+CLAIMED = batch_of(b"a", b"b", timestamp_type=LOG_APPEND_TIME)
+LONG_MAX = (1 << 63) - 1
+ENDLESS = COMPACTED._replace(message_timestamp_after_max_ms=LONG_MAX)
+DAMAGED = without_max_timestamp(batch_of(b"a"))
+DAMAGED[-1] ^= 1
+
+
+@pytest.mark.parametrize(
+    ("batch", "config", "code", "records_named"),
+    [
+        (at(NOW, NOW, NOW, null_keys=True), COMPACTED, ErrorCode.INVALID_RECORD, [0, 2]),
+        (
+            at(NOW, NOW + 1, null_keys=True),
+            COMPACTED._replace(message_timestamp_after_max_ms=0),
+            ErrorCode.INVALID_TIMESTAMP,
+            [0, 1],
+        ),
+        (CLAIMED, LOG_APPEND, ErrorCode.INVALID_TIMESTAMP, [0, 1]),
+        (
+            without_max_timestamp(at(NOW, NOW + HOUR_MS + 1, NOW + HOUR_MS)),
+            DEFAULTS,
+            ErrorCode.INVALID_TIMESTAMP,
+            [1],
+        ),
+        (
+            encode_batch(parse_header(at(5, 6))._replace(base_timestamp=LONG_MAX), bytes(at(5, 6))[HEADER_SIZE:]),
+            ENDLESS,
+            ErrorCode.INVALID_TIMESTAMP,
+            [1],
+        ),
+        (DAMAGED, DEFAULTS, ErrorCode.CORRUPT_MESSAGE, []),
+        (
+            batch_of(b"a" * 5000, compression=compression.ZSTD),
+            LogConfig(compression_type="uncompressed", max_message_bytes=1000),
+            ErrorCode.MESSAGE_TOO_LARGE,
+            [],
+        ),
+        *((unreadable(codec), COMPACTED, ErrorCode.INVALID_RECORD, []) for codec in range(5)),
+    ],
+    ids=[
+        "null keys on a compacted topic",
+        "one bad timestamp decides the code among null keys",
+        "log append time claimed where the topic stamps it",
+        "after the limit, where the header has no largest",
+        "a timestamp that does not fit",
+        "a wrong CRC, seen before the largest timestamp is filled in",
+        "one that grows over the limit",
+        *(f"records that cannot be read, codec {codec}" for codec in range(5)),
+    ],
+)
+def test_a_walk_refuses(batch: bytearray, config: LogConfig, code: ErrorCode, records_named: list[int]) -> None:
+    refused = walk_refusal(batch, config)
+    assert (refused.code, [index for index, _ in refused.record_errors]) == (code, records_named)
+
+
+def test_a_walk_corrects_the_largest_timestamp_and_takes_a_claim_of_log_append_time_back() -> None:
+    batch = batch_of(b"a", b"b", timestamp=NOW - 7)
+    set_max_timestamp(batch, 0, 0, NOW + 99 * HOUR_MS)
+    walked, unclaimed = walk(batch, DEFAULTS, NOW), walk(CLAIMED, DEFAULTS, NOW)
+    assert (parse_header(walked).max_timestamp, parse_header(unclaimed).timestamp_type) == (NOW - 7, 0)
+    assert verify_crc(walked)
+    assert verify_crc(unclaimed)
 
 
 def test_a_refusal_names_so_many_records_and_looks_at_no_more() -> None:
     batch = batch_of(*[b""] * 3 * RECORD_ERRORS_MAX, key=None, compression=compression.ZSTD)
-
     refused = walk_refusal(batch, COMPACTED)
-
     assert [index for index, _ in refused.record_errors] == list(range(RECORD_ERRORS_MAX))
     assert f"{2 * RECORD_ERRORS_MAX} records behind them" in refused.message
 
 
 def test_every_record_is_named_where_there_is_just_room() -> None:
     refused = walk_refusal(batch_of(*[b""] * RECORD_ERRORS_MAX, key=None), COMPACTED)
-
     assert len(refused.record_errors) == RECORD_ERRORS_MAX
     assert "behind them" not in refused.message
 
@@ -229,76 +284,19 @@ def test_every_record_is_named_where_there_is_just_room() -> None:
 def test_timestamps_before_and_after_the_limits_are_named() -> None:
     config = LogConfig(message_timestamp_before_max_ms=1000, message_timestamp_after_max_ms=500)
     times = [NOW, NOW - 1000, NOW - 1001, NOW + 500, NOW + 501, -1]
-    batch = build_batch([(b"k", b"v", (), timestamp) for timestamp in times])
-
-    refused = walk_refusal(batch, config)
-
+    refused = walk_refusal(at(*times), config)
     assert refused.code == ErrorCode.INVALID_TIMESTAMP
     assert refused.message == "One or more records have been rejected due to invalid timestamp"
     assert [index for index, _ in refused.record_errors] == [2, 4]
     assert all(str(times[index]) in complaint for index, complaint in refused.record_errors)
 
 
-def test_one_bad_timestamp_decides_the_code_among_null_keys() -> None:
-    config = COMPACTED._replace(message_timestamp_after_max_ms=0)
-    batch = build_batch([(None, b"a", (), NOW), (b"k", b"b", (), NOW + 1)])
-
-    refused = walk_refusal(batch, config)
-
-    assert refused.code == ErrorCode.INVALID_TIMESTAMP
-    assert [index for index, _ in refused.record_errors] == [0, 1]
-
-
-def test_a_producer_may_not_claim_log_append_time_on_a_log_append_time_topic() -> None:
-    batch = batch_of(b"a", b"b", timestamp_type=LOG_APPEND_TIME)
-
-    assert walk_refusal(batch, LOG_APPEND).code == ErrorCode.INVALID_TIMESTAMP
-    assert len(walk_refusal(batch, LOG_APPEND).record_errors) == 2
-
-
-def test_the_claim_is_taken_back_on_a_create_time_topic() -> None:
-    batch = batch_of(b"a", b"b", timestamp_type=LOG_APPEND_TIME)
-
-    walked = walk(batch, LogConfig(), NOW)
-
-    assert parse_header(walked).timestamp_type == 0
-    assert verify_crc(walked)
-
-
-def test_the_largest_timestamp_of_the_header_is_corrected() -> None:
-    batch = batch_of(b"a", b"b", timestamp=NOW - 7)
-    set_max_timestamp(batch, 0, 0, NOW + 99 * HOUR_MS)
-
-    walked = walk(batch, LogConfig(), NOW)
-
-    assert parse_header(walked).max_timestamp == NOW - 7
-    assert verify_crc(walked)
-
-
 @pytest.mark.parametrize("codec", range(5))
 def test_a_largest_timestamp_that_nobody_filled_in_is_that_of_the_records(codec: int) -> None:
     times = [NOW, NOW + 9, NOW - 50, NOW + 3]
     batch = build_batch([(b"k", b"v" * 9, (), timestamp) for timestamp in times], compression=codec)
-
     walked = walk(without_max_timestamp(bytearray(batch)), LogConfig(), NOW)
-
     assert walked == batch
-
-
-def test_timestamps_after_the_limit_are_named_where_the_header_has_no_largest() -> None:
-    batch = build_batch([(b"k", b"v", (), timestamp) for timestamp in (NOW, NOW + HOUR_MS + 1, NOW + HOUR_MS)])
-
-    refused = walk_refusal(without_max_timestamp(batch), LogConfig())
-
-    assert refused.code == ErrorCode.INVALID_TIMESTAMP
-    assert [index for index, _ in refused.record_errors] == [1]
-
-
-def test_a_wrong_crc_is_seen_before_the_largest_timestamp_is_filled_in() -> None:
-    batch = without_max_timestamp(batch_of(b"a"))
-    batch[-1] ^= 1
-
-    assert walk_refusal(batch, LogConfig()).code == ErrorCode.CORRUPT_MESSAGE
 
 
 @pytest.mark.parametrize("source", range(5))
@@ -333,36 +331,5 @@ def test_compressed_records_that_number_themselves_oddly_are_numbered_anew() -> 
     odd[area.index(b"\x02", 8)] = 0x0A  # the second record's offset delta: 1 becomes 5
     batch = encode_batch(header, compression.compress(compression.GZIP, odd))
     assert [record.offset for record in iter_records(batch)] == [0, 5]
-
     walked = walk(batch, COMPACTED, NOW)
-
     assert list(iter_records(walked)) == [Record(0, NOW, b"k", b"a", []), Record(1, NOW, b"k", b"b", [])]
-
-
-def test_a_batch_that_grows_over_the_limit_is_too_large() -> None:
-    batch = batch_of(b"a" * 5000, compression=compression.ZSTD)
-
-    refused = walk_refusal(batch, LogConfig(compression_type="uncompressed", max_message_bytes=1000))
-
-    assert refused.code == ErrorCode.MESSAGE_TOO_LARGE
-
-
-@pytest.mark.parametrize("codec", range(5))
-def test_a_record_area_that_cannot_be_read_is_an_invalid_record(codec: int) -> None:
-    header = parse_header(batch_of(b"a", compression=codec))
-    batch = encode_batch(header, b"\xff" * 40)
-
-    refused = walk_refusal(batch, COMPACTED)
-
-    assert refused.code == ErrorCode.INVALID_RECORD
-
-
-def test_a_timestamp_that_does_not_fit_is_refused() -> None:
-    area = bytes(build_batch([(b"k", b"v", (), 5), (b"k", b"v", (), 6)]))[61:]
-    header = parse_header(batch_of(b"a", b"b"))._replace(base_timestamp=(1 << 63) - 1)
-    endless = LogConfig(message_timestamp_after_max_ms=(1 << 63) - 1, cleanup_policy=frozenset({"compact"}))
-
-    refused = walk_refusal(encode_batch(header, area), endless)
-
-    assert refused.code == ErrorCode.INVALID_TIMESTAMP
-    assert [index for index, _ in refused.record_errors] == [1]

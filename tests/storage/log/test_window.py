@@ -74,9 +74,7 @@ def test_a_clean_start_reads_no_batch_until_an_old_retry_asks() -> None:
 def test_the_window_comes_back_from_several_segments() -> None:
     world = open_world(segment_bytes=200)
     write(world, 0, 12)
-
     world.restart("stop")
-
     assert [retry(world, number) for number in range(7, 12)] == list(range(7, 12))
     assert retry(world, 6) == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
 
@@ -86,10 +84,8 @@ def test_a_gap_after_a_restart_costs_no_reads() -> None:
     write(world, 0, 20)
     world.restart("stop")
     before = len(world.files.calls)
-
     with pytest.raises(AppendRefused, match="OUT_OF_ORDER"):
         world.append(b"v", producer_id=PID, epoch=0, sequence=25)
-
     assert not any(call.name == "pread" for call in world.files.calls[before:])
 
 
@@ -100,7 +96,6 @@ def test_how_far_back_a_run_reads_is_limited(monkeypatch: pytest.MonkeyPatch) ->
     write(world, 0, 40, producer_id=8)
     write(world, 4, 1)
     world.restart("stop")
-
     assert retry(world, 3) == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
     before = len(world.files.calls)
     assert retry(world, 2) == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
@@ -114,11 +109,9 @@ def test_where_the_topic_stamps_its_own_time_an_old_retry_is_known_and_a_gap_is_
     stamped_ms = world.now_ms
     world.restart("stop")
     world.now_ms += 60_000
-
     again = world.append(b"v", producer_id=PID, epoch=0, sequence=3)
     assert (again.base_offset, again.log_append_time_ms, again.is_duplicate) == (3, stamped_ms, True)
     assert retry(world, 1) == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
-
     world.restart("stop")
     assert retry(world, 1) == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
     assert not world.append(b"v", producer_id=PID, epoch=0, sequence=7).is_duplicate
@@ -129,9 +122,7 @@ def test_a_transactional_window_outlives_its_markers_and_a_restart() -> None:
     for number in range(3):
         world.append(b"v", producer_id=PID, epoch=0, sequence=number, transactional=True)
         world.mark(PID, 0, commit=True)
-
     world.restart("stop")
-
     assert retry(world, 0) == 0
     assert retry(world, 1) == 2
 
@@ -142,9 +133,7 @@ def test_a_snapshot_of_offsets_behind_its_own_is_not_believed() -> None:
     world.stop()
     wrong = ProducerEntry(PID, 0, 9, 9, 0, 0, -1, current_txn_first_offset=9)
     world.files.open(f"{world.path}/{3:020d}.snapshot").pwrite(encode([wrong]), 0)
-
     world.open()
-
     assert [retry(world, number) for number in range(3)] == [0, 1, 2]
     assert world.log.last_stable_offset == 3
     assert not world.append(b"v", producer_id=PID, epoch=0, sequence=3).is_duplicate

@@ -6,7 +6,6 @@ import pytest
 
 from barnabas.protocol.files.producer_snapshot import ProducerEntry, decode, encode
 from barnabas.storage.disk.directory import Directory
-from barnabas.storage.disk.disk import Disk
 from barnabas.storage.errors import DirectoryFull
 from barnabas.storage.producers.snapshots import ProducerSnapshots
 from tests.support.files.memory_files import MemoryFiles
@@ -17,9 +16,7 @@ EARLY = ENTRY._replace(last_offset=9, current_txn_first_offset=8)
 
 @pytest.fixture
 def directory() -> Directory:
-    files = MemoryFiles()
-    files.mkdir("/d")
-    return Directory(Disk(files, "/d"), "/d")
+    return MemoryFiles().with_directory().directory()
 
 
 def snapshots(directory: Directory) -> ProducerSnapshots:
@@ -30,7 +27,6 @@ def test_the_newest_at_or_below_an_offset_is_taken(directory: Directory) -> None
     taken = snapshots(directory)
     for offset in (10, 30, 20):
         taken.write(offset, [EARLY._replace(last_offset=offset - 1)])
-
     for found in (taken, snapshots(directory)):
         assert found.offsets == [10, 20, 30]
         assert found.newest(25) == (20, [EARLY._replace(last_offset=19)])
@@ -40,7 +36,6 @@ def test_the_newest_at_or_below_an_offset_is_taken(directory: Directory) -> None
 
 def test_the_file_is_kafkas(directory: Directory) -> None:
     snapshots(directory).write(102, [ENTRY])
-
     data = directory.read(f"{102:020d}.snapshot")
     assert data == bytes.fromhex(
         "0001b0034755000000010000000000000fa00003000000080000000000000065000000010000018bcfe56805ffffffff0000000000000064"
@@ -77,7 +72,6 @@ def test_a_damaged_snapshot_is_removed_and_an_older_one_taken(directory: Directo
     taken.write(10, [EARLY])
     directory.write(f"{20:020d}.snapshot", damage, 0)
     found = snapshots(directory)
-
     assert found.newest(50) == (10, [EARLY])
     assert directory.names() == [f"{10:020d}.snapshot"]
     assert found.offsets == [10]
@@ -87,7 +81,6 @@ def test_a_snapshot_at_the_same_offset_is_not_written_twice(directory: Directory
     taken = snapshots(directory)
     taken.write(10, [EARLY])
     taken.write(10, [])
-
     assert taken.newest(10) == (10, [EARLY])
 
 
@@ -95,7 +88,6 @@ def test_what_was_written_is_unsynced_until_somebody_says_otherwise(directory: D
     taken = snapshots(directory)
     taken.write(10, [ENTRY])
     taken.write(20, [ENTRY])
-
     assert taken.unsynced == {10, 20}
     taken.remove([20])
     assert taken.unsynced == {10}
@@ -106,7 +98,6 @@ def test_what_was_written_is_unsynced_until_somebody_says_otherwise(directory: D
 def test_a_deleted_segments_snapshot_is_renamed(directory: Directory) -> None:
     taken = snapshots(directory)
     taken.write(10, [ENTRY])
-
     assert taken.mark_deleted(10) == f"{10:020d}.snapshot.deleted"
     assert taken.mark_deleted(10) is None
     assert directory.names() == [f"{10:020d}.snapshot.deleted"]
@@ -118,7 +109,5 @@ def test_what_a_killed_run_wrote_from_its_recovery_point_on_may_not_be_synced(di
     for offset in (10, 20, 30):
         written.write(offset, [ENTRY])
     found = snapshots(directory)
-
     found.doubt_from(20)
-
     assert found.unsynced == {20, 30}

@@ -10,8 +10,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from barnabas.storage.config import LogConfig
-from tests.support.worlds.log import LogWorld
+from tests.support.worlds.log import LogWorld, open_world
 
 PRODUCERS = (1, 2, 3)
 
@@ -80,8 +79,7 @@ steps = st.one_of(
 @given(st.lists(steps, max_size=50), st.integers(0, 5))
 @settings(max_examples=150, derandomize=True, deadline=None)
 def test_committed_readers_see_what_the_model_sees(script: list[tuple[Any, ...]], seed: int) -> None:
-    world = LogWorld(seed, LogConfig()._replace(segment_bytes=400, index_interval_bytes=100))
-    world.open()
+    world = open_world(seed, segment_bytes=400, index_interval_bytes=100)
     model = Model()
     epochs = dict.fromkeys(PRODUCERS, 0)
     sequences = dict.fromkeys(PRODUCERS, 0)

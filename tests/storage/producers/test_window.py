@@ -60,16 +60,60 @@ def partition() -> Partition:
     return Partition()
 
 
-def test_batches_in_sequence_are_taken(partition: Partition) -> None:
-    assert partition.append(0, 3) is None
-    assert partition.append(3, 2) is None
-    assert partition.append(5) is None
+Step = tuple[int, int, dict[str, Any]]
+
+
+def step(sequence: int, count: int = 1, **fields: Any) -> Step:
+    return sequence, count, fields
+
+
+GAP, STALE = ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, ErrorCode.INVALID_PRODUCER_EPOCH
+COORDINATORS: dict[str, Any] = {"from_client": False, "transactional": True}
+
+
+@pytest.mark.parametrize(
+    ("taken", "asked", "answer"),
+    [
+        pytest.param([step(0, 3), step(3, 2)], step(5), None, id="the next"),
+        pytest.param([step(0, 3)], step(0, 2), GAP, id="a part of one that was taken"),
+        pytest.param([step(0, 3)], step(1, 3), GAP, id="an overlap"),
+        pytest.param([step(0)], step(2), GAP, id="a gap"),
+        pytest.param([step(0, epoch=3)], step(1, epoch=2), STALE, id="an older epoch"),
+        pytest.param([step(0)], step(1, epoch=1), GAP, id="a new epoch that does not begin at 0"),
+        pytest.param([step(0)], step(0, epoch=1), None, id="a new epoch"),
+        pytest.param([step(0), step(0, epoch=1)], step(0, epoch=1), SeenBatch(0, 0, 1, 1, 1000), id="again in it"),
+        pytest.param([step(17, 3)], step(20), None, id="a producer that was not known may begin anywhere"),
+        pytest.param([step(SEQUENCE_MAX - 1, 2)], step(5), GAP, id="a gap behind the largest"),
+        pytest.param([step(SEQUENCE_MAX - 1, 2)], step(0, 4), None, id="0 behind the largest"),
+        pytest.param([step(SEQUENCE_MAX, 3)], step(2), None, id="the next of one over the largest"),
+        pytest.param(
+            [step(SEQUENCE_MAX, 3)], step(SEQUENCE_MAX, 3), SeenBatch(SEQUENCE_MAX, 1, 0, 2, 1000), id="over it, again"
+        ),
+        pytest.param(
+            [step(-1, epoch=2, **COORDINATORS)], step(-1, epoch=2, **COORDINATORS), None, id="without a sequence"
+        ),
+        pytest.param(
+            [step(-1, epoch=2, **COORDINATORS)], step(-1, epoch=1, **COORDINATORS), STALE, id="without one, older"
+        ),
+    ],
+)
+def test_the_next_batch(
+    partition: Partition, taken: list[Step], asked: Step, answer: SeenBatch | ErrorCode | None
+) -> None:
+    for sequence, count, fields in taken:
+        assert partition.append(sequence, count, **fields) is None
+    before = partition.producers.to_snapshot()
+    sequence, count, fields = asked
+    if isinstance(answer, ErrorCode):
+        assert partition.refusal(sequence, count, **fields) is answer
+        assert partition.producers.to_snapshot() == before, "a refusal leaves no trace"
+    else:
+        assert partition.append(sequence, count, **fields) == answer
 
 
 def test_each_of_the_last_five_batches_is_answered_with_its_first_offset(partition: Partition) -> None:
     for sequence in range(0, 14, 2):
         partition.append(sequence, 2, timestamp=1000 + sequence)
-
     for sequence in range(4, 14, 2):
         assert partition.append(sequence, 2) == SeenBatch(
             sequence, sequence + 1, sequence, sequence + 1, 1000 + sequence
@@ -77,61 +121,8 @@ def test_each_of_the_last_five_batches_is_answered_with_its_first_offset(partiti
     assert partition.refusal(2, 2) == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
 
 
-def test_an_overlapping_range_is_no_duplicate(partition: Partition) -> None:
-    partition.append(0, 3)
-
-    assert partition.refusal(0, 2) == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
-    assert partition.refusal(1, 3) == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
-
-
-def test_a_gap_is_refused_and_leaves_no_trace(partition: Partition) -> None:
-    partition.append(0)
-
-    assert partition.refusal(2) == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
-    assert partition.append(1) is None
-
-
-def test_a_stale_epoch_is_refused(partition: Partition) -> None:
-    partition.append(0, epoch=3)
-
-    assert partition.refusal(1, epoch=2) == ErrorCode.INVALID_PRODUCER_EPOCH
-
-
-def test_a_new_epoch_starts_at_sequence_zero_with_an_empty_window(partition: Partition) -> None:
-    partition.append(0)
-
-    assert partition.refusal(1, epoch=1) == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
-    assert partition.append(0, epoch=1) is None
-    assert partition.append(0, epoch=1) == SeenBatch(0, 0, 1, 1, 1000)
-
-
-def test_an_unknown_producer_may_start_anywhere(partition: Partition) -> None:
-    assert partition.append(17, 3) is None
-    assert partition.append(20) is None
-
-
-def test_sequences_wrap_after_the_largest(partition: Partition) -> None:
-    partition.append(SEQUENCE_MAX - 1, 2)
-    assert partition.refusal(5) == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
-    assert partition.append(0, 4) is None
-
-    partition = Partition()
-    partition.append(SEQUENCE_MAX, 3)  # covers the largest, 0 and 1
-
-    assert partition.append(SEQUENCE_MAX, 3) == SeenBatch(SEQUENCE_MAX, 1, 0, 2, 1000)
-    assert partition.append(2) is None
-
-
-def test_batches_without_sequence_from_a_coordinator_are_checked_for_their_epoch_alone(partition: Partition) -> None:
-    partition.append(-1, epoch=2, from_client=False, transactional=True)
-    partition.append(-1, epoch=2, from_client=False, transactional=True)
-
-    assert partition.refusal(-1, epoch=1, from_client=False, transactional=True) == ErrorCode.INVALID_PRODUCER_EPOCH
-
-
 def test_an_open_transaction_refuses_batches_outside_it(partition: Partition) -> None:
     partition.append(0, transactional=True)
-
     assert partition.refusal(1) == ErrorCode.INVALID_TXN_STATE
     assert partition.append(1, transactional=True) is None
     partition.mark()
@@ -161,14 +152,12 @@ def test_an_open_transaction_holds_the_first_unstable_offset_until_its_marker_is
 def test_an_aborted_transaction_is_indexed_with_the_start_of_the_oldest_other_open_one(partition: Partition) -> None:
     partition.append(0, producer_id=1, transactional=True)
     partition.append(0, producer_id=2, transactional=True)
-
     assert partition.mark(commit=False, producer_id=1) == AbortedTxn(1, 0, 2, 1)
     assert partition.mark(commit=False, producer_id=2) == AbortedTxn(2, 1, 3, 4)
 
 
 def test_a_marker_without_a_transaction_completes_nothing_but_fences(partition: Partition) -> None:
     partition.append(0, epoch=0)
-
     assert partition.mark(commit=False, epoch=1) is None
     assert partition.refusal(1, epoch=0) == ErrorCode.INVALID_PRODUCER_EPOCH
 
@@ -178,16 +167,13 @@ def test_a_marker_of_the_same_epoch_keeps_the_window_and_one_of_the_next_clears_
     partition.mark(epoch=0)
     assert partition.append(0, 2, transactional=True) is not None
     partition.append(2, transactional=True)
-
     partition.mark(epoch=1)
-
     assert partition.refusal(3, epoch=1, transactional=True) == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
     assert partition.append(0, epoch=1, transactional=True) is None
 
 
 def test_a_marker_of_an_older_producer_or_coordinator_epoch_is_refused(partition: Partition) -> None:
     partition.mark(epoch=2, coordinator_epoch=7)
-
     with pytest.raises(AppendRefused) as refused:
         partition.mark(epoch=1, coordinator_epoch=8)
     assert refused.value.code == ErrorCode.INVALID_PRODUCER_EPOCH
@@ -202,7 +188,6 @@ def test_producers_expire_by_the_age_of_their_records_unless_in_a_transaction_or
     producers.add_batch(batch(0, producer_id=2, timestamp=0, transactional=True), seen_ms=0)
     producers.add_batch(batch(0, producer_id=3, timestamp=0), seen_ms=DAY_MS)
     producers.add_batch(batch(0, producer_id=4, timestamp=1), seen_ms=0)
-
     assert producers.expire(DAY_MS, DAY_MS) == [1]
     assert producers.get(1) is None
     assert producers.expire(DAY_MS + EXPIRY_GRACE_MS, DAY_MS) == [3, 4]
@@ -212,7 +197,6 @@ def test_producers_expire_by_the_age_of_their_records_unless_in_a_transaction_or
 def test_a_producer_seen_lately_is_kept_no_longer_than_asked_for() -> None:
     producers = Producers()
     producers.add_batch(batch(0, producer_id=1, timestamp=0), seen_ms=DAY_MS)
-
     assert producers.expire(DAY_MS + 999, 1_000) == []
     assert producers.expire(DAY_MS + 1_000, 1_000) == [1]
 
@@ -223,9 +207,7 @@ def test_a_snapshot_brings_back_epochs_open_transactions_and_the_last_batch(part
     partition.append(0, producer_id=2, transactional=True, epoch=5)
     partition.mark(producer_id=3, epoch=9, coordinator_epoch=4)
     before = partition.producers.to_snapshot()
-
     partition.restart()
-
     assert partition.producers.to_snapshot() == before
     assert partition.append(3, 2, producer_id=1) == SeenBatch(3, 4, 3, 4, 1000)
     assert partition.producers.first_unstable_offset == 5
@@ -240,10 +222,8 @@ def test_after_a_restart_an_older_retry_asks_for_the_log_and_is_then_a_duplicate
         partition.append(number * 2, 2)
     partition.restart()
     older = headers[4]
-
     assert partition.producers.wants_older(older)
     partition.producers.add_older(iter(headers), from_offset=0)
-
     for header in headers[3:]:
         assert partition.producers.check_batch(header, from_client=True) is not None
     assert partition.refusal(4, 2) == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
@@ -254,7 +234,6 @@ def test_neither_a_gap_nor_another_epoch_asks_for_the_log(partition: Partition) 
     partition.append(0, 2, epoch=1)
     partition.append(2, 2, epoch=1)
     partition.restart()
-
     assert not partition.producers.wants_older(batch(9, epoch=1))
     assert not partition.producers.wants_older(batch(4, epoch=1))
     assert not partition.producers.wants_older(batch(0, epoch=0))
@@ -266,9 +245,7 @@ def test_batches_of_an_older_epoch_in_the_log_do_not_come_back_into_the_window(p
     for header in headers:
         partition.append(header.base_sequence, epoch=header.producer_epoch)
     partition.restart()
-
     partition.producers.add_older(iter(headers), from_offset=0)
-
     producer = partition.producers.get(PID)
     assert producer is not None
     assert [seen.first_offset for seen in producer.window] == [1, 2]

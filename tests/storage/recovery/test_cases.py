@@ -7,8 +7,6 @@ from pathlib import Path
 import pytest
 
 from barnabas.storage.config import LONG_MAX
-from barnabas.storage.disk.directory import Directory
-from barnabas.storage.disk.disk import Disk
 from barnabas.storage.errors import CorruptFile
 from barnabas.storage.recovery.cases import (
     SEGMENT_CASES,
@@ -43,7 +41,6 @@ def test_every_case_has_a_story() -> None:
     told = "\n".join(path.read_text() for path in STORIES)
     seen = set("".join(re.findall(r"^([A-Z]+) end ", told, re.MULTILINE)))
     seen |= set(re.findall(r"case ([A-Z])", told))
-
     assert "".join(sorted(seen)) == LETTERS
 
 
@@ -52,19 +49,16 @@ def test_every_observation_of_a_segment_has_exactly_one_case() -> None:
         trust_segment(was_clean=clean, is_synced=synced, has_indexes=indexes).letter
         for clean, synced, indexes in product((True, False), repeat=3)
     }
-
     assert cases == {case.letter for case in SEGMENT_CASES}
 
 
 def test_every_tail_has_exactly_one_case() -> None:
     cases = {judge_tail(tail, is_synced=synced).letter for tail, synced in product(Tail, (True, False))}
-
     assert cases == {case.letter for case in TAIL_CASES}
 
 
 def test_letters_are_used_once() -> None:
     letters = [case.letter for case in (*SEGMENT_CASES, *TAIL_CASES)]
-
     assert len(set(letters)) == len(letters)
     assert all(case.why for case in (*SEGMENT_CASES, *TAIL_CASES))
 
@@ -76,7 +70,6 @@ def name(base: int, suffix: str) -> str:
 def test_what_a_stop_left_half_done_is_removed() -> None:
     names = [name(0, ".log"), name(0, ".index.deleted"), name(5, ".log.cleaned"), name(3, ".log.swap")]
     names += [name(5, ".log.swap"), name(9, ".index.swap"), "partition.metadata"]
-
     assert unfinished_files(Listing(names)) == Leftovers([names[1], names[2], names[4], names[5]], [], "KLM")
 
 
@@ -84,8 +77,7 @@ def test_what_a_stop_left_half_done_is_removed() -> None:
 def test_a_segment_that_was_being_replaced_is_not_missed(deleted: str) -> None:
     """Another segment of this name, replaced before, may wait to be removed as well, under `.deleted`."""
     names = [name(0, ".log.swap"), name(5, deleted), name(5, ".timeindex"), name(9, ".log")]
-    directory = Directory(Disk(MemoryFiles(0), "/d"), "/d")
-
+    directory = MemoryFiles(0).directory()
     assert check_segments(directory, Listing(names), LONG_MAX) == []
     assert half_deleted(Listing(names)) == Leftovers([name(5, ".timeindex")], [], "K")
     with pytest.raises(CorruptFile):
@@ -95,9 +87,7 @@ def test_a_segment_that_was_being_replaced_is_not_missed(deleted: str) -> None:
 def test_a_finished_swap_replaces_all_it_covers() -> None:
     names = [name(base, suffix) for base in (0, 5, 9) for suffix in (".log", ".index", ".timeindex")]
     names += [name(0, ".log.swap"), name(0, ".index.swap")]
-
     found = finished_swaps(Listing(names), {0: 9})
-
     assert found.removals == sorted(names[:6])
     assert found.renames == [(names[-1], name(0, ".index")), (names[-2], name(0, ".log"))]
     assert finished_swaps(Listing(names[:9]), {}) == Leftovers([], [], "")
@@ -105,7 +95,6 @@ def test_a_finished_swap_replaces_all_it_covers() -> None:
 
 def test_indexes_without_a_log_are_removed() -> None:
     names = [name(0, ".log"), name(0, ".index"), name(5, ".index"), name(5, ".txnindex"), name(7, ".snapshot")]
-
     assert orphaned_indexes(Listing(names)).removals == names[2:4]
 
 

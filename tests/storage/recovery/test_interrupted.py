@@ -3,8 +3,6 @@
 import pytest
 
 from barnabas.storage.config import LONG_MAX, LogConfig
-from barnabas.storage.disk.directory import Directory
-from barnabas.storage.disk.disk import Disk
 from barnabas.storage.recovery.interrupted import AT_ONCE_BYTES_MAX, AT_ONCE_MAX, Interrupted
 from barnabas.storage.recovery.listing import Listing
 from barnabas.storage.recovery.missing import check_segments
@@ -18,12 +16,8 @@ NEW = [f"{0:020d}{suffix}" for suffix in (".log", ".index", ".timeindex")]
 BEHIND = f"{9:020d}.log"
 
 
-def directory_of(files: MemoryFiles) -> Directory:
-    return Directory(Disk(files, "/d"), "/d")
-
-
 def finish(files: MemoryFiles) -> list[str]:
-    directory = directory_of(files)
+    directory = files.directory()
     open_at_once(Interrupted(directory, LogConfig(), 0, Report()).finish(Listing(directory.names())))
     return directory.names()
 
@@ -31,9 +25,8 @@ def finish(files: MemoryFiles) -> list[str]:
 @pytest.mark.parametrize("change", range(1, 13))
 def test_a_power_cut_while_a_swap_is_finished_loses_no_segment(change: int) -> None:
     for seed in range(40):
-        files = MemoryFiles(seed)
-        files.mkdir("/d")
-        directory = directory_of(files)
+        files = MemoryFiles(seed).with_directory()
+        directory = files.directory()
         for name in [*OLD, *(f"{each}.swap" for each in NEW), BEHIND]:
             file = directory.open(name, create=True)
             if name.endswith(".log.swap"):
@@ -46,15 +39,14 @@ def test_a_power_cut_while_a_swap_is_finished_loses_no_segment(change: int) -> N
             finish(files)
         files.crash("some")
 
-        assert check_segments(directory_of(files), Listing(directory_of(files).names()), LONG_MAX) == []
+        assert check_segments(files.directory(), Listing(files.directory().names()), LONG_MAX) == []
         assert [name for name in finish(files) if name.endswith(".log")] == [NEW[0], BEHIND]
 
 
 @pytest.mark.parametrize(("count", "size"), [(AT_ONCE_MAX, 0), (1, AT_ONCE_BYTES_MAX)])
 def test_what_is_out_of_use_is_removed_by_a_job_for_a_thread_if_it_takes_long(count: int, size: int) -> None:
-    files = MemoryFiles()
-    files.mkdir("/d")
-    directory = directory_of(files)
+    files = MemoryFiles().with_directory()
+    directory = files.directory()
     deleted = [f"{base:020d}.log.deleted" for base in range(100, 101 + count)]
     for name in [*OLD, *deleted]:
         directory.open(name, create=True)

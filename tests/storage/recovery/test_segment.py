@@ -12,13 +12,11 @@ from barnabas.logfiles.walk import Bounds, walk_batches
 from barnabas.protocol.records.builder import build_batch
 from barnabas.protocol.records.control import end_txn_marker
 from barnabas.storage.config import LogConfig
-from barnabas.storage.disk.directory import Directory
-from barnabas.storage.disk.disk import Disk
 from barnabas.storage.recovery.cases import Tail
 from barnabas.storage.recovery.opening import SEGMENTS_A_PIECE
 from barnabas.storage.recovery.segment import SegmentWalk
 from barnabas.storage.segment.segment import Segment
-from tests.support.files.log_directories import TOPIC_ID, checkpoint, flush, kill, start
+from tests.support.files.log_directories import TOPIC_ID, checkpoint, flush, kill, start, started
 from tests.support.files.memory_files import MemoryFiles
 from tests.support.records.batches import batch_of
 
@@ -26,9 +24,7 @@ BATCH_BYTES_MAX = 10_000
 
 
 def segment_of(data: bytes) -> Segment:
-    files = MemoryFiles()
-    files.mkdir("/d")
-    directory = Directory(Disk(files, "/d"), "/d")
+    directory = MemoryFiles().with_directory().directory()
     directory.write(f"{0:020d}.log", data, 0)
     return Segment.open(directory, 0, LogConfig(), 0)
 
@@ -44,7 +40,6 @@ def walk(data: bytes) -> tuple[list[int], SegmentWalk]:
 
 def test_a_whole_segment_has_no_damage() -> None:
     offsets, walked = walk(batch(0) + batch(1, count=3) + batch(4))
-
     assert offsets == [0, 1, 4]
     assert (walked.damage, walked.next_offset) == (None, 5)
     assert walk(b"")[1].damage is None
@@ -52,18 +47,14 @@ def test_a_whole_segment_has_no_damage() -> None:
 
 def test_batches_larger_than_a_piece_are_read_whole() -> None:
     data = batch(0) + batch(1, size=3 << 20) + batch(2, size=1 << 20) + batch(3)
-
     offsets, walked = walk(data)
-
     assert offsets == [0, 1, 2, 3]
     assert walked.damage is None
 
 
 def test_markers_are_told_apart_from_data() -> None:
     walked = SegmentWalk(segment_of(batch(0) + bytes(end_txn_marker(False, 7, 3, 12, 0, base_offset=1))), 0, 1 << 20)
-
     markers = [marker for _, _, marker in walked]
-
     assert markers[0] is None
     assert markers[1] is not None
     assert (markers[1].producer_id, markers[1].commit, markers[1].coordinator_epoch) == (7, False, 12)
@@ -73,21 +64,27 @@ GOOD = batch(0) + batch(1)
 NEXT = batch(2)
 
 
-@pytest.mark.parametrize("count", range(1, len(NEXT)))
-def test_a_batch_cut_anywhere_is_torn(count: int) -> None:
-    _, walked = walk(GOOD + NEXT[:count])
-
+@pytest.mark.parametrize(
+    ("behind", "tail"),
+    [
+        *((NEXT[:count], Tail.TORN) for count in range(1, len(NEXT))),
+        *((bytes(count), Tail.TORN) for count in (1, 11, 12, 61, 5000)),
+        (batch(1), Tail.BAD),
+        (batch(2, size=2 * BATCH_BYTES_MAX)[:-1], Tail.BAD),
+    ],
+    ids=[
+        *(f"a batch cut at {count}" for count in range(1, len(NEXT))),
+        *(f"{count} zeros" for count in (1, 11, 12, 61, 5000)),
+        "offsets that go back",
+        "a cut batch that claims too much",
+    ],
+)
+def test_what_is_behind_the_last_whole_batch_is_torn_or_bad(behind: bytes, tail: Tail) -> None:
+    offsets, walked = walk(GOOD + behind)
+    assert offsets == [0, 1]
     assert walked.damage is not None
-    assert walked.damage.tail is Tail.TORN
-    assert (walked.damage.position, walked.damage.next_offset, walked.damage.size) == (len(GOOD), 2, count)
-
-
-@pytest.mark.parametrize("count", [1, 11, 12, 61, 5000])
-def test_zeros_are_torn(count: int) -> None:
-    _, walked = walk(GOOD + bytes(count))
-
-    assert walked.damage is not None
-    assert walked.damage.tail is Tail.TORN
+    assert (walked.damage.tail, walked.damage.position) == (tail, len(GOOD))
+    assert (walked.damage.next_offset, walked.damage.size) == (2, len(behind))
 
 
 @pytest.mark.parametrize("position", range(8, len(NEXT)))
@@ -96,28 +93,12 @@ def test_a_changed_byte_with_a_batch_behind_it_is_bad_or_harmless(position: int)
     changed = bytearray(NEXT)
     changed[position] ^= 0xFF
     offsets, walked = walk(GOOD + bytes(changed) + batch(3))
-
     if 12 <= position < 16:
         assert (offsets, walked.damage) == ([0, 1, 2, 3], None)
     else:
         assert offsets == [0, 1]
         assert walked.damage is not None
         assert walked.damage.tail is Tail.BAD or position in (10, 11)  # a length below the largest batch
-
-
-def test_offsets_that_go_back_are_bad() -> None:
-    offsets, walked = walk(GOOD + batch(1))
-
-    assert offsets == [0, 1]
-    assert walked.damage is not None
-    assert walked.damage.tail is Tail.BAD
-
-
-def test_a_cut_batch_that_claims_too_much_is_bad() -> None:
-    _, walked = walk(GOOD + batch(2, size=2 * BATCH_BYTES_MAX)[:-1])
-
-    assert walked.damage is not None
-    assert walked.damage.tail is Tail.BAD
 
 
 @given(st.integers(0, 2**32))
@@ -147,8 +128,7 @@ def test_what_is_kept_ends_where_others_tell_the_first_damage(seed: int) -> None
 def test_many_segments_are_opened_a_bit_at_a_time(stop: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each is looked at once or twice, and a thread lists them."""
     monkeypatch.setattr("barnabas.storage.recovery.look.MANY_BYTES", 1_000)
-    files = MemoryFiles()
-    directory = start(files)
+    files, directory = started()
     log = directory.open_log("t", 0, TOPIC_ID, config := LogConfig(segment_bytes=100), 0)
     while log.segments_count <= 3 * SEGMENTS_A_PIECE:
         log.append(batch_of([0]), leader_epoch=0, now_ms=0)

@@ -6,7 +6,6 @@ from hypothesis import strategies as st
 
 from barnabas.protocol.files.checkpoints import decode_leader_epochs
 from barnabas.storage.disk.directory import Directory
-from barnabas.storage.disk.disk import Disk
 from barnabas.storage.disk.sync_job import SyncJob
 from barnabas.storage.errors import CorruptFile
 from barnabas.storage.segment.epochs import LeaderEpochs
@@ -16,9 +15,7 @@ LOG_END = 100
 
 
 def open_root() -> Directory:
-    files = MemoryFiles()
-    files.mkdir("/d")
-    return Directory(Disk(files, "/d"), "/d")
+    return MemoryFiles().with_directory().directory()
 
 
 def write(epochs: LeaderEpochs) -> None:

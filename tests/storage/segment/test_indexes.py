@@ -10,7 +10,6 @@ from barnabas.protocol.files import offset_index as offset_format
 from barnabas.protocol.files import time_index as time_format
 from barnabas.protocol.files.txn_index import AbortedTxn
 from barnabas.storage.disk.directory import Directory
-from barnabas.storage.disk.disk import Disk
 from barnabas.storage.errors import CorruptFile
 from barnabas.storage.segment.offset_index import OffsetIndex
 from barnabas.storage.segment.time_index import TimeIndex
@@ -31,9 +30,7 @@ batches = st.lists(st.builds(Batch, st.integers(1, 50), st.integers(1, 5_000), s
 
 
 def open_root() -> Directory:
-    files = MemoryFiles()
-    files.mkdir("/d")
-    return Directory(Disk(files, "/d"), "/d")
+    return MemoryFiles().with_directory().directory()
 
 
 def new_offset_index(root: Directory, size_max: int = 1 << 20) -> OffsetIndex:
@@ -58,11 +55,16 @@ def positions_of(steps: list[Batch]) -> list[tuple[int, int]]:
     return entries
 
 
+def filled_offset_index(root: Directory, steps: list[Batch]) -> tuple[OffsetIndex, list[tuple[int, int]]]:
+    index, entries = new_offset_index(root), positions_of(steps)
+    for entry in entries:
+        index.append(*entry)
+    return index, entries
+
+
 @given(batches, st.lists(st.integers(BASE - 5, BASE + 2_100), min_size=1, max_size=20))
 def test_offset_lookup_is_the_last_entry_not_above(steps: list[Batch], asked: list[int]) -> None:
-    index, entries = new_offset_index(open_root()), positions_of(steps)
-    for offset, position in entries:
-        index.append(offset, position)
+    index, entries = filled_offset_index(open_root(), steps)
     for offset in [*asked, *(entry[0] for entry in entries)]:
         expected = max((entry for entry in entries if entry[0] <= offset), default=(BASE, 0))
         assert index.lookup(offset) == expected
@@ -71,9 +73,7 @@ def test_offset_lookup_is_the_last_entry_not_above(steps: list[Batch], asked: li
 
 @given(batches, st.lists(st.integers(0, 220_000), min_size=1, max_size=20))
 def test_position_lookups_agree_with_looking_at_all(steps: list[Batch], asked: list[int]) -> None:
-    index, entries = new_offset_index(open_root()), positions_of(steps)
-    for offset, position in entries:
-        index.append(offset, position)
+    index, entries = filled_offset_index(open_root(), steps)
     for position in [*asked, *(entry[1] for entry in entries)]:
         behind = [entry[0] for entry in entries if entry[1] >= position]
         assert index.upper_bound(position) == min(behind, default=None)
@@ -83,9 +83,7 @@ def test_position_lookups_agree_with_looking_at_all(steps: list[Batch], asked: l
 @given(batches, st.integers(BASE, BASE + 2_100))
 def test_truncation_and_a_reload_keep_what_lies_below(steps: list[Batch], offset: int) -> None:
     root = open_root()
-    index, entries = new_offset_index(root), positions_of(steps)
-    for entry in entries:
-        index.append(*entry)
+    index, entries = filled_offset_index(root, steps)
     index.write()
     index.truncate(offset)
     index.write()
@@ -109,29 +107,29 @@ def test_a_preallocated_file_is_read_as_its_entries(steps: list[Batch], zeros: i
     assert len(index) == len(entries)
 
 
+WRONG_OFFSETS = [
+    [(5, 100), (5, 200)],
+    [(5, 100), (6, 100)],
+    [(5, 100), (4, 200)],
+    [(5, 0)],
+    [(-1, 100)],
+    [(5, 100), (6, LOG_SIZE)],
+    [(5, 100), (0, 0), (6, 200)],
+]
+WRONG_TIMES = [[(5, 1), (5, 2)], [(5, 3), (6, 2)], [(-1, 0)], [(5, -1)]]
+
+
 @pytest.mark.parametrize(
-    "entries",
+    ("kind", "content"),
     [
-        [(5, 100), (5, 200)],
-        [(5, 100), (6, 100)],
-        [(5, 100), (4, 200)],
-        [(5, 0)],
-        [(-1, 100)],
-        [(5, 100), (6, LOG_SIZE)],
-        [(5, 100), (0, 0), (6, 200)],
+        *((OffsetIndex, offset_format.encode(entries)) for entries in WRONG_OFFSETS),
+        *((TimeIndex, time_format.encode(entries)) for entries in WRONG_TIMES),
     ],
 )
-def test_an_offset_index_that_cannot_be_is_not_loaded(entries: list[tuple[int, int]]) -> None:
+def test_an_index_that_cannot_be_is_not_loaded(kind: type[OffsetIndex | TimeIndex], content: bytes) -> None:
     root = open_root()
-    root.write("x.index", offset_format.encode(entries), 0)
-    assert not OffsetIndex(root, "x.index", BASE, 1 << 20).load(LOG_SIZE)
-
-
-@pytest.mark.parametrize("entries", [[(5, 1), (5, 2)], [(5, 3), (6, 2)], [(-1, 0)], [(5, -1)]])
-def test_a_time_index_that_cannot_be_is_not_loaded(entries: list[tuple[int, int]]) -> None:
-    root = open_root()
-    root.write("x.timeindex", time_format.encode(entries), 0)
-    assert not TimeIndex(root, "x.timeindex", BASE, 1 << 20).load(LOG_SIZE)
+    root.write("x", content, 0)
+    assert not kind(root, "x", BASE, 1 << 20).load(LOG_SIZE)
 
 
 def test_a_missing_index_is_not_loaded() -> None:

@@ -8,8 +8,6 @@ from barnabas.protocol.files import offset_index as offset_format
 from barnabas.protocol.files import time_index as time_format
 from barnabas.protocol.records.batch import iter_batches
 from barnabas.storage.config import LogConfig
-from barnabas.storage.disk.directory import Directory
-from barnabas.storage.disk.disk import Disk
 from barnabas.storage.segment import scan
 from barnabas.storage.segment.segment import Segment
 from barnabas.storage.segment.times import record_at_timestamp, record_of_max_timestamp
@@ -129,7 +127,7 @@ def test_a_truncation_survives_a_power_cut() -> None:
     del model.stored[10:]
     model.segment.truncate(model.size, model.next_offset)
     model.files.crash("nothing")
-    root = Directory(Disk(model.files, "/d"), "/d")
+    root = model.files.directory()
     assert root.size(LOG) == model.size
     assert root.read(INDEX) == model.offset_index()
 

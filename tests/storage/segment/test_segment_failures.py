@@ -6,8 +6,6 @@ import pytest
 
 from barnabas.protocol.files import time_index as time_format
 from barnabas.protocol.files.txn_index import AbortedTxn
-from barnabas.storage.disk.directory import Directory
-from barnabas.storage.disk.disk import Disk
 from barnabas.storage.errors import CorruptFile, DirectoryOffline, FileRemoved, StorageError
 from barnabas.storage.segment.segment import Segment
 from tests.support.files.segment_model import BASE, CONFIG, INDEX, ONE, TIME_INDEX, Model, counted
@@ -46,10 +44,8 @@ def test_a_log_that_half_a_batch_was_cut_off_is_synced_again_and_no_sync_from_be
     model = Model(ONE)
     before = model.segment.files_to_sync()
     model.segment.mark_synced(before)
-    model.files.fail("pwrite", path=".log", short=60)
-    with pytest.raises(StorageError):
+    with model.files.failing("pwrite", path=".log", short=60), pytest.raises(StorageError):
         model.segment.append(batch_sized(200, base_offset=BASE + 1), BASE + 1, 5)
-    model.files.heal()
     assert len(model.segment.files_to_sync().files) == 1, "the size is that of the last sync, and the file is not"
     model.segment.mark_synced(before)
     assert len(model.segment.files_to_sync().files) == 1, "that sync may have come before the cut"
@@ -73,10 +69,8 @@ def test_an_append_that_could_not_open_the_file_has_nothing_to_undo(error: int) 
 def test_where_a_failed_append_cannot_be_undone_the_directory_goes_offline() -> None:
     model = Model(ONE)
     model.files.fail("pwrite", path=".log", short=10)
-    model.files.fail("truncate")
-    with pytest.raises(StorageError):
+    with model.files.failing("truncate"), pytest.raises(StorageError):
         model.segment.append(batch_sized(200, base_offset=BASE + 1), BASE + 1, 5)
-    model.files.heal()
     with pytest.raises(DirectoryOffline, match="cannot undo a failed append"):
         model.segment.append(batch_sized(200, base_offset=BASE + 1), BASE + 1, 5)
 
@@ -84,10 +78,8 @@ def test_where_a_failed_append_cannot_be_undone_the_directory_goes_offline() -> 
 def test_a_seal_that_fails_can_be_done_again() -> None:
     model = Model(counted(30))
     for skip in range(2):
-        model.files.fail("pwrite", errno.ENOSPC, path="index", skip=skip)
-        with pytest.raises(StorageError):
+        with model.files.failing("pwrite", errno.ENOSPC, path="index", skip=skip), pytest.raises(StorageError):
             model.segment.seal()
-        model.files.heal()
         model.append([100 + skip], 100)
     model.segment.seal()
     assert model.directory.read(INDEX) == model.offset_index()
@@ -99,7 +91,7 @@ def test_a_closed_segment_survives_a_power_cut_whole() -> None:
     model.segment.close()
     model.directory.sync()
     model.files.crash("nothing")
-    model.directory = Directory(Disk(model.files, "/d"), "/d")
+    model.directory = model.files.directory()
     segment = Segment.open(model.directory, BASE, CONFIG, 0)
     segment.activate()
     assert segment.next_offset == BASE + 30

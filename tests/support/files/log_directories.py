@@ -27,6 +27,22 @@ def start(files: Files, path: str = "/data", *, node_id: int = NODE_ID, open_fil
     return LogDirectory.open(path, files, node_id=node_id, new_id=ids(), open_files_max=open_files_max)
 
 
+def started(seed: int = 0) -> tuple[MemoryFiles, LogDirectory]:
+    """A new directory in memory."""
+    files = MemoryFiles(seed)
+    return files, start(files)
+
+
+def again(directory: LogDirectory) -> LogDirectory:
+    """Stop it cleanly, and start."""
+    directory.close(clean=True)
+    return start(directory.root.disk.files)
+
+
+def end(files: MemoryFiles, directory: LogDirectory, *, is_clean: bool) -> None:
+    directory.close(clean=True) if is_clean else kill(files)
+
+
 def open_log(directory: LogDirectory, topic: str = "t", partition: int = 0, topic_id: bytes = TOPIC_ID) -> PartitionLog:
     return directory.open_log(topic, partition, topic_id, CONFIG, now_ms=1_000)
 

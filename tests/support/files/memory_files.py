@@ -16,10 +16,13 @@ import errno
 import os
 import random
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from threading import RLock
-from typing import NamedTuple
+from typing import Any, NamedTuple, Self
 
+from barnabas.storage.disk.directory import Directory
+from barnabas.storage.disk.disk import OPEN_FILES_MAX, Disk
 from barnabas.storage.disk.files import Buffer, Entry, File, FileStat, Lock, LockHeld, Volume
 from tests.support.files.memory_common_sync import MemoryCommonSync
 from tests.support.files.memory_lock import MemoryLock
@@ -89,6 +92,31 @@ class MemoryFiles:
         self._locks: dict[str, int] = {}
 
     # --- what a test does to it ---
+
+    def with_directory(self, path: str = "/d") -> Self:
+        """Make a directory that no power cut takes away; returns these files."""
+        self.mkdir(path)
+        self.sync_directory("/")
+        return self
+
+    def directory(self, path: str = "/d", *, open_files_max: int = OPEN_FILES_MAX) -> Directory:
+        """Open a directory as a process does that knows nothing of it."""
+        return Directory(Disk(self, path, open_files_max=open_files_max), path)
+
+    def put(self, path: str, data: bytes) -> None:
+        """Let a file say this and nothing else."""
+        file = self.open(path, create=True)
+        file.truncate(0)
+        file.pwrite(data, 0)
+        file.sync()
+        file.close()
+
+    @contextmanager
+    def failing(self, name: str, error: int = errno.EIO, **which: Any) -> Iterator[None]:
+        """As `fail`, for a while."""
+        self.fail(name, error, **which)
+        yield
+        self.heal()
 
     def fail(
         self,

@@ -9,8 +9,6 @@ from barnabas.protocol.files import offset_index
 from barnabas.protocol.records.batch import parse_header
 from barnabas.protocol.records.record import iter_records
 from barnabas.storage.config import LogConfig
-from barnabas.storage.disk.directory import Directory
-from barnabas.storage.disk.disk import Disk
 from barnabas.storage.segment.segment import Segment
 from tests.support.files.memory_files import MemoryFiles
 from tests.support.records.batches import batch_of
@@ -39,10 +37,8 @@ class Model:
     """A segment and beside it what it should hold."""
 
     def __init__(self, steps: Steps = (), config: LogConfig = CONFIG, *, seed: int = 0) -> None:
-        self.files = MemoryFiles(seed)
-        self.files.mkdir("/d")
-        self.files.sync_directory("/")
-        self.directory = Directory(Disk(self.files, "/d"), "/d")
+        self.files = MemoryFiles(seed).with_directory()
+        self.directory = self.files.directory()
         self.config = config
         self.segment = Segment.create(self.directory, BASE, config, 0)
         self.stored: list[Stored] = []
@@ -79,7 +75,7 @@ class Model:
     def reopen(self) -> None:
         """As after a clean stop."""
         self.segment.close()
-        self.directory = Directory(Disk(self.files, "/d"), "/d")
+        self.directory = self.files.directory()
         self.segment = Segment.open(self.directory, BASE, self.config, 0, is_durable=True)
 
     def indexed(self) -> list[Stored]:

@@ -19,6 +19,7 @@ from barnabas.protocol.records.record import Record, iter_records
 from barnabas.storage.config import LogConfig
 from barnabas.storage.errors import StorageError
 from barnabas.storage.log.append import AppendResult
+from barnabas.storage.log.flush import FlushPlan
 from barnabas.storage.log.log import PartitionLog
 from barnabas.storage.log_directory import LogDirectory
 from tests.support.files.memory_files import MemoryFiles, PowerCut, Survival
@@ -66,8 +67,7 @@ class LogWorld:
 
     def stop(self) -> None:
         """A clean stop."""
-        assert self.directory is not None
-        self.directory.close(clean=True)
+        self.home.close(clean=True)
         self.directory = None
 
     def kill(self) -> None:
@@ -144,15 +144,30 @@ class LogWorld:
             raise
         self.log.end_flush(plan)
 
+    def begin_flush(self, *, sealed_only: bool = False) -> FlushPlan:
+        """Where there is something to flush; its end is `end_flush`."""
+        plan = self.log.begin_flush(sealed_only=sealed_only)
+        assert plan is not None
+        return plan
+
+    def end_flush(self, plan: FlushPlan) -> None:
+        plan.run()
+        self.log.end_flush(plan)
+
     def checkpoint(self) -> None:
         """Write the checkpoints, as the broker does every now and then."""
-        assert self.directory is not None
-        job = self.directory.begin_checkpoint()
+        job = self.home.begin_checkpoint()
         if job is not None:
             job.run()
-            self.directory.end_checkpoint(job)
+            self.home.end_checkpoint(job)
 
     # --- what can be seen ---
+
+    @property
+    def home(self) -> LogDirectory:
+        """The data directory, which is open."""
+        assert self.directory is not None
+        return self.directory
 
     def records(self, *, committed: bool = False, start: int | None = None, max_bytes: int = 1 << 20) -> list[Record]:
         """Every record a consumer of this isolation level would see, read in pieces."""
@@ -195,6 +210,16 @@ class LogWorld:
         """The files of the partition."""
         return sorted(entry.name for entry in self.files.entries(self.path))
 
+    def segments(self) -> list[int]:
+        """The base offsets of those that are logs."""
+        return [int(name[:20]) for name in self.names() if name.endswith(".log")]
+
+    def remove(self, suffix: str) -> None:
+        """Remove those whose names end so."""
+        for name in self.names():
+            if name.endswith(suffix):
+                self.files.remove(f"{self.path}/{name}")
+
     @property
     def path(self) -> str:
         return f"{ROOT}/{TOPIC}-{PARTITION}"
@@ -208,9 +233,9 @@ def _is_aborted(producer_id: int, last_offset: int, aborted: list[tuple[int, int
 __all__ = ["PARTITION", "ROOT", "START_MS", "TOPIC", "TOPIC_ID", "LogWorld", "PowerCut"]
 
 
-def open_world(**settings: Any) -> LogWorld:
+def open_world(seed: int = 0, **settings: Any) -> LogWorld:
     """A partition that is open, with these settings of its topic in place of the defaults."""
-    world = LogWorld(config=LogConfig()._replace(**settings))
+    world = LogWorld(seed, LogConfig()._replace(**settings))
     world.open()
     return world
 
