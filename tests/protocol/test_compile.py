@@ -77,12 +77,6 @@ def hexed(message: Any, version: int) -> str:
     return encoded.hex()
 
 
-def refused(struct: type[Struct], version: int, data: str) -> str:
-    with pytest.raises(DecodeError) as caught:
-        codec(struct, version).decode(bytes.fromhex(data))
-    return str(caught.value)
-
-
 # --- bytes ---
 
 
@@ -156,23 +150,29 @@ def test_parts_hand_records_on_uncopied() -> None:
 # --- what is refused when decoding ---
 
 
-def test_null_where_it_may_not_be_is_refused() -> None:
-    assert refused(Sample, 2, "00 00") == "Sample.name must not be null"
-    assert refused(Sample, 0, "00 ffff") == "Sample.name must not be null"
-    assert refused(Sample, 2, "00 01 01 00") == "Sample.numbers must not be null"
-
-
-def test_negative_lengths_and_counts_are_refused() -> None:
-    assert "claims -2 bytes" in refused(Sample, 1, "00 0000 fffe")
-    assert "claims -2 elements" in refused(Sample, 1, "00 0000 0000 fffffffe")
-
-
-def test_lengths_and_counts_beyond_the_end_are_refused() -> None:
-    assert refused(Sample, 2, "00 0a 61") == "Sample.name claims 9 bytes where 1 are left"
-    assert (
-        refused(Sample, 2, "00 01 01 ffffffff07") == "Sample.numbers claims 2147483646 elements where 0 bytes are left"
-    )
-    assert "claims 2 elements where 7 bytes" in refused(Sample, 2, "00 01 01 03 00000001 000000")
+@pytest.mark.parametrize(
+    ("struct", "version", "data", "why"),
+    [
+        (Sample, 2, "00 00", r"^Sample\.name must not be null$"),
+        (Sample, 0, "00 ffff", r"^Sample\.name must not be null$"),
+        (Sample, 2, "00 01 01 00", r"^Sample\.numbers must not be null$"),
+        (Sample, 1, "00 0000 fffe", "claims -2 bytes"),
+        (Sample, 1, "00 0000 0000 fffffffe", "claims -2 elements"),
+        (Sample, 2, "00 0a 61", r"^Sample\.name claims 9 bytes where 1 are left$"),
+        (Sample, 2, "00 01 01 ffffffff07", r"^Sample\.numbers claims 2147483646 elements where 0 bytes are left$"),
+        (Sample, 2, "00 01 01 03 00000001 000000", "claims 2 elements where 7 bytes"),
+        pytest.param(Sample, 2, "00 818002" + "61" * 0x8000, "the wire carries 32767", id="a string of 32768 bytes"),
+        (Sample, 2, "00 02 ff", "utf-8"),
+        (Tagged, 1, "", "^Tagged v1: "),
+        (Tagged, 0, "01 01 03 02 0009", "tagged field 3 is not what this version defines"),
+        *((Tagged, 1, f"01 01 {tag}", "not of the size") for tag in ("03 01 0009", "03 03 000900", "00 03 0261 00")),
+        *((Tagged, 1, data, None) for data in ("01 01", "01 01 00", "01 01 00 05 0261")),
+        *((Tagged, 1, data, None) for data in ("01 ffffffff07 00 00", "01 01 07 ffffffff07")),
+    ],
+)
+def test_what_cannot_be_is_refused(struct: type[Struct], version: int, data: str, why: str | None) -> None:
+    with pytest.raises(DecodeError, match=why):
+        codec(struct, version).decode(bytes.fromhex(data))
 
 
 @pytest.mark.parametrize("version", [0, 2])
@@ -190,18 +190,6 @@ def test_structs_beyond_the_limit_of_an_array_are_refused_before_the_first_is_re
     data = before + (MAX_ARRAY_ELEMENTS + 1).to_bytes(4, "big") + b"\x05" * (MAX_ARRAY_ELEMENTS + 1)
     with pytest.raises(DecodeError, match=r"Sample\.points claims 1000001 elements"):
         codec(Sample, 0).decode(data)
-
-
-def test_a_string_longer_than_kafka_allows_is_refused() -> None:
-    assert "the wire carries 32767" in refused(Sample, 2, "00 818002" + "61" * 0x8000)
-
-
-def test_text_that_is_not_utf8_is_refused() -> None:
-    assert "utf-8" in refused(Sample, 2, "00 02 ff")
-
-
-def test_a_message_that_ends_early_is_refused_with_its_name() -> None:
-    assert refused(Tagged, 1, "").startswith("Tagged v1: ")
 
 
 # --- tags, as Kafka takes them ---
@@ -235,22 +223,6 @@ def test_tagged_fields_are_read_up_to_kafkas_limit(message: Struct) -> None:
     assert message_codec.decode(longest)[1] == len(longest)
     with pytest.raises(DecodeError, match="10001 tagged fields; at most 10000 are read"):
         message_codec.decode(with_tags(MAX_TAGGED_FIELDS + 1))
-
-
-def test_a_tag_of_another_version_is_refused() -> None:
-    assert "tagged field 3 is not what this version defines" in refused(Tagged, 0, "01 01 03 02 0009")
-
-
-@pytest.mark.parametrize("data", ["01 01 03 01 0009", "01 01 03 03 000900", "01 01 00 03 0261 00"])
-def test_a_tag_of_the_wrong_size_is_refused(data: str) -> None:
-    assert "not of the size it claims" in refused(Tagged, 1, data)
-
-
-@pytest.mark.parametrize(
-    "data", ["01 01", "01 01 00", "01 01 00 05 0261", "01 ffffffff07 00 00", "01 01 07 ffffffff07"]
-)
-def test_a_tag_section_that_is_cut_is_refused(data: str) -> None:
-    assert refused(Tagged, 1, data)
 
 
 def test_stored_structs_carry_unknown_tags() -> None:

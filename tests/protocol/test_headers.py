@@ -13,20 +13,20 @@ from barnabas.protocol.headers import (
 from barnabas.protocol.registry import ApiKey, request_header_version, response_header_version
 
 
-def test_a_classic_request_header_has_no_tags() -> None:
-    header = bytes.fromhex("0003 0008 0000002a 0002 6d65".replace(" ", ""))
-    assert encode_request_header(ApiKey.METADATA, 8, 42, "me") == header
-    assert parse_request_header(header + b"body") == (RequestHeader(3, 8, 42, "me"), len(header))
-
-
-def test_a_flexible_request_header_keeps_the_short_length_of_the_client_id_and_ends_with_tags() -> None:
-    header = bytes.fromhex("0003 0009 0000002a 0002 6d65 00".replace(" ", ""))
-    assert encode_request_header(ApiKey.METADATA, 9, 42, "me") == header
-    assert parse_request_header(memoryview(header + b"body")) == (RequestHeader(3, 9, 42, "me"), len(header))
+@pytest.mark.parametrize(
+    ("version", "text"), [(8, "0003 0008 0000002a 0002 6d65"), (9, "0003 0009 0000002a 0002 6d65 00")]
+)
+def test_a_flexible_request_header_keeps_the_short_length_of_the_client_id_and_ends_with_tags(
+    version: int, text: str
+) -> None:
+    header = bytes.fromhex(text)
+    assert encode_request_header(ApiKey.METADATA, version, 42, "me") == header
+    for data in (header + b"body", memoryview(header + b"body")):
+        assert parse_request_header(data) == (RequestHeader(3, version, 42, "me"), len(header))
 
 
 def test_unknown_tags_of_a_request_header_are_skipped() -> None:
-    header = bytes.fromhex("0003 0009 0000002a ffff 01 07 02 abcd".replace(" ", ""))
+    header = bytes.fromhex("0003 0009 0000002a ffff 01 07 02 abcd")
     assert parse_request_header(header) == (RequestHeader(3, 9, 42, None), len(header))
 
 
@@ -48,7 +48,7 @@ def test_a_cut_request_header_is_refused(size: int) -> None:
 
 def test_a_client_id_that_is_not_text_is_refused() -> None:
     with pytest.raises(DecodeError):
-        parse_request_header(bytes.fromhex("0003 0008 0000002a 0001 ff".replace(" ", "")))
+        parse_request_header(bytes.fromhex("0003 0008 0000002a 0001 ff"))
 
 
 @pytest.mark.parametrize(

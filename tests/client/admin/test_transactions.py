@@ -15,21 +15,8 @@ from barnabas.client.admin.transactions import (
 )
 from barnabas.client.client import Client
 from barnabas.protocol.errors import ErrorCode
-from barnabas.protocol.messages.describe_producers import (
-    DescribeProducersRequest,
-    DescribeProducersResponse,
-    PartitionResponse,
-    ProducerState,
-    TopicResponse,
-)
+from barnabas.protocol.messages import describe_producers, write_txn_markers
 from barnabas.protocol.messages.list_transactions import ListTransactionsRequest, ListTransactionsResponse
-from barnabas.protocol.messages.write_txn_markers import (
-    WritableTxnMarkerPartitionResult,
-    WritableTxnMarkerResult,
-    WritableTxnMarkerTopicResult,
-    WriteTxnMarkersRequest,
-    WriteTxnMarkersResponse,
-)
 from barnabas.protocol.registry import ApiKey
 from tests.support.client_clock import StandingClock
 from tests.support.scripted.broker import Script, ScriptedBroker
@@ -75,9 +62,11 @@ class Broker(ScriptedBroker):
         }
         super().__init__(script, {"t": 1})
 
-    def _producers(self, request: DescribeProducersRequest) -> DescribeProducersResponse:
+    def _producers(
+        self, request: describe_producers.DescribeProducersRequest
+    ) -> describe_producers.DescribeProducersResponse:
         states = [
-            ProducerState(
+            describe_producers.ProducerState(
                 producer_id=producer_id,
                 producer_epoch=4,
                 last_timestamp=last_ms,
@@ -86,17 +75,21 @@ class Broker(ScriptedBroker):
             )
             for producer_id, last_ms, start in ((7, 1, -1), (8, NOW_MS - 1000, 5), (9, NOW_MS - 1001, 3))
         ]
-        found = PartitionResponse(partition_index=0, error_code=0, active_producers=states)
-        return DescribeProducersResponse(topics=[TopicResponse(name="t", partitions=[found])])
+        found = describe_producers.PartitionResponse(partition_index=0, error_code=0, active_producers=states)
+        return describe_producers.DescribeProducersResponse(
+            topics=[describe_producers.TopicResponse(name="t", partitions=[found])]
+        )
 
     def _list(self, request: ListTransactionsRequest) -> ListTransactionsResponse:
         unknown = [name for name in request.state_filters if name != "Ongoing"]
         return ListTransactionsResponse(error_code=0, unknown_state_filters=unknown, transaction_states=[])
 
-    def _mark(self, request: WriteTxnMarkersRequest) -> WriteTxnMarkersResponse:
-        done = WritableTxnMarkerPartitionResult(partition_index=0, error_code=ErrorCode.NONE)
-        topic = WritableTxnMarkerTopicResult(name="t", partitions=[done])
-        return WriteTxnMarkersResponse(markers=[WritableTxnMarkerResult(producer_id=9, topics=[topic])])
+    def _mark(self, request: write_txn_markers.WriteTxnMarkersRequest) -> write_txn_markers.WriteTxnMarkersResponse:
+        done = write_txn_markers.WritableTxnMarkerPartitionResult(partition_index=0, error_code=ErrorCode.NONE)
+        topic = write_txn_markers.WritableTxnMarkerTopicResult(name="t", partitions=[done])
+        return write_txn_markers.WriteTxnMarkersResponse(
+            markers=[write_txn_markers.WritableTxnMarkerResult(producer_id=9, topics=[topic])]
+        )
 
 
 def test_only_what_is_open_for_long_is_suspected_and_a_forced_abort_names_what_the_partition_saw() -> None:
@@ -105,7 +98,7 @@ def test_only_what_is_open_for_long_is_suspected_and_a_forced_abort_names_what_t
         assert (found.producer_id, found.txn_start_offset) == (9, 3)
         assert [request.producer_id_filters for request in broker.of(ListTransactionsRequest)] == [[9]]
         abort_on_partition(client, found)
-        (marker,) = broker.of(WriteTxnMarkersRequest)[0].markers
+        (marker,) = broker.of(write_txn_markers.WriteTxnMarkersRequest)[0].markers
         assert (marker.producer_id, marker.producer_epoch, marker.coordinator_epoch) == (9, 4, 0)
         assert not marker.transaction_result
 

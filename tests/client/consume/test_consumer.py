@@ -15,13 +15,8 @@ from barnabas.client.consume.consumer import FAILED_LEADER_MS, Consumer
 from barnabas.client.errors import ConnectionFailed
 from barnabas.client.metadata import TopicPartition
 from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.messages import list_offsets
 from barnabas.protocol.messages.fetch import FetchableTopicResponse, FetchRequest, FetchResponse, PartitionData
-from barnabas.protocol.messages.list_offsets import (
-    ListOffsetsPartitionResponse,
-    ListOffsetsRequest,
-    ListOffsetsResponse,
-    ListOffsetsTopicResponse,
-)
 from barnabas.protocol.records.builder import NewRecord, build_batch
 from barnabas.protocol.registry import ApiKey
 from tests.support.client_clock import StandingClock
@@ -89,15 +84,17 @@ class Leaders(ScriptedCluster):
             records=build_batch([NewRecord(None, value, (), 0)], base_offset=offset) if has_records else None,
         )
 
-    def _offsets(self, node: int, request: ListOffsetsRequest) -> Answer:
+    def _offsets(self, node: int, request: list_offsets.ListOffsetsRequest) -> Answer:
         if self._is_silent(node, ApiKey.LIST_OFFSETS):
             return None
-        return ListOffsetsResponse(
+        return list_offsets.ListOffsetsResponse(
             topics=[
-                ListOffsetsTopicResponse(
+                list_offsets.ListOffsetsTopicResponse(
                     name=topic.name,
                     partitions=[
-                        ListOffsetsPartitionResponse(partition_index=each.partition_index, error_code=0, offset=7)
+                        list_offsets.ListOffsetsPartitionResponse(
+                            partition_index=each.partition_index, error_code=0, offset=7
+                        )
                         for each in topic.partitions
                     ],
                 )

@@ -15,7 +15,7 @@ from barnabas.protocol.messages.offset_commit import OffsetCommitRequest
 from barnabas.protocol.messages.offset_fetch import OffsetFetchRequest
 from barnabas.protocol.registry import ApiKey
 from tests.support.scripted.broker import Answer
-from tests.support.scripted.consumer_group import HEARTBEAT, ConsumerGroup, MemberOf
+from tests.support.scripted.consumer_group import HEARTBEAT, ConsumerGroup, grouped
 from tests.support.scripted.group import TOPIC
 
 E = ErrorCode
@@ -29,20 +29,16 @@ def offsets(at: int, partitions: Iterable[int]) -> set[tuple[int, int]]:
 # --- what is assigned is read, committed and given up ---
 
 
-def test_what_is_assigned_is_read_and_acknowledged(consumer_member: MemberOf) -> None:
-    with ConsumerGroup(0, 1) as broker:
-        member = consumer_member(broker)
+def test_what_is_assigned_is_read_and_acknowledged() -> None:
+    with grouped(ConsumerGroup(0, 1)) as (broker, member):
         assert member.read() == offsets(0, [0, 1])
         assert member.state is MemberState.STABLE
         assert broker.story() == ["heartbeat 0 []", "offsets [0, 1]", "heartbeat 1 [0, 1]"]
         assert (member.member.member_id, member.member.generation_id) == ("m", 1)
 
 
-def test_a_member_without_partitions_is_at_the_end_once_a_second_answer_has_brought_none(
-    consumer_member: MemberOf,
-) -> None:
-    with ConsumerGroup() as broker:
-        member = consumer_member(broker)
+def test_a_member_without_partitions_is_at_the_end_once_a_second_answer_has_brought_none() -> None:
+    with grouped(ConsumerGroup()) as (broker, member):
         assert not member.is_at_end()
         broker.interval_ms = 10_000
         member.poll(0)
@@ -55,9 +51,8 @@ def test_a_member_without_partitions_is_at_the_end_once_a_second_answer_has_brou
         assert member.read() == {(0, 0)}
 
 
-def test_commits_carry_the_member_epoch_and_reading_offsets_too(consumer_member: MemberOf) -> None:
-    with ConsumerGroup(0) as broker:
-        member = consumer_member(broker, ConsumerProtocol(member_id="m", instance_id="i"))
+def test_commits_carry_the_member_epoch_and_reading_offsets_too() -> None:
+    with grouped(ConsumerGroup(0), ConsumerProtocol(member_id="m", instance_id="i")) as (broker, member):
         member.read()
         broker.assign(0, 1)
         member.read()
@@ -68,10 +63,9 @@ def test_commits_carry_the_member_epoch_and_reading_offsets_too(consumer_member:
         assert broker.offsets[0] == 1
 
 
-def test_a_partition_is_committed_before_it_is_given_up_and_the_others_are_read_on(consumer_member: MemberOf) -> None:
-    with ConsumerGroup(0, 1) as broker:
+def test_a_partition_is_committed_before_it_is_given_up_and_the_others_are_read_on() -> None:
+    with grouped(ConsumerGroup(0, 1)) as (broker, member):
         broker.interval_ms = 1000
-        member = consumer_member(broker)
         assert member.read() == offsets(0, [0, 1])
         assert member.read() == offsets(1, [0, 1])
         broker.requests.clear()
@@ -82,10 +76,9 @@ def test_a_partition_is_committed_before_it_is_given_up_and_the_others_are_read_
         assert broker.story() == ["commit 1 {0: 2, 1: 2}", "heartbeat 1", "heartbeat 2 [1]"]
 
 
-def test_what_was_read_since_the_heartbeat_before_is_committed_when_it_is_given_up(consumer_member: MemberOf) -> None:
+def test_what_was_read_since_the_heartbeat_before_is_committed_when_it_is_given_up() -> None:
     """The first poll ends before the heartbeat that brings the news: what it handed out is committed by the second."""
-    with ConsumerGroup(0, 1) as broker:
-        member = consumer_member(broker)
+    with grouped(ConsumerGroup(0, 1)) as (broker, member):
         member.read()
         broker.fail(ApiKey.OFFSET_COMMIT, E.STALE_MEMBER_EPOCH)
         broker.requests.clear()
@@ -100,9 +93,8 @@ def test_what_was_read_since_the_heartbeat_before_is_committed_when_it_is_given_
         assert member.assignment == [(TOPIC, 1)]
 
 
-def test_new_partitions_begin_at_what_is_committed_and_the_others_go_on(consumer_member: MemberOf) -> None:
-    with ConsumerGroup(0) as broker:
-        member = consumer_member(broker, auto_commit=False)
+def test_new_partitions_begin_at_what_is_committed_and_the_others_go_on() -> None:
+    with grouped(ConsumerGroup(0), auto_commit=False) as (broker, member):
         assert member.read() == {(0, 0)}
         broker.assign(0, 1)
         broker.offsets[1] = 7
@@ -110,9 +102,8 @@ def test_new_partitions_begin_at_what_is_committed_and_the_others_go_on(consumer
         assert broker.story()[-2:] == ["offsets [1]", "heartbeat 2 [0, 1]"]
 
 
-def test_what_cannot_be_had_of_the_offsets_is_neither_read_nor_acknowledged(consumer_member: MemberOf) -> None:
-    with ConsumerGroup(0) as broker:
-        member = consumer_member(broker)
+def test_what_cannot_be_had_of_the_offsets_is_neither_read_nor_acknowledged() -> None:
+    with grouped(ConsumerGroup(0)) as (broker, member):
         member.read()
         broker.fail(ApiKey.OFFSET_FETCH, *[E.COORDINATOR_LOAD_IN_PROGRESS] * 500)
         broker.assign(1, 2)
@@ -125,10 +116,9 @@ def test_what_cannot_be_had_of_the_offsets_is_neither_read_nor_acknowledged(cons
         assert broker.story()[-1] == "heartbeat 2 [1, 2]"
 
 
-def test_a_partition_with_an_unstable_offset_is_acknowledged_and_the_others_are_read(consumer_member: MemberOf) -> None:
-    with ConsumerGroup(0) as broker:
+def test_a_partition_with_an_unstable_offset_is_acknowledged_and_the_others_are_read() -> None:
+    with grouped(ConsumerGroup(0), auto_commit=False) as (broker, member):
         broker.interval_ms = 1000
-        member = consumer_member(broker, auto_commit=False)
         member.read()
         broker.unstable = {1}
         broker.assign(0, 1, 2)
@@ -143,11 +133,10 @@ def test_a_partition_with_an_unstable_offset_is_acknowledged_and_the_others_are_
         assert "offsets [1]" in broker.story(), "only of the one that is missing"
 
 
-def test_unstable_offsets_are_asked_for_with_growing_pauses_and_are_no_failure(consumer_member: MemberOf) -> None:
-    with ConsumerGroup(0) as broker:
+def test_unstable_offsets_are_asked_for_with_growing_pauses_and_are_no_failure() -> None:
+    with grouped(ConsumerGroup(0)) as (broker, member):
         broker.interval_ms = 60_000
         broker.unstable = {0}
-        member = consumer_member(broker)
         assert member.poll(10_000) == []
         assert len(broker.of(OffsetFetchRequest)) < 20
         assert not member.is_at_end()
@@ -155,11 +144,10 @@ def test_unstable_offsets_are_asked_for_with_growing_pauses_and_are_no_failure(c
         assert member.read() == {(0, 0)}
 
 
-def test_an_unstable_partition_that_is_taken_away_is_not_asked_for_again(consumer_member: MemberOf) -> None:
-    with ConsumerGroup(0, 1) as broker:
+def test_an_unstable_partition_that_is_taken_away_is_not_asked_for_again() -> None:
+    with grouped(ConsumerGroup(0, 1)) as (broker, member):
         broker.interval_ms = 1000
         broker.unstable = {1}
-        member = consumer_member(broker)
         member.read()
         broker.assign(0)
         member.clock.sleep(1)
@@ -171,10 +159,9 @@ def test_an_unstable_partition_that_is_taken_away_is_not_asked_for_again(consume
         assert broker.story()[-1] == "heartbeat 2 [0]"
 
 
-def test_what_could_not_be_acknowledged_is_acknowledged_by_the_next_poll(consumer_member: MemberOf) -> None:
-    with ConsumerGroup(0) as broker:
+def test_what_could_not_be_acknowledged_is_acknowledged_by_the_next_poll() -> None:
+    with grouped(ConsumerGroup(0)) as (broker, member):
         broker.interval_ms = 1000
-        member = consumer_member(broker)
         member.read()
         broker.assign(0, 1)
         member.clock.sleep(1)
@@ -190,11 +177,10 @@ def test_what_could_not_be_acknowledged_is_acknowledged_by_the_next_poll(consume
 # --- topics and their ids ---
 
 
-def test_a_topic_without_a_name_is_asked_for_again_while_others_are_read(consumer_member: MemberOf) -> None:
-    with ConsumerGroup(0) as broker:
+def test_a_topic_without_a_name_is_asked_for_again_while_others_are_read() -> None:
+    with grouped(ConsumerGroup(0)) as (broker, member):
         broker.interval_ms = 10_000
         broker.topic_ids[TOPIC] = bytes(16)
-        member = consumer_member(broker)
         member.poll(0)
         assert (member.state, member.assignment) == (MemberState.RECONCILING, [])
         broker.topic_ids[TOPIC] = broker.topic_id
@@ -203,9 +189,8 @@ def test_a_topic_without_a_name_is_asked_for_again_while_others_are_read(consume
         assert member.state is MemberState.STABLE
 
 
-def test_a_topic_that_was_made_again_begins_at_what_is_committed(consumer_member: MemberOf) -> None:
-    with ConsumerGroup(0) as broker:
-        member = consumer_member(broker, auto_commit=False)
+def test_a_topic_that_was_made_again_begins_at_what_is_committed() -> None:
+    with grouped(ConsumerGroup(0), auto_commit=False) as (broker, member):
         member.read()
         assert member.read() == {(0, 1)}
         broker.topic_id = broker.topic_ids[TOPIC] = b"n" * 16
@@ -214,9 +199,8 @@ def test_a_topic_that_was_made_again_begins_at_what_is_committed(consumer_member
         assert broker.heartbeats[-1].topic_partitions == [TopicPartitions(topic_id=b"n" * 16, partitions=[0])]
 
 
-def test_of_a_deleted_topic_nothing_is_committed_and_nobody_is_held_up(consumer_member: MemberOf) -> None:
-    with ConsumerGroup(0) as broker:
-        member = consumer_member(broker)
+def test_of_a_deleted_topic_nothing_is_committed_and_nobody_is_held_up() -> None:
+    with grouped(ConsumerGroup(0)) as (broker, member):
         member.read()
         broker.fail(ApiKey.OFFSET_COMMIT, *[E.UNKNOWN_TOPIC_OR_PARTITION] * 2)
         broker.requests.clear()
@@ -226,12 +210,9 @@ def test_of_a_deleted_topic_nothing_is_committed_and_nobody_is_held_up(consumer_
         assert member.clock.monotonic() == 0
 
 
-def test_heartbeats_go_on_while_nothing_can_be_fetched_and_that_is_told_after_the_timeout(
-    consumer_member: MemberOf,
-) -> None:
-    with ConsumerGroup(0) as broker:
+def test_heartbeats_go_on_while_nothing_can_be_fetched_and_that_is_told_after_the_timeout() -> None:
+    with grouped(ConsumerGroup(0)) as (broker, member):
         broker.interval_ms = 1000
-        member = consumer_member(broker)
         member.read()
         broker.fail(ApiKey.FETCH, *[E.UNKNOWN_TOPIC_OR_PARTITION] * 500)
         before = len(broker.heartbeats)
@@ -243,9 +224,8 @@ def test_heartbeats_go_on_while_nothing_can_be_fetched_and_that_is_told_after_th
         assert member.read() == {(0, 1)}
 
 
-def test_with_a_regular_expression_every_topics_name_is_asked_for(consumer_member: MemberOf) -> None:
-    with ConsumerGroup(0) as broker:
-        member = consumer_member(broker, ConsumerProtocol(regex="t.*", remote_assignor="range"))
+def test_with_a_regular_expression_every_topics_name_is_asked_for() -> None:
+    with grouped(ConsumerGroup(0), ConsumerProtocol(regex="t.*", remote_assignor="range")) as (broker, member):
         assert member.read() == {(0, 0)}
         first = broker.heartbeats[0]
         assert (first.subscribed_topic_regex, first.server_assignor) == ("t.*", "range")
@@ -256,17 +236,15 @@ def test_with_a_regular_expression_every_topics_name_is_asked_for(consumer_membe
 
 
 @pytest.mark.parametrize("api", ["CONSUMER_GROUP_HEARTBEAT", "OFFSET_COMMIT", "OFFSET_FETCH"])
-def test_a_coordinator_that_moved_is_looked_for_again(consumer_member: MemberOf, api: str) -> None:
+def test_a_coordinator_that_moved_is_looked_for_again(api: str) -> None:
     errors = [E.NOT_COORDINATOR, E.COORDINATOR_LOAD_IN_PROGRESS, E.COORDINATOR_NOT_AVAILABLE]
-    with ConsumerGroup(0, **{api: errors}) as broker:
-        member = consumer_member(broker)
+    with grouped(ConsumerGroup(0, **{api: errors})) as (broker, member):
         assert member.read() | member.read() == {(0, 0), (0, 1)}
         assert len(broker.of(FindCoordinatorRequest)) >= 2
 
 
-def test_after_a_heartbeat_without_an_answer_everything_is_said_again(consumer_member: MemberOf) -> None:
-    with ConsumerGroup(0) as broker:
-        member = consumer_member(broker)
+def test_after_a_heartbeat_without_an_answer_everything_is_said_again() -> None:
+    with grouped(ConsumerGroup(0)) as (broker, member):
         member.read()
         broker.hang_ups = 1
         broker.requests.clear()
@@ -275,10 +253,9 @@ def test_after_a_heartbeat_without_an_answer_everything_is_said_again(consumer_m
         assert broker.story()[-1] == "heartbeat 1 [0]"
 
 
-def test_between_heartbeats_nothing_is_asked_of_the_coordinator(consumer_member: MemberOf) -> None:
-    with ConsumerGroup(0) as broker:
+def test_between_heartbeats_nothing_is_asked_of_the_coordinator() -> None:
+    with grouped(ConsumerGroup(0)) as (broker, member):
         broker.interval_ms = 3000
-        member = consumer_member(broker)
         member.read()
         broker.requests.clear()
         for _ in range(5):
@@ -289,23 +266,25 @@ def test_between_heartbeats_nothing_is_asked_of_the_coordinator(consumer_member:
         assert broker.story() == ["commit 1 {0: 6}", "heartbeat 1"]
 
 
-def test_a_regular_expression_needs_a_broker_that_takes_it(consumer_member: MemberOf) -> None:
-    with ConsumerGroup(0) as broker:
+def test_a_regular_expression_needs_a_broker_that_takes_it() -> None:
+    with grouped(ConsumerGroup(0), ConsumerProtocol(regex="t")) as (broker, member):
         broker.offered[HEARTBEAT] = (0, 0)
         with pytest.raises(UnsupportedByBroker, match="too old to subscribe by a regular expression"):
-            consumer_member(broker, ConsumerProtocol(regex="t")).poll()
-        assert consumer_member(broker).read() == {(0, 0)}
+            member.poll()
+    with grouped(ConsumerGroup(0)) as (broker, member):
+        broker.offered[HEARTBEAT] = (0, 0)
+        assert member.read() == {(0, 0)}
 
 
-def test_a_broker_without_the_protocol_is_said(consumer_member: MemberOf) -> None:
-    with ConsumerGroup(0) as broker:
+def test_a_broker_without_the_protocol_is_said() -> None:
+    with grouped(ConsumerGroup(0)) as (broker, member):
         del broker.offered[HEARTBEAT]
         with pytest.raises(UnsupportedByBroker, match="does not offer ConsumerGroupHeartbeat"):
-            consumer_member(broker).poll()
+            member.poll()
 
 
-def test_topics_are_made_where_the_broker_makes_them(consumer_member: MemberOf) -> None:
-    with ConsumerGroup(0) as broker:
+def test_topics_are_made_where_the_broker_makes_them() -> None:
+    with grouped(ConsumerGroup(0)) as (broker, member):
         asked: list[MetadataRequest] = []
 
         def metadata(request: MetadataRequest) -> Answer:
@@ -313,7 +292,7 @@ def test_topics_are_made_where_the_broker_makes_them(consumer_member: MemberOf) 
             return broker._metadata(request)
 
         broker.script[ApiKey.METADATA] = metadata
-        consumer_member(broker).read()
+        member.read()
         assert [request.allow_auto_topic_creation for request in asked if request.topics].count(True) == 1
 
 
@@ -321,11 +300,8 @@ def test_topics_are_made_where_the_broker_makes_them(consumer_member: MemberOf) 
 
 
 @pytest.mark.parametrize(("instance_id", "epoch"), [(None, -1), ("i", -2)])
-def test_closing_commits_and_leaves_for_good_or_for_a_while(
-    consumer_member: MemberOf, instance_id: str | None, epoch: int
-) -> None:
-    with ConsumerGroup(0) as broker:
-        member = consumer_member(broker, ConsumerProtocol(member_id="m", instance_id=instance_id))
+def test_closing_commits_and_leaves_for_good_or_for_a_while(instance_id: str | None, epoch: int) -> None:
+    with grouped(ConsumerGroup(0), ConsumerProtocol(member_id="m", instance_id=instance_id)) as (broker, member):
         member.read()
         broker.requests.clear()
         member.close()
@@ -337,24 +313,23 @@ def test_closing_commits_and_leaves_for_good_or_for_a_while(
 
 
 @pytest.mark.parametrize("error", FENCING)
-def test_whoever_is_not_known_any_more_has_left(consumer_member: MemberOf, error: ErrorCode) -> None:
-    with ConsumerGroup(0, CONSUMER_GROUP_HEARTBEAT=[E.NONE, E.NONE, error]) as broker:
-        member = consumer_member(broker)
+def test_whoever_is_not_known_any_more_has_left(error: ErrorCode) -> None:
+    with grouped(ConsumerGroup(0, CONSUMER_GROUP_HEARTBEAT=[E.NONE, E.NONE, error])) as (_, member):
         member.read()
         member.close()
         assert member.state is MemberState.UNSUBSCRIBED
 
 
-def test_a_refused_leave_is_told_and_the_member_has_left(consumer_member: MemberOf) -> None:
-    with ConsumerGroup(0, CONSUMER_GROUP_HEARTBEAT=[E.NONE, E.NONE, E.GROUP_AUTHORIZATION_FAILED]) as broker:
-        member = consumer_member(broker)
+def test_a_refused_leave_is_told_and_the_member_has_left() -> None:
+    group = ConsumerGroup(0, CONSUMER_GROUP_HEARTBEAT=[E.NONE, E.NONE, E.GROUP_AUTHORIZATION_FAILED])
+    with grouped(group) as (_, member):
         member.read()
         with pytest.raises(KafkaError, match="GROUP_AUTHORIZATION_FAILED"):
             member.close()
         assert member.state is MemberState.UNSUBSCRIBED
 
 
-def test_a_member_that_never_joined_has_nothing_to_leave(consumer_member: MemberOf) -> None:
-    with ConsumerGroup() as broker:
-        consumer_member(broker).close()
+def test_a_member_that_never_joined_has_nothing_to_leave() -> None:
+    with grouped(ConsumerGroup()) as (broker, member):
+        member.close()
         assert broker.requests == []

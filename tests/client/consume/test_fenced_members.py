@@ -6,18 +6,15 @@ from barnabas.client.consume.member_states import MemberState
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.messages.offset_commit import OffsetCommitRequest
 from barnabas.protocol.registry import ApiKey
-from tests.support.scripted.consumer_group import HEARTBEAT, ConsumerGroup, MemberOf
+from tests.support.scripted.consumer_group import HEARTBEAT, ConsumerGroup, grouped
 
 E = ErrorCode
 FENCING = [E.FENCED_MEMBER_EPOCH, E.UNKNOWN_MEMBER_ID, E.GROUP_ID_NOT_FOUND]
 
 
 @pytest.mark.parametrize("error", FENCING)
-def test_a_fenced_member_gives_up_everything_and_joins_again_under_its_id(
-    consumer_member: MemberOf, error: ErrorCode
-) -> None:
-    with ConsumerGroup(0) as broker:
-        member = consumer_member(broker)
+def test_a_fenced_member_gives_up_everything_and_joins_again_under_its_id(error: ErrorCode) -> None:
+    with grouped(ConsumerGroup(0)) as (broker, member):
         member.read()
         broker.offsets[0] = 5
         broker.fail(HEARTBEAT, error)
@@ -30,20 +27,16 @@ def test_a_fenced_member_gives_up_everything_and_joins_again_under_its_id(
 
 @pytest.mark.parametrize("api", ["OFFSET_COMMIT", "OFFSET_FETCH"])
 @pytest.mark.parametrize("error", FENCING)
-def test_a_member_that_is_fenced_by_another_answer_joins_again(
-    consumer_member: MemberOf, api: str, error: ErrorCode
-) -> None:
-    with ConsumerGroup(0, **{api: [error]}) as broker:
-        member = consumer_member(broker)
+def test_a_member_that_is_fenced_by_another_answer_joins_again(api: str, error: ErrorCode) -> None:
+    with grouped(ConsumerGroup(0, **{api: [error]})) as (broker, member):
         found = member.read() | member.read()
         assert found == ({(0, 0)} if api == "OFFSET_COMMIT" else {(0, 0), (0, 1)})
         assert [each.member_epoch for each in broker.heartbeats].count(0) == 2
 
 
-def test_a_stale_epoch_is_renewed_by_a_heartbeat_and_the_commit_repeated(consumer_member: MemberOf) -> None:
-    with ConsumerGroup(0) as broker:
+def test_a_stale_epoch_is_renewed_by_a_heartbeat_and_the_commit_repeated() -> None:
+    with grouped(ConsumerGroup(0)) as (broker, member):
         broker.interval_ms = 1000
-        member = consumer_member(broker)
         member.read()
         broker.epoch = 8
         broker.fail(ApiKey.OFFSET_COMMIT, E.STALE_MEMBER_EPOCH)
@@ -56,9 +49,8 @@ def test_a_stale_epoch_is_renewed_by_a_heartbeat_and_the_commit_repeated(consume
         assert broker.story() == ["commit 1 {0: 1}", "heartbeat 1", "commit 8 {0: 2}"]
 
 
-def test_a_member_that_is_fenced_again_and_again_makes_growing_pauses(consumer_member: MemberOf) -> None:
-    with ConsumerGroup(0, CONSUMER_GROUP_HEARTBEAT=[E.FENCED_MEMBER_EPOCH] * 5) as broker:
-        member = consumer_member(broker)
+def test_a_member_that_is_fenced_again_and_again_makes_growing_pauses() -> None:
+    with grouped(ConsumerGroup(0, CONSUMER_GROUP_HEARTBEAT=[E.FENCED_MEMBER_EPOCH] * 5)) as (_, member):
         assert member.read() == {(0, 0)}
         assert member.clock.monotonic() == pytest.approx((20 + 40 + 80 + 160 + 320) / 1000)
 
@@ -68,9 +60,8 @@ FATAL += [E.INVALID_REGULAR_EXPRESSION, E.GROUP_AUTHORIZATION_FAILED, E.INVALID_
 
 
 @pytest.mark.parametrize("error", FATAL)
-def test_what_joining_again_does_not_cure_is_told_by_every_poll(consumer_member: MemberOf, error: ErrorCode) -> None:
-    with ConsumerGroup(0, CONSUMER_GROUP_HEARTBEAT=[E.NONE, E.NONE, error]) as broker:
-        member = consumer_member(broker)
+def test_what_joining_again_does_not_cure_is_told_by_every_poll(error: ErrorCode) -> None:
+    with grouped(ConsumerGroup(0, CONSUMER_GROUP_HEARTBEAT=[E.NONE, E.NONE, error])) as (broker, member):
         member.read()
         for _ in range(2):
             with pytest.raises(KafkaError, match=f"{error.name}: group 'g'"):
@@ -81,9 +72,8 @@ def test_what_joining_again_does_not_cure_is_told_by_every_poll(consumer_member:
         assert len(broker.requests) == asked, "there is nothing to leave"
 
 
-def test_a_topic_that_may_not_be_read_is_told_and_asked_for_again(consumer_member: MemberOf) -> None:
-    with ConsumerGroup(0, CONSUMER_GROUP_HEARTBEAT=[E.TOPIC_AUTHORIZATION_FAILED]) as broker:
-        member = consumer_member(broker)
+def test_a_topic_that_may_not_be_read_is_told_and_asked_for_again() -> None:
+    with grouped(ConsumerGroup(0, CONSUMER_GROUP_HEARTBEAT=[E.TOPIC_AUTHORIZATION_FAILED])) as (_, member):
         with pytest.raises(KafkaError, match="TOPIC_AUTHORIZATION_FAILED"):
             member.poll()
         assert member.read() == {(0, 0)}

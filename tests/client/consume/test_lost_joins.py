@@ -10,7 +10,7 @@ from barnabas.protocol.messages.consumer_group_heartbeat import (
     ConsumerGroupHeartbeatResponse,
 )
 from tests.support.scripted.broker import HANG_UP, Answer
-from tests.support.scripted.consumer_group import ConsumerGroup, MemberOf
+from tests.support.scripted.consumer_group import ConsumerGroup, grouped
 
 E = ErrorCode
 STATIC = ConsumerProtocol(member_id="m", instance_id="i")
@@ -42,10 +42,9 @@ class StaticGroup(ConsumerGroup):
         return E.NONE if self.holder == request.member_id else E.FENCED_INSTANCE_ID
 
 
-def test_a_static_member_whose_join_was_taken_and_not_answered_is_a_member(consumer_member: MemberOf) -> None:
-    with StaticGroup(0) as broker:
+def test_a_static_member_whose_join_was_taken_and_not_answered_is_a_member() -> None:
+    with grouped(StaticGroup(0), STATIC) as (broker, member):
         broker.lost_joins = 1
-        member = consumer_member(broker, STATIC)
         assert member.read() == {(0, 0)}
         assert [each.member_epoch for each in broker.heartbeats] == [0, 0, -2, 0, 1]
         assert {(each.member_id, each.instance_id) for each in broker.heartbeats} == {("m", "i")}
@@ -53,9 +52,8 @@ def test_a_static_member_whose_join_was_taken_and_not_answered_is_a_member(consu
         assert member.clock.monotonic() < 1, "and it has not waited for a session to end"
 
 
-def test_an_instance_id_of_another_member_is_told_by_every_poll(consumer_member: MemberOf) -> None:
-    with StaticGroup(0, holder="another") as broker:
-        member = consumer_member(broker, STATIC)
+def test_an_instance_id_of_another_member_is_told_by_every_poll() -> None:
+    with grouped(StaticGroup(0, holder="another"), STATIC) as (broker, member):
         for _ in range(2):
             with pytest.raises(KafkaError, match="UNRELEASED_INSTANCE_ID: group 'g'"):
                 member.poll()
@@ -63,25 +61,25 @@ def test_an_instance_id_of_another_member_is_told_by_every_poll(consumer_member:
         assert (member.state, broker.holder) == (MemberState.FATAL, "another")
 
 
-def test_a_session_that_ended_meanwhile_is_as_good_as_a_release(consumer_member: MemberOf) -> None:
-    with ConsumerGroup(0, CONSUMER_GROUP_HEARTBEAT=[E.UNRELEASED_INSTANCE_ID, E.UNKNOWN_MEMBER_ID]) as broker:
-        assert consumer_member(broker, STATIC).read() == {(0, 0)}
+def test_a_session_that_ended_meanwhile_is_as_good_as_a_release() -> None:
+    with grouped(
+        ConsumerGroup(0, CONSUMER_GROUP_HEARTBEAT=[E.UNRELEASED_INSTANCE_ID, E.UNKNOWN_MEMBER_ID]), STATIC
+    ) as (broker, member):
+        assert member.read() == {(0, 0)}
         assert [each.member_epoch for each in broker.heartbeats] == [0, -2, 0, 1]
 
 
-def test_an_instance_id_that_is_held_after_its_release_is_not_released_again(consumer_member: MemberOf) -> None:
+def test_an_instance_id_that_is_held_after_its_release_is_not_released_again() -> None:
     errors = [E.UNRELEASED_INSTANCE_ID, E.NONE, E.UNRELEASED_INSTANCE_ID]
-    with ConsumerGroup(0, CONSUMER_GROUP_HEARTBEAT=errors) as broker:
-        member = consumer_member(broker, STATIC)
+    with grouped(ConsumerGroup(0, CONSUMER_GROUP_HEARTBEAT=errors), STATIC) as (broker, member):
         with pytest.raises(KafkaError, match="UNRELEASED_INSTANCE_ID"):
             member.poll()
         assert (member.state, [each.member_epoch for each in broker.heartbeats]) == (MemberState.FATAL, [0, -2, 0])
 
 
-def test_a_release_that_fails_is_told_and_the_next_poll_joins(consumer_member: MemberOf) -> None:
-    lost = [E.COORDINATOR_LOAD_IN_PROGRESS] * 500
-    with ConsumerGroup(0, CONSUMER_GROUP_HEARTBEAT=[E.UNRELEASED_INSTANCE_ID, *lost]) as broker:
-        member = consumer_member(broker, STATIC)
+def test_a_release_that_fails_is_told_and_the_next_poll_joins() -> None:
+    errors = [E.UNRELEASED_INSTANCE_ID, *[E.COORDINATOR_LOAD_IN_PROGRESS] * 500]
+    with grouped(ConsumerGroup(0, CONSUMER_GROUP_HEARTBEAT=errors), STATIC) as (broker, member):
         with pytest.raises(KafkaError, match="COORDINATOR_LOAD_IN_PROGRESS"):
             member.poll()
         assert member.state is MemberState.JOINING

@@ -28,6 +28,7 @@ from tests.support.scripted.broker import HANG_UP, Answer, ScriptedBroker
 from tests.support.scripted.cluster import ScriptedCluster
 
 ME = ProducerIdentity(7, 0)
+SenderFor = Callable[..., BatchSender]
 
 
 class Leader(ScriptedBroker):
@@ -74,7 +75,7 @@ def leader() -> Iterator[Leader]:
 
 
 @pytest.fixture
-def sender_for(leader: Leader) -> Iterator[Callable[..., BatchSender]]:
+def sender_for(leader: Leader) -> Iterator[SenderFor]:
     with Client(leader.address, timeout_ms=5_000) as client:
         client.refresh(["t"], client.deadline())
         yield lambda **options: BatchSender(client, ME, **options)
@@ -104,7 +105,7 @@ def send(sender: BatchSender, batches: Iterable[NewBatch]) -> None:
     [ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.NOT_ENOUGH_REPLICAS, ErrorCode.CONCURRENT_TRANSACTIONS, HANG_UP],
 )
 def test_what_fails_is_sent_again_in_its_order(
-    leader: Leader, sender_for: Callable[..., BatchSender], at: int, failure: ErrorCode | Answer
+    leader: Leader, sender_for: SenderFor, at: int, failure: ErrorCode | Answer
 ) -> None:
     leader.failures = [*[ErrorCode.NONE] * at, failure]
     sender = sender_for()
@@ -113,7 +114,7 @@ def test_what_fails_is_sent_again_in_its_order(
     assert sender.next_sequences == {("t", 0): 16, ("t", 1): 16}
 
 
-def test_a_batch_the_broker_has_already_counts_as_sent(leader: Leader, sender_for: Callable[..., BatchSender]) -> None:
+def test_a_batch_the_broker_has_already_counts_as_sent(leader: Leader, sender_for: SenderFor) -> None:
     """The answer was lost with the connection, so it is asked again."""
     lost = iter([True])
     produce = leader.script[ApiKey.PRODUCE]
@@ -128,13 +129,13 @@ def test_a_batch_the_broker_has_already_counts_as_sent(leader: Leader, sender_fo
     assert leader.connections == 3  # one to look around, one that was lost, one more
 
 
-def test_a_batch_that_is_too_large_goes_in_halves(leader: Leader, sender_for: Callable[..., BatchSender]) -> None:
+def test_a_batch_that_is_too_large_goes_in_halves(leader: Leader, sender_for: SenderFor) -> None:
     leader.largest = 120
     send(sender_for(), [batch(0, *[b"%03d" % number for number in range(40)]), batch(0, b"last")])
     assert leader.taken == {0: [*[b"%03d" % number for number in range(40)], b"last"]}
 
 
-def test_a_record_that_is_too_large_is_told(leader: Leader, sender_for: Callable[..., BatchSender]) -> None:
+def test_a_record_that_is_too_large_is_told(leader: Leader, sender_for: SenderFor) -> None:
     leader.largest = 120
     with pytest.raises(KafkaError) as caught:
         send(sender_for(), [batch(0, b"x" * 200, b"y")])
@@ -142,7 +143,7 @@ def test_a_record_that_is_too_large_is_told(leader: Leader, sender_for: Callable
 
 
 @pytest.mark.parametrize("code", [ErrorCode.INVALID_PRODUCER_EPOCH, ErrorCode.TOPIC_AUTHORIZATION_FAILED])
-def test_what_stays_is_told_at_once(leader: Leader, sender_for: Callable[..., BatchSender], code: ErrorCode) -> None:
+def test_what_stays_is_told_at_once(leader: Leader, sender_for: SenderFor, code: ErrorCode) -> None:
     leader.failures = [ErrorCode.NONE, code]
     sender = sender_for()
     with pytest.raises(KafkaError) as caught:
@@ -150,32 +151,23 @@ def test_what_stays_is_told_at_once(leader: Leader, sender_for: Callable[..., Ba
     assert caught.value.code is code
 
 
-def test_a_gap_that_nobody_made_is_told(leader: Leader, sender_for: Callable[..., BatchSender]) -> None:
+def test_a_gap_that_nobody_made_is_told(leader: Leader, sender_for: SenderFor) -> None:
     sender = sender_for(first_sequences={("t", 0): 5})
     with pytest.raises(KafkaError) as caught:
         send(sender, numbered(0, 1))
     assert caught.value.code is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
 
 
-def test_no_more_requests_are_under_way_than_brokers_remember(
-    leader: Leader, sender_for: Callable[..., BatchSender]
-) -> None:
+def test_no_more_requests_are_under_way_than_brokers_remember(leader: Leader, sender_for: SenderFor) -> None:
     leader.failures = [None] * 100
     sender = sender_for(delivery_timeout_ms=2_000, request_bytes=1)
     with pytest.raises(ConnectionFailed, match="did not answer in time"):
         send(sender, numbered(0, 9))
-    assert (
-        len(
-            {
-                parse_header(each.topic_data[0].partition_data[0].records).base_sequence
-                for each in leader.of(ProduceRequest)
-            }
-        )
-        == 5
-    )
+    sent = [each.topic_data[0].partition_data[0].records for each in leader.of(ProduceRequest)]
+    assert len({parse_header(batch).base_sequence for batch in sent}) == 5
 
 
-def test_what_waits_is_bounded(leader: Leader, sender_for: Callable[..., BatchSender]) -> None:
+def test_what_waits_is_bounded(leader: Leader, sender_for: SenderFor) -> None:
     leader.failures = [None] * 100
     sender = sender_for(delivery_timeout_ms=300, buffer_bytes=500)
     batches = iter(numbered(0, 100))
@@ -184,17 +176,13 @@ def test_what_waits_is_bounded(leader: Leader, sender_for: Callable[..., BatchSe
     assert len(list(batches)) > 90
 
 
-def test_partitions_are_told_before_they_are_first_written(
-    leader: Leader, sender_for: Callable[..., BatchSender]
-) -> None:
+def test_partitions_are_told_before_they_are_first_written(leader: Leader, sender_for: SenderFor) -> None:
     told: list[Any] = []
     send(sender_for(before_first=lambda places: told.append((sorted(places), len(leader.requests)))), numbered(1, 3))
     assert told == [([("t", 1)], 0)]
 
 
-def test_batches_that_come_together_are_told_of_at_once_and_share_a_request(
-    leader: Leader, sender_for: Callable[..., BatchSender]
-) -> None:
+def test_batches_that_come_together_are_told_at_once_and_share_a_request(leader: Leader, sender_for: SenderFor) -> None:
     told: list[Any] = []
     sender = sender_for(before_first=lambda places: told.append(sorted(places)))
     sender.put_all([batch(0, b"a"), batch(1, b"b"), batch(0, b"c")])
@@ -205,9 +193,7 @@ def test_batches_that_come_together_are_told_of_at_once_and_share_a_request(
     assert leader.taken == {0: [b"a", b"c"], 1: [b"b"]}
 
 
-def test_of_batches_that_come_together_no_more_wait_than_fit_in_a_request(
-    leader: Leader, sender_for: Callable[..., BatchSender]
-) -> None:
+def test_of_batches_that_come_together_no_more_wait_than_a_request_takes(leader: Leader, sender_for: SenderFor) -> None:
     seen: list[int] = []
 
     def come() -> Iterator[NewBatch]:
@@ -222,9 +208,7 @@ def test_of_batches_that_come_together_no_more_wait_than_fit_in_a_request(
     assert leader.taken == {0: values(6)}
 
 
-def test_who_asks_is_told_what_became_of_each_part_and_the_others_go_on(
-    leader: Leader, sender_for: Callable[..., BatchSender]
-) -> None:
+def test_who_asks_is_told_what_became_of_each_part_and_the_others_go_on(leader: Leader, sender_for: SenderFor) -> None:
     leader.largest = 120
     told: list[tuple[int, int, int, object]] = []
 

@@ -1,6 +1,7 @@
 """The producer against a scripted broker: what is retried, with which sequence numbers, and what is given up."""
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -40,12 +41,23 @@ class Broker(ScriptedBroker):
         self.next_id += 1
         return InitProducerIdResponse(error_code=0, producer_id=self.next_id, producer_epoch=0)
 
+    def numbers(self) -> list[tuple[int, int]]:
+        """(producer id, first sequence number) of every batch."""
+        return [(header.producer_id, header.base_sequence) for *_, header, _ in self.batches()]
+
     def batches(self) -> Iterator[tuple[str, int, BatchHeader, list[Record]]]:
         """(topic, partition, header, records) of every batch that came."""
         for request in self.of(ProduceRequest):
             for topic in request.topic_data:
                 for data in topic.partition_data:
                     yield topic.name, data.index, parse_header(data.records), list(iter_records(data.records))
+
+
+@contextmanager
+def producing(*produce: Callable[[ProduceRequest], Answer], **options: Any) -> Iterator[tuple[Broker, Producer]]:
+    """A producer with these options, and a broker that answers so."""
+    with Broker(*produce) as broker, client_of(broker) as client:
+        yield broker, Producer(client, **options)
 
 
 def client_of(broker: ScriptedBroker, timeout_ms: int = 5000) -> Client:
@@ -114,7 +126,7 @@ def test_after_a_batch_was_refused_a_new_producer_id_starts_from_zero() -> None:
             lost.result()
         assert producer.send("t", b"v").error is None
         producer.flush()
-        assert [(header.producer_id, header.base_sequence) for *_, header, _ in broker.batches()] == [(50, 0), (51, 0)]
+        assert broker.numbers() == [(50, 0), (51, 0)]
 
 
 def test_the_reasons_of_single_records_are_told() -> None:
@@ -125,8 +137,7 @@ def test_the_reasons_of_single_records_are_told() -> None:
         ]
         return response
 
-    with Broker(refuse) as broker, client_of(broker) as client:
-        producer = Producer(client)
+    with producing(refuse) as (_, producer):
         producer.send("t", b"v")
         with pytest.raises(KafkaError, match="INVALID_RECORD: t-0: no key"):
             producer.flush()
@@ -163,8 +174,7 @@ def test_a_partition_that_fails_does_not_hold_up_the_others() -> None:
             answer.error_code = ErrorCode.INVALID_RECORD if answer.index == 1 else 0
         return response
 
-    with Broker(refuse_partition_1) as broker, client_of(broker) as client:
-        producer = Producer(client)
+    with producing(refuse_partition_1) as (_, producer):
         deliveries = [producer.send("wide", b"v", partition=partition) for partition in range(3)]
         with pytest.raises(KafkaError, match="wide-1"):
             producer.flush()
@@ -173,17 +183,12 @@ def test_a_partition_that_fails_does_not_hold_up_the_others() -> None:
 
 def test_what_comes_behind_a_batch_that_was_refused_is_sent_under_a_new_producer_id() -> None:
     refused = answering(lambda request: accepted(request, ErrorCode.INVALID_RECORD), accepted)
-    with Broker(refused) as broker, client_of(broker) as client:
-        producer = Producer(client, batch_bytes=200)
+    with producing(refused, batch_bytes=200) as (broker, producer):
         deliveries = [producer.send("t", bytes(100)) for _ in range(3)]
         with pytest.raises(KafkaError, match="INVALID_RECORD"):
             producer.flush()
         assert [delivery.offset for delivery in deliveries] == [None, 100, 100]
-        assert [(header.producer_id, header.base_sequence) for *_, header, _ in broker.batches()] == [
-            (50, 0),
-            (51, 0),
-            (51, 1),
-        ]
+        assert broker.numbers() == [(50, 0), (51, 0), (51, 1)]
 
 
 def refuse_above(size: int) -> Callable[[ProduceRequest], ProduceResponse]:
@@ -198,8 +203,7 @@ def refuse_above(size: int) -> Callable[[ProduceRequest], ProduceResponse]:
 
 @pytest.mark.parametrize("idempotent", [True, False])
 def test_a_batch_that_is_larger_than_the_topic_takes_goes_in_parts(idempotent: bool) -> None:
-    with Broker(refuse_above(400)) as broker, client_of(broker) as client:
-        producer = Producer(client, idempotent=idempotent)
+    with producing(refuse_above(400), idempotent=idempotent) as (broker, producer):
         deliveries = [producer.send("t", bytes(100)) for _ in range(8)]
         producer.flush()
         assert [delivery.offset for delivery in deliveries] == [100, 101] * 4
@@ -208,8 +212,7 @@ def test_a_batch_that_is_larger_than_the_topic_takes_goes_in_parts(idempotent: b
 
 
 def test_of_a_batch_that_goes_in_parts_only_what_is_behind_the_lost_record_is_lost_with_it() -> None:
-    with Broker(refuse_above(400)) as broker, client_of(broker) as client:
-        producer = Producer(client)
+    with producing(refuse_above(400)) as (_, producer):
         deliveries = [producer.send("t", bytes(size)) for size in (100, 100, 1000, 100)]
         with pytest.raises(KafkaError, match="MESSAGE_TOO_LARGE"):
             producer.flush()
@@ -242,13 +245,7 @@ def test_two_producers_of_one_client_go_on_after_a_lost_connection() -> None:
         for producer in (first, second, first, second):
             producer.send("t", b"v")
             producer.flush()
-        assert [(header.producer_id, header.base_sequence) for *_, header, _ in broker.batches()] == [
-            (50, 0),
-            (51, 0),
-            (50, 1),
-            (50, 1),
-            (51, 1),
-        ]
+        assert broker.numbers() == [(50, 0), (51, 0), (50, 1), (50, 1), (51, 1)]
 
 
 def test_after_an_interrupt_the_next_records_come_under_a_new_producer_id() -> None:
@@ -271,7 +268,7 @@ def test_after_an_interrupt_the_next_records_come_under_a_new_producer_id() -> N
         after = producer.send("t", b"after")
         producer.flush()
         assert after.result() == 100
-        assert [(header.producer_id, header.base_sequence) for *_, header, _ in broker.batches()] == [(50, 0), (51, 0)]
+        assert broker.numbers() == [(50, 0), (51, 0)]
 
 
 def test_an_interrupt_before_there_is_a_producer_id_is_told_to_the_records() -> None:
@@ -294,8 +291,7 @@ def test_an_interrupt_before_there_is_a_producer_id_is_told_to_the_records() -> 
 
 @pytest.mark.parametrize("timestamp", ["now", 1 << 70, -(1 << 63) - 1])
 def test_a_record_that_cannot_be_encoded_is_lost_alone(timestamp: Any) -> None:
-    with Broker(accepted) as broker, client_of(broker) as client:
-        producer = Producer(client)
+    with producing(accepted) as (broker, producer):
         good = [producer.send("wide", b"v", partition=partition) for partition in (0, 1)]
         bad = [producer.send("wide", b"bad", partition=partition, timestamp=timestamp) for partition in (1, 2)]
         good.append(producer.send("wide", b"w", partition=1))
@@ -320,8 +316,7 @@ def test_a_record_that_cannot_be_encoded_is_lost_alone(timestamp: Any) -> None:
     ],
 )
 def test_what_is_not_bytes_is_refused_and_leaves_the_others_alone(record: dict[str, Any]) -> None:
-    with Broker(accepted) as broker, client_of(broker) as client:
-        producer = Producer(client)
+    with producing(accepted) as (_, producer):
         good = producer.send("t", b"v")
         with pytest.raises(TypeError, match="bytes or None"):
             producer.send("t", **record)
@@ -330,16 +325,14 @@ def test_what_is_not_bytes_is_refused_and_leaves_the_others_alone(record: dict[s
 
 
 def test_a_partition_missing_from_the_answer_is_an_error() -> None:
-    with Broker(lambda request: ProduceResponse(responses=[])) as broker, client_of(broker) as client:
-        producer = Producer(client)
+    with producing(lambda request: ProduceResponse(responses=[])) as (_, producer):
         producer.send("t", b"v")
         with pytest.raises(KafkaError, match="t-0 is missing from the answer"):
             producer.flush()
 
 
 def test_acks_0_asks_for_nothing_back() -> None:
-    with Broker(lambda request: None) as broker, client_of(broker) as client:
-        producer = Producer(client, acks=0)
+    with producing(lambda request: None, acks=0) as (broker, producer):
         delivery = producer.send("t", b"v")
         producer.flush()
         assert delivery.result() == -1
@@ -380,8 +373,7 @@ def test_much_data_is_sent_without_a_flush() -> None:
 
 def test_send_raises_no_errors_of_other_records_and_flush_does() -> None:
     refused = answering(lambda request: accepted(request, ErrorCode.INVALID_RECORD), accepted)
-    with Broker(refused) as broker, client_of(broker) as client:
-        producer = Producer(client)
+    with producing(refused) as (broker, producer):
         lost = producer.send("wide", b"v", partition=0)
         while not list(broker.batches()):
             producer.send("t", bytes(1 << 20))

@@ -12,7 +12,7 @@ from barnabas.protocol.messages.add_partitions_to_txn import AddPartitionsToTxnR
 from barnabas.protocol.messages.end_txn import EndTxnRequest
 from barnabas.protocol.registry import ApiKey
 from tests.support.scripted.broker import HANG_UP, Answer
-from tests.support.scripted.transactions import assert_ready_for_the_next, ready
+from tests.support.scripted.transactions import assert_ready_for_the_next, begin, ready
 
 E = ErrorCode
 
@@ -21,8 +21,7 @@ E = ErrorCode
 def test_what_could_not_be_added_needs_no_end_but_the_next_epoch(code: ErrorCode) -> None:
     with ready(1) as (broker, producer):
         broker.fail(ApiKey.ADD_PARTITIONS_TO_TXN, code)
-        producer.begin()
-        producer.send("t", b"a", partition=0)
+        begin(producer)
         with pytest.raises(TransactionAbortable) as failed:
             producer.commit()
         assert failed.value.code == code
@@ -34,8 +33,7 @@ def test_what_could_not_be_added_needs_no_end_but_the_next_epoch(code: ErrorCode
 def test_what_was_added_before_another_partition_was_refused_is_aborted() -> None:
     with ready(1) as (broker, producer):
         broker.fail(ApiKey.ADD_PARTITIONS_TO_TXN, E.NONE, E.TOPIC_AUTHORIZATION_FAILED)
-        producer.begin()
-        producer.send("t", b"a", partition=0)
+        begin(producer)
         producer.flush()
         producer.send("t", b"a", partition=1)
         with pytest.raises(TransactionAbortable):
@@ -47,8 +45,7 @@ def test_what_was_added_before_another_partition_was_refused_is_aborted() -> Non
 def test_an_addition_without_an_answer_is_aborted_by_the_next_epoch() -> None:
     with ready(1) as (broker, producer):
         broker.fail(ApiKey.ADD_PARTITIONS_TO_TXN, *[HANG_UP] * 500)
-        producer.begin()
-        producer.send("t", b"a", partition=0)
+        begin(producer)
         with pytest.raises(TransactionAbortable):
             producer.flush()
         producer.abort()
@@ -86,8 +83,7 @@ def test_after_an_interrupt_a_transaction_is_only_aborted(level: int, calls_abor
     with ready(level) as (broker, producer):
         client = producer._client
         sleep = client.clock.sleep
-        producer.begin()
-        delivery = producer.send("t", b"a", partition=0)
+        delivery = begin(producer)
 
         def interrupted(seconds: float) -> None:
             raise KeyboardInterrupt
@@ -152,8 +148,7 @@ def test_send_keeps_the_errors_of_other_records_for_the_next_call() -> None:
 
 def test_a_record_that_is_not_bytes_is_refused_and_leaves_the_transaction_alone() -> None:
     with ready(2) as (_, producer):
-        producer.begin()
-        good = producer.send("t", b"a", partition=0)
+        good = begin(producer)
         with pytest.raises(TypeError, match="bytes or None"):
             producer.send("t", "text", partition=0)  # type: ignore[arg-type]  # because it is wrong
         producer.commit()
@@ -165,8 +160,7 @@ def test_an_abort_that_is_called_again_for_the_next_epoch_ends_nothing_twice(fai
     with ready(1) as (broker, producer):
         broker.fail(ApiKey.PRODUCE, E.INVALID_RECORD)
         broker.fail(ApiKey.INIT_PRODUCER_ID, *[failure] * 500)
-        producer.begin()
-        producer.send("t", b"a", partition=0)
+        begin(producer)
         with pytest.raises(TransactionAbortable):
             producer.commit()
         with pytest.raises(OutcomeUnknown):
@@ -183,8 +177,7 @@ def test_where_nothing_was_added_an_abort_without_an_epoch_may_only_be_called_ag
     with ready(1) as (broker, producer):
         broker.fail(ApiKey.ADD_PARTITIONS_TO_TXN, E.TOPIC_AUTHORIZATION_FAILED)
         broker.fail(ApiKey.INIT_PRODUCER_ID, *[E.COORDINATOR_LOAD_IN_PROGRESS] * 500)
-        producer.begin()
-        producer.send("t", b"a", partition=0)
+        begin(producer)
         with pytest.raises(TransactionAbortable):
             producer.flush()
         with pytest.raises(OutcomeUnknown):

@@ -16,7 +16,7 @@ from barnabas.protocol.registry import ApiKey
 from tests.support.client_clock import StandingClock
 from tests.support.scripted.broker import HANG_UP, Answer
 from tests.support.scripted.coordinator import ScriptedCoordinator
-from tests.support.scripted.transactions import ready
+from tests.support.scripted.transactions import begin, ready
 
 E = ErrorCode
 
@@ -25,8 +25,7 @@ E = ErrorCode
 def test_the_older_protocol_adds_what_it_writes_to_and_keeps_its_epoch(level: int) -> None:
     with ready(level) as (broker, producer):
         for _ in range(2):
-            producer.begin()
-            producer.send("t", b"a", partition=0)
+            begin(producer)
             producer.flush()
             producer.send("t", b"b", partition=0)
             producer.send_offsets({("s", 0): 5}, "g")
@@ -46,8 +45,7 @@ def test_the_older_protocol_adds_what_it_writes_to_and_keeps_its_epoch(level: in
 def test_the_newer_protocol_only_writes_and_goes_on_with_the_epoch_it_is_given() -> None:
     with ready(2) as (broker, producer):
         for _ in range(2):
-            producer.begin()
-            producer.send("t", b"a", partition=0)
+            begin(producer)
             producer.send_offsets({("s", 0): 5}, GroupMember("g", 3, "me", "fixed"))
             producer.commit()
         once = ["offsets-v5", "produce-v12", "end-v5"]
@@ -63,8 +61,7 @@ def test_a_level_that_changes_counts_from_the_next_transaction_on_a_new_connecti
         for level in (1, 2, 0):
             broker.transaction_version = level
             producer._client.close()
-            producer.begin()
-            producer.send("t", b"a", partition=0)
+            begin(producer)
             producer.commit()
         assert [step for step in broker.story() if step.startswith("end")] == ["end-v4", "end-v5", "end-v4"]
 
@@ -74,8 +71,7 @@ def test_nothing_is_asked_for_a_transaction_without_content() -> None:
         for end in (producer.commit, producer.abort):
             producer.begin()
             end()
-        producer.begin()
-        never = producer.send("t", b"a", partition=0)
+        never = begin(producer)
         producer.abort()
         assert broker.story() == ["init-v5"]
         with pytest.raises(TransactionAborted):
@@ -100,8 +96,7 @@ def test_what_may_pass_is_asked_again(api: ApiKey, code: ErrorCode | Answer) -> 
         broker.fail(api, code, code)
         producer = TransactionalProducer(client, "id")
         producer.init()
-        producer.begin()
-        delivery = producer.send("t", b"a", partition=0)
+        delivery = begin(producer)
         producer.send_offsets({("s", 0): 5}, "g")
         producer.commit()
         assert delivery.result() == 100
@@ -142,16 +137,14 @@ def test_an_abort_cures_what_failed_inside(level: int, api: ApiKey, code: ErrorC
 def test_after_a_batch_was_given_up_the_older_protocol_asks_for_the_next_epoch() -> None:
     with ready(1) as (broker, producer):
         broker.fail(ApiKey.PRODUCE, E.MESSAGE_TOO_LARGE)
-        producer.begin()
-        producer.send("t", b"a", partition=0)
+        begin(producer)
         with pytest.raises(TransactionAbortable):
             producer.commit()
         producer.abort()
         assert broker.story() == ["init-v5", "add-v3", "produce-v11", "end-v4", "init-v5"]
         again = broker.of(InitProducerIdRequest)[-1]
         assert (again.producer_id, again.producer_epoch) == (7, 0)
-        producer.begin()
-        producer.send("t", b"a", partition=0)
+        begin(producer)
         producer.commit()
         assert list(broker.batches())[-1].base_sequence == 0
 
@@ -209,8 +202,7 @@ def test_an_initialisation_that_is_refused_is_final(code: ErrorCode) -> None:
 def test_an_end_without_an_answer_may_be_asked_for_again_and_nothing_else() -> None:
     with ready(2) as (broker, producer):
         broker.fail(ApiKey.END_TXN, *[E.COORDINATOR_LOAD_IN_PROGRESS] * 500)
-        producer.begin()
-        producer.send("t", b"a", partition=0)
+        begin(producer)
         with pytest.raises(OutcomeUnknown):
             producer.commit()
         for call in (producer.abort, producer.begin, lambda: producer.send("t", b"b")):
@@ -225,8 +217,7 @@ def test_an_end_without_an_answer_may_be_asked_for_again_and_nothing_else() -> N
 def test_leaving_the_context_aborts_what_is_open() -> None:
     with ready(2) as (broker, producer):
         with producer:
-            producer.begin()
-            producer.send("t", b"a", partition=0)
+            begin(producer)
             producer.flush()
         assert [request.committed for request in broker.of(EndTxnRequest)] == [False]
 

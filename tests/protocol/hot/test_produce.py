@@ -10,17 +10,7 @@ from hypothesis import strategies as st
 from barnabas.protocol.errors import DecodeError
 from barnabas.protocol.headers import encode_response_header
 from barnabas.protocol.hot.produce import PartitionResult, decode_request, encode_response
-from barnabas.protocol.messages.produce import (
-    BatchIndexAndErrorMessage,
-    LeaderIdAndEpoch,
-    NodeEndpoint,
-    PartitionProduceData,
-    PartitionProduceResponse,
-    ProduceRequest,
-    ProduceResponse,
-    TopicProduceData,
-    TopicProduceResponse,
-)
+from barnabas.protocol.messages import produce
 from barnabas.protocol.primitives import MAX_ARRAY_ELEMENTS, uvarint
 from barnabas.protocol.registry import ApiKey, request_codec, response_codec
 
@@ -32,15 +22,15 @@ int16, int32, int64 = (st.integers(-(1 << bits - 1), (1 << bits - 1) - 1) for bi
 names = st.text(max_size=12)
 topic_ids = st.binary(min_size=16, max_size=16)
 topics = st.builds(
-    TopicProduceData,
+    produce.TopicProduceData,
     name=names,
     topic_id=topic_ids,
     partition_data=st.lists(
-        st.builds(PartitionProduceData, index=int32, records=st.none() | st.binary(max_size=300)), max_size=3
+        st.builds(produce.PartitionProduceData, index=int32, records=st.none() | st.binary(max_size=300)), max_size=3
     ),
 )
 requests = st.builds(
-    ProduceRequest,
+    produce.ProduceRequest,
     transactional_id=st.none() | names,
     acks=int16,
     timeout_ms=int32,
@@ -48,7 +38,7 @@ requests = st.builds(
 )
 
 
-def plain(request: ProduceRequest, version: int) -> object:
+def plain(request: produce.ProduceRequest, version: int) -> object:
     """A request object in the shape the decoder by hand gives."""
     return (
         request.transactional_id,
@@ -66,7 +56,7 @@ def plain(request: ProduceRequest, version: int) -> object:
 
 @given(requests, versions, st.binary(max_size=20), st.binary(max_size=5))
 def test_a_request_decodes_to_what_was_encoded(
-    request: ProduceRequest, version: int, before: bytes, after: bytes
+    request: produce.ProduceRequest, version: int, before: bytes, after: bytes
 ) -> None:
     frame = before + request_codec(PRODUCE, version).encode(request) + after
     assert decode_request(memoryview(frame), len(before), version) == plain(request, version)
@@ -74,7 +64,7 @@ def test_a_request_decodes_to_what_was_encoded(
 
 @given(requests, versions, st.data())
 def test_a_damaged_request_is_refused_exactly_when_the_compiled_codec_refuses_it(
-    request: ProduceRequest, version: int, data: st.DataObject
+    request: produce.ProduceRequest, version: int, data: st.DataObject
 ) -> None:
     frame = bytearray(request_codec(PRODUCE, version).encode(request))
     for _ in range(data.draw(st.integers(0, 3))):
@@ -90,10 +80,10 @@ def test_a_damaged_request_is_refused_exactly_when_the_compiled_codec_refuses_it
 
 
 def test_records_are_views_into_the_frame() -> None:
-    request = ProduceRequest(
+    request = produce.ProduceRequest(
         acks=1,
         timeout_ms=1,
-        topic_data=[TopicProduceData(partition_data=[PartitionProduceData(index=0, records=b"abc")])],
+        topic_data=[produce.TopicProduceData(partition_data=[produce.PartitionProduceData(index=0, records=b"abc")])],
     )
     frame = bytearray(request_codec(PRODUCE, 9).encode(request))
     records = decode_request(memoryview(frame), 0, 9)[3][0][1][0][1]
@@ -104,7 +94,7 @@ def test_records_are_views_into_the_frame() -> None:
 
 @pytest.mark.parametrize("version", [3, 9, 13])
 def test_more_topics_than_kafka_reads_are_refused_by_their_number(version: int) -> None:
-    empty = request_codec(PRODUCE, version).encode(ProduceRequest(acks=1, timeout_ms=1, topic_data=[]))
+    empty = request_codec(PRODUCE, version).encode(produce.ProduceRequest(acks=1, timeout_ms=1, topic_data=[]))
     before = empty[:-4] if version == 3 else empty[:-2]  # the count, and the tags behind it
 
     def refusal(count: int) -> str:
@@ -149,15 +139,16 @@ def test_a_response_is_byte_identical(
     version: int,
     correlation_id: int,
 ) -> None:
-    response = ProduceResponse(
+    response = produce.ProduceResponse(
         responses=[
-            TopicProduceResponse(
+            produce.TopicProduceResponse(
                 name=name, topic_id=topic_id, partition_responses=[as_message(each, version) for each in results]
             )
             for name, topic_id, results in answers
         ],
         node_endpoints=[
-            NodeEndpoint(node_id=node_id, host=host, port=port, rack=rack) for node_id, host, port, rack in endpoints
+            produce.NodeEndpoint(node_id=node_id, host=host, port=port, rack=rack)
+            for node_id, host, port, rack in endpoints
         ]
         if version >= 10
         else [],
@@ -172,18 +163,20 @@ def test_a_response_is_byte_identical(
     assert by_hand == Struct(">i").pack(len(body)) + body
 
 
-def as_message(result: PartitionResult, version: int) -> PartitionProduceResponse:
+def as_message(result: PartitionResult, version: int) -> produce.PartitionProduceResponse:
     leader = result.current_leader if version >= 10 else None
-    return PartitionProduceResponse(
+    return produce.PartitionProduceResponse(
         index=result.partition,
         error_code=result.error_code,
         base_offset=result.base_offset,
         log_append_time_ms=result.log_append_time_ms,
         log_start_offset=result.log_start_offset,
         record_errors=[
-            BatchIndexAndErrorMessage(batch_index=index, batch_index_error_message=message)
+            produce.BatchIndexAndErrorMessage(batch_index=index, batch_index_error_message=message)
             for index, message in result.record_errors
         ],
         error_message=result.error_message,
-        current_leader=None if leader is None else LeaderIdAndEpoch(leader_id=leader[0], leader_epoch=leader[1]),
+        current_leader=None
+        if leader is None
+        else produce.LeaderIdAndEpoch(leader_id=leader[0], leader_epoch=leader[1]),
     )

@@ -165,7 +165,7 @@ def test_limits_of_one_batch_and_of_one_record_are_kept(compression: int) -> Non
 
 
 def test_header_keys_that_are_no_utf8_survive_a_rewrite() -> None:
-    area = bytes.fromhex("14 00 00 00 01 01 02 04 ff41 00".replace(" ", ""))
+    area = bytes.fromhex("14 00 00 00 01 01 02 04 ff41 00")
     batch = encode_batch(header_with(), area)
     (record,) = iter_records(batch)
     assert record.headers == [("\udcffA", b"")]

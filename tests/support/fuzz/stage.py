@@ -9,19 +9,10 @@ from random import Random
 from typing import Any, NamedTuple
 
 from barnabas.protocol.errors import ErrorCode
+from barnabas.protocol.messages import describe_quorum, offset_commit
 from barnabas.protocol.messages.create_topics import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
 from barnabas.protocol.messages.describe_cluster import DescribeClusterRequest
-from barnabas.protocol.messages.describe_quorum import (
-    DescribeQuorumRequest,
-    DescribeQuorumRequestPartitionData,
-    DescribeQuorumRequestTopicData,
-)
 from barnabas.protocol.messages.get_telemetry_subscriptions import GetTelemetrySubscriptionsRequest
-from barnabas.protocol.messages.offset_commit import (
-    OffsetCommitRequest,
-    OffsetCommitRequestPartition,
-    OffsetCommitRequestTopic,
-)
 from barnabas.protocol.primitives import ZERO_UUID
 from barnabas.protocol.records.builder import build_batch
 from barnabas.protocol.schema import Request
@@ -122,10 +113,11 @@ async def _node(ask: Ask) -> tuple[str, bytes]:
     """The id of the cluster, and of the directory of its only voter."""
     cluster = await ask(DescribeClusterRequest(include_cluster_authorized_operations=False), 2)
     _succeeded(cluster)
-    voters = DescribeQuorumRequestTopicData(
-        topic_name="__cluster_metadata", partitions=[DescribeQuorumRequestPartitionData(partition_index=0)]
+    voters = describe_quorum.DescribeQuorumRequestTopicData(
+        topic_name="__cluster_metadata",
+        partitions=[describe_quorum.DescribeQuorumRequestPartitionData(partition_index=0)],
     )
-    quorum = await ask(DescribeQuorumRequest(topics=[voters]), 2)
+    quorum = await ask(describe_quorum.DescribeQuorumRequest(topics=[voters]), 2)
     _succeeded(quorum)
     return cluster.cluster_id, quorum.topics[0].partitions[0].current_voters[0].replica_directory_id
 
@@ -215,15 +207,15 @@ async def _join(ask: Ask, group_id: str, instance_id: str | None) -> Member:
 
 async def _commit(ask: Ask, member: Member, topics: list[str]) -> None:
     partitions = [
-        OffsetCommitRequestPartition(partition_index=index, committed_offset=index, committed_metadata="")
+        offset_commit.OffsetCommitRequestPartition(partition_index=index, committed_offset=index, committed_metadata="")
         for index in range(PARTITIONS)
     ]
-    request = OffsetCommitRequest(
+    request = offset_commit.OffsetCommitRequest(
         group_id=member.group_id,
         generation_id_or_member_epoch=member.generation_id,
         member_id=member.member_id,
         group_instance_id=member.instance_id,
-        topics=[OffsetCommitRequestTopic(name=name, partitions=partitions) for name in topics],
+        topics=[offset_commit.OffsetCommitRequestTopic(name=name, partitions=partitions) for name in topics],
     )
     answer = await ask(request, 9)
     for topic in answer.topics:

@@ -1,22 +1,19 @@
 """Answers that scripted brokers give in several tests."""
 
 from barnabas.protocol.errors import ErrorCode
-from barnabas.protocol.messages.produce import (
-    PartitionProduceResponse,
-    ProduceRequest,
-    ProduceResponse,
-    TopicProduceResponse,
-)
+from barnabas.protocol.messages import produce
 
 
-def accepted(request: ProduceRequest, error: ErrorCode = ErrorCode.NONE, message: str | None = None) -> ProduceResponse:
+def accepted(
+    request: produce.ProduceRequest, error: ErrorCode = ErrorCode.NONE, message: str | None = None
+) -> produce.ProduceResponse:
     """Every partition answered alike; base offset 100."""
-    return ProduceResponse(
+    return produce.ProduceResponse(
         responses=[
-            TopicProduceResponse(
+            produce.TopicProduceResponse(
                 name=topic.name,
                 partition_responses=[
-                    PartitionProduceResponse(
+                    produce.PartitionProduceResponse(
                         index=partition.index,
                         error_code=error,
                         base_offset=-1 if error else 100,

@@ -12,14 +12,8 @@ from contextlib import suppress
 from types import TracebackType
 from typing import Any, Final, Self
 
+from barnabas.protocol.messages import metadata
 from barnabas.protocol.messages.api_versions import ApiVersion, ApiVersionsRequest, ApiVersionsResponse
-from barnabas.protocol.messages.metadata import (
-    MetadataRequest,
-    MetadataResponse,
-    MetadataResponseBroker,
-    MetadataResponsePartition,
-    MetadataResponseTopic,
-)
 from barnabas.protocol.registry import ApiKey
 from barnabas.protocol.schema import Request, Response
 from barnabas.protocol.server import ProtocolBroken, RequestReceived, ServerConnection, encode_response
@@ -147,30 +141,30 @@ class ScriptedBroker:
                     for offered, (low, high) in self.offered.items()
                 ],
             )
-        if api not in self.script and isinstance(request, MetadataRequest):
+        if api not in self.script and isinstance(request, metadata.MetadataRequest):
             return self._metadata(request)
         with self._arrival:
             self.requests.append((event.header.api_version, request))
             self._arrival.notify_all()
         return self.script[api](request)
 
-    def _metadata(self, request: MetadataRequest) -> MetadataResponse:
+    def _metadata(self, request: metadata.MetadataRequest) -> metadata.MetadataResponse:
         names = [*self.topics] if request.topics is None else [topic.name or "" for topic in request.topics]
-        return MetadataResponse(
-            brokers=[MetadataResponseBroker(node_id=NODE_ID, host="127.0.0.1", port=self.port)],
+        return metadata.MetadataResponse(
+            brokers=[metadata.MetadataResponseBroker(node_id=NODE_ID, host="127.0.0.1", port=self.port)],
             cluster_id="scripted",
             controller_id=NODE_ID,
             topics=[self._topic(name) for name in names],
         )
 
-    def _topic(self, name: str) -> MetadataResponseTopic:
+    def _topic(self, name: str) -> metadata.MetadataResponseTopic:
         partitions = [
-            MetadataResponsePartition(
+            metadata.MetadataResponsePartition(
                 error_code=0, partition_index=number, leader_id=NODE_ID, replica_nodes=[NODE_ID], isr_nodes=[NODE_ID]
             )
             for number in range(self.topics.get(name, 0))
         ]
         topic_id = self.topic_ids.get(name, bytes(16))
-        return MetadataResponseTopic(
+        return metadata.MetadataResponseTopic(
             error_code=0 if partitions else 3, name=name, topic_id=topic_id, partitions=partitions
         )

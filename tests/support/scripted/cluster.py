@@ -6,13 +6,7 @@ from typing import Self
 
 from barnabas.client.metadata import TopicPartition
 from barnabas.protocol.errors import ErrorCode
-from barnabas.protocol.messages.metadata import (
-    MetadataRequest,
-    MetadataResponse,
-    MetadataResponseBroker,
-    MetadataResponsePartition,
-    MetadataResponseTopic,
-)
+from barnabas.protocol.messages import metadata
 from barnabas.protocol.registry import ApiKey
 from tests.support.scripted.broker import ScriptedBroker
 
@@ -41,10 +35,10 @@ class ScriptedCluster:
         for node in self.nodes.values():
             node.__exit__(kind, error, trace)
 
-    def _metadata(self, request: MetadataRequest) -> MetadataResponse:
-        return MetadataResponse(
+    def _metadata(self, request: metadata.MetadataRequest) -> metadata.MetadataResponse:
+        return metadata.MetadataResponse(
             brokers=[
-                MetadataResponseBroker(node_id=number, host="127.0.0.1", port=node.port)
+                metadata.MetadataResponseBroker(node_id=number, host="127.0.0.1", port=node.port)
                 for number, node in self.nodes.items()
             ],
             cluster_id="scripted",
@@ -52,9 +46,9 @@ class ScriptedCluster:
             topics=[self._topic(topic.name or "") for topic in request.topics or ()],
         )
 
-    def _topic(self, name: str) -> MetadataResponseTopic:
+    def _topic(self, name: str) -> metadata.MetadataResponseTopic:
         partitions = [
-            MetadataResponsePartition(
+            metadata.MetadataResponsePartition(
                 error_code=ErrorCode.LEADER_NOT_AVAILABLE if leader == NOBODY_LEADS else ErrorCode.NONE,
                 partition_index=number,
                 leader_id=leader,
@@ -65,4 +59,4 @@ class ScriptedCluster:
             if topic == name
         ]
         code = ErrorCode.NONE if partitions else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-        return MetadataResponseTopic(error_code=code, name=name, partitions=partitions)
+        return metadata.MetadataResponseTopic(error_code=code, name=name, partitions=partitions)

@@ -1,8 +1,11 @@
 """A scripted coordinator of one consumer group (KIP-848) with one member, and that member."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TypeVar
 
-from barnabas.client.consume.consumer_membership import ConsumerMembership
+from barnabas.client.client import Client
+from barnabas.client.consume.consumer_membership import ConsumerMembership, ConsumerProtocol
 from barnabas.client.consume.group import GroupConsumer
 from barnabas.client.consume.member_states import MemberState
 from barnabas.protocol.errors import ErrorCode
@@ -142,4 +145,14 @@ class Member(GroupConsumer):
         return {(each.partition, each.record.offset) for each in self.poll()}
 
 
-MemberOf = Callable[..., Member]
+Group = TypeVar("Group", bound=ConsumerGroup)
+
+
+@contextmanager
+def grouped(
+    broker: Group, protocol: ConsumerProtocol | None = None, *, auto_commit: bool = True
+) -> Iterator[tuple[Group, Member]]:
+    """Member "m" of a group, or one by another protocol, on a clock that stands."""
+    protocol = protocol or ConsumerProtocol(member_id="m")
+    with broker, Client(broker.address, clock=StandingClock(), timeout_ms=5000) as client:
+        yield broker, Member(client, "g", [TOPIC], protocol=protocol, auto_commit=auto_commit)

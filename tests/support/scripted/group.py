@@ -6,23 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from barnabas.protocol.errors import ErrorCode
+from barnabas.protocol.messages import offset_commit, offset_fetch
 from barnabas.protocol.messages.fetch import FetchableTopicResponse, FetchRequest, FetchResponse, PartitionData
 from barnabas.protocol.messages.find_coordinator import Coordinator, FindCoordinatorRequest, FindCoordinatorResponse
-from barnabas.protocol.messages.offset_commit import (
-    OffsetCommitRequest,
-    OffsetCommitResponse,
-    OffsetCommitResponsePartition,
-    OffsetCommitResponseTopic,
-)
-from barnabas.protocol.messages.offset_fetch import (
-    OffsetFetchRequest,
-    OffsetFetchResponse,
-    OffsetFetchResponseGroup,
-    OffsetFetchResponsePartition,
-    OffsetFetchResponsePartitions,
-    OffsetFetchResponseTopic,
-    OffsetFetchResponseTopics,
-)
 from barnabas.protocol.records.builder import NewRecord, build_batch
 from barnabas.protocol.registry import ApiKey
 from tests.support.scripted.broker import Answer, ScriptedBroker
@@ -67,17 +53,20 @@ class GroupBroker(ScriptedBroker):
         found = Coordinator(key="g", node_id=1, host="127.0.0.1", port=self.port, error_code=error, error_message=None)
         return FindCoordinatorResponse(coordinators=[found])
 
-    def _commit(self, request: OffsetCommitRequest) -> OffsetCommitResponse:
+    def _commit(self, request: offset_commit.OffsetCommitRequest) -> offset_commit.OffsetCommitResponse:
         error = self._error(ApiKey.OFFSET_COMMIT)
         asked = request.topics[0].partitions
         if not error:
             self.offsets |= {each.partition_index: each.committed_offset for each in asked}
         answers = [
-            OffsetCommitResponsePartition(partition_index=each.partition_index, error_code=error) for each in asked
+            offset_commit.OffsetCommitResponsePartition(partition_index=each.partition_index, error_code=error)
+            for each in asked
         ]
-        return OffsetCommitResponse(topics=[OffsetCommitResponseTopic(name=TOPIC, partitions=answers)])
+        return offset_commit.OffsetCommitResponse(
+            topics=[offset_commit.OffsetCommitResponseTopic(name=TOPIC, partitions=answers)]
+        )
 
-    def _fetch_offsets(self, request: OffsetFetchRequest) -> OffsetFetchResponse:
+    def _fetch_offsets(self, request: offset_fetch.OffsetFetchRequest) -> offset_fetch.OffsetFetchResponse:
         error = self._error(ApiKey.OFFSET_FETCH)
 
         def fields(partition: int) -> dict[str, Any]:
@@ -87,11 +76,18 @@ class GroupBroker(ScriptedBroker):
 
         if request.groups:
             asked = (request.groups[0].topics or [])[0].partition_indexes
-            listed = [OffsetFetchResponsePartitions(**fields(partition)) for partition in asked]
-            topics = [OffsetFetchResponseTopics(name=TOPIC, partitions=listed)]
-            return OffsetFetchResponse(groups=[OffsetFetchResponseGroup(group_id="g", topics=topics)])
-        single = [OffsetFetchResponsePartition(**fields(each)) for each in (request.topics or [])[0].partition_indexes]
-        return OffsetFetchResponse(topics=[OffsetFetchResponseTopic(name=TOPIC, partitions=single)])
+            listed = [offset_fetch.OffsetFetchResponsePartitions(**fields(partition)) for partition in asked]
+            topics = [offset_fetch.OffsetFetchResponseTopics(name=TOPIC, partitions=listed)]
+            return offset_fetch.OffsetFetchResponse(
+                groups=[offset_fetch.OffsetFetchResponseGroup(group_id="g", topics=topics)]
+            )
+        single = [
+            offset_fetch.OffsetFetchResponsePartition(**fields(each))
+            for each in (request.topics or [])[0].partition_indexes
+        ]
+        return offset_fetch.OffsetFetchResponse(
+            topics=[offset_fetch.OffsetFetchResponseTopic(name=TOPIC, partitions=single)]
+        )
 
     def _fetch(self, request: FetchRequest) -> FetchResponse:
         error = self._error(ApiKey.FETCH)

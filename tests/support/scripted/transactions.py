@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from barnabas.client.client import Client
+from barnabas.client.produce.batching import Delivery
 from barnabas.client.transactions.producer import TransactionalProducer
 from barnabas.client.transactions.states import ProducerState
 from tests.support.client_clock import StandingClock
@@ -20,6 +21,12 @@ def ready(transaction_version: int) -> Iterator[tuple[ScriptedCoordinator, Trans
         producer = TransactionalProducer(client, "id", delivery_timeout_ms=5000)
         producer.init()
         yield broker, producer
+
+
+def begin(producer: TransactionalProducer) -> Delivery:
+    """A transaction with a record in it."""
+    producer.begin()
+    return producer.send("t", b"a", partition=0)
 
 
 def assert_ready_for_the_next(broker: ScriptedCoordinator, producer: TransactionalProducer) -> None:
