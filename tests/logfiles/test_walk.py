@@ -60,57 +60,52 @@ def test_a_message_set_of_an_old_format_is_told_by_its_number(path: Path) -> Non
     assert [each.old_format for each in walk(path, first + bytes(100) + second)] == [None, None, None]
 
 
-def test_a_flipped_bit_costs_one_batch(path: Path) -> None:
-    data = bytearray(b"".join(batches(4)))
-    data[len(batches(1)[0]) + 70] ^= 1
-    assert told(walk(path, bytes(data))) == [0, Damage.CRC, 6, 9]
+FIRST, SECOND, THIRD, FOURTH = batches(4)
 
 
-def test_a_length_that_grew_does_not_hide_the_batches_behind_it(path: Path) -> None:
-    first, second, third, fourth = batches(4)
-    grown = bytearray(second)
-    grown[8:12] = (len(second) - 12 + 20).to_bytes(4, "big")
-    assert told(walk(path, first + grown + third + fourth)) == [0, Damage.NO_BATCH, 6, 9]
+def grown(batch: bytes, by: int) -> bytes:
+    """A batch that claims to be longer."""
+    return batch[:8] + (len(batch) - 12 + by).to_bytes(4, "big") + batch[12:]
+
+
+@pytest.mark.parametrize(
+    ("data", "found"),
+    [
+        (FIRST + SECOND[:70] + b"\xff" + SECOND[71:] + THIRD + FOURTH, [0, Damage.CRC, 6, 9]),
+        (FIRST + grown(SECOND, 20) + THIRD + FOURTH, [0, Damage.NO_BATCH, 6, 9]),
+        *(
+            (FIRST + garbage + SECOND + THIRD, [0, Damage.NO_BATCH, 3, 6])
+            for garbage in (b"\0" * 100, b"\xff" * 100, b"garbage" * 20, b"\0")
+        ),
+        *((FIRST + SECOND[:cut], [0, Damage.TORN]) for cut in (1, 11, 60, 61, len(SECOND) - 1)),
+        (FIRST + SECOND + b"\0" * 4000, [0, 3, Damage.ZEROS]),
+    ],
+    ids=[
+        *("a flipped bit", "a length that grew", "zeros", "ones", "garbage", "a single zero"),
+        *(f"torn at {cut}" for cut in (1, 11, 60, 61, len(SECOND) - 1)),
+        "zeros at the end",
+    ],
+)
+def test_damage_is_told_by_its_kind_and_costs_no_batch_behind_it(
+    path: Path, data: bytes, found: list[int | Damage]
+) -> None:
+    assert told(walk(path, data)) == found
 
 
 def test_a_length_of_the_whole_file_does_not_hide_the_batches_behind_it(path: Path) -> None:
-    first, second, third, fourth = batches(4)
-    grown = bytearray(second)
-    grown[8:12] = (len(second + third + fourth) - 12).to_bytes(4, "big")
-    found = walk(path, first + grown + third + fourth)
+    found = walk(path, FIRST + grown(SECOND, len(THIRD + FOURTH)) + THIRD + FOURTH)
     assert told(found)[0] == 0
     assert told(found)[-2:] == [6, 9]
 
 
-@pytest.mark.parametrize("garbage", [b"\0" * 100, b"\xff" * 100, b"garbage" * 20, b"\0"])
-def test_bytes_that_are_no_batch_are_passed_over(path: Path, garbage: bytes) -> None:
-    first, second, third = batches(3)
-    assert told(walk(path, first + garbage + second + third)) == [0, Damage.NO_BATCH, 3, 6]
-
-
-def test_a_torn_tail_is_told_apart_from_damage(path: Path) -> None:
-    first, second = batches(2)
-    for cut in (1, 11, 60, 61, len(second) - 1):
-        assert told(walk(path, first + second[:cut])) == [0, Damage.TORN], cut
-
-
-def test_zeros_at_the_end_are_told_apart_from_damage(path: Path) -> None:
-    assert told(walk(path, b"".join(batches(2)) + b"\0" * 4000)) == [0, 3, Damage.ZEROS]
-
-
 def test_a_batch_whose_offset_cannot_be_is_not_believed(path: Path) -> None:
-    first, second, third = batches(3)
-    twice = first + second + first + third
-    assert told(walk(path, twice)) == [0, 3, Damage.OFFSET, 6]
-    assert told(walk(path, first + second + third, bounds=Bounds(0, 6))) == [0, 3, Damage.OFFSET]
+    assert told(walk(path, FIRST + SECOND + FIRST + THIRD)) == [0, 3, Damage.OFFSET, 6]
+    assert told(walk(path, FIRST + SECOND + THIRD, bounds=Bounds(0, 6))) == [0, 3, Damage.OFFSET]
 
 
 def test_a_batch_that_claims_to_end_behind_the_next_part_is_passed_over(path: Path) -> None:
-    first, second, third = batches(3)
-    grown = bytearray(second)
-    grown[8:12] = (len(second) + len(third) - 12).to_bytes(4, "big")
-    end = len(first) + len(second)
-    found = walk(path, first + grown + third, end=end)
+    end = len(FIRST + SECOND)
+    found = walk(path, FIRST + grown(SECOND, len(THIRD)) + THIRD, end=end)
     assert told(found) == [0, Damage.NO_BATCH]
     assert found[-1].position + found[-1].size == end
 

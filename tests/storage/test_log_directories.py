@@ -7,6 +7,7 @@ import pytest
 
 from barnabas.storage.errors import DirectoryOffline, LockedError, NotADataDirectory, StorageError
 from barnabas.storage.log_directories import LogDirectories
+from barnabas.storage.recovery.opening import open_at_once
 from tests.support.files.log_directories import (
     CONFIG,
     MARKER,
@@ -42,11 +43,7 @@ def put(directories: LogDirectories, partition: int, member: int) -> None:
     """One batch in a partition of the directory with that number."""
     place = directories.members[member].directory_id
     opening = directories.opening("t", partition, TOPIC_ID, CONFIG, 1_000, place)
-    try:
-        while True:
-            next(opening)
-    except StopIteration as done:
-        append(done.value)
+    append(open_at_once(opening))
 
 
 def filled() -> MemoryFiles:

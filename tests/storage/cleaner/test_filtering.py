@@ -5,9 +5,10 @@ import pytest
 from barnabas.protocol.records.batch import parse_header
 from barnabas.protocol.records.builder import NewRecord, build_batch
 from barnabas.storage.cleaner.decisions import Retention
-from barnabas.storage.cleaner.filtering import BatchFilter, Filtered
+from barnabas.storage.cleaner.filtering import BatchFilter
 from barnabas.storage.cleaner.offset_map import OffsetMap
 from barnabas.storage.cleaner.results import Tally
+from barnabas.storage.steps import finish_work
 
 
 @pytest.mark.parametrize(("rewritten_bytes_max", "records_count"), [(1 << 27, 29_999), (20_000, 30_000)])
@@ -17,17 +18,7 @@ def test_a_batch_that_would_become_too_large_stays(rewritten_bytes_max: int, rec
     offset_map = OffsetMap(1 << 20, 0.9, 30_000)
     offset_map.put(b"0", 30_000)  # later on
     batches = BatchFilter(offset_map, 30_000, 0, 0, 1 << 20, Tally(), rewritten_bytes_max)
-    found = finish(batches, batch)
+    found = finish_work(batches.steps(batch, parse_header(batch), Retention.DELETE_EMPTY, False, False))
     assert found is not None
     assert found[0].records_count == records_count
     assert (found[1] == batch) == (records_count == 30_000)
-
-
-def finish(batches: BatchFilter, batch: bytes) -> Filtered | None:
-    steps = batches.steps(batch, parse_header(batch), Retention.DELETE_EMPTY, False, False)
-    try:
-        while True:
-            next(steps)
-    except StopIteration as stop:
-        found: Filtered | None = stop.value
-        return found

@@ -175,6 +175,20 @@ def shortened(batch: bytearray) -> bytearray:
     return encode_batch(header, area[: 1 + (area[0] >> 1)])
 
 
+KINDS = {
+    ".index": Kind.OFFSET_INDEX,
+    ".timeindex": Kind.TIME_INDEX,
+    ".txnindex": Kind.TRANSACTION_INDEX,
+    ".snapshot": Kind.PRODUCER_SNAPSHOT,
+}
+
+
+def says(name: str, base_offset: int, suffix: str, data: bytes, *, is_note: bool = False) -> Way:
+    """A file beside a segment that says this."""
+    file = file_of(base_offset, suffix)
+    return Way(name, write(file, data), KINDS[suffix], file, is_note)
+
+
 FIRST_OF_LAST_SIZE = 71  # bytes; a batch of one short record
 BEGUN = bytes(build_batch([NewRecord(b"k", b"v" * 50, [], TIME_MS)], base_offset=LAST + 3, leader_epoch=3))[:70]
 
@@ -227,83 +241,25 @@ WAYS = [
         Kind.OVERLAP,
         file_of(SECOND),
     ),
-    Way(
-        "an index of what does not begin",
-        write(file_of(0, ".index"), offset_index.encode([(2, 1), (5, 200)])),
-        Kind.OFFSET_INDEX,
-        file_of(0, ".index"),
-    ),
-    Way(
-        "an index with another offset",
-        write(file_of(LAST, ".index"), offset_index.encode([(1, FIRST_OF_LAST_SIZE)])),
-        Kind.OFFSET_INDEX,
-        file_of(LAST, ".index"),
-    ),
-    Way(
-        "an index that goes on behind the log",
-        write(file_of(LAST, ".index"), offset_index.encode([(9, 5000)])),
-        Kind.OFFSET_INDEX,
-        file_of(LAST, ".index"),
-    ),
-    Way(
-        "an index out of order",
-        write(file_of(0, ".index"), offset_index.encode([(4, 300), (2, 100)])),
-        Kind.OFFSET_INDEX,
-        file_of(0, ".index"),
-    ),
-    Way(
-        "a time that no batch has",
-        write(file_of(0, ".timeindex"), time_index.encode([(TIME_MS + 77, 4)])),
-        Kind.TIME_INDEX,
-        file_of(0, ".timeindex"),
-    ),
-    Way(
-        "a time behind the log",
-        write(file_of(LAST, ".timeindex"), time_index.encode([(TIME_MS + 77, 50)])),
-        Kind.TIME_INDEX,
-        file_of(LAST, ".timeindex"),
-    ),
-    Way(
-        "times out of order",
-        write(file_of(0, ".timeindex"), time_index.encode([(TIME_MS + 4, 4), (TIME_MS + 2, 2)])),
-        Kind.TIME_INDEX,
-        file_of(0, ".timeindex"),
-    ),
-    Way(
-        "an abort that never was",
-        write(file_of(SECOND, ".txnindex"), txn_index.encode([txn_index.AbortedTxn(6, 13, 14, 15)])),
-        Kind.TRANSACTION_INDEX,
-        file_of(SECOND, ".txnindex"),
-    ),
-    Way(
+    says("an index of what does not begin", 0, ".index", offset_index.encode([(2, 1), (5, 200)])),
+    says("an index with another offset", LAST, ".index", offset_index.encode([(1, FIRST_OF_LAST_SIZE)])),
+    says("an index that goes on behind the log", LAST, ".index", offset_index.encode([(9, 5000)])),
+    says("an index out of order", 0, ".index", offset_index.encode([(4, 300), (2, 100)])),
+    says("a time that no batch has", 0, ".timeindex", time_index.encode([(TIME_MS + 77, 4)])),
+    says("a time behind the log", LAST, ".timeindex", time_index.encode([(TIME_MS + 77, 50)])),
+    says("times out of order", 0, ".timeindex", time_index.encode([(TIME_MS + 4, 4), (TIME_MS + 2, 2)])),
+    says("an abort that never was", SECOND, ".txnindex", txn_index.encode([txn_index.AbortedTxn(6, 13, 14, 15)])),
+    says(
         "an abort below the segment",
-        write(file_of(SECOND, ".txnindex"), txn_index.encode([txn_index.AbortedTxn(GONE, 2, ABORTED_AT, SECOND)])),
-        Kind.TRANSACTION_INDEX,
-        file_of(SECOND, ".txnindex"),
+        SECOND,
+        ".txnindex",
+        txn_index.encode([txn_index.AbortedTxn(GONE, 2, ABORTED_AT, SECOND)]),
     ),
-    Way(
-        "an abort that is missing", write(file_of(0, ".txnindex"), b""), Kind.TRANSACTION_INDEX, file_of(0, ".txnindex")
-    ),
-    Way(
-        "nonsense about aborts",
-        write(file_of(0, ".txnindex"), b"?" * 34),
-        Kind.TRANSACTION_INDEX,
-        file_of(0, ".txnindex"),
-    ),
-    Way(
-        "a snapshot with another CRC",
-        write(file_of(LAST, ".snapshot"), b"\x00\x01" + bytes(8)),
-        Kind.PRODUCER_SNAPSHOT,
-        file_of(LAST, ".snapshot"),
-        is_note=True,  # nothing is known to be synced
-    ),
-    Way(
-        "a damaged snapshot between two segments",
-        write(file_of(LAST + 1, ".snapshot"), b"nonsense"),
-        Kind.PRODUCER_SNAPSHOT,
-        file_of(LAST + 1, ".snapshot"),
-        is_note=True,
-    ),
+    says("an abort that is missing", 0, ".txnindex", b""),
+    says("nonsense about aborts", 0, ".txnindex", b"?" * 34),
+    # of snapshots a note: nothing is known to be synced
+    says("a snapshot with another CRC", LAST, ".snapshot", b"\x00\x01" + bytes(8), is_note=True),
+    says("a damaged snapshot between two segments", LAST + 1, ".snapshot", b"nonsense", is_note=True),
     Way("no topic id", write(PARTITION_METADATA, b"version: 0\n"), Kind.PARTITION_METADATA, PARTITION_METADATA),
     Way("a synced end that is gone", synced_up_to(LAST + 9), Kind.END, file_of(LAST)),
     Way(
