@@ -59,10 +59,7 @@ def test_transactions_are_told_with_whom_they_keep_waiting(broker: Barnabas, wri
     writer.begin(broker, "over", b"a").commit()
     writer.begin(broker, "open", b"b", b"c")
     told = {txn.transactional_id: (txn.state, txn.is_open, txn.partitions) for txn in broker.transactions()}
-    assert told == {
-        "over": ("CompleteCommit", False, ()),
-        "open": ("Ongoing", True, (("orders", 0),)),
-    }
+    assert told == {"over": ("CompleteCommit", False, ()), "open": ("Ongoing", True, (("orders", 0),))}
     (found,) = broker.open_transactions()
     assert found.transaction.transactional_id == "open"
     assert found.age_ms >= 0

@@ -1,10 +1,13 @@
-"""What all tests of the broker share: the worlds that a test leaves open are closed."""
+"""What all tests of the broker share: the worlds that a test leaves open are closed; the command line."""
 
 import inspect
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
+from barnabas.broker.cli import main
+from tests.support.command_line import Barnabas, run_here
+from tests.support.own_logging import kept_logging
 from tests.support.worlds.broker import BrokerWorld
 
 
@@ -21,3 +24,10 @@ async def _closed_worlds() -> AsyncIterator[None]:
     BrokerWorld.opened = []
     yield
     await BrokerWorld.close_all()
+
+
+@pytest.fixture
+def offline(capfdbinary: pytest.CaptureFixture[bytes]) -> Iterator[Barnabas]:
+    """The command line, run in this process."""
+    with kept_logging():
+        yield run_here(main, capfdbinary)

@@ -54,11 +54,7 @@ async def test_a_new_partition_is_put_where_the_fewest_are() -> None:
     catalogue = world.services.catalogue
     catalogue.create_topic("a", 4)
     catalogue.create_topic("b", 1)
-    assert places(world) == {
-        "/one": [("a", 0), ("a", 3)],
-        "/two": [("a", 1), ("b", 0)],
-        "/three": [("a", 2)],
-    }
+    assert places(world) == {"/one": [("a", 0), ("a", 3)], "/two": [("a", 1), ("b", 0)], "/three": [("a", 2)]}
     catalogue.create_partitions([NewPartitions("b", 3)])
     assert {path: len(placed) for path, placed in places(world).items()} == {"/one": 3, "/two": 2, "/three": 2}
     catalogue.delete_topics(["a"])

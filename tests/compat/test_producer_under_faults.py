@@ -8,8 +8,8 @@ import pytest
 from kafka import KafkaProducer
 from kafka.errors import KafkaError as PythonClientError
 
-from tests.broker.control.test_served import Running, ask
 from tests.broker.control.test_served_faults import PATH, arm, committed_end
+from tests.support.processes.served import Running, ask
 
 
 @pytest.fixture

@@ -71,7 +71,7 @@ def test_a_page_that_was_sent_hundreds_of_updates_holds_no_more(page: Page, scen
 
 def test_pages_that_were_closed_leave_nothing_in_the_broker(page: Page, scene: Scene, served: Served) -> None:
     def sockets() -> int:
-        files = Path(f"/proc/{served.process.process.pid}/fd")
+        files = Path(f"/proc/{served.process.pid}/fd")
         return sum(os.readlink(each).startswith("socket:") for each in files.iterdir() if each.is_symlink())
 
     page.goto("/console/clock")

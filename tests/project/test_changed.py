@@ -138,8 +138,7 @@ def test_a_program_that_no_test_names_runs_its_whole_group(root: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "group"),
-    [("pyproject.toml", "check"), ("requirements/dev.txt", "check"), ("Dockerfile", "container")],
+    ("path", "group"), [("pyproject.toml", "check"), ("requirements/dev.txt", "check"), ("Dockerfile", "container")]
 )
 def test_what_decides_over_more_than_tests_runs_a_group(root: Path, path: str, group: str) -> None:
     chosen = _selected(root, path, "changed\n")

@@ -20,10 +20,7 @@ def test_every_block_of_a_page_that_is_run_is_clear(page: Path) -> None:
 def test_blocks_have_their_section_and_their_line(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text("# A page\n\n```sh\ntrue\n```\n\n## More\n\n```sh needs=docker\ndocker ps\n```\n")
-    assert blocks_of(page) == [
-        Block("sh", "true\n", 3, "A page"),
-        Block("sh", "docker ps\n", 9, "More", "docker"),
-    ]
+    assert blocks_of(page) == [Block("sh", "true\n", 3, "A page"), Block("sh", "docker ps\n", 9, "More", "docker")]
 
 
 @pytest.mark.parametrize(

@@ -4,9 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from barnabas.broker.cli import main
 from barnabas.client.client import Client
-from tests.support.command_line import Barnabas, run_here
+from tests.support.command_line import Barnabas
 from tests.support.own_logging import kept_logging
 from tests.support.processes.own_broker import OwnBroker
 
@@ -31,12 +30,6 @@ def client(broker: OwnBroker) -> Iterator[Client]:
 
 
 @pytest.fixture
-def offline(capfdbinary: pytest.CaptureFixture[bytes]) -> Barnabas:
-    """The command line, run in this process."""
-    return run_here(main, capfdbinary)
-
-
-@pytest.fixture
 def barnabas(broker: OwnBroker, offline: Barnabas) -> Barnabas:
-    """The same, with --bootstrap-server."""
+    """`offline`, with --bootstrap-server."""
     return lambda *arguments: offline(*arguments, "--bootstrap-server", broker.address)

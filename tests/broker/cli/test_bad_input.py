@@ -8,6 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from barnabas.client.admin.topics import create_topic
+from barnabas.client.admin.transactions import STATES
+from barnabas.client.client import Client
 from tests.support.command_line import Barnabas
 from tests.support.processes.own_broker import OwnBroker
 from tests.support.processes.server import ROOT
@@ -16,15 +19,15 @@ TIMEOUT_S = 60
 HUGE = "9" * 30
 LONG = "x" * 40_000
 NO_TEXT = os.fsdecode(b"\xff")
+CLASSIC = "consume t --group g --group-protocol classic"
 COMMAND = (sys.executable, "-m", "barnabas")
 
 
 @pytest.fixture(scope="module", autouse=True)
-def topic(broker: OwnBroker) -> str:
+def _topic(broker: OwnBroker) -> None:
     """What the commands may name."""
-    words = ("topics", "create", "bad-input", "--partitions", "2", "--bootstrap-server", broker.address)
-    subprocess.run([*COMMAND, *words], cwd=ROOT, check=True, stdout=subprocess.DEVNULL, timeout=TIMEOUT_S)
-    return "bad-input"
+    with Client(broker.address) as client:
+        create_topic(client, "bad-input", partitions=2)
 
 
 @pytest.mark.parametrize(
@@ -41,19 +44,34 @@ def topic(broker: OwnBroker) -> str:
         ("nodes move bad-input --to 2147483648", "--to: must be at most 2147483647"),
         (f"nodes move bad-input:{HUGE} --to 1", "must be at most"),
         ("nodes move bad-input: --to 1", "is neither TOPIC nor TOPIC:N"),
-        (
-            f"consume bad-input --partition 0 --offset {HUGE}",
-            "--offset is earliest, latest or a number, and must be at",
-        ),
-        (
-            "consume bad-input --partition 0 --offset -1",
-            "--offset is earliest, latest or a number, and '-1' is no whole",
-        ),
+        (f"consume bad-input --partition 0 --offset {HUGE}", "--offset is earliest, latest or a number, and must be "),
+        ("consume bad-input --partition 0 --offset -1", "--offset is earliest, latest or a number, and '-1' is no "),
+        ("consume t --group-protocol consumer", "--group-protocol is about a group: it needs --group"),
+        ("consume t --regex --group g", "--regex needs --group-protocol consumer"),
+        (f"{CLASSIC} --group-remote-assignor range", "--group-remote-assignor needs --group-protocol consumer"),
+        ("consume t --group g --group-protocol new", "invalid choice: 'new'"),
         (f"produce bad-input --timestamp {HUGE}", "--timestamp: must be at most"),
         ("produce bad-input --compression gzip --compression-level 10", "--compression-level of gzip is -1 to 9"),
         ("produce bad-input --compression snappy --compression-level 1", "--compression snappy has no levels"),
         (f"groups reset g --topic bad-input --to-offset {HUGE}", "--to-offset: must be at most"),
+        ("groups reset g --all-topics", "--to-earliest"),
+        ("groups reset g --to-latest", "--topic"),
+        ("groups reset g --topic t --all-topics --to-latest", "not allowed with"),
+        ("groups reset g --topic t --to-latest --to-earliest", "not allowed with"),
+        ("groups reset g --topic t: --to-latest", "'t:' is neither TOPIC nor TOPIC:N,…"),
+        ("groups reset g --topic t --to-datetime soon", "'soon' is no time like"),
+        ("groups reset g --topic t --to-offset -1", "'-1' is no whole number"),
+        ("groups offsets g --topic t:x", "'x' is no whole number"),
         (f"txn find-hanging --longer-than-ms {HUGE}", "--longer-than-ms: must be at most"),
+        ("txn list --state Open", f"there is no state Open, but {', '.join(STATES)}"),
+        ("txn abort", "name transactional ids"),
+        ("txn abort a --partition t:0 --start-offset 1", "name transactional ids"),
+        ("txn abort --partition t:0", "go together"),
+        ("txn abort --partition t", "'t' is not TOPIC:N"),
+        ("quotas alter --client c", "quotas alter: nothing to do, give --set or --delete"),
+        ("quotas alter --set producer_byte_rate=1", "quotas alter: whose? Give --user"),
+        ("quotas alter --client c --set producer_byte_rate=much", "not a number"),
+        ("quotas alter --client c --client-defaults", "not allowed with argument"),
     ],
 )
 def test_what_no_request_can_carry_is_a_usage_error(barnabas: Barnabas, words: str, says: str) -> None:
@@ -79,11 +97,15 @@ def nobody_reads() -> Iterator[int]:
 @pytest.mark.parametrize("words", ["--help", "--version", "topics list", "configs describe --broker 1 --all"])
 def test_who_reads_no_more_is_told_nothing(broker: OwnBroker, nobody_reads: int, words: str) -> None:
     where = [] if words.startswith("-") else ["--bootstrap-server", broker.address]
-    command = [*COMMAND, *words.split(), *where]
+    assert said_by([*COMMAND, *words.split(), *where], nobody_reads) == (1, "")
+
+
+def said_by(command: list[str], stdout: int | None = None) -> tuple[int, str]:
+    """(exit status, what came on stderr)"""
     done = subprocess.run(
-        command, cwd=ROOT, stdout=nobody_reads, stderr=subprocess.PIPE, text=True, timeout=TIMEOUT_S, check=False
+        command, cwd=ROOT, stdout=stdout, stderr=subprocess.PIPE, text=True, timeout=TIMEOUT_S, check=False
     )
-    assert (done.returncode, done.stderr) == (1, "")
+    return done.returncode, done.stderr
 
 
 @pytest.mark.parametrize(
@@ -95,18 +117,8 @@ def test_who_reads_no_more_is_told_nothing(broker: OwnBroker, nobody_reads: int,
     ],
 )
 def test_a_closed_stream_is_named(broker: OwnBroker, redirected: str, words: str, status: int, says: str) -> None:
-    shell = [
-        "sh",
-        "-c",
-        f'exec "$@" {redirected}',
-        "sh",
-        *COMMAND,
-        *words.split(),
-        "--bootstrap-server",
-        broker.address,
-    ]
-    done = subprocess.run(shell, cwd=ROOT, stderr=subprocess.PIPE, text=True, timeout=TIMEOUT_S, check=False)
-    assert (done.returncode, done.stderr) == (status, says)
+    shell = ["sh", "-c", f'exec "$@" {redirected}', "sh", *COMMAND, *words.split()]
+    assert said_by([*shell, "--bootstrap-server", broker.address]) == (status, says)
 
 
 @pytest.mark.parametrize("membership", [[], ["--group", "g"], ["--group", "h", "--group-protocol", "consumer"]])

@@ -178,24 +178,6 @@ def test_topics_are_found_by_a_regular_expression(groups: Groups, scripted: Barn
     assert last.member_epoch == -1
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (["--group-protocol", "consumer"], "--group-protocol is about a group: it needs --group"),
-        (["--regex", "--group", "g"], "--regex needs --group-protocol consumer"),
-        (
-            ["--group", "g", "--group-remote-assignor", "range", "--group-protocol", "classic"],
-            "--group-remote-assignor needs --group-protocol consumer",
-        ),
-        (["--group", "g", "--group-protocol", "new"], "invalid choice: 'new'"),
-    ],
-)
-def test_what_makes_no_sense_is_one_line(offline: Barnabas, words: list[str], said: str) -> None:
-    outcome = offline("consume", "t", *words)
-    assert (outcome.status, outcome.stdout, outcome.stderr.count("\n")) == (2, "", 1)
-    assert said in outcome.stderr
-
-
 def test_kafkas_console_consumer_may_ask_for_the_protocol(
     groups: Groups, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:

@@ -2,17 +2,9 @@
 
 from pathlib import Path
 
-import pytest
-
-from barnabas.broker.cli import main
-from tests.support.command_line import Barnabas, run_here
+from tests.support.command_line import Barnabas
 from tests.support.ports import unused_port
 from tests.support.processes.broker import BrokerProcess
-
-
-@pytest.fixture
-def offline(capfdbinary: pytest.CaptureFixture[bytes]) -> Barnabas:
-    return run_here(main, capfdbinary)
 
 
 def test_a_damaged_partition_is_refused_named_and_repaired(offline: Barnabas, tmp_path: Path) -> None:

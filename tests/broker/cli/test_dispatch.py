@@ -21,15 +21,8 @@ ALL = (
 
 
 def test_no_command_and_an_unknown_one_are_usage_errors(offline: Barnabas) -> None:
-    assert offline() == (
-        2,
-        "",
-        f"barnabas: no command given, expected one of: {ALL}\n",
-    )
-    assert offline("dance")[::2] == (
-        2,
-        f"barnabas: no command 'dance', expected one of: {ALL}\n",
-    )
+    assert offline() == (2, "", f"barnabas: no command given, expected one of: {ALL}\n")
+    assert offline("dance")[::2] == (2, f"barnabas: no command 'dance', expected one of: {ALL}\n")
 
 
 @pytest.mark.parametrize("word", ["--help", "-h", "help"])
@@ -83,14 +76,8 @@ def test_every_command_has_help(offline: Barnabas, name: str) -> None:
             ["configs", "describe", "--broker", "1", "--foo"],
             "configs describe: unrecognized arguments: --foo (see barnabas configs describe --help)",
         ),
-        (
-            ["log", "dump", "--foo", "x"],
-            "log dump: unrecognized arguments: --foo (see barnabas log dump --help)",
-        ),
-        (
-            ["configs", "alter", "--topic", "t", "--sett", "k=secret"],
-            "--sett (did you mean --set?) (a word) (see",
-        ),
+        (["log", "dump", "--foo", "x"], "log dump: unrecognized arguments: --foo (see barnabas log dump --help)"),
+        (["configs", "alter", "--topic", "t", "--sett", "k=secret"], "--sett (did you mean --set?) (a word) (see"),
         (["configs", "alter", "--topic", "t", "--s=secret"], "ambiguous option: --s could match"),
         (["quotas", "alter", "--user", "u", "--set", "k=secret"], "quotas alter: --set k: its value is not a number"),
         (["clock"], "clock: the following arguments are required: COMMAND"),
@@ -136,8 +123,7 @@ def test_nobody_listening_is_said_at_once(offline: Barnabas, arguments: list[str
 
 
 @pytest.mark.parametrize(
-    "command",
-    [["topics", "list"], ["groups", "list"], ["txn", "list"], ["configs", "describe", "--broker", "1"]],
+    "command", [["topics", "list"], ["groups", "list"], ["txn", "list"], ["configs", "describe", "--broker", "1"]]
 )
 def test_where_to_find_the_cluster_is_said_before_or_behind_the_command(offline: Barnabas, command: list[str]) -> None:
     address, elsewhere = f"127.0.0.1:{unused_port()}", f"127.0.0.1:{unused_port()}"

@@ -218,25 +218,6 @@ def test_what_was_never_committed_cannot_be_shifted(barnabas: Barnabas, client: 
     assert committed_offsets(client, group) == {(group, 0): 4}
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["reset", "g", "--all-topics"], "--to-earliest"),
-        (["reset", "g", "--to-latest"], "--topic"),
-        (["reset", "g", "--topic", "t", "--all-topics", "--to-latest"], "not allowed with"),
-        (["reset", "g", "--topic", "t", "--to-latest", "--to-earliest"], "not allowed with"),
-        (["reset", "g", "--topic", "t:", "--to-latest"], "'t:' is neither TOPIC nor TOPIC:N,…"),
-        (["offsets", "g", "--topic", "t:x"], "'x' is no whole number"),
-        (["reset", "g", "--topic", "t", "--to-datetime", "soon"], "'soon' is no time like"),
-        (["reset", "g", "--topic", "t", "--to-offset", "-1"], "'-1' is no whole number"),
-    ],
-)
-def test_what_makes_no_sense_is_one_line(barnabas: Barnabas, arguments: list[str], said: str) -> None:
-    outcome = barnabas("groups", *arguments)
-    assert (outcome.status, outcome.stdout, outcome.stderr.count("\n")) == (2, "", 1)
-    assert said in outcome.stderr
-
-
 # --- delete ---
 
 

@@ -1,8 +1,6 @@
 """Kafka's tools by their names: what scripts ask of them, and what is not here says so."""
 
 import re
-import sys
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -10,12 +8,12 @@ import pytest
 
 from barnabas.broker.cli.kafka import MISSING, TOOLS, main
 from barnabas.broker.cli.kafka.configs import assignments
-from tests.support.command_line import Outcome, run_here
+from tests.support.command_line import Barnabas as Tool
+from tests.support.command_line import run_here
 from tests.support.processes.own_broker import OwnBroker
 from tests.support.source_tree import ROOT
 from tests.support.waiting import PATIENCE_S
 
-Tool = Callable[..., Outcome]
 ALTER = ("kafka-configs", "--alter")
 
 
@@ -31,57 +29,9 @@ def tool(broker: OwnBroker, offline_tool: Tool) -> Tool:
     return lambda *arguments: offline_tool(*arguments, "--bootstrap-server", broker.address)
 
 
-def test_a_topics_life(tool: Tool) -> None:
-    created = ("kafka-topics", "--create", "--topic", "tools", "--partitions", "2", "--replication-factor", "1")
-    assert tool(*created, "--config", "retention.ms=1000").status == 0
-    assert tool(*created).status == 1
-    assert tool(*created, "--if-not-exists").status == 0
-    assert "tools" in tool("kafka-topics", "--list", "--exclude-internal").stdout.splitlines()
-    assert tool("kafka-topics", "--alter", "--topic", "tools", "--partitions", "3").status == 0
-
-    described = tool("kafka-topics", "--describe", "--topic", "tools").stdout.splitlines()
-    head = r"Topic: tools\tTopicId: [\w-]{22}\tPartitionCount: 3\tReplicationFactor: 1\tConfigs: retention.ms=1000"
-    assert re.fullmatch(head, described[0])
-    assert described[3] == "\tTopic: tools\tPartition: 2\tLeader: 1\tReplicas: 1\tIsr: 1\tElr: \tLastKnownElr: "
-    assert tool("kafka-topics", "--delete", "--topic", "tools").status == 0
-    assert "tools" not in tool("kafka-topics", "--list").stdout.splitlines()
-
-
-def test_records_with_keys_go_in_and_out_and_the_group_stands_where_it_read(
-    tool: Tool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    tool("kafka-topics", "--create", "--topic", "keyed")
-    typed = tmp_path / "stdin"
-    typed.write_text("a:1\nb:NULL\n")
-    with typed.open() as stdin:
-        monkeypatch.setattr(sys, "stdin", stdin)
-        properties = ("--property", "parse.key=true", "--property", "key.separator=:", "--property", "null.marker=NULL")
-        produced = tool("kafka-console-producer", "--topic", "keyed", *properties, "--compression-codec", "gzip")
-    assert produced == (0, "", "")  # and no deprecation of --property, which Kafka's tool prints among the records
-    shape = ("--property", "print.key=true", "--property", "print.offset=true", "--property", "key.separator=|")
-    consumed = tool(
-        *("kafka-console-consumer", "--topic", "keyed", "--from-beginning", "--max-messages", "2", "--group", "tools"),
-        *shape,
-    )
-    assert consumed.stdout == "Offset:0|a|1\nOffset:1|b|null\n"
-    assert "tools" in tool("kafka-consumer-groups", "--list").stdout.splitlines()
-
-    moved = ("kafka-consumer-groups", "--reset-offsets", "--group", "tools", "--topic", "keyed:0", "--to-offset", "1")
-    assert tool(*moved, "--execute").status == 0
-    lines = tool("kafka-consumer-groups", "--describe", "--group", "tools").stdout.splitlines()
-    head = r"GROUP +TOPIC +PARTITION +CURRENT-OFFSET +LOG-END-OFFSET +LAG +CONSUMER-ID +HOST +CLIENT-ID"
-    assert re.fullmatch(head, lines[1])
-    assert re.fullmatch(r"tools +keyed +0 +1 +2 +1 +- +- +-", lines[2])
-    assert tool("kafka-get-offsets", "--topic", "keyed").stdout == "keyed:0:2\n"
-    assert tool("kafka-get-offsets", "--topic", "keyed", "--time", "-2").stdout == "keyed:0:0\n"
-    assert tool("kafka-consumer-groups", "--delete", "--group", "tools").status == 0
-
-
 def test_a_broker_is_asked_for_its_versions_and_its_cluster(tool: Tool, broker: OwnBroker) -> None:
-    versions = tool("kafka-broker-api-versions").stdout
-    assert versions.startswith(
-        f"{broker.address} (id: 1 rack: null isFenced: false) -> (\n\tProduce(0): 0 to 13 [usable: 13],"
-    )
+    node = f"{broker.address} (id: 1 rack: null isFenced: false) -> (\n\tProduce(0): 0 to 13 [usable: 13],"
+    assert tool("kafka-broker-api-versions").stdout.startswith(node)
     assert re.fullmatch(r"Cluster ID: [\w-]{22}\n", tool("kafka-cluster", "cluster-id").stdout)
 
 

@@ -1,19 +1,22 @@
 """`barnabas log`: a sound directory has no findings, each kind of damage has one, and a dump says what is there."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from barnabas.broker.cli.log import run
 from barnabas.protocol.files import offset_index, time_index
 from barnabas.protocol.files.names import CLEAN_SHUTDOWN
 from barnabas.protocol.records.batch import HEADER_SIZE, encode_batch, parse_header
 from barnabas.protocol.records.builder import NewRecord, build_batch
 from barnabas.protocol.records.control import end_txn_marker
+from tests.support.command_line import Barnabas
 from tests.support.records.batches import without_max_timestamp
 
 T = 1_700_000_000_000
+Verify = Callable[[Path], tuple[int, list[str]]]
 
 
 def batch(base_offset: int, count: int = 2, compression: int = 0) -> bytearray:
@@ -48,10 +51,23 @@ def write_segment(directory: Path, base_offset: int, batches: list[bytearray]) -
     stem.with_suffix(".timeindex").write_bytes(time_index.encode(times))
 
 
-def findings(directory: Path, capsys: pytest.CaptureFixture[str]) -> tuple[int, list[str]]:
-    status = run(["verify", str(directory)])
-    lines = capsys.readouterr().out.splitlines()
-    return status, [line for line in lines if " @ " in line]
+@pytest.fixture
+def verify(offline: Barnabas) -> Verify:
+    """The exit status, and the lines that are findings."""
+
+    def found(directory: Path) -> tuple[int, list[str]]:
+        status, out, _ = offline("log", "verify", str(directory))
+        return status, [line for line in out.splitlines() if " @ " in line]
+
+    return found
+
+
+def segment(directory: Path, base_offset: int) -> Path:
+    return directory / f"{base_offset:020d}.log"
+
+
+def append(path: Path, data: bytes | bytearray) -> None:
+    path.write_bytes(path.read_bytes() + data)
 
 
 def damage(path: Path, position: int, data: bytes) -> None:
@@ -60,50 +76,46 @@ def damage(path: Path, position: int, data: bytes) -> None:
     path.write_bytes(content)
 
 
-def test_a_sound_directory_has_no_findings(partition: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert findings(partition.parent, capsys) == (0, [])
-    assert findings(partition, capsys) == (0, [])
+def test_a_sound_directory_has_no_findings(partition: Path, verify: Verify) -> None:
+    assert verify(partition.parent) == (0, [])
+    assert verify(partition) == (0, [])
 
 
-def test_totals_count_what_was_read(partition: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["verify", str(partition), "--json"]) == 0
-    totals = json.loads(capsys.readouterr().out)
+def test_totals_count_what_was_read(partition: Path, offline: Barnabas) -> None:
+    totals = json.loads(offline("log", "verify", str(partition), "--json").stdout)
     assert (totals["partitions"], totals["segments"], totals["batches"], totals["records"]) == (1, 2, 7, 13)
 
 
-def test_a_flipped_bit_is_found_where_it_lies(partition: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    log = partition / f"{0:020d}.log"
+def test_a_flipped_bit_is_found_where_it_lies(partition: Path, verify: Verify) -> None:
+    log = segment(partition, 0)
     second = len(batch(0))
     damage(log, second + HEADER_SIZE, b"\xff")
-    status, lines = findings(partition, capsys)
+    status, (line,) = verify(partition)
     assert status == 1
-    assert len(lines) == 1
-    assert lines[0].startswith(f"{log} @ {second}: the CRC of this batch of ")
-    assert "from offset 2" in lines[0]
+    assert line.startswith(f"{log} @ {second}: the CRC of this batch of ")
+    assert "from offset 2" in line
 
 
-def test_records_that_disagree_with_their_header_are_found(partition: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_records_that_disagree_with_their_header_are_found(partition: Path, verify: Verify) -> None:
     """What the broker takes on trust: the CRC holds, the count does not."""
     lying = batch(20)
     header = parse_header(lying)._replace(records_count=3, last_offset_delta=2)
-    log = partition / f"{20:020d}.log"
+    log = segment(partition, 20)
     log.write_bytes(encode_batch(header, lying[HEADER_SIZE:]))
     late = encode_batch(parse_header(batch(30))._replace(max_timestamp=T + 999), batch(30)[HEADER_SIZE:])
-    (partition / f"{30:020d}.log").write_bytes(late)
-    status, lines = findings(partition, capsys)
+    segment(partition, 30).write_bytes(late)
+    status, lines = verify(partition)
     assert status == 1
     assert any(line.startswith(f"{log} @ 0: batch at offset 20: ") for line in lines)
     assert any(f"largest timestamp is {T + 999}, the records say {T + 31}" in line for line in lines)
 
 
-def test_an_index_that_tells_of_a_timestamp_no_header_has_is_sound(
-    partition: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_index_that_tells_of_a_timestamp_no_header_has_is_sound(partition: Path, verify: Verify) -> None:
     """As the broker makes it where a client left the largest timestamp out; of the header there is a finding."""
     bare = without_max_timestamp(batch(20))
-    (partition / f"{20:020d}.log").write_bytes(bare)
+    segment(partition, 20).write_bytes(bare)
     (partition / f"{20:020d}.timeindex").write_bytes(time_index.encode([(T + 21, 1)]))
-    status, lines = findings(partition, capsys)
+    status, lines = verify(partition)
     assert status == 1
     assert [line for line in lines if f"{20:020d}" in line] == [
         f"{partition}/{20:020d}.log @ 0: batch at offset 20: "
@@ -111,63 +123,53 @@ def test_an_index_that_tells_of_a_timestamp_no_header_has_is_sound(
     ]
 
 
-def test_lz4_that_java_cannot_read_is_found(partition: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_lz4_that_java_cannot_read_is_found(partition: Path, verify: Verify) -> None:
     sound = batch(20, compression=3)
     sound[HEADER_SIZE + 4] &= ~0x20  # the flag that says that blocks are independent
-    (partition / f"{20:020d}.log").write_bytes(encode_batch(parse_header(sound), sound[HEADER_SIZE:]))
-    status, lines = findings(partition, capsys)
+    segment(partition, 20).write_bytes(encode_batch(parse_header(sound), sound[HEADER_SIZE:]))
+    status, lines = verify(partition)
     assert status == 1
     assert any("lz4 blocks depend on each other" in line for line in lines)
 
 
-def test_overlapping_offsets_and_falling_epochs_are_found(partition: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_overlapping_offsets_and_falling_epochs_are_found(partition: Path, verify: Verify) -> None:
     again = build_batch([NewRecord(b"k", b"v", (), T)], base_offset=11, leader_epoch=-1)
-    log = partition / f"{10:020d}.log"
-    log.write_bytes(log.read_bytes() + again)
-    _, lines = findings(partition, capsys)
-    assert [line for line in lines if "(its header says: from offset 11), where that offset cannot be" in line]
-    falling = build_batch([NewRecord(b"k", b"v", (), T)], base_offset=13, leader_epoch=-1)
-    log.write_bytes(log.read_bytes() + falling)
-    _, lines = findings(partition, capsys)
+    append(segment(partition, 10), again)
+    _, lines = verify(partition)
+    assert any("(its header says: from offset 11), where that offset cannot be" in line for line in lines)
+    append(segment(partition, 10), build_batch([NewRecord(b"k", b"v", (), T)], base_offset=13, leader_epoch=-1))
+    _, lines = verify(partition)
     assert any("leader epoch -1, and leader-epoch-checkpoint has 0 for it" in line for line in lines)
 
 
-def test_a_torn_tail_is_a_note_in_the_last_segment_only(partition: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    last = partition / f"{10:020d}.log"
-    last.write_bytes(last.read_bytes() + batch(13)[:50])
-    status, lines = findings(partition, capsys)
-    assert (status, len(lines)) == (0, 1)
-    assert "note: the file ends inside a batch" in lines[0]
-    first = partition / f"{0:020d}.log"
-    first.write_bytes(first.read_bytes() + batch(10)[:50])
-    assert findings(partition, capsys)[0] == 1
+def test_a_torn_tail_is_a_note_in_the_last_segment_only(partition: Path, verify: Verify) -> None:
+    append(segment(partition, 10), batch(13)[:50])
+    status, (line,) = verify(partition)
+    assert (status, "note: the file ends inside a batch" in line) == (0, True)
+    append(segment(partition, 0), batch(10)[:50])
+    assert verify(partition)[0] == 1
 
 
-def test_a_preallocated_index_of_a_killed_kafka_is_sound(partition: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_preallocated_index_of_a_killed_kafka_is_sound(partition: Path, verify: Verify) -> None:
     for suffix in (".index", ".timeindex"):
-        index = partition / f"{10:020d}{suffix}"
-        index.write_bytes(index.read_bytes() + bytes(2400))
-    assert findings(partition, capsys) == (0, [])
+        append(partition / f"{10:020d}{suffix}", bytes(2400))
+    assert verify(partition) == (0, [])
 
 
 @pytest.mark.parametrize("suffix", [".index", ".timeindex"])
-def test_an_index_entry_that_points_nowhere_is_found(
-    partition: Path, capsys: pytest.CaptureFixture[str], suffix: str
-) -> None:
+def test_an_index_entry_that_points_nowhere_is_found(partition: Path, verify: Verify, suffix: str) -> None:
     index = partition / f"{0:020d}{suffix}"
     damage(index, 3, b"\x7f")
-    status, lines = findings(partition, capsys)
-    assert status == 1
-    assert len(lines) == 1
-    assert str(index) in lines[0]
+    status, (line,) = verify(partition)
+    assert (status, str(index) in line) == (1, True)
 
 
-def test_damage_does_not_hide_what_is_wrong_behind_it(partition: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_damage_does_not_hide_what_is_wrong_behind_it(partition: Path, verify: Verify) -> None:
     """The walk goes on at the next whole batch, where it used to end."""
-    log = partition / f"{0:020d}.log"
+    log = segment(partition, 0)
     damage(log, 16, b"\x09")
     damage(log, log.stat().st_size - 5, b"\xff")
-    _, lines = findings(partition, capsys)
+    _, lines = verify(partition)
     assert [line.partition(" @ ")[2].partition(" ")[2] for line in lines] == [
         f"{len(batch(0))} bytes are no batch",
         f"the CRC of this batch of {len(batch(8, compression=4))} bytes (its header says: from offset 8) is not that of"
@@ -175,51 +177,49 @@ def test_damage_does_not_hide_what_is_wrong_behind_it(partition: Path, capsys: p
     ]
 
 
-def test_a_finding_has_a_kind_a_position_and_an_offset_for_programs(
-    partition: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    log = partition / f"{10:020d}.log"
+def test_a_finding_has_a_kind_a_position_and_an_offset_for_programs(partition: Path, offline: Barnabas) -> None:
+    log = segment(partition, 10)
     damage(log, HEADER_SIZE, b"\xff")
-    assert run(["verify", "--json", str(partition)]) == 1
-    row = json.loads(capsys.readouterr().out.splitlines()[0])
+    status, told, _ = offline("log", "verify", "--json", str(partition))
+    row = json.loads(told.splitlines()[0])
+    assert status == 1
     assert row.pop("text").startswith("the CRC of this batch")
     assert row == {"path": str(log), "place": "0", "is_note": False, "kind": "crc", "position": 0, "offset": 10}
 
 
-def test_a_partition_that_is_being_deleted_is_not_looked_into(
-    partition: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    damage(partition / f"{10:020d}.log", HEADER_SIZE, b"\xff")
+def test_a_partition_that_is_being_deleted_is_not_looked_into(partition: Path, verify: Verify) -> None:
+    damage(segment(partition, 10), HEADER_SIZE, b"\xff")
     stray = partition.rename(partition.with_name(f"orders-0.{'a' * 32}-stray"))
-    assert findings(stray.parent, capsys)[0] == 1
+    assert verify(stray.parent)[0] == 1
     stray.rename(partition.with_name(f"orders-0.{'a' * 32}-delete"))
     (partition.parent / "orders-1").mkdir()
-    assert findings(partition.parent, capsys) == (0, [])
+    assert verify(partition.parent) == (0, [])
 
 
-def test_a_file_is_refused_with_a_sentence(partition: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["verify", str(partition / f"{0:020d}.log")]) == 1
-    assert "not a data directory" in capsys.readouterr().err
+def test_what_has_no_partitions_is_refused_with_a_sentence(partition: Path, tmp_path: Path, offline: Barnabas) -> None:
+    (tmp_path / "empty").mkdir()
+    for path in (segment(partition, 0), tmp_path / "empty"):
+        status, _, said = offline("log", "verify", str(path))
+        assert (status, "not a data directory" in said) == (1, True)
 
 
-def test_a_damaged_snapshot_is_found(partition: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_damaged_snapshot_is_found(partition: Path, verify: Verify) -> None:
     (partition / f"{10:020d}.snapshot").write_bytes(b"\x00\x01" + bytes(8))
-    assert findings(partition, capsys)[0] == 0  # a note: a power cut may have torn it
+    assert verify(partition)[0] == 0  # a note: a power cut may have torn it
     (partition.parent / CLEAN_SHUTDOWN).touch()
-    assert findings(partition, capsys)[0] == 1
+    assert verify(partition)[0] == 1
 
 
-def test_a_directory_without_partitions_is_refused_with_a_sentence(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run(["verify", str(tmp_path)]) == 1
-    assert "not a data directory" in capsys.readouterr().err
+def dumped(offline: Barnabas, path: Path) -> tuple[int, list[dict[str, Any]], list[dict[str, Any]]]:
+    """The exit status, all rows, and those of batches."""
+    status, out, _ = offline("log", "dump", "--json", "--records", str(path))
+    rows = [json.loads(line) for line in out.splitlines()]
+    return status, rows, [row for row in rows if "compresscodec" in row]
 
 
-def test_dump_shows_batches_records_markers_and_entries(partition: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["dump", "--json", "--records", str(partition)]) == 0
-    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    batches = [row for row in rows if "compresscodec" in row]
+def test_dump_shows_batches_records_markers_and_entries(partition: Path, offline: Barnabas) -> None:
+    status, rows, batches = dumped(offline, partition)
+    assert status == 0
     assert [row["compresscodec"] for row in batches] == ["none", "gzip", "snappy", "lz4", "zstd", "none", "none"]
     assert all(row["isvalid"] for row in batches)
     records = [row for row in rows if row.get("|") == "record"]
@@ -229,20 +229,19 @@ def test_dump_shows_batches_records_markers_and_entries(partition: Path, capsys:
     assert {"file": str(partition / "leader-epoch-checkpoint"), "epoch": 0, "startOffset": 0} in rows
 
 
-def test_dump_says_where_damage_begins(partition: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    log = partition / f"{0:020d}.log"
+def test_dump_says_where_damage_begins(partition: Path, offline: Barnabas) -> None:
+    log = segment(partition, 0)
     damage(log, len(batch(0)) + 16, b"\x09")
-    assert run(["dump", str(log)]) == 1
-    assert f"position: {len(batch(0))}" in capsys.readouterr().out.splitlines()[-1]
+    status, told, _ = offline("log", "dump", str(log))
+    assert (status, f"position: {len(batch(0))}" in told.splitlines()[-1]) == (1, True)
 
 
 def test_dump_shows_a_batch_with_a_wrong_crc_and_says_so_with_its_exit_status(
-    partition: Path, capsys: pytest.CaptureFixture[str]
+    partition: Path, offline: Barnabas
 ) -> None:
-    log = partition / f"{0:020d}.log"
+    log = segment(partition, 0)
     damage(log, len(batch(0)) + HEADER_SIZE, b"\xff")
-    assert run(["dump", "--json", "--records", str(log)]) == 1
-    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    batches = [row for row in rows if "compresscodec" in row]
+    status, rows, batches = dumped(offline, log)
+    assert status == 1
     assert [row["isvalid"] for row in batches] == [True, False, True, True, True]
     assert [row["offset"] for row in rows if row.get("|") == "record"] == [0, 1, *range(4, 10)]

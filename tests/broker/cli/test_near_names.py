@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.broker.control.test_served import Running
 from tests.support.command_line import Barnabas
+from tests.support.processes.served import Running
 
 
 @pytest.fixture(scope="module")

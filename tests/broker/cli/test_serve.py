@@ -1,10 +1,8 @@
 """`barnabas serve`: the ready line, signals, the ways it refuses to start, and strangers on the real socket."""
 
-import os
 import signal
 import socket
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -19,60 +17,19 @@ from tests.support.ipv6 import speaks_ipv6
 from tests.support.own_logging import kept_logging
 from tests.support.probes.records import batch
 from tests.support.probes.wire import Wire
+from tests.support.processes.served import Served
 from tests.support.requests import produce
-from tests.support.source_tree import ROOT
 
-TIMEOUT_S = 30
 Refused = Callable[..., tuple[int, str]]
-
-
-class Served:
-    """One `barnabas serve` on a free port."""
-
-    def __init__(
-        self,
-        *arguments: str,
-        environment: dict[str, str] | None = None,
-        descriptor_limit: int | None = None,
-        stdin: int = subprocess.DEVNULL,
-    ) -> None:
-        limited = ["sh", "-c", f'ulimit -n {descriptor_limit}; exec "$@"', "sh"] if descriptor_limit else []
-        self.process = subprocess.Popen(
-            [*limited, sys.executable, "-m", "barnabas", "serve", *arguments],
-            cwd=ROOT,
-            env={**os.environ, **(environment or {})},
-            stdin=stdin,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        assert self.process.stdout is not None
-        self.ready = self.process.stdout.readline().strip()
-
-    @property
-    def port(self) -> int:
-        return int(self.ready.split()[2].rpartition(":")[2])
-
-    def connect(self, host: str = "127.0.0.1") -> socket.socket:
-        return socket.create_connection((host, self.port), TIMEOUT_S)
-
-    def stop(self, number: signal.Signals = signal.SIGTERM) -> tuple[int, str]:
-        """(exit status, what it said on stderr)"""
-        self.process.send_signal(number)
-        return self.end()
-
-    def end(self) -> tuple[int, str]:
-        _, log = self.process.communicate(timeout=TIMEOUT_S)
-        return self.process.returncode, log
+ADVERTISED = ("--set", "advertised.listeners=PLAINTEXT://h:65535")
+TWO_LISTENERS = ("--set", "listeners=PLAINTEXT://127.0.0.1:1,PLAINTEXT2://127.0.0.1:2", "--set",
+                 "listener.security.protocol.map=PLAINTEXT:PLAINTEXT,PLAINTEXT2:PLAINTEXT")  # fmt: skip
 
 
 @pytest.fixture
 def served(tmp_path: Path) -> Iterator[Served]:
-    served = Served("--port", "0", "--data-dir", str(tmp_path / "data"))
-    yield served
-    if served.process.poll() is None:
-        served.process.kill()
-        served.end()
+    with Served("--port", "0", "--data-dir", str(tmp_path / "data")) as served:
+        yield served
 
 
 @pytest.fixture
@@ -114,7 +71,7 @@ def test_connections_leave_descriptors_for_files() -> None:
         for partition in range(20):
             answer = first.ask(produce({partition: batch("v")}, "wide", timeout_ms=2000), 11)
             assert answer.responses[0].partition_responses[0].error_code == ErrorCode.NONE
-    status, log = served.stop()
+    status, _, log = served.stop()
     assert status == 0
     assert "Traceback" not in log
     assert "the limit of open files (ulimit -n) allows" in log
@@ -149,8 +106,7 @@ def test_it_ends_with_its_stdin_where_that_is_asked_for(tmp_path: Path) -> None:
     served.process.stdin.write("a word is no end\n")
     served.process.stdin.flush()
     served.connect().close()
-    status, _ = served.end()  # which closes stdin
-    assert status == 0
+    assert served.end().status == 0  # it closes stdin
     assert (tmp_path / ".kafka_cleanshutdown").exists()
 
 
@@ -204,24 +160,9 @@ def test_flags_come_before_settings_before_the_environment_before_the_file(tmp_p
         (["--ephemeral", "--data-dir", "x"], 2, "exclude each other"),
         (["--brokers", "0"], 2, "--brokers 0 is not a number from 1 to 16"),
         (["--brokers", "17"], 2, "--brokers 17 is not a number from 1 to 16"),
-        (
-            [
-                "--brokers",
-                "2",
-                "--set",
-                "listeners=PLAINTEXT://127.0.0.1:1,PLAINTEXT2://127.0.0.1:2",
-                "--set",
-                "listener.security.protocol.map=PLAINTEXT:PLAINTEXT,PLAINTEXT2:PLAINTEXT",
-            ],
-            2,
-            "--brokers 2: 2 nodes need 2 ports",
-        ),
+        (["--brokers", "2", *TWO_LISTENERS], 2, "--brokers 2: 2 nodes need 2 ports"),
         (["--brokers", "3", "--port", "65534"], 2, "there are too few from 127.0.0.1:65534 on"),
-        (
-            ["--brokers", "2", "--port", "0", "--set", "advertised.listeners=PLAINTEXT://h:65535"],
-            2,
-            "there are too few from h:65535 on",
-        ),
+        (["--brokers", "2", "--port", "0", *ADVERTISED], 2, "there are too few from h:65535 on"),
         (["--ephemeral=yes"], 2, "takes no value"),
         (["--set", "num.partitions"], 2, "--set is not followed by KEY=VALUE"),
         (["--set", "num.partitions=none"], 1, "num.partitions"),
@@ -278,7 +219,7 @@ def test_strangers_are_shown_out_with_one_line_each_and_nobody_else_notices(serv
     kind.sendall(b"\x00\x00\x00\x0a\x00\x12\x00\x00\x00\x00\x00\x2a\xff\xff")
     assert kind.recv(10_000)[4:10] == b"\x00\x00\x00\x2a\x00\x00"
     kind.close()
-    status, log = served.stop()
+    status, _, log = served.stop()
     assert status == 0
     lines = [line for line in log.splitlines() if "connection closed" in line]
     assert [word in line for (_, word), line in zip(STRANGERS.values(), lines, strict=True)] == [True] * len(STRANGERS)

@@ -111,24 +111,16 @@ def test_a_transaction_outlives_its_topic(
 
 
 @pytest.mark.parametrize(
-    ("arguments", "status", "words"),
+    ("arguments", "said"),
     [
-        (["describe", "nobody"], 1, "transactional id 'nobody'"),
-        (["list", "--state", "Open"], 2, f"there is no state Open, but {', '.join(STATES)}"),
-        (["list", "--pattern", "(?=a)"], 1, "INVALID_REGULAR_EXPRESSION"),
-        (["abort"], 2, "name transactional ids"),
-        (["abort", "a", "--partition", "t:0", "--start-offset", "1"], 2, "name transactional ids"),
-        (["abort", "--partition", "t:0"], 2, "go together"),
-        (["abort", "--partition", "t"], 2, "'t' is not TOPIC:N"),
-        (["abort", "nobody"], 1, "transactional id 'nobody'"),
+        (["describe", "nobody"], "transactional id 'nobody'"),
+        (["list", "--pattern", "(?=a)"], "INVALID_REGULAR_EXPRESSION"),
+        (["abort", "nobody"], "transactional id 'nobody'"),
     ],
 )
-def test_what_makes_no_sense_is_told_in_one_line(
-    barnabas: Barnabas, arguments: list[str], status: int, words: str
-) -> None:
+def test_what_the_broker_does_not_know_is_told_in_one_line(barnabas: Barnabas, arguments: list[str], said: str) -> None:
     outcome = barnabas("txn", *arguments)
-    assert (outcome.status, outcome.stderr.count("\n")) == (status, 1)
-    assert words in outcome.stderr
+    assert (outcome.status, outcome.stderr.count("\n"), said in outcome.stderr) == (1, 1, True)
 
 
 def test_the_states_that_are_named_are_those_there_are() -> None:

@@ -10,9 +10,9 @@ import pytest
 from barnabas.client.admin.configs import ResourceType, describe_configs
 from barnabas.client.client import Client
 from tests.broker.control.test_secured_http import Secured
-from tests.broker.control.test_served import Running
 from tests.support.command_line import Barnabas
 from tests.support.processes.own_broker import OwnBroker
+from tests.support.processes.served import Running
 
 
 @pytest.fixture(scope="module")
@@ -56,10 +56,7 @@ def test_settings_of_clients_lead_to_a_secured_http_port(tmp_path: Path, offline
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (
-            ["topics", "list", "--http", "{address}"],
-            "{address}: no answer: is this the address of the ",
-        ),
+        (["topics", "list", "--http", "{address}"], "{address}: no answer: is this the address of the "),
         (
             ["topics", "list", "--http", "{http}", "--command-config", "{sasl}"],
             "{http}: clients connect to this broker by PLAINTEXT, not SASL_PLAINTEXT: "
@@ -98,8 +95,5 @@ def test_an_address_that_leads_to_another_cluster_is_not_taken(
 
 
 def test_nobody_but_the_broker_says_where_its_http_is(tmp_path: Path) -> None:
-    with (
-        OwnBroker(tmp_path / "d", {"barnabas.http.address": "127.0.0.1:1"}) as it,
-        Client(it.address) as client,
-    ):
+    with OwnBroker(tmp_path / "d", {"barnabas.http.address": "127.0.0.1:1"}) as it, Client(it.address) as client:
         assert describe_configs(client, ResourceType.BROKER, "1", ["barnabas.http.address"]) == []

@@ -9,8 +9,8 @@ import pytest
 from barnabas.client.client import Client
 from barnabas.client.transactions.producer import TransactionalProducer
 from barnabas.protocol.errors import KafkaError
-from tests.broker.control.test_served import Running
 from tests.support.command_line import Barnabas
+from tests.support.processes.served import Running
 
 
 @pytest.fixture

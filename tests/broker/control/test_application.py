@@ -189,14 +189,7 @@ def test_where_an_application_is_mounted() -> None:
     mounted = Mounted(b"/control", cast_app(), 10)
     assert [
         mounted.has(each) for each in (b"/control", b"/control?x", b"/control/a", b"/controls", b"/", b"/metrics")
-    ] == [
-        True,
-        True,
-        True,
-        False,
-        False,
-        False,
-    ]
+    ] == [True, True, True, False, False, False]
 
 
 def cast_app() -> AsgiApp:

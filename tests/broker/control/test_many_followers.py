@@ -4,8 +4,7 @@ import http.client
 from contextlib import ExitStack, closing
 
 from barnabas.broker.history.history import FOLLOWERS_MAX
-from tests.broker.cli.test_serve_http import TIMEOUT_S
-from tests.broker.control.test_served import Running, ask
+from tests.support.processes.served import TIMEOUT_S, Running, ask
 
 
 def test_followers_leave_room_for_everybody_else(running: Running) -> None:

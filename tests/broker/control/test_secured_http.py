@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from barnabas.broker.http.secured import HANDSHAKES_MAX
-from tests.broker.cli.test_serve_http import TIMEOUT_S, Served
 from tests.support.certificates import Authority
 from tests.support.command_line import Barnabas
+from tests.support.processes.served import TIMEOUT_S, Served
 
 ADDRESS = ("--port", "0", "--http", "127.0.0.1:0", "--log-format", "json")
 

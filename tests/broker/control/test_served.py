@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 from socket import EAI_NONAME, gaierror
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import pytest
 
@@ -18,41 +18,12 @@ from barnabas.client.offsets import LATEST, READ_COMMITTED, list_offsets
 from barnabas.client.produce.producer import Producer
 from barnabas.client.transactions.producer import TransactionalProducer
 from barnabas.protocol.errors import KafkaError
-from tests.broker.cli.test_serve_http import TIMEOUT_S, Served
 from tests.support.clients.heartbeats import heartbeat
 from tests.support.command_line import Barnabas
+from tests.support.processes.served import TIMEOUT_S, Running, ask
 from tests.support.source_tree import ROOT
 
 DAY_MS = 86_400_000
-
-
-def ask(
-    address: str, method: str, body: Any = None, path: str = "/control/clock", **headers: str
-) -> tuple[int, dict[str, Any]]:
-    connection = http.client.HTTPConnection(address, timeout=TIMEOUT_S)
-    connection.request(method, path, None if body is None else json.dumps(body), headers)
-    answer = connection.getresponse()
-    found = json.loads(answer.read())
-    connection.close()
-    return answer.status, found
-
-
-class Running:
-    """A broker that is served with --control, and its addresses."""
-
-    def __init__(self, data: Path, *arguments: str, **environment: str) -> None:
-        words = ["--port", "0", "--data-dir", str(data), "--http", "127.0.0.1:0", "--log-format", "json", "--control"]
-        self.served = Served(*words, *arguments, environment=environment)
-        self.http = str(self.served.first_event("http listening")["address"])
-        assert self.served.process.stdout is not None
-        self.address = self.served.process.stdout.readline().split()[2]
-
-    def __enter__(self) -> Running:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.served.process.kill()
-        self.served.process.communicate()
 
 
 def test_a_transaction_that_nobody_ends_is_aborted_when_its_time_is_over(running: Running) -> None:
@@ -132,16 +103,16 @@ def test_the_token_of_the_variable_or_the_flag_is_needed(tmp_path: Path) -> None
     with Running(tmp_path / "d", BARNABAS_CONTROL_TOKEN="from-the-variable") as it:
         assert ask(it.http, "GET")[0] == 401
         assert ask(it.http, "GET", Authorization="Bearer from-the-variable")[0] == 200
-        assert it.served.stop().status == 0
+        assert it.stop().status == 0
 
 
 def test_each_change_is_a_line_in_the_log_and_the_next_run_is_not_behind(running: Running, tmp_path: Path) -> None:
     ask(running.http, "POST", {"advance": "1d"})
-    told = running.served.first_event("clock advanced")
+    told = running.first_event("clock advanced")
     assert (told["logger"], told["by_ms"]) == ("control", DAY_MS)
     assert str(told["time"]) < str(told["now"]), "the log goes by the machine's time"
-    running.served.process.kill()
-    running.served.process.wait()
+    running.process.kill()
+    running.process.wait()
     assert (tmp_path / "d" / "barnabas-clock-ahead").exists()
     with Running(tmp_path / "d") as after:
         state = ask(after.http, "GET")[1]
@@ -149,14 +120,14 @@ def test_each_change_is_a_line_in_the_log_and_the_next_run_is_not_behind(running
         assert DAY_MS - TIMEOUT_S * 1000 < state["ahead_ms"] <= DAY_MS  # less what the move took of the machine's time
 
 
-def test_without_control_there_is_none(tmp_path: Path) -> None:
-    words = ["--port", "0", "--data-dir", str(tmp_path / "d"), "--http", "127.0.0.1:0", "--log-format", "json"]
-    with Served(*words) as it:
-        address = str(it.first_event("http listening")["address"])
-        connection = http.client.HTTPConnection(address, timeout=TIMEOUT_S)
+def test_without_control_there_is_none(tmp_path: Path, offline: Barnabas) -> None:
+    with Running(tmp_path / "d", control=False) as it:
+        connection = http.client.HTTPConnection(it.http, timeout=TIMEOUT_S)
         connection.request("POST", "/control/clock", b'{"freeze": true}')
         assert connection.getresponse().status == 405
         connection.close()
+        status, _, err = offline("clock", "show", "--http", it.http)
+        assert (status, err) == (1, f"barnabas: {it.http}: this is no broker that is served with --control\n")
 
 
 @pytest.mark.parametrize(
@@ -258,17 +229,9 @@ def test_the_command_line_says_the_token_and_who_is_not_there(
         assert (status, err) == (1, needed.replace("needs a token", "does not know this token"))
         monkeypatch.setenv("BARNABAS_CONTROL_TOKEN", "secret")
         assert offline("clock", "show", "--http", it.http).status == 0
-        it.served.stop()
+        it.stop()
         status, _, err = offline("clock", "show", "--http", it.http)
         assert (status, "is a broker running with --http --control there?" in err) == (1, True)
-
-
-def test_a_broker_without_control_is_told_from_one_with(tmp_path: Path, offline: Barnabas) -> None:
-    words = ["--port", "0", "--data-dir", str(tmp_path / "d"), "--http", "127.0.0.1:0", "--log-format", "json"]
-    with Served(*words) as it:
-        address = str(it.first_event("http listening")["address"])
-        status, _, err = offline("clock", "show", "--http", address)
-        assert (status, err) == (1, f"barnabas: {address}: this is no broker that is served with --control\n")
 
 
 def test_an_address_where_kafka_clients_connect_is_not_that_of_http(running: Running, offline: Barnabas) -> None:

@@ -13,8 +13,8 @@ from barnabas.client.client import Client
 from barnabas.client.offsets import LATEST, READ_COMMITTED, list_offsets
 from barnabas.client.transactions.producer import TransactionalProducer
 from barnabas.protocol.errors import KafkaError
-from tests.broker.control.test_served import Running, ask
 from tests.support.command_line import Barnabas
+from tests.support.processes.served import Running, ask
 
 PATH = "/control/faults"
 
@@ -72,8 +72,8 @@ def test_a_stop_does_not_wait_for_whoever_is_paused(running: Running) -> None:
         asking = thread.submit(lambda: committed_end(running, 1000))
         assert ask(running.http, "GET", path=f"{PATH}/here?wait_standing=1&timeout=30s")[0] == 200
         begun = time.monotonic()
-        running.served.process.terminate()
-        assert running.served.process.wait(30) == 0
+        running.process.terminate()
+        assert running.process.wait(30) == 0
         assert time.monotonic() - begun < 10
         with pytest.raises(KafkaError):
             asking.result(30)

@@ -83,10 +83,7 @@ async def test_an_advertised_address_of_another_cluster_is_told(tmp_path: Path) 
     ):
         found = (await examine(address))["node 1"]
         both = await examine(address, other)
-    assert (found.level, f"advertises {other}, and that leads to another cluster" in found.says) == (
-        "problem",
-        True,
-    )
+    assert (found.level, f"advertises {other}, and that leads to another cluster" in found.says) == ("problem", True)
     assert both["bootstrap"].says == "the addresses lead to different clusters"
 
 

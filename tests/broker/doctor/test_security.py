@@ -36,11 +36,7 @@ def ssl(tmp_path: Path) -> dict[str, str]:
     """A listener whose certificate is for this machine, until 2120."""
     path = authority().issue().write_pem(tmp_path / "broker.pem")
     path.chmod(0o600)
-    return {
-        "listeners": "SSL://localhost:0",
-        "ssl.keystore.type": "PEM",
-        "ssl.keystore.location": str(path),
-    }
+    return {"listeners": "SSL://localhost:0", "ssl.keystore.type": "PEM", "ssl.keystore.location": str(path)}
 
 
 @pytest.fixture

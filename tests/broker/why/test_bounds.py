@@ -104,23 +104,22 @@ async def test_of_very_many_groups_few_are_looked_at_in_a_step_and_one_that_hang
 
 
 async def test_of_very_many_transactions_the_oldest_are_told_and_few_kept_in_a_step(
-    world: Inspected, monkeypatch: pytest.MonkeyPatch
+    world: Inspected, monkeypatch: pytest.MonkeyPatch, asked: Asked
 ) -> None:
     for number in range(30):
         world.clock.advance(1)
         await world.begin(f"tx-{number}", ("t", 1))
     monkeypatch.setattr(hanging, "_A_STEP", 7)
-    assert await Asked(world.services).hanging() == {}, "none is a second old: all are at work"
+    assert await asked.hanging() == {}, "none is a second old: all are at work"
     world.clock.advance(hanging.LONGER_THAN_MS)
-    found = await Asked(world.services).hanging()
+    found = await asked.hanging()
     assert list(found) == [*(f"transactional id tx-{number}" for number in range(hanging.EACH_MAX)), "more"]
     assert str(found["more"]) == "25 more open transactions: `barnabas txn list`."
 
 
 async def test_all_that_hangs_is_told_and_nothing_where_nothing_does(
-    world: Inspected, monkeypatch: pytest.MonkeyPatch
+    world: Inspected, monkeypatch: pytest.MonkeyPatch, asked: Asked
 ) -> None:
-    asked = Asked(world.services)
     assert await asked.hanging() == {}
     await Classic(world).alone()
     await world.commit("reads", "t", 0)
@@ -146,7 +145,7 @@ async def test_all_that_hangs_is_told_and_nothing_where_nothing_does(
 
 @pytest.mark.parametrize("protocol", ["classic", "consumer"])
 async def test_a_new_group_whose_first_record_stands_in_a_transaction_is_held_back(
-    world: Inspected, protocol: str
+    world: Inspected, protocol: str, asked: Asked
 ) -> None:
     if protocol == "consumer":
         await heartbeat(world, "g", "t")
@@ -157,7 +156,6 @@ async def test_a_new_group_whose_first_record_stands_in_a_transaction_is_held_ba
         await alone.sync(alone, assignment=T_0)
     mine = await world.begin("tx", ("t", 0))
     world.clock.advance(hanging.LONGER_THAN_MS)
-    asked = Asked(world.services)
     told = await asked.hanging()
     assert list(told) == ["transactional id tx", "consumer g"]
     assert "They are held by transactional id tx" in str(told["consumer g"])
@@ -167,8 +165,10 @@ async def test_a_new_group_whose_first_record_stands_in_a_transaction_is_held_ba
     assert "transaction" not in str(await asked.group("g"))
 
 
-async def test_what_no_coordinator_will_end_hangs_by_the_same_word_as_for_find_hanging(world: Inspected) -> None:
+async def test_what_no_coordinator_will_end_hangs_by_the_same_word_as_for_find_hanging(
+    world: Inspected, asked: Asked
+) -> None:
     world.append("t", b"lost", producer=(4_711, 0, 0), transactional=True)
-    told = await Asked(world.services).hanging()
+    told = await asked.hanging()
     assert list(told) == ["hanging transaction t-0"]
     assert "t:0 is held at offset 0 by producer 4711." in str(told["hanging transaction t-0"])

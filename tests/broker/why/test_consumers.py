@@ -38,20 +38,19 @@ async def heartbeat(world: BrokerWorld, group: str, *topics: str, peer: Peer | N
     assert peer.answer().error_code == ErrorCode.NONE
 
 
-async def test_a_group_or_a_topic_that_there_is_not(world: Inspected) -> None:
-    asked = Asked(world.services)
+async def test_a_group_or_a_topic_that_there_is_not(world: Inspected, asked: Asked) -> None:
     assert str(await asked.consumer("g")) == ("There is no group g: it has no members, and no committed offsets.")
     assert str(await asked.consumer("g", "u")) == "There is no topic u."
     assert "__consumer_offsets" not in world.services.catalogue.topics, "asking changes nothing"
 
 
-async def test_an_open_transaction_is_told_with_what_ends_it(world: Inspected) -> None:
+async def test_an_open_transaction_is_told_with_what_ends_it(world: Inspected, asked: Asked) -> None:
     world.append("t", b"a", b"b")
     await world.commit("g", "t", 1)
     await world.begin("tx", ("t", 0))
     world.append("t", b"c")
     world.clock.advance(12_000)
-    answer = await Asked(world.services).consumer("g", "t")
+    answer = await asked.consumer("g", "t")
     assert list(answer.sentences) == [
         "t-0: consumers with isolation.level=read_committed stop at offset 2, the last stable offset; "
         "the log ends at 4.",
@@ -98,10 +97,10 @@ def commit(world: TransactionalBroker, group: str, offset: int, producer: Commit
     return services.groups.commit_offsets_in_transaction(request, producer, missing_group=missing)
 
 
-async def test_a_transaction_that_no_coordinator_knows_hangs(world: Inspected) -> None:
+async def test_a_transaction_that_no_coordinator_knows_hangs(world: Inspected, asked: Asked) -> None:
     world.append("t", b"lost", producer=(4_711, 0, 0), transactional=True)
     await world.commit("g", "t", 0)
-    answer = str(await Asked(world.services).consumer("g"))
+    answer = str(await asked.consumer("g"))
     assert "They are held by producer 4711." in answer
     assert "No transactional id has this producer, so nobody will end it: it hangs." in answer
     assert "`barnabas txn abort --partition t:0 --start-offset 0` writes the marker by force." in answer
@@ -151,21 +150,22 @@ async def test_a_partition_that_nobody_leads_and_a_commit_that_waits_for_it() ->
     assert "t-1: no node leads it, since node 3 is stopped" in told
 
 
-async def test_markers_and_aborted_records_are_all_that_is_left(world: Inspected) -> None:
+async def test_markers_and_aborted_records_are_all_that_is_left(world: Inspected, asked: Asked) -> None:
     mine = await world.begin("tx", ("t", 0))
     await world.end("tx", mine, is_commit=False)
     await world.commit("g", "t", 0)
-    answer = str(await Asked(world.services).consumer("g", "t"))
+    answer = str(await asked.consumer("g", "t"))
     assert (
         "t-0: the group's position is 0, and its lag is 2, but there is nothing left to read: "
         "1 aborted record and 1 transaction marker. A consumer that reads on gets past it."
     ) in answer
 
 
-async def test_what_can_be_read_is_the_consumers_own_affair_and_all_read_is_nothing(world: Inspected) -> None:
+async def test_what_can_be_read_is_the_consumers_own_affair_and_all_read_is_nothing(
+    world: Inspected, asked: Asked
+) -> None:
     await heartbeat(world, "g", "t")
     world.append("t", b"a", b"b")
-    asked = Asked(world.services)
     answer = str(await asked.consumer("g", "t"))
     assert "t-0: nothing is committed, and its lag is 2." in answer
     assert "Member m can read them now: nothing in the broker holds them back." in answer
@@ -173,12 +173,11 @@ async def test_what_can_be_read_is_the_consumers_own_affair_and_all_read_is_noth
     assert "Group other has no members" in str(await asked.consumer("other"))
 
 
-async def test_a_position_outside_of_the_log(world: Inspected) -> None:
+async def test_a_position_outside_of_the_log(world: Inspected, asked: Asked) -> None:
     world.append("t", b"a", b"b", b"c")
     await world.commit("g", "t", 9)
     await world.commit("h", "t", 0)
     world.services.partitions.delete_records_before("t", 0, 2)
-    asked = Asked(world.services)
     assert "t-0: the group's position is 9, and the log has 2 to 3." in str(await asked.consumer("g"))
     answer = str(await asked.consumer("h"))
     assert "t-0: the group's position is 0, and the log has 2 to 3." in answer
@@ -198,10 +197,9 @@ async def test_a_position_that_is_committed_in_an_open_transaction() -> None:
     await world.until(world.close())
 
 
-async def test_a_topic_that_no_member_subscribes_to_and_one_that_is_not_there(world: Inspected) -> None:
+async def test_a_topic_that_no_member_subscribes_to_and_one_that_is_not_there(world: Inspected, asked: Asked) -> None:
     world.services.catalogue.create_topic("u", 1)
     await heartbeat(world, "g", "u", "nowhere")
-    asked = Asked(world.services)
     answer = str(await asked.consumer("g", "t"))
     assert "No member of group g subscribes to topic t: they subscribe to nowhere and u." in answer
     assert "Group g subscribes to topic nowhere, and there is no such topic." in str(await asked.consumer("g"))
@@ -231,11 +229,13 @@ async def test_a_full_disk_is_told_beside_what_is_left_to_read() -> None:
     await disk.world.close()
 
 
-async def test_many_partitions_are_looked_at_in_passing_and_the_worst_looked_into(world: Inspected) -> None:
+async def test_many_partitions_are_looked_at_in_passing_and_the_worst_looked_into(
+    world: Inspected, asked: Asked
+) -> None:
     world.services.catalogue.create_topic("many", 300)
     mine = await world.begin("tx", ("many", 250))
     assert mine.error is ErrorCode.NONE
     await world.commit("g", "many", *[0] * 300)
-    answer = await Asked(world.services).consumer("g")
+    answer = await asked.consumer("g")
     assert answer.sentences[0].startswith("many-250: consumers with isolation.level=read_committed stop at offset 0")
     assert answer.sentences[-1] == "200 partitions of it were not looked at."

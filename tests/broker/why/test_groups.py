@@ -66,8 +66,7 @@ class Classic:
         return ErrorCode(self.peer.answer().error_code)
 
 
-async def test_a_group_that_there_is_not_one_without_members_and_a_stable_one(world: Inspected) -> None:
-    asked = Asked(world.services)
+async def test_a_group_that_there_is_not_one_without_members_and_a_stable_one(world: Inspected, asked: Asked) -> None:
     assert str(await asked.group("g")).startswith("There is no group g")
     await world.commit("g", "t", 1)
     assert str(await asked.group("g")) == "Group g has no members: nobody reads for it, unless with assign()."
@@ -75,10 +74,11 @@ async def test_a_group_that_there_is_not_one_without_members_and_a_stable_one(wo
     assert str(await asked.group("g")) == "Group g waits for no member: it is Stable, with 1 member."
 
 
-async def test_members_that_have_not_joined_again_and_the_leader_that_does_not_assign(world: Inspected) -> None:
+async def test_members_that_have_not_joined_again_and_the_leader_that_does_not_assign(
+    world: Inspected, asked: Asked
+) -> None:
     first, second = await Classic(world).alone(), Classic(world)
     first.peer.answers()
-    asked = Asked(world.services)
     await second.join()
     world.clock.advance(10_000)
     answer = await asked.group("g")
@@ -106,10 +106,10 @@ async def test_members_that_have_not_joined_again_and_the_leader_that_does_not_a
     assert "waits for no member: it is Stable, with 2 members." in str(await asked.group("g"))
 
 
-async def test_a_rebalance_is_what_a_consumer_hears_of_first(world: Inspected) -> None:
+async def test_a_rebalance_is_what_a_consumer_hears_of_first(world: Inspected, asked: Asked) -> None:
     await Classic(world).alone()
     await Classic(world).join()
-    answer = await Asked(world.services).consumer("g", "t")
+    answer = await asked.consumer("g", "t")
     assert answer.sentences[0] == "Group g rebalances: it waits for 1 member to join again."
 
 
@@ -122,7 +122,7 @@ async def test_a_new_group_that_waits_for_company() -> None:
     )
 
 
-async def test_an_id_that_was_given_and_not_used(world: Inspected) -> None:
+async def test_an_id_that_was_given_and_not_used(world: Inspected, asked: Asked) -> None:
     first, second = await Classic(world).alone(), Classic(world)
     first.peer.answers()
     await second.peer.put(join_group("g", "", OF_T, session_timeout_ms=45_000), 5)
@@ -131,7 +131,7 @@ async def test_an_id_that_was_given_and_not_used(world: Inspected) -> None:
     await third.join()
     assert await first.heartbeat() is ErrorCode.REBALANCE_IN_PROGRESS
     await first.join()
-    answer = str(await Asked(world.services).group("g"))
+    answer = str(await asked.group("g"))
     assert "it waits for 1 member to join again" in answer
     assert "was given its member id, and has not joined with it; it is removed in 45 s unless it is heard of." in answer
 
@@ -160,11 +160,12 @@ async def beat(
     return answer
 
 
-async def test_who_has_to_give_partitions_up_who_waits_for_them_and_who_is_behind(world: Inspected) -> None:
+async def test_who_has_to_give_partitions_up_who_waits_for_them_and_who_is_behind(
+    world: Inspected, asked: Asked
+) -> None:
     one = await beat(world, "one", 0, joins=True)
     world.clock.advance(2_000)
     two = await beat(world, "two", 0, joins=True)
-    asked = Asked(world.services)
     answer = await asked.group("g")
     assert answer.sentences[0] == "Group g rebalances to epoch 3: it waits for 1 member out of 2."
     assert "Member one (client test at 127.0.0.1) has not sent a heartbeat since the assignment changed" in str(answer)
@@ -189,20 +190,20 @@ async def test_who_has_to_give_partitions_up_who_waits_for_them_and_who_is_behin
     assert {each["member_epoch"] for each in facts_now} == {3}
 
 
-async def test_an_assignment_that_is_still_to_be_computed(world: Inspected) -> None:
+async def test_an_assignment_that_is_still_to_be_computed(world: Inspected, asked: Asked) -> None:
     await beat(world, "one", 0, joins=True)
     await beat(world, "two", 0, joins=True)  # within group.consumer.assignment.interval.ms: it is not computed yet
-    answer = await Asked(world.services).group("g")
+    answer = await asked.group("g")
     assert answer.sentences[0] == (
         "Group g rebalances: the assignment is of epoch 2, the group's epoch is 3. "
         "The next heartbeat of a member has it computed anew."
     )
 
 
-async def test_a_regular_and_a_huge_group_are_told_in_bounds(world: Inspected) -> None:
+async def test_a_regular_and_a_huge_group_are_told_in_bounds(world: Inspected, asked: Asked) -> None:
     for number in range(130):
         await beat(world, f"m{number}", 0, joins=True)
-    answer = await Asked(world.services).group("g")
+    answer = await asked.group("g")
     facts: Any = answer.evidence
     assert facts["members_count"] == 130
     assert len(facts["members"]) == 100
@@ -210,7 +211,7 @@ async def test_a_regular_and_a_huge_group_are_told_in_bounds(world: Inspected) -
 
 
 async def test_an_assignment_that_is_too_long_to_be_read_says_nothing_of_who_has_a_partition(
-    world: Inspected, monkeypatch: pytest.MonkeyPatch
+    world: Inspected, monkeypatch: pytest.MonkeyPatch, asked: Asked
 ) -> None:
     alone = Classic(world)
     await alone.join()
@@ -218,7 +219,6 @@ async def test_an_assignment_that_is_too_long_to_be_read_says_nothing_of_who_has
     assigned = b"\0\0\0\0\0\1\0\1t\0\0\0\1\0\0\0\0\0\0\0\0"
     await alone.sync(alone, assignment=assigned)
     world.append("t", b"v")
-    asked = Asked(world.services)
     assert f"Member {alone.member_id} can read them now" in str(await asked.consumer("g", "t"))
     monkeypatch.setattr(reading, "ASSIGNMENT_BYTES_MAX", len(assigned) - 1)
     assert "They can be read now: nothing in the broker holds them back." in str(await asked.consumer("g", "t"))

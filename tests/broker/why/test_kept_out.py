@@ -61,13 +61,13 @@ def beat() -> ConsumerGroupHeartbeatRequest:
     )
 
 
-async def test_a_group_that_a_client_may_not_read_until_it_may(world: BrokerWorld, watch: Watch) -> None:
+async def test_a_group_that_a_client_may_not_read_until_it_may(world: BrokerWorld, watch: Watch, asked: Asked) -> None:
     alice = client_of(world, "alice")
     acl(world, Operation.READ, Resource.TOPIC, "orders")
     for _ in range(2):
         await alice.ask(beat(), 1)
     watch.now_s = 3.0
-    told = await Asked(world.services).group("billing")
+    told = await asked.group("billing")
     assert told.sentences == (
         "ConsumerGroupHeartbeat of User:alice (client test) from 127.0.0.1 is denied Read on group billing "
         "(GROUP_AUTHORIZATION_FAILED), 2 times, the last 3 s ago: no ACL allows it. "
@@ -76,10 +76,10 @@ async def test_a_group_that_a_client_may_not_read_until_it_may(world: BrokerWorl
     )
     assert told.evidence["kept_out"]["denials"][0]["times"] == 2
     acl(world, Operation.READ, Resource.GROUP, "billing")
-    assert (await Asked(world.services).group("billing")).sentences == told.sentences[1:], "it may, since then"
+    assert (await asked.group("billing")).sentences == told.sentences[1:], "it may, since then"
 
 
-async def test_a_topic_that_a_member_may_not_read(world: BrokerWorld) -> None:
+async def test_a_topic_that_a_member_may_not_read(world: BrokerWorld, asked: Asked) -> None:
     alice, bob = client_of(world, "alice"), client_of(world, "bob")
     acl(world, Operation.DESCRIBE, Resource.TOPIC, "orders")
     acl(world, Operation.READ, Resource.GROUP, "billing")
@@ -87,9 +87,9 @@ async def test_a_topic_that_a_member_may_not_read(world: BrokerWorld) -> None:
     await alice.ask(fetching(("orders", [0])), 11)
     await bob.ask(init_producer("shop", 1_000), 4)
     for answer in (
-        await Asked(world.services).consumer("billing"),
-        await Asked(world.services).consumer("billing", "orders"),
-        await Asked(world.services).consumer("others", "orders"),  # whose consumer is in no group
+        await asked.consumer("billing"),
+        await asked.consumer("billing", "orders"),
+        await asked.consumer("others", "orders"),  # whose consumer is in no group
     ):
         first = answer.sentences[0]
         assert first.startswith("Fetch of User:alice (client test) from 127.0.0.1 is denied Read on topic orders")
@@ -97,23 +97,23 @@ async def test_a_topic_that_a_member_may_not_read(world: BrokerWorld) -> None:
     assert not any("shop" in each for each in answer.sentences)
 
 
-async def test_a_transactional_id_that_a_client_may_not_use(world: BrokerWorld) -> None:
+async def test_a_transactional_id_that_a_client_may_not_use(world: BrokerWorld, asked: Asked) -> None:
     alice = client_of(world, "alice")
     await alice.ask(FindCoordinatorRequest(key_type=1, coordinator_keys=["shop's"]), 4)
-    told = await Asked(world.services).producer("shop's")
+    told = await asked.producer("shop's")
     assert told.sentences[0].endswith(f"""`{ADD} Write --transactional-id 'shop'"'"'s'` does.""")
     assert "is denied Describe on transactional id shop's" in told.sentences[0]
     assert told.sentences[1] == "There is no transactional id shop's."
-    assert "clients" in await Asked(world.services).hanging()
+    assert "clients" in await asked.hanging()
 
 
-async def test_an_acl_that_denies_is_named_to_be_taken_back(world: BrokerWorld) -> None:
+async def test_an_acl_that_denies_is_named_to_be_taken_back(world: BrokerWorld, asked: Asked) -> None:
     alice = client_of(world, "alice")
     acl(world, Operation.ALL, Resource.GROUP, "*")
     denying: dict[str, Any] = {"permission": Permission.DENY, "host": "127.0.0.1", "pattern_type": PatternType.PREFIXED}
     acl(world, Operation.ALL, Resource.GROUP, "bill", **denying)
     await alice.ask(beat(), 1)
-    told = await Asked(world.services).group("billing")
+    told = await asked.group("billing")
     assert told.sentences[0].endswith(
         "an ACL denies it, whatever others allow. `barnabas acls remove --bootstrap-server 127.0.0.1:9092 "
         "--deny-principal User:alice --deny-host 127.0.0.1 --operation All --group bill "
@@ -121,10 +121,10 @@ async def test_an_acl_that_denies_is_named_to_be_taken_back(world: BrokerWorld) 
     )
 
 
-async def test_what_was_long_ago_is_not_told(world: BrokerWorld, watch: Watch) -> None:
+async def test_what_was_long_ago_is_not_told(world: BrokerWorld, watch: Watch, asked: Asked) -> None:
     await client_of(world, "alice").ask(beat(), 1)
     watch.now_s = LATELY_MS / 1_000 + 1
-    assert len((await Asked(world.services).group("billing")).sentences) == 1
+    assert len((await asked.group("billing")).sentences) == 1
 
 
 async def test_clients_that_wait_for_their_quota(watch: Watch) -> None:

@@ -7,33 +7,33 @@ from tests.support.why import Asked
 from tests.support.worlds.transactional_broker import TransactionalBroker
 
 
-async def test_an_id_that_nobody_used(world: Inspected) -> None:
-    answer = str(await Asked(world.services).producer("tx"))
+async def test_an_id_that_nobody_used(world: Inspected, asked: Asked) -> None:
+    answer = str(await asked.producer("tx"))
     assert answer == "There is no transactional id tx: nobody sent InitProducerId for it, or it expired."
     assert "__transaction_state" not in world.services.catalogue.topics, "asking changes nothing"
     await world.init("other")
-    assert str(await Asked(world.services).producer("tx")) == answer
-    assert "no transactional id othr (did you mean other?): nobody" in str(await Asked(world.services).producer("othr"))
+    assert str(await asked.producer("tx")) == answer
+    assert "no transactional id othr (did you mean other?): nobody" in str(await asked.producer("othr"))
 
 
-async def test_an_id_that_waits_for_nothing(world: Inspected) -> None:
+async def test_an_id_that_waits_for_nothing(world: Inspected, asked: Asked) -> None:
     await world.init("tx")
     world.clock.advance(5_000)
     assert "waits for nothing: no transaction is open, and InitProducerId came 5 s ago." in str(
-        await Asked(world.services).producer("tx")
+        await asked.producer("tx")
     )
     mine = await world.begin("tx", ("t", 0))
     await world.end("tx", mine, is_commit=True)
     world.clock.advance(5_000)
-    answer = str(await Asked(world.services).producer("tx"))
+    answer = str(await asked.producer("tx"))
     assert "no transaction is open, and the last one was committed 5 s ago." in answer
     assert "It is held by producer 0 with epoch 2: requests with a lower epoch" in answer
 
 
-async def test_an_open_transaction(world: Inspected) -> None:
+async def test_an_open_transaction(world: Inspected, asked: Asked) -> None:
     await world.begin("tx", ("t", 0), ("t", 1))
     world.clock.advance(1_500)
-    answer = await Asked(world.services).producer("tx")
+    answer = await asked.producer("tx")
     assert list(answer.sentences[:2]) == [
         "Transactional id tx has a transaction in t-0 and t-1: it is Ongoing, begun 1.5 s ago.",
         "It ends when its producer sends EndTxn, or by its timeout in 9 min 58 s (at 2023-11-14T22:23:20.000Z); "

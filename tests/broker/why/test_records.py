@@ -21,20 +21,15 @@ AT = "2023-11-14T22:13:20.000Z"
     ("is_commit", "fate", "seen"),
     [
         (True, "committed", "Every consumer can see it."),
-        (
-            False,
-            "aborted",
-            "Consumers with isolation.level=read_uncommitted see it; read_committed ones never will.",
-        ),
+        (False, "aborted", "Consumers with isolation.level=read_uncommitted see it; read_committed ones never will."),
     ],
 )
 async def test_a_record_of_a_transaction_that_ended_and_its_marker(
-    world: Inspected, is_commit: bool, fate: str, seen: str
+    world: Inspected, is_commit: bool, fate: str, seen: str, asked: Asked
 ) -> None:
     mine = await world.begin("tx", ("t", 0))
     world.append("t", b"other")
     await world.end("tx", mine, is_commit=is_commit)
-    asked = Asked(world.services)
     answer = await asked.record("t", 0, 0)
     assert list(answer.sentences) == [
         f"Offset 0 of t-0 is {fate}, in a transaction of producer 0 epoch 0, transactional id tx, "
@@ -52,10 +47,9 @@ async def test_a_record_of_a_transaction_that_ended_and_its_marker(
     assert "no consumer is given it" in marker
 
 
-async def test_an_open_record_and_one_behind_it(world: Inspected) -> None:
+async def test_an_open_record_and_one_behind_it(world: Inspected, asked: Asked) -> None:
     await world.begin("tx", ("t", 0))
     world.append("t", b"plain")
-    asked = Asked(world.services)
     opened = await asked.record("t", 0, 0)
     assert list(opened.sentences) == [
         "Offset 0 of t-0 is open: the transaction of producer 0 epoch 0, transactional id tx is not over.",
@@ -89,10 +83,9 @@ async def test_a_record_that_is_committed_and_not_shown_since_another_partition_
     await world.until(world.close())
 
 
-async def test_a_plain_and_an_idempotent_record_and_one_that_is_not_replicated(world: Inspected) -> None:
+async def test_a_plain_and_an_idempotent_record_and_one_that_is_not_replicated(world: Inspected, asked: Asked) -> None:
     world.append("t", b"a")
     world.append("t", b"b", producer=(77, 3, 0))
-    asked = Asked(world.services)
     assert (
         str(await asked.record("t", 0, 0))
         == "Offset 0 of t-0 is a record in no transaction.\nEvery consumer can see it."
@@ -103,10 +96,9 @@ async def test_a_plain_and_an_idempotent_record_and_one_that_is_not_replicated(w
     assert "it is beyond the high watermark, since too few replicas are in sync" in str(await asked.record("t", 0, 2))
 
 
-async def test_what_is_not_in_the_log(world: Inspected) -> None:
+async def test_what_is_not_in_the_log(world: Inspected, asked: Asked) -> None:
     world.append("t", b"a", b"b")
     world.services.partitions.delete_records_before("t", 0, 1)
-    asked = Asked(world.services)
     assert str(await asked.record("t", 0, 0)).startswith(
         "Offset 0 of t-0 is below the log's start, 1: retention or DeleteRecords took it."
     )
@@ -148,14 +140,14 @@ async def test_what_compaction_took_out_of_a_batch() -> None:
 
 
 async def test_a_marker_far_away_is_not_looked_for_without_end(
-    world: Inspected, monkeypatch: pytest.MonkeyPatch
+    world: Inspected, monkeypatch: pytest.MonkeyPatch, asked: Asked
 ) -> None:
     monkeypatch.setattr(records_of_why, "BATCHES_MAX", 3)
     mine = await world.begin("tx", ("t", 0))
     for _ in range(5):
         world.append("t", b"x")
     await world.end("tx", mine, is_commit=True)
-    answer = str(await Asked(world.services).record("t", 0, 0))
+    answer = str(await asked.record("t", 0, 0))
     assert (
         "is committed, in a transaction of producer 0 epoch 0, transactional id tx; its marker is not among" in answer
     )
@@ -163,14 +155,14 @@ async def test_a_marker_far_away_is_not_looked_for_without_end(
     for _ in range(5):
         world.append("t", b"x")
     await world.end("ty", mine, is_commit=False)
-    aborted = str(await Asked(world.services).record("t", 0, 7))
+    aborted = str(await asked.record("t", 0, 7))
     assert "is aborted" in aborted
     assert "by the marker at offset 13" in aborted, "the index of aborted transactions has it"
 
 
-async def test_a_log_that_cannot_be_read(world: Inspected) -> None:
+async def test_a_log_that_cannot_be_read(world: Inspected, asked: Asked) -> None:
     world.append("t", b"a")
     world.files.fail("pread", errno.EIO, path="/t-0/")
-    answer = str(await Asked(world.services).record("t", 0, 0))
+    answer = str(await asked.record("t", 0, 0))
     assert answer.startswith("t-0 cannot be looked into: ")
     world.files.heal()

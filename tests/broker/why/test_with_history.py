@@ -18,6 +18,11 @@ async def world() -> Inspected:
     return Inspected(topics={"t": 1})
 
 
+@pytest.fixture
+async def asked(world: Inspected) -> Asked:
+    return Asked(world.services, RememberedEvents(world))
+
+
 class Client(Asking):
     """A transactional producer, request by request."""
 
@@ -50,8 +55,7 @@ class Client(Asking):
         return int(answer.results_by_topic_v3_and_below[0].results_by_partition[0].partition_error_code)
 
 
-async def test_whose_init_producer_id_fenced_it(world: Inspected) -> None:
-    asked = Asked(world.services, RememberedEvents(world))
+async def test_whose_init_producer_id_fenced_it(world: Inspected, asked: Asked) -> None:
     old, new = Client(world), Client(world)
     await old.init()
     assert await old.produce() == NONE
@@ -70,8 +74,7 @@ async def test_whose_init_producer_id_fenced_it(world: Inspected) -> None:
     ), answer
 
 
-async def test_a_fenced_produce(world: Inspected) -> None:
-    asked = Asked(world.services, RememberedEvents(world))
+async def test_a_fenced_produce(world: Inspected, asked: Asked) -> None:
     old, new = Client(world), Client(world)
     await old.init()
     assert await old.produce() == NONE
@@ -106,8 +109,7 @@ async def test_a_fault_holds_the_end_up(step: str) -> None:
     await world.close()
 
 
-async def test_a_timeout_fenced_it(world: Inspected) -> None:
-    asked = Asked(world.services, RememberedEvents(world))
+async def test_a_timeout_fenced_it(world: Inspected, asked: Asked) -> None:
     slow = Client(world)
     await slow.init(timeout_ms=1_000)
     assert await slow.produce() == NONE
@@ -120,8 +122,7 @@ async def test_a_timeout_fenced_it(world: Inspected) -> None:
     assert answer.sentences[1].startswith("Its transaction was aborted for its timeout"), answer
 
 
-async def test_an_id_that_expired_refused_it(world: Inspected) -> None:
-    asked = Asked(world.services, RememberedEvents(world))
+async def test_an_id_that_expired_refused_it(world: Inspected, asked: Asked) -> None:
     idle = Client(world)
     await idle.init()
     for _ in range(8 * 24):
@@ -134,8 +135,7 @@ async def test_an_id_that_expired_refused_it(world: Inspected) -> None:
     assert answer.sentences[1].endswith("InitProducerId begins it anew.")
 
 
-async def test_who_began_what_holds_a_consumer_and_who_wrote_a_record(world: Inspected) -> None:
-    asked = Asked(world.services, RememberedEvents(world))
+async def test_who_began_what_holds_a_consumer_and_who_wrote_a_record(world: Inspected, asked: Asked) -> None:
     client = Client(world)
     await client.init()
     assert await client.add() == NONE

@@ -19,12 +19,7 @@ class Console:
     """Pages as text, and what is done on them."""
 
     def __init__(
-        self,
-        world: BrokerWorld,
-        admission: Admission | None = None,
-        *,
-        may_change: bool = True,
-        is_local: bool = True,
+        self, world: BrokerWorld, admission: Admission | None = None, *, may_change: bool = True, is_local: bool = True
     ) -> None:
         self.world = world
         broker = world.broker

@@ -9,10 +9,7 @@ from barnabas.protocol.messages.alter_user_scram_credentials import (
 )
 from barnabas.protocol.messages.create_acls import AclCreation, CreateAclsRequest
 from barnabas.protocol.messages.describe_acls import DescribeAclsRequest
-from barnabas.protocol.messages.describe_user_scram_credentials import (
-    DescribeUserScramCredentialsRequest,
-    UserName,
-)
+from barnabas.protocol.messages.describe_user_scram_credentials import DescribeUserScramCredentialsRequest, UserName
 from tests.support.probes.wire import Wire
 from tests.support.security.exchanges import salted_password
 from tests.support.waiting import until
