@@ -174,10 +174,8 @@ def consumers(**facts: Any) -> ConsumerFacts:
     return ConsumerFacts(STABLE, partitions=(HERE._replace(**facts),))
 
 
-UNREAD = [
-    "t-0: the group's position is 5, and its lag is 4.",
-    "Behind its position are 4 records that can be read now.",
-]
+LAG = "t-0: the group's position is 5, and its lag is 4."
+FOUR = "Behind its position are 4 records that can be read now."
 CONSUMERS: dict[str, tuple[ConsumerFacts, *tuple[str, ...]]] = {
     "all is read": (
         consumers(lag=0, committed=9),
@@ -187,13 +185,13 @@ CONSUMERS: dict[str, tuple[ConsumerFacts, *tuple[str, ...]]] = {
     "nothing that there is": (ConsumerFacts(STABLE), "Group g is Stable, and reads no partition that there is."),
     "records to read": (
         consumers(contents=Contents(readable_records=3, markers=1, looked_to=9)),
-        "t-0: the group's position is 5, and its lag is 4.",
+        LAG,
         "Behind its position are 3 records that can be read now and 1 transaction marker.",
         "Member m can read them now: nothing in the broker holds them back.",
     ),
     "not all was looked at": (
         consumers(contents=Contents(undecided_records=2, looked_to=7, is_whole=False)),
-        "t-0: the group's position is 5, and its lag is 4.",
+        LAG,
         "Behind its position are 2 records of transactions that end further on, as far as was looked, to offset 7.",
     ),
     "nothing was looked at": (
@@ -207,11 +205,13 @@ CONSUMERS: dict[str, tuple[ConsumerFacts, *tuple[str, ...]]] = {
     ),
     "records that a throttled member can read": (
         consumers(contents=Contents(readable_records=4, looked_to=9))._replace(kept_out=KeptOut("b:1")),
-        *UNREAD,
+        LAG,
+        FOUR,
     ),
     "nobody is assigned it": (
         consumers(member_id=None, contents=Contents(readable_records=4, looked_to=9)),
-        *UNREAD,
+        LAG,
+        FOUR,
         "No member is assigned this partition.",
     ),
     "compaction took the rest": (
@@ -234,9 +234,9 @@ CONSUMERS: dict[str, tuple[ConsumerFacts, *tuple[str, ...]]] = {
         "t-1: consumers with isolation.level=read_committed stop at offset 5, the last stable offset; the "
         "log ends at 9.",
         f"They are held by {whose(OPEN)}.",
-        *waits_for(OPEN),
-        "t-0: the group's position is 5, and its lag is 4.",
-        "Behind its position are 4 records that can be read now.",
+        waits_for(OPEN)[0],
+        LAG,
+        FOUR,
         "Member m can read them now: nothing in the broker holds them back.",
         "The data directory /data is full: nothing can be produced to it.",
         "3 partitions of it were not looked at.",
