@@ -3,28 +3,17 @@ with each is told in docs/faults.md."""
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator
-from typing import Any
-
 import pytest
 
 from barnabas.broker.coordinator.group.classic.model import CommitRequest, OffsetToCommit
-from barnabas.broker.faults.armed import Armed
-from barnabas.broker.faults.disk_faults import DiskFaults
 from barnabas.broker.faults.faulty_files import place_of
 from barnabas.broker.faults.matching import DiskPlace
 from barnabas.broker.faults.model import DiskFile
-from barnabas.broker.faults.plan.reading import Known, plan_of
-from barnabas.broker.faults.registry import FaultRegistry
-from barnabas.broker.room.decisions import WAIT_MAX_MS
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.records.control import EndTxnMarker
-from barnabas.protocol.schema import Request
-from tests.support.files.memory_files import MemoryFiles
+from tests.broker.faults.conftest import FaultyDisk
 from tests.support.inspected_broker import now
 from tests.support.requests import fetch, list_offsets, offset_fetch
-from tests.support.worlds.full_disk import FullDisk
 
 NONE, REFUSED = ErrorCode.NONE, ErrorCode.KAFKA_STORAGE_ERROR
 COMMITTED, UNCOMMITTED = 1, 0
@@ -34,111 +23,73 @@ AT_AN_OPENING = ["index", "timeindex", "txnindex", "snapshot", "checkpoint", "lo
 EIO = {"error": "EIO"}
 
 
-class FaultyDisk(FullDisk):
-    """Topics `a` and `b`, and faults of the disk. files: of a broker that was there before."""
-
-    def __init__(self, files: MemoryFiles | None = None, settings: dict[str, str] | None = None) -> None:
-        super().__init__(settings, files)
-        broker, loop = self.world.broker, asyncio.get_running_loop()
-        self.registry = FaultRegistry(loop, self.world.machine_clock, broker.events)
-        self.disk = broker._directory.root.disk
-        self.faults = DiskFaults(self.registry, [self.disk], loop)
-
-    async def begin(self) -> FaultyDisk:
-        await self.start()
-        for topic in ("a", "b"):
-            assert await self.create(topic) is NONE
-        return self
-
-    async def ask(self, request: Request, version: int | None = None) -> Any:
-        """Also where the answer waits for a sync in a thread."""
-        self.peer.ask(request, version)
-        return await self.peer.answer_to_come()
-
-    def arm(self, operation: str, file: str, do: dict[str, Any], times: Any = 1, **match: Any) -> Armed:
-        asked = {"match": {"disk": operation, "file": file, **match}, "do": do, "times": times}
-        (armed,) = self.registry.arm(plan_of(asked, Known(apis={}, nodes=[1], listeners=[])))
-        return armed
-
-    def abort(self, producer_id: int = 5) -> None:
-        """A transaction in `a` with one record, aborted."""
-        partitions = self.world.services.partitions
-        batch = self.world.batch(b"aborted", producer=(producer_id, 0, 0), transactional=True)
-        partitions.append("a", 0, bytearray(batch))
-        marker = EndTxnMarker(False, producer_id, 0, 0, offset=0, timestamp=0)
-        partitions.append_marker_to(partitions.get("a", 0), marker, transaction_version=1)
-
-    async def segment(self) -> list[ErrorCode]:
-        """As many records for `a` as begin the next segment: how each was answered."""
-        return [await self.produce("a") for _ in range(A_SEGMENT)]
-
-    async def fetch(self, offset: int, isolation_level: int = UNCOMMITTED) -> tuple[ErrorCode, int]:
-        """How it is answered, and how many aborted transactions are told."""
-        asked = fetch(topic="a", offset=offset, isolation_level=isolation_level)
-        (found,) = (await self.ask(asked, 11)).responses[0].partitions
-        assert found.error_code != NONE or found.records
-        return ErrorCode(found.error_code), len(found.aborted_transactions or ())
-
-    async def offset_at(self, timestamp_ms: int) -> ErrorCode:
-        answer = await self.ask(list_offsets(topic="a", timestamp=timestamp_ms), 5)
-        return ErrorCode(answer.topics[0].partitions[0].error_code)
-
-    async def stop(self) -> None:
-        self.registry.close()
-        await self.world.close()
+def abort(disk: FaultyDisk, producer_id: int = 5) -> None:
+    """A transaction in `a` with one record, aborted."""
+    partitions = disk.world.services.partitions
+    batch = disk.world.batch(b"aborted", producer=(producer_id, 0, 0), transactional=True)
+    partitions.append("a", 0, bytearray(batch))
+    marker = EndTxnMarker(False, producer_id, 0, 0, offset=0, timestamp=0)
+    partitions.append_marker_to(partitions.get("a", 0), marker, transaction_version=1)
 
 
-@pytest.fixture
-async def disk() -> AsyncIterator[FaultyDisk]:
-    disk = await FaultyDisk().begin()
-    yield disk
-    await disk.stop()
+async def segment(disk: FaultyDisk) -> list[ErrorCode]:
+    """As many records for `a` as begin the next segment: how each was answered."""
+    return [await disk.produce("a") for _ in range(A_SEGMENT)]
+
+
+async def fetched(disk: FaultyDisk, offset: int, isolation_level: int = UNCOMMITTED) -> tuple[ErrorCode, int]:
+    """How it is answered, and how many aborted transactions are told."""
+    asked = fetch(topic="a", offset=offset, isolation_level=isolation_level)
+    (found,) = (await disk.ask(asked, 11)).responses[0].partitions
+    assert found.error_code != NONE or found.records
+    return ErrorCode(found.error_code), len(found.aborted_transactions or ())
+
+
+async def offset_at(disk: FaultyDisk, timestamp_ms: int) -> ErrorCode:
+    answer = await disk.ask(list_offsets(topic="a", timestamp=timestamp_ms), 5)
+    return ErrorCode(answer.topics[0].partitions[0].error_code)
 
 
 @pytest.mark.parametrize("file", AT_A_ROLL)
 async def test_a_roll_that_cannot_write_a_file_is_done_with_the_next_batch(disk: FaultyDisk, file: str) -> None:
-    disk.abort()
-    armed = disk.arm("append", file, EIO, topic="a")
-    told = await disk.segment()
+    abort(disk)
+    armed = disk.arm("append", EIO, file=file, topic="a")
+    told = await segment(disk)
     assert (told.count(NONE), told.count(REFUSED), armed.chances.fired) == (A_SEGMENT - 1, 1, 1)
-    assert await disk.segment() == [NONE] * A_SEGMENT
+    assert await segment(disk) == [NONE] * A_SEGMENT
     assert disk.disk.offline_reason is None
-    assert await disk.fetch(0, COMMITTED) == (NONE, 1)
+    assert await fetched(disk, 0, COMMITTED) == (NONE, 1)
     assert disk.read("a")[2:] == disk.acknowledged["a"], "behind the aborted record and its marker"
 
 
 @pytest.mark.parametrize("file", AT_A_ROLL)
 async def test_a_roll_without_room_for_a_file_makes_the_directory_full(disk: FaultyDisk, file: str) -> None:
-    disk.abort()
-    disk.arm("append", file, {"error": "ENOSPC"}, "always")
-    assert REFUSED in await disk.segment()
+    abort(disk)
+    disk.arm("append", {"error": "ENOSPC"}, "always", file=file)
+    assert REFUSED in await segment(disk)
     await disk.advance(1_000)
     assert disk.is_full
     assert await disk.produce("b") is REFUSED
     disk.registry.reset()
-    await disk.advance(WAIT_MAX_MS)
-    await disk.advance(2_000)
-    assert not disk.is_full
-    assert await disk.segment() == [NONE] * A_SEGMENT
+    await disk.finds_room()
+    assert await segment(disk) == [NONE] * A_SEGMENT
 
 
 @pytest.mark.parametrize("file", AT_A_ROLL)
 async def test_a_sync_of_any_file_that_fails_takes_the_directory_offline(file: str) -> None:
-    disk = await FaultyDisk(settings={"log.flush.interval.messages": "1"}).begin()
-    disk.abort()
-    disk.arm("sync", file, EIO)
-    assert REFUSED in await disk.segment()
+    disk = await FaultyDisk.begun({"log.flush.interval.messages": "1"})
+    abort(disk)
+    disk.arm("sync", EIO, file=file)
+    assert REFUSED in await segment(disk)
     assert "cannot sync" in (disk.disk.offline_reason or "")
-    disk.registry.close()
-    with pytest.raises(Exception, match="offline"):
-        await disk.world.close()
+    await disk.stop_offline()
 
 
 @pytest.mark.parametrize("file", ["txnindex", "checkpoint"])
 async def test_who_waits_for_a_sync_before_which_a_file_cannot_be_written_is_told(file: str) -> None:
-    disk = await FaultyDisk(settings={"log.flush.interval.messages": "1"}).begin()
-    disk.abort()
-    armed = disk.arm("append", file, EIO, topic="a")
+    disk = await FaultyDisk.begun({"log.flush.interval.messages": "1"})
+    abort(disk)
+    armed = disk.arm("append", EIO, file=file, topic="a")
     assert await disk.produce("a") is REFUSED
     assert armed.chances.fired == 1
     assert await disk.produce("a") is NONE, "the same batch again"
@@ -149,37 +100,33 @@ async def test_who_waits_for_a_sync_before_which_a_file_cannot_be_written_is_tol
 
 @pytest.mark.parametrize("file", AT_AN_OPENING)
 async def test_a_partition_whose_files_cannot_be_read_is_refused_and_opened_later(file: str) -> None:
-    before = await FaultyDisk().begin()
-    before.abort()
+    before = await FaultyDisk.begun()
+    abort(before)
     for _ in range(2):
-        assert await before.segment() == [NONE] * A_SEGMENT
-    before.abort(6)
+        assert await segment(before) == [NONE] * A_SEGMENT
+    abort(before, 6)
     acknowledged = before.acknowledged["a"]
-    await before.stop()
-    disk = FaultyDisk(before.files)
-    await disk.start()
-    armed = disk.arm("read", file, EIO, "always", topic="a")
-    assert (await disk.fetch(0))[0] is REFUSED
+    disk = await before.restarted()
+    armed = disk.arm("read", EIO, "always", file=file, topic="a")
+    assert (await fetched(disk, 0))[0] is REFUSED
     assert armed.chances.fired > 0
     assert await disk.produce("b") is NONE
     disk.registry.reset()
     await disk.advance(60_000)
-    assert await disk.fetch(0, COMMITTED) == (NONE, 1)
+    assert await fetched(disk, 0, COMMITTED) == (NONE, 1)
     assert [each for each in disk.read("a") if each in acknowledged] == acknowledged
     await disk.stop()
 
 
 async def test_a_coordinator_whose_log_cannot_be_read_is_there_later_with_all_its_offsets() -> None:
-    before = await FaultyDisk().begin()
+    before = await FaultyDisk.begun()
     wanted = (OffsetToCommit("a", before.world.services.catalogue.topics["a"].topic_id, 0, 7, -1, ""),)
     groups = before.world.services.groups
     await now(
         groups.commit_offsets(CommitRequest("g", -1, "", None, wanted), missing_group=ErrorCode.GROUP_ID_NOT_FOUND)
     )
-    await before.stop()
-    disk = FaultyDisk(before.files)
-    await disk.start()
-    disk.arm("read", "log", EIO, topic="__consumer_offsets")
+    disk = await before.restarted()
+    disk.arm("read", EIO, file="log", topic="__consumer_offsets")
     asked = offset_fetch("g")
     (group,) = (await disk.ask(asked, 9)).groups
     assert group.error_code == ErrorCode.NOT_COORDINATOR, "it is not told that there are none"
@@ -191,38 +138,36 @@ async def test_a_coordinator_whose_log_cannot_be_read_is_there_later_with_all_it
 
 
 async def test_aborted_records_are_never_told_for_committed_ones() -> None:
-    before = await FaultyDisk().begin()
-    before.abort()
-    assert await before.segment() == [NONE] * A_SEGMENT
-    await before.stop()
-    disk = FaultyDisk(before.files)
-    await disk.start()
-    assert (await disk.fetch(A_SEGMENT + 1))[0] is NONE, "the partition is open, and what is sealed is not read yet"
-    disk.arm("read", "txnindex", EIO, "always")
-    assert await disk.fetch(0, COMMITTED) == (REFUSED, 0)
-    assert await disk.fetch(0, UNCOMMITTED) == (NONE, 0)
+    before = await FaultyDisk.begun()
+    abort(before)
+    assert await segment(before) == [NONE] * A_SEGMENT
+    disk = await before.restarted()
+    assert (await fetched(disk, A_SEGMENT + 1))[0] is NONE, "the partition is open, and what is sealed is not read yet"
+    disk.arm("read", EIO, "always", file="txnindex")
+    assert await fetched(disk, 0, COMMITTED) == (REFUSED, 0)
+    assert await fetched(disk, 0, UNCOMMITTED) == (NONE, 0)
     disk.registry.reset()
-    assert await disk.fetch(0, COMMITTED) == (NONE, 1)
+    assert await fetched(disk, 0, COMMITTED) == (NONE, 1)
     await disk.stop()
 
 
 async def test_an_index_of_a_sealed_segment_that_cannot_be_read_is_told_to_who_needs_it(disk: FaultyDisk) -> None:
-    assert await disk.segment() == [NONE] * A_SEGMENT
+    assert await segment(disk) == [NONE] * A_SEGMENT
     disk.disk.indexes.evict_all()
-    disk.arm("read", "index", EIO)
-    assert (await disk.fetch(5))[0] is REFUSED
-    assert (await disk.fetch(5))[0] is NONE
+    disk.arm("read", EIO, file="index")
+    assert (await fetched(disk, 5))[0] is REFUSED
+    assert (await fetched(disk, 5))[0] is NONE
     disk.disk.indexes.evict_all()
-    disk.arm("read", "timeindex", EIO)
-    assert await disk.offset_at(1) is REFUSED
-    assert await disk.offset_at(1) is NONE
+    disk.arm("read", EIO, file="timeindex")
+    assert await offset_at(disk, 1) is REFUSED
+    assert await offset_at(disk, 1) is NONE
 
 
 async def test_a_checkpoint_that_cannot_be_written_is_written_later(
     disk: FaultyDisk, caplog: pytest.LogCaptureFixture
 ) -> None:
     assert await disk.produce("a") is NONE
-    armed = disk.arm("append", "checkpoint", EIO)
+    armed = disk.arm("append", EIO, file="checkpoint")
     while not armed.chances.fired:
         await disk.advance(10_000)
     assert [record.message for record in caplog.records if "checkpoint failed" in record.message]
@@ -231,7 +176,7 @@ async def test_a_checkpoint_that_cannot_be_written_is_written_later(
 
 
 async def test_a_change_of_the_catalogue_that_cannot_be_written_is_not_made(disk: FaultyDisk) -> None:
-    armed = disk.arm("append", "catalogue", EIO)
+    armed = disk.arm("append", EIO, file="catalogue")
     assert await disk.produce("a") is NONE
     assert await disk.create("new") is REFUSED
     assert "new" not in disk.world.services.catalogue.topics
@@ -240,14 +185,12 @@ async def test_a_change_of_the_catalogue_that_cannot_be_written_is_not_made(disk
 
 
 async def test_after_a_failed_sync_of_the_catalogue_the_directory_is_offline() -> None:
-    disk = await FaultyDisk().begin()
-    disk.arm("sync", "catalogue", EIO)
+    disk = await FaultyDisk.begun()
+    disk.arm("sync", EIO, file="catalogue")
     assert await disk.create("new") is REFUSED
     assert "__cluster_metadata-0" in (disk.disk.offline_reason or "")
     assert await disk.produce("a") is REFUSED
-    disk.registry.close()
-    with pytest.raises(Exception, match="offline"):
-        await disk.world.close()
+    await disk.stop_offline()
 
 
 @pytest.mark.parametrize(

@@ -144,6 +144,7 @@ def test_faults_at_points_and_of_the_disk() -> None:
 
 _END_TXN = {"api": "EndTxn"}
 _DROP = {"drop": True}
+_EIO = {"error": "EIO"}
 
 
 @pytest.mark.parametrize(
@@ -165,15 +166,9 @@ _DROP = {"drop": True}
         ({"version": 1, "faults": [], "sead": 1}, "a plan has no 'sead', but version, seed and faults"),
         ({"version": 1, "seed": 1.5, "faults": []}, "a plan's seed is a whole number from 0 to"),
         ({"version": 1, "faults": [1] * (FAULTS_MAX + 1)}, "a plan has at most 200 faults, not 201"),
-        (
-            {"version": 1, "faults": [fault({}, _DROP), fault({}, {})]},
-            "fault 2: a fault does something: do is empty, and",
-        ),
+        ({"version": 1, "faults": [fault({}, _DROP), fault({}, {})]}, "fault 2: a fault does something: do is empty"),
         (fault({}, _DROP, name="a b"), "the name of the fault has letters, digits"),
-        (
-            fault({}, _DROP, name="a", times=0),
-            'fault a: times is a whole number from 1 to 1000000000, or "always", not 0',
-        ),
+        (fault({}, _DROP, name="a", times=0), "fault a: times is a whole number from 1 to 1000000000, or "),
         (fault({}, _DROP, times="often"), "or \"always\", not 'often'"),
         (fault({}, _DROP, times=None), "times is a whole number"),
         ({"do": _DROP}, "the fault needs match, an object, not null"),
@@ -203,10 +198,7 @@ _DROP = {"drop": True}
         (fault({}, {"drop": False}), "drop is true, or left out, not false"),
         (fault({}, {"explode": True}), "does has no 'explode', but error, delay, drop, lose_answer, cut, throttle and"),
         (fault({}, {"error": "NOT_COORDINATOR"}), "an error needs an api: each API has error codes of its own"),
-        (
-            fault(_END_TXN, {"error": "OFFSET_OUT_OF_RANGE"}),
-            "EndTxn does not answer 'OFFSET_OUT_OF_RANGE', but UNKNOWN",
-        ),
+        (fault(_END_TXN, {"error": "OFFSET_OUT_OF_RANGE"}), "EndTxn does not answer 'OFFSET_OUT_OF_RANGE', but UNK"),
         (fault(_END_TXN, {"error": 16}), "EndTxn does not answer 16, but UNKNOWN_SERVER_ERROR, "),
         (fault(_END_TXN, {"error": "NONE"}), "EndTxn does not answer 'NONE', but"),
         (fault({}, {"cut": "between"}), "cut is one of before, middle, after, not 'between'"),
@@ -223,10 +215,7 @@ _DROP = {"drop": True}
         (fault({}, {"delay": {"mean": "1s", "max": "1s"}}), "delay is"),
         (fault({"point": "x.unknown"}, {"crash": True}), "a point is one of x.crashable, x.both, not 'x.unknown'"),
         (fault({"point": "x.both", "topic": "t"}, {"crash": True}), "x.both tells no 'topic', but group"),
-        (
-            fault({"point": "x.both", "group": None}, {"crash": True}),
-            "group is a text of at most 1000 characters, not null",
-        ),
+        (fault({"point": "x.both", "group": None}, {"crash": True}), "group is a text of at most 1000 characters, not"),
         (fault({"point": "x.crashable", "is_commit": 1}, {"crash": True}), "is_commit is true or false, not 1"),
         (fault({"point": "x.crashable", "is_commit": "no"}, {"crash": True}), "is_commit is true or false, not 'no'"),
         (fault({"point": "x.crashable", "partition": True}, {"crash": True}), "partition is a whole number from 0 to"),
@@ -244,14 +233,8 @@ _DROP = {"drop": True}
         (fault({"disk": "append", "file": None}, {"error": "EIO"}), "file is one of log, index,"),
         (fault({"disk": "read"}, {"error": "ENOSPC"}), "a read needs no room: its error is EIO"),
         (fault({"disk": "read"}, {"delay": "1s"}), "only a sync is delayed: all else is done in the event loop"),
-        (
-            fault({"disk": "sync", "topic": "__cluster_metadata"}, {"error": "EIO"}),
-            'the files of __cluster_metadata are matched by "file": "catalogue"',
-        ),
-        (
-            fault({"disk": "sync", "file": "catalogue", "partition": 0}, {"error": "EIO"}),
-            "the catalogue is all of __cluster_metadata: it has no topic and no partition",
-        ),
+        (fault({"disk": "sync", "topic": "__cluster_metadata"}, _EIO), 'are matched by "file": "catalogue"'),
+        (fault({"disk": "sync", "file": "catalogue", "partition": 0}, _EIO), "it has no topic and no partition"),
         (fault({"disk": "read", "file": "catalogue"}, {"error": "EIO"}), "the catalogue is read at the start alone"),
         (fault({"disk": "sync", "file": "catalogue"}, {"delay": "1s"}), "the catalogue is synced in the event loop"),
         (fault({"disk": "sync"}, {"error": "ENOENT"}), "an error of the disk is one of ENOSPC, EIO, not 'ENOENT'"),

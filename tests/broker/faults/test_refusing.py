@@ -1,13 +1,8 @@
 """Error codes that faults answer: where in an answer they stand, and what is done of the rest of a request."""
 
 from barnabas.protocol.errors import ErrorCode
-from barnabas.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from barnabas.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
-from barnabas.protocol.messages.offset_commit import (
-    OffsetCommitRequest,
-    OffsetCommitRequestPartition,
-    OffsetCommitRequestTopic,
-)
+from tests.support.requests import commit, fetch
 from tests.support.worlds.faulty_broker import FaultyWorld, asked, produce
 
 
@@ -51,36 +46,14 @@ async def test_an_error_for_acks_0_closes_the_connection_as_ever(faulty: FaultyW
     assert end_offsets(faulty, ("t", 0)) == [0]
 
 
-def commit(*partitions: tuple[str, int]) -> OffsetCommitRequest:
-    topics = [
-        OffsetCommitRequestTopic(
-            name=name,
-            partitions=[
-                OffsetCommitRequestPartition(partition_index=index, committed_offset=7, committed_metadata=None)
-            ],
-        )
-        for name, index in partitions
-    ]
-    return OffsetCommitRequest(group_id="g", member_id="", topics=topics)
-
-
 async def test_only_the_topics_that_match_fail_in_offset_commit(faulty: FaultyWorld) -> None:
     for name in "ab":
         faulty.world.services.catalogue.create_topic(name, 1)
     faulty.arm({"api": "OffsetCommit", "topic": "a", "group": "g"}, {"error": "UNKNOWN_TOPIC_OR_PARTITION"})
-    (answer,) = await asked(faulty.connect(), commit(("a", 0), ("b", 0)), 8)
+    request = commit("g", 7, "a")
+    request.topics += commit("g", 7, "b").topics
+    (answer,) = await asked(faulty.connect(), request, 8)
     assert {topic.name: topic.partitions[0].error_code for topic in answer.topics} == {"a": 3, "b": 0}
-
-
-def fetch(*partitions: int, session: tuple[int, int] = (0, -1)) -> FetchRequest:
-    asked_for = [FetchPartition(partition=each, fetch_offset=0, partition_max_bytes=1000) for each in partitions]
-    return FetchRequest(
-        max_wait_ms=500,
-        min_bytes=1,
-        session_id=session[0],
-        session_epoch=session[1],
-        topics=[FetchTopic(topic="t", partitions=asked_for)] if asked_for else [],
-    )
 
 
 async def test_a_fetch_has_the_code_in_the_partitions_that_match_also_of_its_session(faulty: FaultyWorld) -> None:
@@ -88,15 +61,15 @@ async def test_a_fetch_has_the_code_in_the_partitions_that_match_also_of_its_ses
     peer = faulty.connect()
     batch = faulty.world.batch(b"x")
     await asked(peer, produce({"t": {0: batch}}), 12)
-    (answer,) = await asked(peer, fetch(0, 1, session=(0, 0)), 12)
+    (answer,) = await asked(peer, fetch(0, 1, wait_ms=500, session_epoch=0), 12)
     session_id = answer.session_id
     assert session_id != 0
     faulty.arm({"api": "Fetch", "topic": "t", "partition": 1}, {"error": "NOT_LEADER_OR_FOLLOWER"})
-    (answer,) = await asked(peer, fetch(session=(session_id, 1)), 12)
+    (answer,) = await asked(peer, fetch(topics=[], wait_ms=500, session_id=session_id, session_epoch=1), 12)
     found = {each.partition_index: each.error_code for topic in answer.responses for each in topic.partitions}
     assert (answer.error_code, found[1]) == (0, ErrorCode.NOT_LEADER_OR_FOLLOWER)
     assert found.get(0, 0) == 0
-    await peer.put(fetch(session=(session_id, 2)), 12)
+    await peer.put(fetch(topics=[], wait_ms=500, session_id=session_id, session_epoch=2), 12)
     await faulty.world.advance(500)
     (answer,) = peer.answers()
     assert answer.error_code == 0, "the session goes on"
@@ -105,10 +78,10 @@ async def test_a_fetch_has_the_code_in_the_partitions_that_match_also_of_its_ses
 async def test_codes_of_a_session_stand_at_the_top_of_a_fetch(faulty: FaultyWorld) -> None:
     faulty.world.services.catalogue.create_topic("t", 1)
     faulty.arm({"api": "Fetch"}, {"error": "FETCH_SESSION_ID_NOT_FOUND"}, times="always")
-    (answer,) = await asked(faulty.connect(), fetch(0), 12)
+    (answer,) = await asked(faulty.connect(), fetch(wait_ms=500), 12)
     assert (answer.error_code, answer.responses) == (ErrorCode.FETCH_SESSION_ID_NOT_FOUND, [])
     peer = faulty.connect()
-    assert await asked(peer, fetch(0), 4) == []
+    assert await asked(peer, fetch(wait_ms=500), 4) == []
     assert peer.is_closed, "version 4 has no place for it"
 
 
