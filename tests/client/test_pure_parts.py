@@ -207,11 +207,7 @@ def test_a_leader_is_known_or_the_reason_is_told() -> None:
 
 def test_the_range_assignor_gives_the_first_members_one_more() -> None:
     assigned = range_assignment({"b": ["t", "u"], "a": ["t"], "c": ["t", "gone"]}, {"t": 5, "u": 1})
-    assert assigned == {
-        "a": [("t", 0), ("t", 1)],
-        "b": [("t", 2), ("t", 3), ("u", 0)],
-        "c": [("t", 4)],
-    }
+    assert assigned == {"a": [("t", 0), ("t", 1)], "b": [("t", 2), ("t", 3), ("u", 0)], "c": [("t", 4)]}
 
 
 topic_names = st.text("abc", min_size=1, max_size=2)

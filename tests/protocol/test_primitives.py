@@ -32,8 +32,7 @@ bounded = settings(derandomize=True, database=None, max_examples=200, deadline=N
 
 
 @pytest.mark.parametrize(
-    ("value", "data"),
-    [(0, "00"), (1, "01"), (127, "7f"), (128, "8001"), (300, "ac02"), (0x7FFF_FFFF, "ffffffff07")],
+    ("value", "data"), [(0, "00"), (1, "01"), (127, "7f"), (128, "8001"), (300, "ac02"), (0x7FFF_FFFF, "ffffffff07")]
 )
 def test_unsigned_varints_are_leb128(value: int, data: str) -> None:
     assert uvarint(value) == bytes.fromhex(data)

@@ -11,18 +11,9 @@ from barnabas.protocol.files import meta_properties
 from barnabas.protocol.files.checkpoints import decode_leader_epochs, decode_offsets, encode_offsets
 from barnabas.storage.errors import WHAT_TO_DO, CorruptFile, StorageError
 from barnabas.storage.log.log import PartitionLog
+from barnabas.storage.log_directory import LogDirectory
 from tests.support.files.five_segments import DUE_MS, NOW_MS, SMALL, append, filled, keep, opened
-from tests.support.files.log_directories import (
-    apply_retention,
-    checkpoint,
-    content,
-    end,
-    flush,
-    kill,
-    names_in,
-    start,
-    started,
-)
+from tests.support.files.log_directories import apply_retention, checkpoint, content, end, flush, kill, names_in, start
 from tests.support.files.memory_files import MemoryFiles
 
 
@@ -44,8 +35,7 @@ STATES = pytest.mark.parametrize("is_clean", [True, False], ids=["stopped", "kil
 
 @pytest.mark.parametrize("retained", [5, 3])
 @STATES
-def test_segments_that_are_gone_are_missed(retained: int, is_clean: bool) -> None:
-    files = MemoryFiles()
+def test_segments_that_are_gone_are_missed(files: MemoryFiles, retained: int, is_clean: bool) -> None:
     directory, log = filled(files)
     first = 0
     if retained < 5:
@@ -66,8 +56,7 @@ def test_segments_that_are_gone_are_missed(retained: int, is_clean: bool) -> Non
         kill(files)
 
 
-def test_what_retention_has_not_reached_is_missed_while_it_is_at_work() -> None:
-    files = MemoryFiles()
+def test_what_retention_has_not_reached_is_missed_while_it_is_at_work(files: MemoryFiles) -> None:
     _, log = filled(files)
     keep(log, 4)
     log.delete_records_before(3)
@@ -92,8 +81,7 @@ def test_segments_between_others_are_missed(is_clean: bool) -> None:
 
 
 @STATES
-def test_the_only_segment_is_missed_though_it_is_empty(is_clean: bool) -> None:
-    files = MemoryFiles()
+def test_the_only_segment_is_missed_though_it_is_empty(files: MemoryFiles, is_clean: bool) -> None:
     directory, log = filled(files)
     log.config = SMALL._replace(retention_ms=10)
     apply_retention(log, NOW_MS + 100)
@@ -109,8 +97,7 @@ def test_the_only_segment_is_missed_though_it_is_empty(is_clean: bool) -> None:
 # --- not missed ---
 
 
-def test_a_row_of_a_segment_whose_offsets_are_elsewhere_says_nothing() -> None:
-    files = MemoryFiles()
+def test_a_row_of_a_segment_whose_offsets_are_elsewhere_says_nothing(files: MemoryFiles) -> None:
     filled(files)
     kill(files)
     path = "/data/t-0/segment-checksums"
@@ -119,8 +106,7 @@ def test_a_row_of_a_segment_whose_offsets_are_elsewhere_says_nothing() -> None:
     assert opened(start(files)).log_end_offset == 9
 
 
-def test_the_last_trace_of_a_segment_goes_when_the_epochs_are_written() -> None:
-    files = MemoryFiles()
+def test_the_last_trace_of_a_segment_goes_when_the_epochs_are_written(files: MemoryFiles) -> None:
     directory, log = filled(files)
     keep(log, 3)
     assert epochs_begin_at(files) == 0
@@ -133,8 +119,7 @@ def test_the_last_trace_of_a_segment_goes_when_the_epochs_are_written() -> None:
     assert opened_after_a_kill(files).log_start_offset == 4
 
 
-def test_where_there_is_no_room_at_a_start_the_deleted_logs_make_it() -> None:
-    files = MemoryFiles()
+def test_where_there_is_no_room_at_a_start_the_deleted_logs_make_it(files: MemoryFiles) -> None:
     _, log = filled(files)
     keep(log, 3)
     kill(files)
@@ -143,8 +128,7 @@ def test_where_there_is_no_room_at_a_start_the_deleted_logs_make_it() -> None:
     assert epochs_begin_at(files) == 4
 
 
-def test_an_earlier_version_left_no_trace_of_what_retention_took() -> None:
-    files = MemoryFiles()
+def test_an_earlier_version_left_no_trace_of_what_retention_took(files: MemoryFiles) -> None:
     _, log = filled(files)
     keep(log, 3)
     kill(files)
@@ -163,8 +147,7 @@ def test_an_earlier_version_left_no_trace_of_what_retention_took() -> None:
 
 
 @STATES
-def test_an_earlier_version_that_was_stopped_cleanly_lost_nothing(is_clean: bool) -> None:
-    files = MemoryFiles()
+def test_an_earlier_version_that_was_stopped_cleanly_lost_nothing(files: MemoryFiles, is_clean: bool) -> None:
     directory, _ = filled(files)
     directory.close(clean=True)
     made_by_an_earlier_version(files)
@@ -188,9 +171,8 @@ def opened_after_a_kill(files: MemoryFiles) -> PartitionLog:
     return opened(start(files))
 
 
-def test_a_log_that_begins_anew_at_its_start_is_whole() -> None:
+def test_a_log_that_begins_anew_at_its_start_is_whole(files: MemoryFiles, directory: LogDirectory) -> None:
     """What was deleted was never synced, and a power cut took it: the start alone is known."""
-    files, directory = started()
     log = opened(directory)
     append(log, 1)
     flush(log)

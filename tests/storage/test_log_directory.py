@@ -31,8 +31,7 @@ from tests.support.files.memory_files import MemoryFiles
 # --- whose directory it is ---
 
 
-def test_an_empty_place_becomes_a_data_directory_and_stays_the_same_one() -> None:
-    files = MemoryFiles()
+def test_an_empty_place_becomes_a_data_directory_and_stays_the_same_one(files: MemoryFiles) -> None:
     first = start(files, "/some/where/data")
     assert first.meta.node_id == NODE_ID
     first.close(clean=True)
@@ -69,8 +68,7 @@ def _with_cluster(files: MemoryFiles, cluster_id: str) -> LogDirectory:
     return LogDirectory.open("/data", files, node_id=NODE_ID, new_id=lambda: os.urandom(16), cluster_id=cluster_id)
 
 
-def test_a_new_directory_begins_the_cluster_it_is_told_and_an_old_one_stays_in_its_own() -> None:
-    files = MemoryFiles()
+def test_a_new_directory_begins_the_cluster_it_is_told_and_an_old_one_stays_in_its_own(files: MemoryFiles) -> None:
     directory = _with_cluster(files, "blue")
     assert (directory.meta.cluster_id, directory.is_new, directory.notices) == ("blue", True, [])
     directory.close(clean=True)
@@ -80,8 +78,7 @@ def test_a_new_directory_begins_the_cluster_it_is_told_and_an_old_one_stays_in_i
 
 
 @pytest.mark.parametrize("was_there", [False, True])
-def test_a_start_that_is_given_up_leaves_nothing_where_nothing_was(was_there: bool) -> None:
-    files = MemoryFiles()
+def test_a_start_that_is_given_up_leaves_nothing_where_nothing_was(files: MemoryFiles, was_there: bool) -> None:
     if was_there:
         files.mkdir("/data")
     directory = start(files)
@@ -91,8 +88,7 @@ def test_a_start_that_is_given_up_leaves_nothing_where_nothing_was(was_there: bo
     assert not was_there or files.entries("/data") == []
 
 
-def test_a_start_that_is_given_up_leaves_what_was_there() -> None:
-    files = MemoryFiles()
+def test_a_start_that_is_given_up_leaves_what_was_there(files: MemoryFiles) -> None:
     start(files).close(clean=True)
     again = start(files)
     again.give_up()
@@ -133,9 +129,8 @@ def _of_zookeeper_days(files: MemoryFiles) -> None:
     ],
 )
 def test_what_is_no_data_directory_of_this_node_is_refused_untouched(
-    prepare: Callable[[MemoryFiles], None], words: str
+    files: MemoryFiles, prepare: Callable[[MemoryFiles], None], words: str
 ) -> None:
-    files = MemoryFiles()
     prepare(files)
     before = [call for call in files.calls if call.name in ("rename", "remove")]
     with pytest.raises(NotADataDirectory, match=f"^/data: {words}"):
@@ -151,8 +146,7 @@ def test_no_permission_is_said_in_a_sentence() -> None:
         start(files)
 
 
-def test_a_second_process_is_kept_out_with_the_pid_of_the_first() -> None:
-    files = MemoryFiles()
+def test_a_second_process_is_kept_out_with_the_pid_of_the_first(files: MemoryFiles) -> None:
     first = start(files)
     with pytest.raises(LockedError, match=f"^/data: process {os.getpid()} is using this data directory"):
         start(files)
@@ -161,8 +155,7 @@ def test_a_second_process_is_kept_out_with_the_pid_of_the_first() -> None:
     assert ".lock" not in names_in(files)
 
 
-def test_a_refused_start_lets_the_lock_go() -> None:
-    files = MemoryFiles()
+def test_a_refused_start_lets_the_lock_go(files: MemoryFiles) -> None:
     _of_another_node(files)
     for _ in range(2):
         with pytest.raises(NotADataDirectory):
@@ -172,8 +165,7 @@ def test_a_refused_start_lets_the_lock_go() -> None:
 # --- partitions ---
 
 
-def test_a_partition_is_made_once_and_found_again() -> None:
-    files, directory = started()
+def test_a_partition_is_made_once_and_found_again(files: MemoryFiles, directory: LogDirectory) -> None:
     log = open_log(directory)
     assert open_log(directory) is log
     assert content(files, "/data/t-0/partition.metadata") == f"version: 0\ntopic_id: {uuid_text(TOPIC_ID)}\n".encode()
@@ -200,8 +192,7 @@ def test_a_directory_of_an_older_topic_of_the_same_name_is_set_aside() -> None:
     assert start(files).notices == [f"/data/{stray} is left alone"]
 
 
-def test_a_partition_the_catalogue_does_not_know_can_be_set_aside() -> None:
-    files, directory = started()
+def test_a_partition_the_catalogue_does_not_know_can_be_set_aside(files: MemoryFiles, directory: LogDirectory) -> None:
     append(open_log(directory))
     directory.set_aside("t", 0)
     directory.set_aside("t", 0)
@@ -209,8 +200,7 @@ def test_a_partition_the_catalogue_does_not_know_can_be_set_aside() -> None:
     assert len([name for name in names_in(files) if name.endswith("-stray")]) == 1
 
 
-def test_a_directory_without_its_topic_id_gets_it() -> None:
-    files, directory = started()
+def test_a_directory_without_its_topic_id_gets_it(files: MemoryFiles, directory: LogDirectory) -> None:
     append(open_log(directory), 5)
     directory.close(clean=True)
     files.remove("/data/t-0/partition.metadata")
@@ -218,8 +208,7 @@ def test_a_directory_without_its_topic_id_gets_it() -> None:
     assert files.stat("/data/t-0/partition.metadata").size == 44
 
 
-def test_a_damaged_topic_id_is_no_licence_to_guess() -> None:
-    files, directory = started()
+def test_a_damaged_topic_id_is_no_licence_to_guess(files: MemoryFiles, directory: LogDirectory) -> None:
     open_log(directory)
     directory.close(clean=True)
     file = files.open("/data/t-0/partition.metadata")
@@ -229,17 +218,14 @@ def test_a_damaged_topic_id_is_no_licence_to_guess() -> None:
         open_log(start(files))
 
 
-def test_strays_are_left_alone_and_told_of_and_unfinished_deletions_finished() -> None:
-    files = MemoryFiles()
+def test_strays_are_left_alone_and_told_of_and_unfinished_deletions_finished(files: MemoryFiles) -> None:
     start(files).close(clean=True)
     unique = "0123456789abcdef" * 2
     for name in (f"a-0.{unique}-stray", f"b-1.{unique}-future", f"c-2.{unique}-delete", "remote-log-index-cache"):
         files.mkdir(f"/data/{name}")
     files.open(f"/data/c-2.{unique}-delete/x.log", create=True).close()
     directory = start(files)
-    assert directory.notices == [
-        f"/data/a-0.{unique}-stray is left alone",
-    ]
+    assert directory.notices == [f"/data/a-0.{unique}-stray is left alone"]
     assert directory.partitions == frozenset()
     assert directory.delete_due(0) is None
     assert f"c-2.{unique}-delete" not in names_in(files)
@@ -249,8 +235,7 @@ def test_strays_are_left_alone_and_told_of_and_unfinished_deletions_finished() -
 # --- deleting a partition ---
 
 
-def test_a_deleted_partition_is_out_of_sight_now_and_gone_later() -> None:
-    files, directory = started()
+def test_a_deleted_partition_is_out_of_sight_now_and_gone_later(files: MemoryFiles, directory: LogDirectory) -> None:
     log = open_log(directory)
     append(log)
     held = log.read(0, 1 << 20, committed=False, force_first_batch=True)
@@ -268,8 +253,7 @@ def test_a_deleted_partition_is_out_of_sight_now_and_gone_later() -> None:
     assert gone not in names_in(files)
 
 
-def test_a_partition_that_was_never_opened_can_be_deleted() -> None:
-    files, directory = started()
+def test_a_partition_that_was_never_opened_can_be_deleted(files: MemoryFiles, directory: LogDirectory) -> None:
     append(open_log(directory))
     directory = again(directory)
     directory.delete_log("t", 0, bytes(16), due_ms=0)

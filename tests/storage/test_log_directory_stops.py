@@ -10,6 +10,7 @@ import pytest
 
 from barnabas.storage.disk.files import RealFiles
 from barnabas.storage.errors import StorageError
+from barnabas.storage.log_directory import LogDirectory
 from tests.support.files.log_directories import (
     MARKER,
     again,
@@ -29,8 +30,7 @@ from tests.support.files.memory_files import MemoryFiles, PowerCut
 # --- what a start and a stop cost ---
 
 
-def test_a_start_and_a_stop_touch_only_what_is_used() -> None:
-    files, directory = started()
+def test_a_start_and_a_stop_touch_only_what_is_used(files: MemoryFiles, directory: LogDirectory) -> None:
     for partition in range(300):
         open_log(directory, partition=partition)
     directory.close(clean=True)
@@ -44,8 +44,7 @@ def test_a_start_and_a_stop_touch_only_what_is_used() -> None:
     assert len(files.calls) < 150
 
 
-def test_reading_one_partition_syncs_none() -> None:
-    files, directory = started()
+def test_reading_one_partition_syncs_none(files: MemoryFiles, directory: LogDirectory) -> None:
     append(open_log(directory))
     directory = again(directory)
     files.calls.clear()
@@ -55,8 +54,7 @@ def test_reading_one_partition_syncs_none() -> None:
     assert synced == []
 
 
-def test_a_log_somebody_looked_into_can_be_closed_and_opened_again() -> None:
-    files, directory = started()
+def test_a_log_somebody_looked_into_can_be_closed_and_opened_again(files: MemoryFiles, directory: LogDirectory) -> None:
     append(open_log(directory), 3)
     directory.close_log("t", 0)
     directory.close_log("t", 0)
@@ -103,8 +101,7 @@ def test_a_clean_stop_leaves_the_marker_last_and_a_start_takes_it_away_first() -
     assert not start(files).was_clean
 
 
-def test_a_stop_at_once_leaves_no_marker_and_frees_the_lock() -> None:
-    files, directory = started()
+def test_a_stop_at_once_leaves_no_marker_and_frees_the_lock(files: MemoryFiles, directory: LogDirectory) -> None:
     append(open_log(directory))
     directory.close(clean=False)
     directory = start(files)
@@ -127,8 +124,7 @@ def test_a_partition_nobody_touched_still_counts_as_closed_after_a_kill() -> Non
     assert (busy.log_end_offset, busy.recovered.segments_reread) == (6, 1)
 
 
-def test_rows_of_partitions_nobody_opened_survive_every_run() -> None:
-    files, directory = started()
+def test_rows_of_partitions_nobody_opened_survive_every_run(files: MemoryFiles, directory: LogDirectory) -> None:
     for topic in ("idle", "busy"):
         append(open_log(directory, topic), 5)
     directory.close(clean=True)
@@ -142,9 +138,8 @@ def test_rows_of_partitions_nobody_opened_survive_every_run() -> None:
     assert content(files, "/data/log-start-offset-checkpoint") == b"0\n0\n"
 
 
-def test_a_clean_stop_vouches_for_nothing_it_has_not_looked_at() -> None:
+def test_a_clean_stop_vouches_for_nothing_it_has_not_looked_at(files: MemoryFiles, directory: LogDirectory) -> None:
     """Killed with a torn tail, then a run that never opens that partition: its stop must not say that all is whole."""
-    files, directory = started()
     append(open_log(directory, "torn"), 5)
     kill(files)
     file = files.open("/data/torn-0/00000000000000000000.log")
@@ -164,8 +159,7 @@ def test_a_clean_stop_vouches_for_nothing_it_has_not_looked_at() -> None:
     assert MARKER in names_in(files)
 
 
-def test_a_log_that_could_not_be_opened_costs_the_marker() -> None:
-    files, directory = started()
+def test_a_log_that_could_not_be_opened_costs_the_marker(files: MemoryFiles, directory: LogDirectory) -> None:
     append(open_log(directory))
     directory = again(directory)
     with files.failing("pread", path="/t-0/00000000000000000000.log"), pytest.raises(StorageError):
@@ -174,8 +168,7 @@ def test_a_log_that_could_not_be_opened_costs_the_marker() -> None:
     assert MARKER not in names_in(files)
 
 
-def test_a_stop_that_cannot_be_clean_says_so_and_leaves_no_marker() -> None:
-    files, directory = started()
+def test_a_stop_that_cannot_be_clean_says_so_and_leaves_no_marker(files: MemoryFiles, directory: LogDirectory) -> None:
     append(open_log(directory))
     files.fail("pwrite", errno.ENOSPC, path=".snapshot")
     with files.failing("pwrite", errno.ENOSPC, path="index"), pytest.raises(StorageError, match="No space left"):
@@ -184,8 +177,7 @@ def test_a_stop_that_cannot_be_clean_says_so_and_leaves_no_marker() -> None:
     assert open_log(start(files)).log_end_offset == 1
 
 
-def test_an_offline_directory_is_left_as_it_is() -> None:
-    files, directory = started()
+def test_an_offline_directory_is_left_as_it_is(files: MemoryFiles, directory: LogDirectory) -> None:
     log = open_log(directory)
     append(log)
     files.fail("sync", times=1)
@@ -217,8 +209,7 @@ def test_the_catalogues_log_is_recovered_at_every_start_and_has_no_rows() -> Non
     assert directory.unrecovered == frozenset(), "its owner reads all of it anyway"
 
 
-def test_a_deleted_start_is_kept_in_its_checkpoint() -> None:
-    files, directory = started()
+def test_a_deleted_start_is_kept_in_its_checkpoint(files: MemoryFiles, directory: LogDirectory) -> None:
     log = open_log(directory)
     append(log, 10)
     log.delete_records_before(4)
@@ -228,8 +219,7 @@ def test_a_deleted_start_is_kept_in_its_checkpoint() -> None:
     assert open_log(start(files)).log_start_offset == 4
 
 
-def test_a_checkpoint_that_fails_is_written_the_next_time() -> None:
-    files, directory = started()
+def test_a_checkpoint_that_fails_is_written_the_next_time(files: MemoryFiles, directory: LogDirectory) -> None:
     append(open_log(directory))
     job = directory.begin_checkpoint()
     assert job is not None

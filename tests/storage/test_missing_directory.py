@@ -8,6 +8,7 @@ import errno
 import pytest
 
 from barnabas.storage.errors import WHAT_TO_DO, CorruptFile, StorageError
+from barnabas.storage.log_directory import LogDirectory
 from tests.support.files.log_directories import (
     append,
     checkpoint,
@@ -67,8 +68,7 @@ def test_a_directory_that_is_gone_is_refused_at_every_start_and_not_made_anew(is
         directory.close(clean=True)
 
 
-def test_a_directory_of_which_nothing_was_synced_is_made_anew() -> None:
-    files, directory = started()
+def test_a_directory_of_which_nothing_was_synced_is_made_anew(files: MemoryFiles, directory: LogDirectory) -> None:
     append(open_log(directory), 3)
     checkpoint(directory)
     kill(files)

@@ -84,12 +84,7 @@ def test_what_was_read_since_the_heartbeat_before_is_committed_when_it_is_given_
         broker.requests.clear()
         broker.assign(1)
         member.read()
-        assert broker.story() == [
-            "commit 1 {0: 1, 1: 1}",
-            "heartbeat 1",
-            "commit 2 {0: 1, 1: 1}",
-            "heartbeat 2 [1]",
-        ]
+        assert broker.story() == ["commit 1 {0: 1, 1: 1}", "heartbeat 1", "commit 2 {0: 1, 1: 1}", "heartbeat 2 [1]"]
         assert member.assignment == [(TOPIC, 1)]
 
 

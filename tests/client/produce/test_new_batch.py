@@ -29,12 +29,7 @@ def test_a_sealed_batch_is_the_one_that_is_built_in_one_go(
 ) -> None:
     encoded = encode(("t", 0), records, compression=compression)
     assert seal(encoded, ProducerIdentity(7, 3), 10, transactional=transactional) == build_batch(
-        records,
-        compression=compression,
-        producer_id=7,
-        producer_epoch=3,
-        base_sequence=10,
-        transactional=transactional,
+        records, compression=compression, producer_id=7, producer_epoch=3, base_sequence=10, transactional=transactional
     )
 
 

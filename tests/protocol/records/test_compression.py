@@ -109,11 +109,7 @@ def test_lz4_of_linked_blocks_with_size_and_checksums_is_read() -> None:
 @pytest.mark.parametrize("data", [b"", b"x" * 13, TEXT, random.Random(1).randbytes(70_000)], ids=len)
 def test_lz4_is_written_as_by_lz4s_own_library(data: bytes, level: int | None) -> None:
     own = lz4.frame.compress(
-        data,
-        compression_level=level or 0,
-        block_size=lz4.frame.BLOCKSIZE_MAX64KB,
-        block_linked=False,
-        store_size=False,
+        data, compression_level=level or 0, block_size=lz4.frame.BLOCKSIZE_MAX64KB, block_linked=False, store_size=False
     )
     assert compress(LZ4, data, level) == own
 

@@ -21,8 +21,7 @@ def with_old_rows(files: MemoryFiles) -> OffsetCheckpoint:
     return checkpoint
 
 
-def test_rows_come_and_go_and_the_text_is_kafkas() -> None:
-    files = MemoryFiles().with_directory()
+def test_rows_come_and_go_and_the_text_is_kafkas(files: MemoryFiles) -> None:
     checkpoint = with_old_rows(files)
     checkpoint.update({("b-c", 7): None, ("a", 0): 10, ("d", 1): 3, ("never", 0): None})
     checkpoint.write()
@@ -30,8 +29,7 @@ def test_rows_come_and_go_and_the_text_is_kafkas() -> None:
     assert OffsetCheckpoint(files.directory(), NAME).offsets == NEW
 
 
-def test_a_file_that_already_says_so_is_not_written_again() -> None:
-    files = MemoryFiles().with_directory()
+def test_a_file_that_already_says_so_is_not_written_again(files: MemoryFiles) -> None:
     OffsetCheckpoint(files.directory(), NAME).write()
     assert files.directory().read(NAME) == b"0\n0\n"
     checkpoint = with_old_rows(files)
@@ -41,14 +39,12 @@ def test_a_file_that_already_says_so_is_not_written_again() -> None:
     assert files.changes_made == before
 
 
-def test_kafkas_empty_file_is_an_empty_checkpoint() -> None:
-    files = MemoryFiles().with_directory()
+def test_kafkas_empty_file_is_an_empty_checkpoint(files: MemoryFiles) -> None:
     files.directory().write(NAME, b"", 0)
     assert OffsetCheckpoint(files.directory(), NAME).offsets == {}
 
 
-def test_a_file_that_cannot_be_is_refused_with_its_path() -> None:
-    files = MemoryFiles().with_directory()
+def test_a_file_that_cannot_be_is_refused_with_its_path(files: MemoryFiles) -> None:
     files.directory().write(NAME, b"0\n2\na 0 1\n", 0)
     with pytest.raises(CorruptFile, match=rf"^/d/{NAME}: checkpoint says 2 entries and has 1"):
         OffsetCheckpoint(files.directory(), NAME)
@@ -75,8 +71,7 @@ def test_a_power_cut_at_any_call_leaves_the_old_rows_or_the_new_ones(torn: bool)
 
 
 @pytest.mark.parametrize("call", ["create", "remove", "truncate", "pwrite", "sync", "rename", "sync_directory"])
-def test_a_call_that_fails_leaves_the_old_rows_or_the_new_ones(call: str) -> None:
-    files = MemoryFiles().with_directory()
+def test_a_call_that_fails_leaves_the_old_rows_or_the_new_ones(files: MemoryFiles, call: str) -> None:
     checkpoint = with_old_rows(files)
     checkpoint.update({("b-c", 7): None, **NEW})
     with files.failing(call), pytest.raises(StorageError):
@@ -85,8 +80,7 @@ def test_a_call_that_fails_leaves_the_old_rows_or_the_new_ones(call: str) -> Non
     assert checkpoint.is_dirty, "it will be tried again"
 
 
-def test_a_row_may_be_in_the_file_until_a_write_without_it() -> None:
-    files = MemoryFiles().with_directory()
+def test_a_row_may_be_in_the_file_until_a_write_without_it(files: MemoryFiles) -> None:
     checkpoint = OffsetCheckpoint(files.directory(), NAME)
     assert not checkpoint.is_written(("a", 0))
     checkpoint.update(OLD)
@@ -111,8 +105,7 @@ def test_a_row_is_in_the_file_from_when_a_job_could_write_it_until_a_job_without
     assert not checkpoint.is_written(("a", 0))
 
 
-def test_a_job_that_failed_may_have_written_the_row_or_not() -> None:
-    files = MemoryFiles().with_directory()
+def test_a_job_that_failed_may_have_written_the_row_or_not(files: MemoryFiles) -> None:
     checkpoint = OffsetCheckpoint(root := files.directory(), NAME)
     checkpoint.update(OLD)
     files.fail("rename", times=1)

@@ -17,21 +17,24 @@ def remove_due(deletions: Deletions, now_ms: int) -> int | None:
     return deletions.next_due_ms
 
 
-def open_partition() -> tuple[MemoryFiles, Directory]:
-    files = MemoryFiles().with_directory()
-    root = files.directory()
+@pytest.fixture
+def deletions() -> Deletions:
+    return Deletions()
+
+
+@pytest.fixture
+def partition(root: Directory) -> Directory:
     partition = root.subdirectory("t-0")
     partition.create()
     for name in ("a.deleted", "b.deleted", "c.log"):
         partition.open(name, create=True)
     partition.sync()
     root.sync()
-    return files, partition
+    return partition
 
 
-def test_new_names_are_synced_before_the_first_of_them_goes() -> None:
+def test_new_names_are_synced_before_the_first_of_them_goes(files: MemoryFiles, partition: Directory) -> None:
     """A power cut could bring back a segment with half of its files."""
-    files, partition = open_partition()
     partition.rename("c.log", "c.log.deleted")
     deletions = Deletions()
     deletions.schedule(0, partition, ["a.deleted", "c.log.deleted"])
@@ -41,9 +44,7 @@ def test_new_names_are_synced_before_the_first_of_them_goes() -> None:
     assert {entry.name for entry in files.entries("/d/t-0")} == {"a.deleted", "b.deleted", "c.log.deleted"}
 
 
-def test_files_go_when_they_are_due_and_not_before() -> None:
-    _, partition = open_partition()
-    deletions = Deletions()
+def test_files_go_when_they_are_due_and_not_before(deletions: Deletions, partition: Directory) -> None:
     deletions.schedule(200, partition, ["b.deleted"])
     deletions.schedule(100, partition, ["a.deleted", "never-was.deleted"])
     assert remove_due(deletions, 99) == 100
@@ -53,8 +54,7 @@ def test_files_go_when_they_are_due_and_not_before() -> None:
     assert partition.names() == ["c.log"]
 
 
-def test_another_thread_may_remove_while_the_owner_changes_names() -> None:
-    (_, partition), deletions = open_partition(), Deletions()
+def test_another_thread_may_remove_while_the_owner_changes_names(partition: Directory, deletions: Deletions) -> None:
     deletions.schedule(0, partition, ["a.deleted", "b.deleted"])
     removing = deletions.removing(0)
     calls = [next(removing)]
@@ -68,8 +68,7 @@ def test_another_thread_may_remove_while_the_owner_changes_names() -> None:
     assert (partition.names(), len(calls)) == (["c.log"], 2)
 
 
-def test_one_that_fails_holds_up_no_other() -> None:
-    (files, partition), deletions = open_partition(), Deletions()
+def test_one_that_fails_holds_up_no_other(files: MemoryFiles, partition: Directory, deletions: Deletions) -> None:
     for name in ("a.deleted", "b.deleted"):
         deletions.schedule(0, partition, [name])
     files.fail("remove", errno.EIO, path="a.deleted")
@@ -78,16 +77,13 @@ def test_one_that_fails_holds_up_no_other() -> None:
     assert (partition.names(), deletions.next_due_ms) == (["a.deleted", "c.log"], RETRY_MS)
 
 
-def test_a_directory_goes_with_all_in_it() -> None:
-    files, partition = open_partition()
-    deletions = Deletions()
+def test_a_directory_goes_with_all_in_it(deletions: Deletions, files: MemoryFiles, partition: Directory) -> None:
     deletions.schedule(100, partition)
     assert remove_due(deletions, 100) is None
     assert files.entries("/d") == []
 
 
-def test_what_cannot_be_removed_is_tried_again_later() -> None:
-    files, partition = open_partition()
+def test_what_cannot_be_removed_is_tried_again_later(files: MemoryFiles, partition: Directory) -> None:
     deletions = Deletions()
     deletions.schedule(100, partition, ["a.deleted"])
     with files.failing("remove", errno.EIO), pytest.raises(StorageError):
@@ -97,8 +93,7 @@ def test_what_cannot_be_removed_is_tried_again_later() -> None:
     assert partition.names() == ["b.deleted", "c.log"]
 
 
-def test_what_can_never_be_removed_keeps_nothing_else_on_the_disk() -> None:
-    files, partition = open_partition()
+def test_what_can_never_be_removed_keeps_nothing_else_on_the_disk(files: MemoryFiles, partition: Directory) -> None:
     deletions = Deletions()
     deletions.schedule(0, partition, ["a.deleted"])  # of a run long ago
     deletions.schedule(100 * RETRY_MS, partition, ["b.deleted"])
@@ -109,9 +104,9 @@ def test_what_can_never_be_removed_keeps_nothing_else_on_the_disk() -> None:
     assert partition.names() == ["a.deleted", "c.log"]
 
 
-def test_files_of_a_directory_that_was_renamed_or_removed_meanwhile_are_no_trouble() -> None:
-    files, partition = open_partition()
-    deletions = Deletions()
+def test_files_of_a_directory_that_was_renamed_or_removed_meanwhile_are_no_trouble(
+    files: MemoryFiles, partition: Directory, deletions: Deletions
+) -> None:
     deletions.schedule(200, partition, ["a.deleted"])
     deletions.schedule(400, partition, ["b.deleted"])
     partition.move_to("t-0.gone-delete")
@@ -122,9 +117,9 @@ def test_files_of_a_directory_that_was_renamed_or_removed_meanwhile_are_no_troub
     assert files.entries("/d") == []
 
 
-def test_where_room_is_wanted_nothing_waits_but_what_could_not_be_removed() -> None:
-    files, partition = open_partition()
-    deletions = Deletions()
+def test_where_room_is_wanted_nothing_waits_but_what_could_not_be_removed(
+    files: MemoryFiles, partition: Directory, deletions: Deletions
+) -> None:
     deletions.schedule(0, partition, ["a.deleted"])
     with files.failing("remove", errno.EIO), pytest.raises(StorageError):
         remove_due(deletions, 0)

@@ -44,8 +44,7 @@ def test_more_files_than_descriptors_stay_usable(tmp_path: Path) -> None:
     assert len(os.listdir("/dev/fd")) == before
 
 
-def test_a_slice_reads_on_after_its_file_was_renamed_and_evicted() -> None:
-    _, root = open_memory()
+def test_a_slice_reads_on_after_its_file_was_renamed_and_evicted(root: Directory) -> None:
     file = root.open("a.log", create=True)
     file.pwrite(b"0123456789", 0)
     piece = FileSlice(file, 2, 5)
@@ -54,8 +53,7 @@ def test_a_slice_reads_on_after_its_file_was_renamed_and_evicted() -> None:
     assert (piece.read(0, 3), piece.read(3, 100), piece.read_all()) == (b"234", b"56", b"23456")
 
 
-def test_a_slice_reads_on_after_its_directory_was_renamed() -> None:
-    _, root = open_memory()
+def test_a_slice_reads_on_after_its_directory_was_renamed(root: Directory) -> None:
     partition = root.subdirectory("t-0")
     partition.create()
     file = partition.open("a.log", create=True)
@@ -65,8 +63,7 @@ def test_a_slice_reads_on_after_its_directory_was_renamed() -> None:
     assert FileSlice(file, 0, 3).read_all() == b"abc"
 
 
-def test_a_slice_of_a_removed_file_is_refused_even_if_the_name_is_taken_again() -> None:
-    _, root = open_memory()
+def test_a_slice_of_a_removed_file_is_refused_even_if_the_name_is_taken_again(root: Directory) -> None:
     file = root.open("a.log", create=True)
     file.pwrite(b"abc", 0)
     file.remove()
@@ -75,8 +72,7 @@ def test_a_slice_of_a_removed_file_is_refused_even_if_the_name_is_taken_again() 
         FileSlice(file, 0, 3).read_all()
 
 
-def test_a_short_write_goes_on_where_it_stopped() -> None:
-    files, root = open_memory()
+def test_a_short_write_goes_on_where_it_stopped(files: MemoryFiles, root: Directory) -> None:
     file = root.open("a.log", create=True)
     files.fail("pwrite", errno.ENOSPC, times=1, short=4)
     file.pwrite(b"0123456789", 0)
@@ -110,8 +106,7 @@ def test_whoever_watches_the_room_is_told_of_each_call_that_finds_none(error: in
     assert len(told) == len(calls)
 
 
-def test_half_a_temporary_file_takes_no_room() -> None:
-    files, root = open_memory()
+def test_half_a_temporary_file_takes_no_room(files: MemoryFiles, root: Directory) -> None:
     files.fail("pwrite", errno.ENOSPC, short=4)
     with pytest.raises(DirectoryFull):
         root.replace("a", b"0123456789")
@@ -131,8 +126,7 @@ def test_a_failed_write_is_an_error_and_the_directory_stays_online(error: int) -
     assert root.disk.offline_reason is None
 
 
-def test_after_a_failed_sync_nothing_is_done_again() -> None:
-    files, root = open_memory()
+def test_after_a_failed_sync_nothing_is_done_again(files: MemoryFiles, root: Directory) -> None:
     file, other = root.open("a", create=True), root.open("b", create=True)
     other.pwrite(b"x", 0)
     files.fail("sync", times=1)
@@ -165,8 +159,7 @@ def test_a_failed_sync_of_a_small_file_takes_the_directory_offline_too(call: str
     assert root.disk.offline_reason is not None
 
 
-def test_every_call_that_fails_is_a_storage_error() -> None:
-    files, root = open_memory()
+def test_every_call_that_fails_is_a_storage_error(files: MemoryFiles, root: Directory) -> None:
     partition = root.subdirectory("t-0")
     partition.create()
     file = root.open("a", create=True)
@@ -212,8 +205,7 @@ def test_a_replaced_file_is_the_old_or_the_new_one_after_a_power_cut_at_any_poin
             assert found in ([b"new" * 300] if done else [b"old", b"new" * 300])
 
 
-def test_names_are_dirty_until_their_directory_is_synced() -> None:
-    _, root = open_memory()
+def test_names_are_dirty_until_their_directory_is_synced(root: Directory) -> None:
     root.open("a", create=True)
     assert root.is_dirty
     root.sync()
@@ -225,8 +217,7 @@ def test_names_are_dirty_until_their_directory_is_synced() -> None:
     assert root.is_dirty
 
 
-def test_a_new_directory_makes_its_files_unsafe_until_the_parent_is_synced() -> None:
-    files, root = open_memory()
+def test_a_new_directory_makes_its_files_unsafe_until_the_parent_is_synced(files: MemoryFiles, root: Directory) -> None:
     partition = root.subdirectory("t-0")
     partition.create()
     file = partition.open("a.log", create=True)
@@ -239,8 +230,7 @@ def test_a_new_directory_makes_its_files_unsafe_until_the_parent_is_synced() -> 
     assert files.directory().subdirectory("t-0").read("a.log") == b"abc"
 
 
-def test_a_sync_job_makes_all_it_was_given_durable() -> None:
-    files, root = open_memory()
+def test_a_sync_job_makes_all_it_was_given_durable(files: MemoryFiles, root: Directory) -> None:
     held, named = root.open("held", create=True), root.open("named", create=True)
     held.pwrite(b"1", 0)
     named.pwrite(b"2", 0)
@@ -253,8 +243,7 @@ def test_a_sync_job_makes_all_it_was_given_durable() -> None:
     assert (after.read("held"), after.read("named"), after.read("small")) == (b"1later", b"2", b"3")
 
 
-def test_a_name_made_while_a_job_runs_stays_dirty() -> None:
-    _, root = open_memory()
+def test_a_name_made_while_a_job_runs_stays_dirty(root: Directory) -> None:
     root.open("a", create=True)
     job = SyncJob(root.disk, directories=[root])
     root.open("b", create=True)
@@ -289,8 +278,7 @@ def test_a_file_evicted_while_it_is_synced_elsewhere_is_closed_when_that_is_done
     assert len(os.listdir("/dev/fd")) == before
 
 
-def test_a_job_whose_sync_fails_takes_the_directory_offline_when_it_ends() -> None:
-    files, root = open_memory()
+def test_a_job_whose_sync_fails_takes_the_directory_offline_when_it_ends(files: MemoryFiles, root: Directory) -> None:
     file = root.open("a", create=True)
     job = SyncJob(root.disk, [file])
     files.fail("sync")
@@ -301,8 +289,7 @@ def test_a_job_whose_sync_fails_takes_the_directory_offline_when_it_ends() -> No
     assert root.disk.offline_reason is not None
 
 
-def test_a_job_that_cannot_write_leaves_the_directory_online_and_dirty() -> None:
-    files, root = open_memory()
+def test_a_job_that_cannot_write_leaves_the_directory_online_and_dirty(files: MemoryFiles, root: Directory) -> None:
     job = SyncJob(root.disk, replacements=[replacement(root, "small", b"3")])
     files.fail("pwrite", errno.ENOSPC)
     with pytest.raises(StorageError) as failure:
@@ -312,8 +299,7 @@ def test_a_job_that_cannot_write_leaves_the_directory_online_and_dirty() -> None
     assert root.is_dirty
 
 
-def test_a_directory_that_goes_offline_closes_its_files() -> None:
-    _, root = open_memory()
+def test_a_directory_that_goes_offline_closes_its_files(root: Directory) -> None:
     file = root.open("a", create=True)
     file.pwrite(b"x", 0)
     root.disk.go_offline("because")
@@ -321,8 +307,7 @@ def test_a_directory_that_goes_offline_closes_its_files() -> None:
     assert (len(root.disk.descriptors), root.disk.offline_reason) == (0, "because")
 
 
-def test_remove_tree_removes_the_directory_and_forgives_a_missing_one() -> None:
-    _, root = open_memory()
+def test_remove_tree_removes_the_directory_and_forgives_a_missing_one(root: Directory) -> None:
     partition = root.subdirectory("t-0")
     partition.create()
     partition.create()
@@ -332,8 +317,7 @@ def test_remove_tree_removes_the_directory_and_forgives_a_missing_one() -> None:
     assert root.entries() == []
 
 
-def test_write_cuts_the_file_behind_what_it_wrote() -> None:
-    _, root = open_memory()
+def test_write_cuts_the_file_behind_what_it_wrote(root: Directory) -> None:
     root.write("index", b"0123456789", 0)
     root.write("index", b"AB", 4)
     assert root.read("index") == b"0123AB"

@@ -93,8 +93,7 @@ def test_a_removed_file_may_come_back_until_its_directory_is_synced() -> None:
     assert seen == {(0, b"x"), (0, None), (1, None)}
 
 
-def test_a_directory_that_was_not_synced_goes_with_all_in_it() -> None:
-    files = MemoryFiles().with_directory()
+def test_a_directory_that_was_not_synced_goes_with_all_in_it(files: MemoryFiles) -> None:
     files.mkdir("/d/t-0")
     write(files, "/d/t-0/a", b"x", sync=True)
     files.sync_directory("/d/t-0")
@@ -132,8 +131,7 @@ def test_torn_sectors_are_zeros_and_never_touch_what_was_safe() -> None:
     assert torn > 3
 
 
-def test_a_killed_process_loses_nothing_but_its_locks_and_descriptors() -> None:
-    files = MemoryFiles().with_directory()
+def test_a_killed_process_loses_nothing_but_its_locks_and_descriptors(files: MemoryFiles) -> None:
     files.lock("/d/.lock")
     file = files.open("/d/a", create=True)
     file.pwrite(b"x", 0)
@@ -144,8 +142,7 @@ def test_a_killed_process_loses_nothing_but_its_locks_and_descriptors() -> None:
     files.lock("/d/.lock")
 
 
-def test_the_power_goes_before_the_change_it_was_told() -> None:
-    files = MemoryFiles().with_directory()
+def test_the_power_goes_before_the_change_it_was_told(files: MemoryFiles) -> None:
     files.cut_power_at(files.changes_made + 2)
     file = files.open("/d/a", create=True)
     file.pwrite(b"x", 0)
@@ -156,8 +153,7 @@ def test_the_power_goes_before_the_change_it_was_told() -> None:
     assert files.entries("/d") == []
 
 
-def test_calls_fail_as_told_and_no_longer() -> None:
-    files = MemoryFiles().with_directory()
+def test_calls_fail_as_told_and_no_longer(files: MemoryFiles) -> None:
     files.fail("pwrite", errno.EIO, path="/d/a", skip=1, times=2)
     a, b = files.open("/d/a", create=True), files.open("/d/b", create=True)
     results = []
@@ -183,16 +179,14 @@ def test_a_full_disk_takes_what_fits_and_then_nothing() -> None:
     assert file.pwrite(b"x", 9) == 1
 
 
-def test_every_call_is_listed_with_its_path() -> None:
-    files = MemoryFiles().with_directory()
+def test_every_call_is_listed_with_its_path(files: MemoryFiles) -> None:
     files.calls.clear()
     write(files, "/d/a", b"x", sync=True)
     files.rename("/d/a", "/d/b")
     assert files.calls == [("create", "/d/a"), ("pwrite", "/d/a"), ("sync", "/d/a"), ("rename", "/d/a")]
 
 
-def test_one_thread_may_look_while_another_makes_files() -> None:
-    files = MemoryFiles().with_directory()
+def test_one_thread_may_look_while_another_makes_files(files: MemoryFiles) -> None:
 
     def make() -> None:
         for number in range(2_000):

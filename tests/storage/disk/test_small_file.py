@@ -24,14 +24,18 @@ def open_memory() -> tuple[InterruptedFiles, Directory]:
     return files, files.directory()
 
 
+@pytest.fixture
+def files() -> InterruptedFiles:
+    return InterruptedFiles().with_directory()
+
+
 def newer(file: SmallFile) -> Replacement:
     """The next version, whose content is its number."""
     file.changed()
     return file.replacement(b"%d" % file.version)
 
 
-def test_what_is_written_at_once_is_there_after_a_power_cut() -> None:
-    files, root = open_memory()
+def test_what_is_written_at_once_is_there_after_a_power_cut(files: InterruptedFiles, root: Directory) -> None:
     file = SmallFile(root, NAME)
     assert not file.is_dirty
     file.changed()
@@ -54,8 +58,7 @@ def test_it_is_dirty_until_its_directory_was_synced_and_longer_if_it_changed_mea
     assert file.is_dirty == changes_meanwhile
 
 
-def test_a_write_that_fails_can_be_tried_again() -> None:
-    files, root = open_memory()
+def test_a_write_that_fails_can_be_tried_again(files: InterruptedFiles, root: Directory) -> None:
     file = SmallFile(root, NAME)
     replacement = newer(file)
     files.fail("pwrite", errno.ENOSPC, times=1)
@@ -66,8 +69,7 @@ def test_a_write_that_fails_can_be_tried_again() -> None:
     assert (file.is_dirty, root.read(NAME)) == (False, b"again")
 
 
-def test_a_file_that_was_given_up_is_neither_made_nor_replaced() -> None:
-    _, root = open_memory()
+def test_a_file_that_was_given_up_is_neither_made_nor_replaced(root: Directory) -> None:
     file = SmallFile(root, NAME)
     replacement = newer(file)
     file.give_up()

@@ -36,8 +36,12 @@ class World:
         return {name: self.files.peek(f"/d/{name}") for name in self.opened}
 
 
-def test_all_that_the_jobs_name_is_durable_after_one_call() -> None:
-    world = World()
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
+def test_all_that_the_jobs_name_is_durable_after_one_call(world: World) -> None:
     jobs = [world.job("a"), world.job("b")]
     world.run(*jobs)
     for job in jobs:
@@ -47,15 +51,13 @@ def test_all_that_the_jobs_name_is_durable_after_one_call() -> None:
     assert world.left_by_a_power_cut() == {"a": b"x", "b": b"x", "c": b""}
 
 
-def test_a_job_counts_its_syncs() -> None:
-    world = World()
+def test_a_job_counts_its_syncs(world: World) -> None:
     job = SyncJob(world.disk, [world.opened["a"], world.opened["b"]], ["/d/c"], [world.root])
     assert job.syncs == 4
     job.finish()
 
 
-def test_a_job_that_writes_small_files_or_has_no_file_open_does_not_share() -> None:
-    world = World()
+def test_a_job_that_writes_small_files_or_has_no_file_open_does_not_share(world: World) -> None:
     small = SmallFile(world.root, "small")
     small.changed()
     assert not SyncJob(world.disk, [world.opened["a"]], replacements=[small.replacement(b"1")]).can_share
@@ -63,8 +65,7 @@ def test_a_job_that_writes_small_files_or_has_no_file_open_does_not_share() -> N
     assert world.job("a").can_share
 
 
-def test_a_failed_call_is_a_failed_sync_for_each_job() -> None:
-    world = World()
+def test_a_failed_call_is_a_failed_sync_for_each_job(world: World) -> None:
     world.files.fail("sync_together", errno.EIO)
     jobs = [world.job("a"), world.job("b")]
     with pytest.raises(SyncFailed, match="/d: cannot sync: Input/output") as failed:
@@ -76,8 +77,7 @@ def test_a_failed_call_is_a_failed_sync_for_each_job() -> None:
         world.job("a")
 
 
-def test_nothing_is_synced_once_the_directory_is_offline() -> None:
-    world = World()
+def test_nothing_is_synced_once_the_directory_is_offline(world: World) -> None:
     job = world.job("a")
     world.disk.go_offline("elsewhere")
     world.files.calls.clear()

@@ -8,11 +8,10 @@ from barnabas.protocol.files.checkpoints import decode_offsets
 from barnabas.protocol.files.names import SEGMENT_CHECKSUMS
 from barnabas.protocol.records.builder import build_batch
 from barnabas.storage.errors import DirectoryOffline, StorageError, SyncFailed
-from tests.support.worlds.log import PARTITION, START_MS, TOPIC, TOPIC_ID, open_world, synced
+from tests.support.worlds.log import PARTITION, START_MS, TOPIC, TOPIC_ID, LogWorld, open_world, synced
 
 
-def test_by_default_nobody_waits_for_a_sync() -> None:
-    world = open_world()
+def test_by_default_nobody_waits_for_a_sync(world: LogWorld) -> None:
     before = len(world.files.calls)
     world.append(b"a")
     assert not world.log.flush_before_answer
@@ -82,8 +81,7 @@ def test_a_segment_that_was_synced_while_it_was_the_last_has_its_size_written_do
     assert synced(world, before) == [f"{4:020d}.log"], "nothing has to be written down anew"
 
 
-def test_when_all_is_synced_there_is_no_plan() -> None:
-    world = open_world()
+def test_when_all_is_synced_there_is_no_plan(world: LogWorld) -> None:
     assert world.log.begin_flush() is None
     world.append(b"a")
     world.flush()
@@ -113,8 +111,7 @@ def test_a_segment_may_be_deleted_while_a_plan_runs() -> None:
     assert world.log.recovery_point == 3
 
 
-def test_after_a_failed_sync_the_directory_is_offline_and_never_synced_again() -> None:
-    world = open_world()
+def test_after_a_failed_sync_the_directory_is_offline_and_never_synced_again(world: LogWorld) -> None:
     world.append(b"a")
     world.files.fail("sync", errno.EIO, times=1)
 
@@ -137,8 +134,7 @@ def test_after_a_failed_sync_the_directory_is_offline_and_never_synced_again() -
     assert world.open().log_end_offset == 1
 
 
-def test_a_full_disk_refuses_an_append_and_takes_the_next_when_there_is_room() -> None:
-    world = open_world()
+def test_a_full_disk_refuses_an_append_and_takes_the_next_when_there_is_room(world: LogWorld) -> None:
     world.append(b"a" * 100)
     world.files.capacity = world.files.used() + 50
     for _ in range(2):
@@ -153,8 +149,7 @@ def test_a_full_disk_refuses_an_append_and_takes_the_next_when_there_is_room() -
     assert world.values() == [b"a" * 100, b"c" * 100]
 
 
-def test_a_refused_append_leaves_no_trace_of_its_producer() -> None:
-    world = open_world()
+def test_a_refused_append_leaves_no_trace_of_its_producer(world: LogWorld) -> None:
     world.append(b"a", producer_id=7, epoch=0, sequence=0)
     world.files.fail("pwrite", errno.ENOSPC, short=10)
     for producer_id, sequence in ((7, 1), (8, 0)):
@@ -189,8 +184,7 @@ def test_half_a_batch_that_was_cut_off_a_sealed_segment_does_not_come_back_in_a_
         assert world.values() == [b"a", b"c" * 100, b"d" * 100]
 
 
-def test_half_a_batch_that_cannot_be_cut_off_takes_the_directory_offline() -> None:
-    world = open_world()
+def test_half_a_batch_that_cannot_be_cut_off_takes_the_directory_offline(world: LogWorld) -> None:
     world.append(b"a")
     world.files.fail("pwrite", errno.EIO, path=".log", short=20)
     world.files.fail("truncate", errno.EIO)
@@ -265,8 +259,7 @@ def test_a_log_that_can_neither_be_closed_nor_read_for_now_is_used_again_later(u
     assert [value for value in world.values() if value is not None] == written
 
 
-def test_a_log_that_could_not_be_closed_is_closed_later_though_nothing_was_appended() -> None:
-    world = open_world()
+def test_a_log_that_could_not_be_closed_is_closed_later_though_nothing_was_appended(world: LogWorld) -> None:
     world.append(b"a")
     with world.files.failing("pwrite", errno.ENOSPC, path=".snapshot"), pytest.raises(StorageError):
         world.home.close_log(TOPIC, PARTITION)
@@ -288,8 +281,7 @@ def test_a_log_that_could_not_be_closed_rolls_where_that_is_due() -> None:
     assert world.findings() == []
 
 
-def test_a_clean_stop_of_a_partition_nobody_wrote_to_syncs_nothing_of_it() -> None:
-    world = open_world()
+def test_a_clean_stop_of_a_partition_nobody_wrote_to_syncs_nothing_of_it(world: LogWorld) -> None:
     world.append(b"a", producer_id=1, epoch=0, sequence=0)
     world.stop()
     world.open()

@@ -149,10 +149,9 @@ def append_own(world: LogWorld) -> AppendResult:
     ids=["the common batch", "one judged with care", "a coordinator's", "a marker"],
 )
 def test_what_was_written_and_could_not_be_accounted_for_ends_the_use_of_the_directory(
-    append: Callable[[LogWorld], AppendResult],
+    world: LogWorld, append: Callable[[LogWorld], AppendResult]
 ) -> None:
     """Else the next batch would have the same offset. The next start finds both in the log."""
-    world = open_world()
     world.append(b"a", producer_id=7, epoch=0, sequence=0)
     world.log._watermarks.log_start_offset = 5
 
@@ -168,8 +167,7 @@ def test_what_was_written_and_could_not_be_accounted_for_ends_the_use_of_the_dir
     assert (world.log.log_end_offset, append(world).log_start_offset) == (2, 0)
 
 
-def test_a_window_out_of_order_ends_the_use_of_the_directory() -> None:
-    world = open_world()
+def test_a_window_out_of_order_ends_the_use_of_the_directory(world: LogWorld) -> None:
     world.append(b"a", producer_id=7, epoch=0, sequence=0)
     producer = world.log.producers.get(7)
     assert producer is not None

@@ -104,8 +104,7 @@ def test_rows_count_as_written_until_the_checkpoint_without_them_has_run() -> No
     assert readable(open_log(start(files), topic_id=NEW_ID)) == written
 
 
-def test_what_a_late_checkpoint_did_not_write_is_in_the_next_one() -> None:
-    files, directory = started()
+def test_what_a_late_checkpoint_did_not_write_is_in_the_next_one(files: MemoryFiles, directory: LogDirectory) -> None:
     append(open_log(directory), 5)
     checkpoint(directory)
     append(open_log(directory, "u"), 7)
@@ -153,8 +152,7 @@ def test_a_flush_that_runs_after_its_log_was_closed_leaves_the_file_to_who_opene
     assert content(files, EPOCHS) == b"0\n2\n1 0\n2 1\n"
 
 
-def test_a_flush_that_runs_late_does_not_take_a_newer_epoch_away() -> None:
-    files = MemoryFiles()
+def test_a_flush_that_runs_late_does_not_take_a_newer_epoch_away(files: MemoryFiles) -> None:
     log, held = flush_begun(start(files), 1)
     append_in_epoch(log, 2)
     flush(log)

@@ -29,10 +29,9 @@ HEADERS_TIMES = {"that of the last record": 3, "above all": 999}
 @pytest.mark.parametrize("claimed", HEADERS_TIMES.values(), ids=HEADERS_TIMES)
 @pytest.mark.parametrize("count", [3, COUNTED_AT_ONCE_MAX + 1])
 def test_a_largest_timestamp_that_no_client_with_an_id_would_send_is_corrected(
-    codec: int, claimed: int, count: int
+    world: LogWorld, codec: int, claimed: int, count: int
 ) -> None:
     """As kafka-go's Conn.WriteMessages sends them: the last message's."""
-    world = open_world()
     times = [START_MS, START_MS + 7, *[START_MS + 3] * (count - 2)]
     world.append_batch(
         without_max_timestamp(
@@ -68,8 +67,7 @@ def time_index(world: LogWorld) -> bytes | None:
 
 
 @pytest.mark.parametrize("codec", range(5))
-def test_the_largest_timestamp_is_filled_in_when_a_batch_is_appended(codec: int) -> None:
-    world = open_world()
+def test_the_largest_timestamp_is_filled_in_when_a_batch_is_appended(world: LogWorld, codec: int) -> None:
     world.append_batch(sarama_batch(START_MS, START_MS + 7, START_MS + 5, compression=codec))
     world.append_batch(sarama_batch(START_MS + SECOND, producer_id=7, producer_epoch=0, base_sequence=0))
     data = world.log.read(0, 1 << 20, committed=False, force_first_batch=True).read_all()
@@ -181,8 +179,7 @@ def test_a_look_up_that_outlives_its_segment_makes_no_file_for_it() -> None:
     assert f"{0:020d}.timeindex" not in world.names()
 
 
-def test_a_record_area_that_cannot_be_read_does_not_keep_a_log_from_opening() -> None:
-    world = open_world()
+def test_a_record_area_that_cannot_be_read_does_not_keep_a_log_from_opening(world: LogWorld) -> None:
     damaged = sarama_batch(START_MS, compression=4)
     damaged[70:] = bytes(len(damaged) - 70)
     without_max_timestamp(damaged, START_MS)  # a change, so that the CRC is right for the damage

@@ -66,8 +66,7 @@ def test_a_failed_sync_shows_nothing() -> None:
     assert ends(world) == (0, 0, 1)
 
 
-def test_a_changed_flush_messages_takes_nothing_back_from_readers() -> None:
-    world = open_world()
+def test_a_changed_flush_messages_takes_nothing_back_from_readers(world: LogWorld) -> None:
     world.append(b"a")
     world.log.config = LogConfig(flush_messages=1)
     assert ends(world) == (1, 1, 1)

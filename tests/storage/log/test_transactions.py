@@ -264,8 +264,7 @@ def test_a_marker_or_a_day_lets_the_one_that_was_refused_be_forgotten(world: Log
     assert world.log.last_stable_offset == 2
 
 
-def test_a_replay_forgets_each_transaction_as_it_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    world = open_world()
+def test_a_replay_forgets_each_transaction_as_it_ends(world: LogWorld, monkeypatch: pytest.MonkeyPatch) -> None:
     begin(world, OTHER)
     for number in range(200):
         begin(world, PID, epoch=number)
@@ -286,8 +285,7 @@ def test_a_replay_forgets_each_transaction_as_it_ends(monkeypatch: pytest.Monkey
     assert world.log.last_stable_offset == 0
 
 
-def test_a_replay_remembers_what_ended_behind_the_high_watermark() -> None:
-    world = open_world()
+def test_a_replay_remembers_what_ended_behind_the_high_watermark(world: LogWorld) -> None:
     world.append(b"a")
     world.checkpoint()
     begin(world)

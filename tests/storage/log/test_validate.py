@@ -222,12 +222,7 @@ DAMAGED[-1] ^= 1
             [0, 1],
         ),
         (CLAIMED, LOG_APPEND, ErrorCode.INVALID_TIMESTAMP, [0, 1]),
-        (
-            without_max_timestamp(at(NOW, NOW + HOUR_MS + 1, NOW + HOUR_MS)),
-            DEFAULTS,
-            ErrorCode.INVALID_TIMESTAMP,
-            [1],
-        ),
+        (without_max_timestamp(at(NOW, NOW + HOUR_MS + 1, NOW + HOUR_MS)), DEFAULTS, ErrorCode.INVALID_TIMESTAMP, [1]),
         (
             encode_batch(parse_header(at(5, 6))._replace(base_timestamp=LONG_MAX), bytes(at(5, 6))[HEADER_SIZE:]),
             ENDLESS,

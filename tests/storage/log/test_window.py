@@ -51,8 +51,7 @@ def test_all_five_batches_are_known_after_a_restart(how: Literal["stop", "kill"]
     assert not world.append(*[b"v"] * records, producer_id=PID, epoch=0, sequence=7 * records).is_duplicate
 
 
-def test_a_clean_start_reads_no_batch_until_an_old_retry_asks() -> None:
-    world = open_world()
+def test_a_clean_start_reads_no_batch_until_an_old_retry_asks(world: LogWorld) -> None:
     write(world, 0, 50)
     world.stop()
     before = len(world.files.calls)
@@ -79,8 +78,7 @@ def test_the_window_comes_back_from_several_segments() -> None:
     assert retry(world, 6) == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
 
 
-def test_a_gap_after_a_restart_costs_no_reads() -> None:
-    world = open_world()
+def test_a_gap_after_a_restart_costs_no_reads(world: LogWorld) -> None:
     write(world, 0, 20)
     world.restart("stop")
     before = len(world.files.calls)
@@ -117,8 +115,7 @@ def test_where_the_topic_stamps_its_own_time_an_old_retry_is_known_and_a_gap_is_
     assert not world.append(b"v", producer_id=PID, epoch=0, sequence=7).is_duplicate
 
 
-def test_a_transactional_window_outlives_its_markers_and_a_restart() -> None:
-    world = open_world()
+def test_a_transactional_window_outlives_its_markers_and_a_restart(world: LogWorld) -> None:
     for number in range(3):
         world.append(b"v", producer_id=PID, epoch=0, sequence=number, transactional=True)
         world.mark(PID, 0, commit=True)
@@ -127,8 +124,7 @@ def test_a_transactional_window_outlives_its_markers_and_a_restart() -> None:
     assert retry(world, 1) == 2
 
 
-def test_a_snapshot_of_offsets_behind_its_own_is_not_believed() -> None:
-    world = open_world()
+def test_a_snapshot_of_offsets_behind_its_own_is_not_believed(world: LogWorld) -> None:
     write(world, 0, 3)
     world.stop()
     wrong = ProducerEntry(PID, 0, 9, 9, 0, 0, -1, current_txn_first_offset=9)

@@ -121,8 +121,7 @@ def test_truncating_the_start_keeps_the_epoch_that_reaches_over_it(offset: int, 
     assert epochs.is_dirty == (left != [(2, 10), (5, 40)])
 
 
-def test_the_file_follows_when_it_is_written() -> None:
-    root = open_root()
+def test_the_file_follows_when_it_is_written(root: Directory) -> None:
     epochs = LeaderEpochs(root)
     assert not epochs.is_dirty
     assert root.names() == [], "nothing to say, no file"
@@ -136,8 +135,7 @@ def test_the_file_follows_when_it_is_written() -> None:
 
 
 @pytest.mark.parametrize("content", [b"1\n0\n", b"0\n2\n3 0\n", b"0\n1\nthree 0\n", b"0\n2\n3 0\n2 5\n", b"\xff"])
-def test_a_file_that_cannot_be_is_refused_with_its_path(content: bytes) -> None:
-    root = open_root()
+def test_a_file_that_cannot_be_is_refused_with_its_path(root: Directory, content: bytes) -> None:
     root.write("leader-epoch-checkpoint", content, 0)
     with pytest.raises(CorruptFile, match=r"^/d/leader-epoch-checkpoint: "):
         LeaderEpochs(root)

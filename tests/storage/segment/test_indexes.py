@@ -132,8 +132,7 @@ def test_an_index_that_cannot_be_is_not_loaded(kind: type[OffsetIndex | TimeInde
     assert not kind(root, "x", BASE, 1 << 20).load(LOG_SIZE)
 
 
-def test_a_missing_index_is_not_loaded() -> None:
-    root = open_root()
+def test_a_missing_index_is_not_loaded(root: Directory) -> None:
     assert not OffsetIndex(root, "x.index", BASE, 1 << 20).load(LOG_SIZE)
     assert TimeIndex(root, "x.timeindex", BASE, 1 << 20).read_last() is None
 
@@ -167,9 +166,8 @@ def test_a_time_index_survives_truncation_and_a_reload(steps: list[Batch], offse
     assert loaded.last[1] < offset or len(loaded) == 0
 
 
-def test_one_entry_of_zeros_in_a_time_index_means_something() -> None:
+def test_one_entry_of_zeros_in_a_time_index_means_something(root: Directory) -> None:
     """A segment with one record, of 1970: closing entry (0, base), which is twelve zero bytes."""
-    root = open_root()
     index = new_time_index(root)
     index.maybe_append(0, BASE)
     index.write()
@@ -179,8 +177,7 @@ def test_one_entry_of_zeros_in_a_time_index_means_something() -> None:
     assert len(loaded) == 1
 
 
-def test_an_index_is_full_at_its_size_and_a_time_index_keeps_a_place_for_the_closing_entry() -> None:
-    root = open_root()
+def test_an_index_is_full_at_its_size_and_a_time_index_keeps_a_place_for_the_closing_entry(root: Directory) -> None:
     offsets, times = new_offset_index(root, 3 * 8 + 7), new_time_index(root, 3 * 12 + 11)
     states = []
     for number in range(1, 4):
@@ -190,8 +187,7 @@ def test_an_index_is_full_at_its_size_and_a_time_index_keeps_a_place_for_the_clo
     assert states == [(False, False), (False, True), (True, True)]
 
 
-def test_sealed_indexes_leave_memory_under_pressure_and_active_ones_do_not() -> None:
-    root = open_root()
+def test_sealed_indexes_leave_memory_under_pressure_and_active_ones_do_not(root: Directory) -> None:
     root.disk.indexes.limit = 30
     active, sealed = new_offset_index(root), new_time_index(root)
     for number in range(1, 4):
@@ -207,8 +203,7 @@ def test_sealed_indexes_leave_memory_under_pressure_and_active_ones_do_not() -> 
     assert sealed.lookup(2) == (2, BASE + 2)
 
 
-def test_sealed_indexes_in_memory_stay_under_their_limit() -> None:
-    root = open_root()
+def test_sealed_indexes_in_memory_stay_under_their_limit(root: Directory) -> None:
     root.disk.indexes.limit = 100
     root.write("x.index", offset_format.encode([(number, number) for number in range(1, 10)]), 0)
     indexes = [OffsetIndex(root, "x.index", BASE, 1 << 20) for _ in range(5)]
@@ -218,8 +213,7 @@ def test_sealed_indexes_in_memory_stay_under_their_limit() -> None:
     assert root.disk.indexes.weight == 9 * 8
 
 
-def test_an_index_appends_to_its_file_only_what_is_new() -> None:
-    root = open_root()
+def test_an_index_appends_to_its_file_only_what_is_new(root: Directory) -> None:
     index = new_offset_index(root)
     for number in range(1, 6):
         index.append(BASE + number, number * 10)
@@ -279,8 +273,7 @@ def test_entries_that_were_let_go_of_are_read_again(
     assert index.entries == TransactionIndex(root, "x.txnindex", 0).entries == kept
 
 
-def test_aborted_transactions_are_durable_once_written_and_synced() -> None:
-    root = open_root()
+def test_aborted_transactions_are_durable_once_written_and_synced(root: Directory) -> None:
     index = TransactionIndex(root, "x.txnindex", 0)
     assert not index.needs_sync
     index.write()
@@ -302,15 +295,13 @@ def test_aborted_transactions_are_durable_once_written_and_synced() -> None:
 
 
 @pytest.mark.parametrize("content", [b"\0" * 33, b"\0\1" + b"\0" * 32, bytes(34) + bytes(34)])
-def test_a_transaction_index_that_cannot_be_is_refused(content: bytes) -> None:
-    root = open_root()
+def test_a_transaction_index_that_cannot_be_is_refused(root: Directory, content: bytes) -> None:
     root.write("x.txnindex", content, 0)
     with pytest.raises(CorruptFile):
         _ = TransactionIndex(root, "x.txnindex", 0).entries
 
 
-def test_a_transaction_of_another_segment_is_refused() -> None:
-    root = open_root()
+def test_a_transaction_of_another_segment_is_refused(root: Directory) -> None:
     index = TransactionIndex(root, "x.txnindex", 0)
     index.append(AbortedTxn(7, 0, 3, 4))
     index.write()

@@ -13,13 +13,19 @@ from tests.support.records.batches import batch_sized
 
 TXN_INDEX = f"/d/{BASE:020d}.txnindex"
 
+
+@pytest.fixture
+def model() -> Model:
+    """With one batch."""
+    return Model(ONE)
+
+
 # --- a disk that fails ---
 
 
 @pytest.mark.parametrize("error", [errno.ENOSPC, errno.EIO])
 @pytest.mark.parametrize("short", [None, 1, 60])
-def test_a_failed_append_leaves_nothing_behind(error: int, short: int | None) -> None:
-    model = Model(ONE)
+def test_a_failed_append_leaves_nothing_behind(model: Model, error: int, short: int | None) -> None:
     model.files.fail("pwrite", error, path=".log", short=short)
     with pytest.raises(StorageError):
         model.segment.append(batch_sized(200, base_offset=BASE + 1), BASE + 1, 5)
@@ -30,8 +36,7 @@ def test_a_failed_append_leaves_nothing_behind(error: int, short: int | None) ->
     assert model.segment.max_timestamp == 2
 
 
-def test_a_full_disk_takes_no_half_batch_and_works_again_once_there_is_room() -> None:
-    model = Model(ONE)
+def test_a_full_disk_takes_no_half_batch_and_works_again_once_there_is_room(model: Model) -> None:
     model.files.capacity = model.files.used() + 100
     with pytest.raises(StorageError, match="No space left"):
         model.segment.append(batch_sized(200, base_offset=BASE + 1), BASE + 1, 5)
@@ -40,8 +45,7 @@ def test_a_full_disk_takes_no_half_batch_and_works_again_once_there_is_room() ->
     model.append([2])
 
 
-def test_a_log_that_half_a_batch_was_cut_off_is_synced_again_and_no_sync_from_before_counts() -> None:
-    model = Model(ONE)
+def test_a_log_that_half_a_batch_was_cut_off_is_synced_again_and_no_sync_from_before_counts(model: Model) -> None:
     before = model.segment.files_to_sync()
     model.segment.mark_synced(before)
     with model.files.failing("pwrite", path=".log", short=60), pytest.raises(StorageError):
@@ -54,8 +58,7 @@ def test_a_log_that_half_a_batch_was_cut_off_is_synced_again_and_no_sync_from_be
 
 
 @pytest.mark.parametrize("error", [errno.EMFILE, errno.ENFILE, errno.ENOMEM])
-def test_an_append_that_could_not_open_the_file_has_nothing_to_undo(error: int) -> None:
-    model = Model(ONE)
+def test_an_append_that_could_not_open_the_file_has_nothing_to_undo(model: Model, error: int) -> None:
     model.segment.log.close()
     model.files.fail("open", error, path=".log")
     with pytest.raises(StorageError, match="cannot open"):
@@ -66,8 +69,7 @@ def test_an_append_that_could_not_open_the_file_has_nothing_to_undo(error: int) 
     assert model.segment.log.size() == model.size
 
 
-def test_where_a_failed_append_cannot_be_undone_the_directory_goes_offline() -> None:
-    model = Model(ONE)
+def test_where_a_failed_append_cannot_be_undone_the_directory_goes_offline(model: Model) -> None:
     model.files.fail("pwrite", path=".log", short=10)
     with model.files.failing("truncate"), pytest.raises(StorageError):
         model.segment.append(batch_sized(200, base_offset=BASE + 1), BASE + 1, 5)
@@ -98,8 +100,7 @@ def test_a_closed_segment_survives_a_power_cut_whole() -> None:
     assert segment.aborted(BASE, BASE + 30) == ([AbortedTxn(7, BASE, BASE + 29, BASE + 30)], True)
 
 
-def test_what_needs_a_sync_is_named_until_it_was_synced() -> None:
-    model = Model(ONE)
+def test_what_needs_a_sync_is_named_until_it_was_synced(model: Model) -> None:
     work = model.segment.files_to_sync()
     assert (len(work.files), work.paths, work.is_sealed) == (1, [], False)
     model.append([2])
@@ -119,8 +120,7 @@ def test_what_needs_a_sync_is_named_until_it_was_synced() -> None:
     assert model.segment.files_to_sync()[:2] == ([], [])
 
 
-def test_an_abort_that_comes_while_an_earlier_one_is_synced_waits_for_the_next_sync() -> None:
-    model = Model(ONE)
+def test_an_abort_that_comes_while_an_earlier_one_is_synced_waits_for_the_next_sync(model: Model) -> None:
     model.segment.add_aborted(AbortedTxn(7, BASE, BASE, BASE + 1))
     work = model.segment.files_to_sync()
     model.segment.add_aborted(AbortedTxn(8, BASE, BASE + 1, BASE + 2))
@@ -139,8 +139,7 @@ def test_a_time_index_that_was_left_without_its_closing_entry_gets_it() -> None:
     assert model.directory.read(TIME_INDEX) == whole
 
 
-def test_bytes_behind_the_last_batch_of_a_trusted_segment_are_refused() -> None:
-    model = Model(ONE)
+def test_bytes_behind_the_last_batch_of_a_trusted_segment_are_refused(model: Model) -> None:
     model.segment.close()
     model.segment.log.pwrite(b"half a batch", model.size)
     segment = Segment.open(model.directory, BASE, CONFIG, 0, is_durable=True)
@@ -171,8 +170,7 @@ def test_an_index_that_cannot_be_made_again_leaves_the_segment_sealed_and_as_old
     assert model.segment.is_sealed
 
 
-def test_a_file_left_in_the_way_of_a_new_segment_is_emptied() -> None:
-    model = Model(ONE)
+def test_a_file_left_in_the_way_of_a_new_segment_is_emptied(model: Model) -> None:
     segment = Segment.create(model.directory, BASE, CONFIG, 0)
     assert (segment.size, segment.log.size(), segment.next_offset) == (0, 0, BASE)
 

@@ -14,10 +14,7 @@ def accepted(
                 name=topic.name,
                 partition_responses=[
                     produce.PartitionProduceResponse(
-                        index=partition.index,
-                        error_code=error,
-                        base_offset=-1 if error else 100,
-                        error_message=message,
+                        index=partition.index, error_code=error, base_offset=-1 if error else 100, error_message=message
                     )
                     for partition in topic.partition_data
                 ],

@@ -1,0 +1,23 @@
+"""A data directory in memory that was started, and a directory alone."""
+
+import pytest
+
+from barnabas.storage.disk.directory import Directory
+from barnabas.storage.log_directory import LogDirectory
+from tests.support.files.log_directories import start
+from tests.support.files.memory_files import MemoryFiles
+
+
+@pytest.fixture
+def files() -> MemoryFiles:
+    return MemoryFiles()
+
+
+@pytest.fixture
+def directory(files: MemoryFiles) -> LogDirectory:
+    return start(files)
+
+
+@pytest.fixture
+def root() -> Directory:
+    return MemoryFiles().with_directory().directory()
