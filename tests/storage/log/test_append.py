@@ -93,8 +93,7 @@ def test_a_compacted_topic_refuses_null_keys_and_keeps_everything() -> None:
 
 
 def test_a_batch_is_compressed_anew_where_the_topic_says_so() -> None:
-    world = open_world(compression_type="zstd")
-    world.append(b"a" * 1000)
+    world = open_world(compression_type="zstd", values=[b"a" * 1000])
     world.append(b"b" * 1000, compression=compression.GZIP)
     assert [header.compression for _, header in iter_batches(stored(world))] == [compression.ZSTD] * 2
     assert world.values() == [b"a" * 1000, b"b" * 1000]
@@ -139,9 +138,7 @@ def test_settings_take_effect_with_the_next_append(world: LogWorld) -> None:
 
 
 def test_a_segment_is_rolled_before_it_grows_too_large() -> None:
-    world = open_world(segment_bytes=200)
-    for number in range(4):
-        world.append(b"%d" % number * 50)
+    world = open_world(segment_bytes=200, values=[b"%d" % number * 50 for number in range(4)])
     assert world.segments() == [0, 1, 2, 3]
     assert {f"{base:020d}.snapshot" for base in (1, 2, 3)} <= set(world.names())
     assert len(world.values()) == 4
@@ -156,9 +153,7 @@ def test_a_segment_is_rolled_when_its_time_is_over() -> None:
 
 
 def test_a_segment_is_rolled_when_its_index_is_full() -> None:
-    world = open_world(segment_index_bytes=24, index_interval_bytes=0)
-    for number in range(9):
-        world.append(b"%d" % number)
+    world = open_world(segment_index_bytes=24, index_interval_bytes=0, values=[b"%d" % number for number in range(9)])
     assert len(world.segments()) > 2
     assert len(world.values()) == 9
 
@@ -189,8 +184,7 @@ def test_leader_epochs_are_noted_when_something_is_appended_in_them(world: LogWo
 
 
 def test_with_two_replicas_required_the_high_watermark_never_moves() -> None:
-    world = open_world(min_insync_replicas=2)
-    world.append(b"a")
+    world = open_world(min_insync_replicas=2, values=[b"a"])
     assert not world.log.enough_replicas
     assert (world.log.log_end_offset, world.log.high_watermark, world.log.last_stable_offset) == (1, 0, 0)
     assert world.records() == []

@@ -44,9 +44,7 @@ def test_flush_ms_is_counted_from_the_last_flush() -> None:
 
 
 def test_a_rolled_segment_is_synced_in_the_background_with_all_that_belongs_to_it() -> None:
-    world = open_world(segment_bytes=200)
-    for value in (b"a", b"b", b"c"):
-        world.append(value)
+    world = open_world(segment_bytes=200, values=[b"a", b"b", b"c"])
     assert world.log.flush_due(START_MS)
     before = len(world.files.calls)
 
@@ -89,8 +87,7 @@ def test_when_all_is_synced_there_is_no_plan(world: LogWorld) -> None:
 
 
 def test_a_plan_covers_what_there_was_and_the_log_may_grow_meanwhile() -> None:
-    world = open_world(segment_bytes=200)
-    world.append(b"a")
+    world = open_world(segment_bytes=200, values=[b"a"])
     plan = world.begin_flush()
     for value in (b"b", b"c", b"d"):
         world.append(value)
@@ -101,9 +98,7 @@ def test_a_plan_covers_what_there_was_and_the_log_may_grow_meanwhile() -> None:
 
 
 def test_a_segment_may_be_deleted_while_a_plan_runs() -> None:
-    world = open_world(segment_bytes=200)
-    for value in (b"a", b"b", b"c"):
-        world.append(value)
+    world = open_world(segment_bytes=200, values=[b"a", b"b", b"c"])
     plan = world.begin_flush()
     world.log.delete_records_before(2)
     assert world.log.apply_retention(START_MS)
@@ -164,8 +159,7 @@ def test_a_refused_append_leaves_no_trace_of_its_producer(world: LogWorld) -> No
 def test_half_a_batch_that_was_cut_off_a_sealed_segment_does_not_come_back_in_a_power_cut(is_syncing: bool) -> None:
     """It would be taken for damage, and the segments behind it dropped, though they were synced."""
     for seed in range(20):
-        world = open_world(seed, segment_bytes=200)
-        world.append(b"a")
+        world = open_world(seed, segment_bytes=200, values=[b"a"])
         plan = world.begin_flush()
         plan.run()
         if not is_syncing:
@@ -199,9 +193,7 @@ def test_half_a_batch_that_cannot_be_cut_off_takes_the_directory_offline(world: 
 
 
 def test_a_roll_that_fails_leaves_the_old_segment_in_use() -> None:
-    world = open_world(segment_bytes=200, index_interval_bytes=0)
-    world.append(b"a")
-    world.append(b"b")
+    world = open_world(segment_bytes=200, index_interval_bytes=0, values=[b"a", b"b"])
     for call, path in (("create", ""), ("pwrite", ".index")):
         with world.files.failing(call, errno.ENOSPC, times=1, path=path), pytest.raises(StorageError):
             world.append(b"c" * 60)
@@ -215,8 +207,7 @@ CLOSES_THAT_FAIL = [("pwrite", ".snapshot"), ("rename", "leader-epoch-checkpoint
 
 @pytest.mark.parametrize(("call", "path"), CLOSES_THAT_FAIL)
 def test_a_log_that_could_not_be_closed_goes_on_as_before(call: str, path: str) -> None:
-    world = open_world(index_interval_bytes=0)
-    world.append(b"a")
+    world = open_world(index_interval_bytes=0, values=[b"a"])
     world.append(b"t", producer_id=7, epoch=0, sequence=0, transactional=True)
     with world.files.failing(call, errno.ENOSPC, path=path), pytest.raises(StorageError):
         world.home.close_log(TOPIC, PARTITION)
@@ -271,8 +262,7 @@ def test_a_log_that_could_not_be_closed_is_closed_later_though_nothing_was_appen
 
 
 def test_a_log_that_could_not_be_closed_rolls_where_that_is_due() -> None:
-    world = open_world(segment_bytes=200)
-    world.append(b"a" * 60)
+    world = open_world(segment_bytes=200, values=[b"a" * 60])
     with world.files.failing("pwrite", errno.ENOSPC, path=".snapshot"), pytest.raises(StorageError):
         world.home.close_log(TOPIC, PARTITION)
     world.append(b"b" * 60)

@@ -222,9 +222,7 @@ def test_segments_below_the_start_go_with_their_snapshots(world: LogWorld) -> No
 
 
 def test_when_every_segment_is_too_old_an_empty_one_takes_over() -> None:
-    world = open_world(segment_bytes=150, retention_ms=1000)
-    for _ in range(4):
-        world.append(b"v")
+    world = open_world(segment_bytes=150, retention_ms=1000, values=[b"v"] * 4)
     reasons = world.log.apply_retention(START_MS + 1001)
     assert len(reasons) == 4 // 2
     assert (world.log.log_start_offset, world.log.log_end_offset) == (4, 4)
@@ -234,9 +232,7 @@ def test_when_every_segment_is_too_old_an_empty_one_takes_over() -> None:
 
 
 def test_retention_by_size_keeps_at_least_that_much() -> None:
-    world = open_world(segment_bytes=150, retention_bytes=250)
-    for number in range(10):
-        world.append(b"%d" % number)
+    world = open_world(segment_bytes=150, retention_bytes=250, values=[b"%d" % number for number in range(10)])
     world.log.apply_retention(START_MS)
     kept = sum(world.files.stat(f"{world.path}/{name}").size for name in world.names() if name.endswith(".log"))
     assert 250 <= kept < 400

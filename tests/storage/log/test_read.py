@@ -64,8 +64,7 @@ def test_a_read_below_the_log_start_is_out_of_range(world: LogWorld) -> None:
 
 
 def test_a_committed_read_stops_at_the_last_stable_offset() -> None:
-    world = open_world()
-    world.append(b"a")
+    world = open_world(values=[b"a"])
     world.append(b"b", producer_id=1, epoch=0, sequence=0, transactional=True)
     world.append(b"c")
     assert offsets_read(world, 0, 1 << 20, committed=True) == [0]
@@ -74,9 +73,7 @@ def test_a_committed_read_stops_at_the_last_stable_offset() -> None:
 
 
 def test_a_read_stops_at_a_high_watermark_inside_a_segment() -> None:
-    world = open_world()
-    for value in (b"a", b"b"):
-        world.append(value)
+    world = open_world(values=[b"a", b"b"])
     world.log.config = LogConfig(min_insync_replicas=2)
     world.append(b"c")
     assert offsets_read(world, 0, 1 << 20) == [0, 1]
@@ -88,9 +85,7 @@ def test_a_read_stops_at_a_high_watermark_inside_a_segment() -> None:
 
 
 def test_who_wrote_a_log_reads_it_beyond_the_high_watermark() -> None:
-    world = open_world(min_insync_replicas=2)
-    for value in (b"a", b"b"):
-        world.append(value)
+    world = open_world(min_insync_replicas=2, values=[b"a", b"b"])
     assert world.log.high_watermark == 0
     assert [header.base_offset for _, header in iter_batches(world.log.read_own(0, 1 << 20))] == [0, 1]
     assert [header.base_offset for _, header in iter_batches(world.log.read_own(1, 1))] == [1]

@@ -157,9 +157,7 @@ def test_a_deletion_that_fails_halfway_is_finished_by_the_next(kind: str) -> Non
 
 def test_no_power_cut_brings_back_what_the_checkpoints_know_to_be_deleted() -> None:
     for seed in range(20):
-        world = open_world(seed, segment_bytes=200)
-        for _ in range(8):
-            world.append(b"v")
+        world = open_world(seed, segment_bytes=200, values=[b"v"] * 8)
         world.flush()
         world.log.delete_records_before(4)
         world.checkpoint()

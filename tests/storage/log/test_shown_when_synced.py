@@ -18,8 +18,7 @@ def ends(world: LogWorld) -> tuple[int, int, int]:
 
 
 def test_readers_see_what_is_to_be_synced_first_only_then() -> None:
-    world = open_world(flush_messages=1)
-    world.append(b"a")
+    world = open_world(flush_messages=1, values=[b"a"])
     assert ends(world) == (0, 0, 1)
     assert world.values() == []
     assert world.log.readable_bytes(0, False) == 0
@@ -31,8 +30,7 @@ def test_readers_see_what_is_to_be_synced_first_only_then() -> None:
 
 
 def test_what_is_appended_during_a_sync_is_seen_after_the_next() -> None:
-    world = open_world(flush_messages=1)
-    world.append(b"a")
+    world = open_world(flush_messages=1, values=[b"a"])
     plan = world.begin_flush()
     world.append(b"b")
     world.end_flush(plan)
@@ -42,9 +40,7 @@ def test_what_is_appended_during_a_sync_is_seen_after_the_next() -> None:
 
 
 def test_below_flush_messages_readers_wait_for_nothing() -> None:
-    world = open_world(flush_messages=3)
-    world.append(b"a")
-    world.append(b"b")
+    world = open_world(flush_messages=3, values=[b"a", b"b"])
     assert ends(world) == (2, 2, 2)
     world.append(b"c")
     world.append(b"d")
@@ -56,8 +52,7 @@ def test_below_flush_messages_readers_wait_for_nothing() -> None:
 
 
 def test_a_failed_sync_shows_nothing() -> None:
-    world = open_world(flush_messages=1)
-    world.append(b"a")
+    world = open_world(flush_messages=1, values=[b"a"])
     plan = world.begin_flush()
     world.files.fail("sync", errno.EIO)
     with pytest.raises(StorageError) as failed:
@@ -77,8 +72,7 @@ def test_a_changed_flush_messages_takes_nothing_back_from_readers(world: LogWorl
 
 
 def test_after_a_kill_all_that_was_found_is_seen() -> None:
-    world = open_world(flush_messages=1)
-    world.append(b"a")
+    world = open_world(flush_messages=1, values=[b"a"])
     world.restart("kill")
     assert ends(world) == (1, 1, 1)
     world.append(b"b")
@@ -86,8 +80,7 @@ def test_after_a_kill_all_that_was_found_is_seen() -> None:
 
 
 def test_records_are_deleted_up_to_where_readers_get() -> None:
-    world = open_world(flush_messages=1)
-    world.append(b"a")
+    world = open_world(flush_messages=1, values=[b"a"])
     world.flush()
     world.append(b"b")
     assert world.log.delete_records_before(-1) == 1

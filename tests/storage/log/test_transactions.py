@@ -208,8 +208,7 @@ def test_a_marker_whose_index_cannot_be_read_is_not_written(world: LogWorld) -> 
 
 
 def test_retention_waits_for_an_open_transaction_whose_commit_then_shows_all_of_it() -> None:
-    world = open_world(segment_bytes=200, retention_ms=1_000)
-    world.append(b"before")
+    world = open_world(segment_bytes=200, retention_ms=1_000, values=[b"before"])
     for sequence in range(4):
         begin(world, sequence=sequence)
     world.now_ms += 10_000

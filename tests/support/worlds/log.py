@@ -1,6 +1,7 @@
 """One partition in a data directory in memory, with the accidents that can happen to it."""
 
 import random
+from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any, Literal
 
@@ -233,10 +234,12 @@ def _is_aborted(producer_id: int, last_offset: int, aborted: list[tuple[int, int
 __all__ = ["PARTITION", "ROOT", "START_MS", "TOPIC", "TOPIC_ID", "LogWorld", "PowerCut"]
 
 
-def open_world(seed: int = 0, **settings: Any) -> LogWorld:
-    """A partition that is open, with these settings of its topic in place of the defaults."""
+def open_world(seed: int = 0, *, values: Iterable[bytes] = (), **settings: Any) -> LogWorld:
+    """A partition that is open, with these settings of its topic, and a batch of each of these values."""
     world = LogWorld(seed, LogConfig()._replace(**settings))
     world.open()
+    for value in values:
+        world.append(value)
     return world
 
 
