@@ -104,28 +104,20 @@ def _with_a_foreign_directory(files: MemoryFiles) -> None:
     files.mkdir("/data/lost+found")
 
 
-def _of_something_else(files: MemoryFiles) -> None:
-    files.mkdir("/data")
-    files.open("/data/thesis.tex", create=True).close()
-
-
-def _a_file(files: MemoryFiles) -> None:
-    files.open("/data", create=True).close()
-
-
-def _of_zookeeper_days(files: MemoryFiles) -> None:
-    files.mkdir("/data")
-    files.put("/data/meta.properties", b"version=0\nbroker.id=1\n")
-
-
 @pytest.mark.parametrize(
     ("prepare", "words"),
     [
         (_of_another_node, "belongs to node.id 7, and this is 1"),
         (_with_a_foreign_directory, r"the directory lost\+found in it is no partition"),
-        (_of_something_else, "not empty, and without meta.properties not a data directory: thesis.tex"),
-        (_a_file, "is a file, not a directory"),
-        (_of_zookeeper_days, "meta.properties has version 0, only 1 is supported"),
+        (
+            lambda files: files.with_directory("/data").put("/data/thesis.tex", b""),
+            "not empty, and without meta.properties not a data directory: thesis.tex",
+        ),
+        (lambda files: files.put("/data", b""), "is a file, not a directory"),
+        (
+            lambda files: files.with_directory("/data").put("/data/meta.properties", b"version=0\nbroker.id=1\n"),
+            "meta.properties has version 0, only 1 is supported",
+        ),
     ],
 )
 def test_what_is_no_data_directory_of_this_node_is_refused_untouched(

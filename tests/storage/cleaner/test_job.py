@@ -32,11 +32,8 @@ def log(files: MemoryFiles) -> CompactedLog:
 
 
 def test_the_last_record_of_every_key_stays_at_its_offset(log: CompactedLog) -> None:
-    log.data((b"a", b"1"), (b"b", b"1"))
-    log.data((b"a", b"2"))
-    log.roll()
-    log.data((b"c", b"1"), (b"b", b"2"))
-    log.roll()
+    log.segment([(b"a", b"1"), (b"b", b"1")], [(b"a", b"2")])
+    log.segment([(b"c", b"1"), (b"b", b"2")])
     result = log.clean()
     assert log.kept() == [(2, b"a", b"2"), (3, b"c", b"1"), (4, b"b", b"2")]
     assert result.end_offset == 5
@@ -45,16 +42,13 @@ def test_the_last_record_of_every_key_stays_at_its_offset(log: CompactedLog) -> 
 
 
 def test_records_without_a_key_go_and_are_counted(log: CompactedLog) -> None:
-    log.data((None, b"1"), (b"a", b"1"))
-    log.roll()
+    log.segment([(None, b"1"), (b"a", b"1")])
     assert log.clean(high_watermark=-1).stats.invalid_messages == 1
     assert log.kept() == [(1, b"a", b"1")]
 
 
 def test_a_segment_with_an_open_transaction_is_left_alone(log: CompactedLog) -> None:
-    log.data((b"a", b"1"))
-    log.data((b"a", b"2"))
-    log.roll()
+    log.segment([(b"a", b"1")], [(b"a", b"2")])
     log.data((b"a", b"3"))
     log.data((b"a", b"4"), producer=(1, 0), transactional=True)
     log.roll()
@@ -66,8 +60,7 @@ def test_aborted_data_go_at_once_and_their_marker_after_two_more_rounds(log: Com
     log.data((b"a", b"1"))
     log.data((b"a", b"2"), producer=(1, 0), transactional=True)
     log.marker((1, 0), commit=False)
-    log.data((b"b", b"1"))
-    log.roll()
+    log.segment([(b"b", b"1")])
     log.last_records.clear()
     log.clean()
     assert log.kept() == [(0, b"a", b"1"), (3, b"b", b"1")]
@@ -96,8 +89,7 @@ def test_a_marker_behind_the_segments_aborts_what_is_in_them(log: CompactedLog) 
 
 
 def test_a_tombstone_stays_until_its_horizon(log: CompactedLog) -> None:
-    log.data((b"a", b"1"), (b"a", None), (b"b", b"1"))
-    log.roll()
+    log.segment([(b"a", b"1"), (b"a", None), (b"b", b"1")])
     log.clean()
     assert log.kept() == [(1, b"a", None), (2, b"b", b"1")]
     ((header, _),) = log.batches()
@@ -111,8 +103,7 @@ def test_a_tombstone_stays_until_its_horizon(log: CompactedLog) -> None:
 
 def test_the_last_batch_of_an_active_producer_stays_without_its_records(log: CompactedLog) -> None:
     log.data((b"a", b"1"), producer=(1, 3), sequence=7)
-    log.data((b"a", b"2"))
-    log.roll()
+    log.segment([(b"a", b"2")])
     log.clean()
     (header, batch), _ = log.batches()
     assert len(batch) == 61
@@ -123,9 +114,7 @@ def test_the_last_batch_of_an_active_producer_stays_without_its_records(log: Com
 
 
 def test_the_batch_at_the_high_watermark_stays(log: CompactedLog) -> None:
-    log.data((b"a", b"1"))
-    log.data((None, b"1"))
-    log.roll()
+    log.segment([(b"a", b"1")], [(None, b"1")])
     log.clean(high_watermark=2)
     assert [(header.base_offset, header.records_count) for header, _ in log.batches()] == [(0, 1), (1, 0)]
 
@@ -145,11 +134,9 @@ def test_a_full_map_ends_the_round_earlier(log: CompactedLog) -> None:
 
 
 def test_new_segments_are_as_old_as_the_last_they_stand_for(files: MemoryFiles, log: CompactedLog) -> None:
-    log.data((b"a", b"1"))
-    log.roll()
+    log.segment([(b"a", b"1")])
     files.now_ms = TIME_MS + 5
-    log.data((b"b", b"1"))
-    log.roll()
+    log.segment([(b"b", b"1")])
     files.now_ms = TIME_MS + 9
     log.clean()
     for kind in (FileKind.LOG, FileKind.OFFSET_INDEX, FileKind.TIME_INDEX):
@@ -157,9 +144,7 @@ def test_new_segments_are_as_old_as_the_last_they_stand_for(files: MemoryFiles, 
 
 
 def test_a_wrong_bit_is_refused_by_file_and_place(log: CompactedLog) -> None:
-    log.data((b"a", b"1"))
-    log.data((b"b", b"1"))
-    log.roll()
+    log.segment([(b"a", b"1")], [(b"b", b"1")])
     content = bytearray(log.log(0))
     content[-1] ^= 1
     name = segment_file(0, FileKind.LOG)
@@ -218,8 +203,7 @@ def test_a_round_that_is_given_up_leaves_nothing(files: MemoryFiles, log: Compac
 
 
 def test_a_job_and_its_result_can_be_sent(log: CompactedLog) -> None:
-    log.data((b"a", b"1"))
-    log.roll()
+    log.segment([(b"a", b"1")])
     job = pickle.loads(pickle.dumps(log.job()))
     assert job == log.job()
     result = finish_work(job.steps(log.files))
@@ -286,8 +270,7 @@ def test_a_round_may_begin_inside_a_segment_whose_index_is_wrong(log: CompactedL
 
 
 def test_a_sync_that_fails_fails_the_round(files: MemoryFiles, log: CompactedLog) -> None:
-    log.data((b"a", b"1"))
-    log.roll()
+    log.segment([(b"a", b"1")])
     files.fail("sync", path=".index.cleaned")
     with pytest.raises(SyncFailed, match=r"00000000000000000000\.index\.cleaned"):
         finish_work(log.job().steps(files))
@@ -308,8 +291,7 @@ def test_the_new_time_index_covers_batches_whose_headers_lack_their_largest_time
 
 
 def test_older_message_formats_are_refused(log: CompactedLog) -> None:
-    log.data((b"a", b"1"))
-    log.roll()
+    log.segment([(b"a", b"1")])
     content = bytearray(log.log(0))
     content[16] = 1
     log.directory.write(segment_file(0, FileKind.LOG), bytes(content), 0)

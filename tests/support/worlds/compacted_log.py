@@ -79,6 +79,12 @@ class CompactedLog:
             self.last_records[producer_id] = LastRecord(self.next_offset + len(pairs) - 1, epoch)
         return self.take(batch)
 
+    def segment(self, *batches: Sequence[Pair]) -> None:
+        """A sealed segment of these batches."""
+        for pairs in batches:
+            self.data(*pairs)
+        self.roll()
+
     def marker(self, producer: tuple[int, int], *, commit: bool) -> int:
         """The end of a producer's transaction. Returns its offset."""
         offset = self.next_offset
