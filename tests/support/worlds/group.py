@@ -19,7 +19,7 @@ from barnabas.broker.coordinator.group.classic.model import (
     OffsetToCommit,
     SyncRequest,
 )
-from barnabas.broker.coordinator.group.consumer.model import ConsumerConfig, ConsumerContext
+from barnabas.broker.coordinator.group.consumer.model import ConsumerConfig, ConsumerContext, HeartbeatRequest
 from barnabas.broker.coordinator.groups import GroupCoordinator
 from barnabas.broker.coordinator.runtime.outcome import Producer
 from barnabas.broker.slices import Slices
@@ -100,6 +100,14 @@ class GroupWorld:
         while not self.upkeep.are_over:
             self.settle()
 
+    def answered(self, *replies: Any) -> None:
+        """Let the loop turn until these have come."""
+        for _ in range(10_000):
+            if all(not isinstance(reply, asyncio.Future) or reply.done() for reply in replies):
+                return
+            self.settle()
+        raise AssertionError("somebody was never answered")
+
     # Requests, with what a test usually wants as defaults
 
     def join(
@@ -148,6 +156,11 @@ class GroupWorld:
 
     def heartbeat(self, member_id: str, generation_id: int, *, group_id: str = "g", instance: str | None = None) -> Any:
         return self.coordinator.heartbeat(group_id, member_id, instance, generation_id)
+
+    def beat(self, member_id: str, epoch: int = 0, *, group_id: str = "g", topics: tuple[str, ...] = ("t",)) -> Any:
+        """A heartbeat of the consumer protocol, by which a member with epoch 0 joins."""
+        joining: Any = {} if epoch else {"rebalance_timeout_ms": 60_000, "topic_names": topics, "owned": {}}
+        return self.coordinator.consumer.heartbeat(HeartbeatRequest(group_id, member_id, epoch, **joining))
 
     def leave(self, *members: tuple[str, str | None], group_id: str = "g") -> Any:
         return self.coordinator.leave(group_id, [LeavingMember(*member) for member in members])

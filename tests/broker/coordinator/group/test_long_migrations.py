@@ -9,7 +9,7 @@ import pytest
 
 from barnabas.broker.coordinator.group.classic.model import Group, JoinReply
 from barnabas.broker.coordinator.group.classic.states import State
-from barnabas.broker.coordinator.group.consumer.model import ConsumerConfig, HeartbeatReply, HeartbeatRequest
+from barnabas.broker.coordinator.group.consumer.model import ConsumerConfig, HeartbeatReply
 from barnabas.broker.coordinator.runtime.shard import TIMER_RETRY_MS
 from barnabas.client.consume.assignors import assigned_partitions, encode_assignment
 from barnabas.protocol.errors import ErrorCode, KafkaError
@@ -27,11 +27,6 @@ def world() -> Iterator[GroupWorld]:
         yield world
 
 
-def _beats(world: GroupWorld) -> Any:
-    request = HeartbeatRequest("g", "n", 0, rebalance_timeout_ms=60_000, topic_names=("t",), owned={})
-    return world.coordinator.consumer.heartbeat(request)
-
-
 def _joins(world: GroupWorld, member_id: str = "") -> Any:
     return world.join(member_id=member_id, protocols=[("range", subscription(["t"]))], version=3, session_ms=60_000)
 
@@ -41,11 +36,8 @@ def _answered(world: GroupWorld, reply: Any) -> Any:
     assert isinstance(reply, Future)
     world.settle()
     assert not reply.done(), "one turn is not enough"
-    for _ in range(10_000):
-        if reply.done():
-            return reply.result()
-        world.settle()
-    raise AssertionError("somebody was never answered")
+    world.answered(reply)
+    return reply.result()
 
 
 def _classic_group(world: GroupWorld) -> str:
@@ -59,7 +51,7 @@ def _classic_group(world: GroupWorld) -> str:
 
 
 def test_a_classic_member_is_let_in_with_its_target(world: GroupWorld) -> None:
-    assert _answered(world, _beats(world)).member_epoch == 2
+    assert _answered(world, world.beat("n")).member_epoch == 2
     joined: JoinReply = _answered(world, _joins(world, "a"))
     assert (joined.error, joined.generation_id) == (ErrorCode.NONE, 3)
     target = world.coordinator.consumer.describe("g").targets["a"]
@@ -69,7 +61,7 @@ def test_a_classic_member_is_let_in_with_its_target(world: GroupWorld) -> None:
 def test_a_group_is_upgraded_in_one_batch(world: GroupWorld) -> None:
     member_id = _classic_group(world)
     batches_count = world.topic.batches_count
-    reply = _beats(world)
+    reply = world.beat("n")
     assert world.heartbeat(member_id, 1) is ErrorCode.NONE, "it is a classic group until it is another"
     assert _answered(world, reply).member_epoch == 2
     assert world.topic.batches_count == batches_count + 1
@@ -84,7 +76,7 @@ def _again(world: GroupWorld, member_id: str) -> Any:
 
 def test_the_last_classic_member_leaves_after_the_upgrade(world: GroupWorld) -> None:
     member_id = _classic_group(world)
-    reply, goodbye = _beats(world), world.leave((member_id, None))
+    reply, goodbye = world.beat("n"), world.leave((member_id, None))
     assert _answered(world, reply).member_epoch == 2
     world.settle()
     assert reply_of(goodbye) == (ErrorCode.NONE,)
@@ -93,7 +85,7 @@ def test_the_last_classic_member_leaves_after_the_upgrade(world: GroupWorld) -> 
 
 def test_who_asks_for_its_assignment_meanwhile_is_told_after_the_upgrade(world: GroupWorld) -> None:
     member_id = _classic_group(world)
-    upgrade, sync = _beats(world), world.sync(member_id, 1)
+    upgrade, sync = world.beat("n"), world.sync(member_id, 1)
     assert _answered(world, upgrade).member_epoch == 2
     world.settle()
     assert reply_of(sync).error is ErrorCode.REBALANCE_IN_PROGRESS
@@ -103,7 +95,7 @@ def test_partitions_that_there_are_no_more_are_left_out_of_the_upgrade(world: Gr
     _classic_group(world)
     world.topics.delete("t")
     world.topics.make("t", 3)
-    reply: HeartbeatReply = reply_of(_beats(world))
+    reply: HeartbeatReply = reply_of(world.beat("n"))
     assert reply.member_epoch == 2
     targets = world.coordinator.consumer.describe("g").targets.values()
     assert sorted(number for target in targets for numbers in target.values() for number in numbers) == [0, 1, 2]
@@ -114,16 +106,12 @@ def _large_group(world: GroupWorld) -> list[str]:
     world.consumer_config = replace(world.consumer_config, assignment_interval_ms=60_000)
     world.topics.delete("t")
     world.topics.make("t", 3)
-    reply_of(_beats(world))
+    reply_of(world.beat("n"))
     ids = [f"m{number}" for number in range(_MEMBERS)]
     replies = [_joins(world, member_id) for member_id in ids]
     world.turns()
     assert {reply_of(reply).error for reply in replies} == {ErrorCode.NONE}
     return ids
-
-
-def _goodbye(world: GroupWorld) -> Any:
-    return world.coordinator.consumer.heartbeat(HeartbeatRequest("g", "n", -1))
 
 
 def _described(world: GroupWorld) -> Group:
@@ -134,7 +122,7 @@ def _described(world: GroupWorld) -> Group:
 
 def test_a_large_group_is_downgraded_in_slices_and_one_batch(world: GroupWorld) -> None:
     ids = _large_group(world)
-    batches_count, reply = world.topic.batches_count, _goodbye(world)
+    batches_count, reply = world.topic.batches_count, world.beat("n", -1)
     assert isinstance(reply, Future)
     assert len(world.coordinator.consumer.describe("g").members) == 1 + _MEMBERS, "nothing is seen half"
     assert _answered(world, reply).member_epoch == -1
@@ -150,7 +138,7 @@ def test_a_large_group_is_downgraded_in_slices_and_one_batch(world: GroupWorld) 
 def test_a_crash_in_the_middle_of_a_downgrade_leaves_the_consumer_group(world: GroupWorld) -> None:
     _large_group(world)
     before = world.coordinator.consumer.describe("g")
-    _goodbye(world)
+    world.beat("n", -1)
     world.settle()
     world.crash()
     world.coordinator.prepare("g")
@@ -160,7 +148,7 @@ def test_a_crash_in_the_middle_of_a_downgrade_leaves_the_consumer_group(world: G
 
 def test_a_downgrade_that_cannot_be_written_changes_nothing(world: GroupWorld) -> None:
     _large_group(world)
-    before, reply = world.coordinator.consumer.describe("g"), _goodbye(world)
+    before, reply = world.coordinator.consumer.describe("g"), world.beat("n", -1)
     world.topic.refuse_with = ErrorCode.MESSAGE_TOO_LARGE
     world.turns()
     assert isinstance(reply, Future)

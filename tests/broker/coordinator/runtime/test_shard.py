@@ -5,7 +5,6 @@ from itertools import pairwise
 
 from barnabas.broker.coordinator.expiries import EXPIRED_IN_A_TURN
 from barnabas.broker.coordinator.group.classic.model import GroupConfig, JoinReply
-from barnabas.broker.coordinator.group.consumer.model import HeartbeatRequest
 from barnabas.broker.coordinator.runtime.outcome import FinishTransaction, Outcome, SetTimer, TimerKey
 from barnabas.broker.coordinator.runtime.shard import TIMER_BEHIND_MS, TIMER_RETRY_MAX_MS, TIMER_RETRY_MS, Shard
 from barnabas.protocol.errors import ErrorCode, KafkaError
@@ -262,8 +261,7 @@ def test_a_timer_of_a_closed_partition_is_not_set_again() -> None:
 
 def test_a_consumer_whose_session_ends_while_nothing_can_be_written_leaves_once_it_can(groups: GroupWorld) -> None:
     groups.topics.make("t", 1)
-    joined = HeartbeatRequest("g", "m", 0, rebalance_timeout_ms=60_000, topic_names=("t",), owned={})
-    assert reply_of(groups.coordinator.consumer.heartbeat(joined)).member_epoch > 0
+    assert reply_of(groups.beat("m")).member_epoch > 0
     groups.topic.refuse_with = ErrorCode.KAFKA_STORAGE_ERROR
     groups.advance(60_000)
     assert list(groups.coordinator.consumer.describe("g").members) == ["m"]
