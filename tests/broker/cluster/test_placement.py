@@ -8,7 +8,6 @@ from barnabas.broker.catalogue.image import NO_LEADER
 from barnabas.broker.cluster.placement import Placement, elected, placed, reassigned, spread, started, stopped
 
 NODES = [1, 2, 3]
-WHOLE = Placement((1, 2, 3), (1, 2, 3), 1)
 
 
 @pytest.mark.parametrize("factor", [1, 2, 3])
@@ -55,49 +54,43 @@ def test_topics_of_one_partition_are_on_all_nodes() -> None:
     assert {spread(f"t{number}", range(1), 1, NODES)[0] for number in range(30)} == {(1,), (2,), (3,)}
 
 
-def test_a_new_partition_is_led_by_the_first_replica_that_runs() -> None:
-    assert placed([3, 1, 2], NODES) == ((3, 1, 2), (3, 1, 2), 3)
-    assert placed([3, 1, 2], [1, 2]) == ((3, 1, 2), (1, 2), 1)
-    assert placed([3], [1, 2]) == ((3,), (3,), NO_LEADER)
+WHOLE = Placement((1, 2, 3), (1, 2, 3), 1)
+OF_ONE_AND_THREE = Placement((1, 2, 3), (1, 3), 1)
+LEADERLESS = Placement((1, 2), (1,), NO_LEADER)
+FACTS = {
+    "a new partition is led by its first replica": (placed([3, 1, 2], NODES), ((3, 1, 2), (3, 1, 2), 3)),
+    "or by the first that runs": (placed([3, 1, 2], [1, 2]), ((3, 1, 2), (1, 2), 1)),
+    "or by nobody": (placed([3], [1, 2]), ((3,), (3,), NO_LEADER)),
+    "a stopped leader is followed by the next replica": (stopped(WHOLE, 1, [2, 3]), ((1, 2, 3), (2, 3), 2)),
+    "but by none that is not in sync": (stopped(OF_ONE_AND_THREE, 1, [2, 3]), ((1, 2, 3), (3,), 3)),
+    "a stopped follower leaves the ISR": (stopped(WHOLE, 2, [1, 3]), ((1, 2, 3), (1, 3), 1)),
+    "the last one in sync stays so, and nobody leads": (stopped(Placement((1, 2), (1,), 1), 1, [2]), LEADERLESS),
+    "who comes back is in sync": (started(Placement((1, 2, 3), (2, 3), 2), NODES), ((1, 2, 3), (1, 2, 3), 2)),
+    "and leads what nobody led": (started(LEADERLESS, [1, 2]), ((1, 2), (1, 2), 1)),
+    "unless it was not in sync": (started(LEADERLESS, [2]), LEADERLESS),
+    "a moved partition keeps its leader": (reassigned(WHOLE, [3, 1], NODES), ((3, 1), (3, 1), 1)),
+    "if it can": (reassigned(WHOLE, [3, 2], NODES), ((3, 2), (3, 2), 3)),
+    "a leaderless one is not moved away from who is in sync": (reassigned(LEADERLESS, [2, 3], [2, 3]), None),
+    "and is led by nobody then": (reassigned(LEADERLESS, [3, 1], [2, 3]), ((3, 1), (1,), NO_LEADER)),
+    "unless the election may be unclean": (
+        reassigned(LEADERLESS, [3, 2], [2, 3], may_be_unclean=True),
+        ((3, 2), (3,), 3),
+    ),
+    "the preferred replica is elected": (
+        elected(Placement((1, 2), (1, 2), 2), NODES, preferred=True),
+        ((1, 2), (1, 2), 1),
+    ),
+    "where it is in sync": (elected(Placement((1, 2), (2,), 2), NODES, preferred=True), None),
+    "and runs": (elected(Placement((1, 2), (1, 2), 2), [2], preferred=True), None),
+    "any replica that runs is elected where nobody led": (
+        elected(Placement((1, 2, 3), (1,), NO_LEADER), [2, 3], preferred=False),
+        ((1, 2, 3), (2,), 2),
+    ),
+    "if there is one": (elected(Placement((1,), (1,), NO_LEADER), [2, 3], preferred=False), None),
+}
 
 
-def test_a_stopped_leader_is_followed_by_the_next_replica_in_sync() -> None:
-    assert stopped(WHOLE, 1, [2, 3]) == ((1, 2, 3), (2, 3), 2)
-    assert stopped(Placement((1, 2, 3), (1, 3), 1), 1, [2, 3]) == ((1, 2, 3), (3,), 3), "2 is not in sync"
-
-
-def test_a_stopped_follower_leaves_the_isr_and_nothing_else_changes() -> None:
-    assert stopped(WHOLE, 2, [1, 3]) == ((1, 2, 3), (1, 3), 1)
-
-
-def test_the_last_replica_in_sync_stays_so_and_nobody_leads() -> None:
-    assert stopped(Placement((1, 2), (1,), 1), 1, [2]) == ((1, 2), (1,), NO_LEADER)
-
-
-def test_a_node_that_comes_back_is_in_sync_and_leads_only_what_nobody_led() -> None:
-    assert started(Placement((1, 2, 3), (2, 3), 2), NODES) == ((1, 2, 3), (1, 2, 3), 2)
-    assert started(Placement((1, 2), (1,), NO_LEADER), [1, 2]) == ((1, 2), (1, 2), 1)
-    assert started(Placement((1, 2), (1,), NO_LEADER), [2]) == ((1, 2), (1,), NO_LEADER), "2 was not in sync"
-
-
-def test_a_moved_partition_keeps_its_leader_if_it_can() -> None:
-    assert reassigned(WHOLE, [3, 1], NODES) == ((3, 1), (3, 1), 1)
-    assert reassigned(WHOLE, [3, 2], NODES) == ((3, 2), (3, 2), 3)
-
-
-def test_a_moved_partition_that_nobody_led_is_led_by_nobody_unless_the_election_may_be_unclean() -> None:
-    leaderless = Placement((1, 2), (1,), NO_LEADER)
-    assert reassigned(leaderless, [2, 3], [2, 3]) is None, "neither is in sync"
-    assert reassigned(leaderless, [3, 1], [2, 3]) == ((3, 1), (1,), NO_LEADER)
-    assert reassigned(leaderless, [3, 2], [2, 3], may_be_unclean=True) == ((3, 2), (3,), 3)
-
-
-def test_the_preferred_replica_is_elected_where_it_is_in_sync_and_runs() -> None:
-    assert elected(Placement((1, 2), (1, 2), 2), NODES, preferred=True) == ((1, 2), (1, 2), 1)
-    assert elected(Placement((1, 2), (2,), 2), NODES, preferred=True) is None
-    assert elected(Placement((1, 2), (1, 2), 2), [2], preferred=True) is None
-
-
-def test_any_replica_that_runs_is_elected_where_nobody_led() -> None:
-    assert elected(Placement((1, 2, 3), (1,), NO_LEADER), [2, 3], preferred=False) == ((1, 2, 3), (2,), 2)
-    assert elected(Placement((1,), (1,), NO_LEADER), [2, 3], preferred=False) is None
+@pytest.mark.parametrize("fact", FACTS)
+def test_a_partition_is_where_it_has_to_be(fact: str) -> None:
+    found, expected = FACTS[fact]
+    assert found == expected

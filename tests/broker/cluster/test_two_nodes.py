@@ -16,10 +16,6 @@ from barnabas.protocol.messages.alter_replica_log_dirs import (
     AlterReplicaLogDirsRequest,
     AlterReplicaLogDirTopic,
 )
-from barnabas.protocol.messages.describe_cluster import DescribeClusterRequest
-from barnabas.protocol.messages.describe_log_dirs import DescribeLogDirsRequest
-from barnabas.protocol.messages.describe_topic_partitions import DescribeTopicPartitionsRequest
-from barnabas.protocol.messages.metadata import MetadataRequest
 from barnabas.protocol.messages.produce import ProduceRequest
 from barnabas.protocol.schema import Request
 from tests.support.requests import BY_NAME, init_producer, produce
@@ -63,35 +59,6 @@ async def ask(world: BrokerWorld, request: Request, version: int | None = None) 
 
 def produced(world: BrokerWorld) -> ProduceRequest:
     return produce({number: world.batch(b"v") for number in range(PARTITIONS)})
-
-
-# --- what is told ----------------------------------------------------------------------------------------------------
-
-
-async def test_metadata_names_both_nodes_and_the_leader_of_each_partition(world: BrokerWorld) -> None:
-    answer = await ask(world, MetadataRequest(topics=None))
-    assert [(each.node_id, each.host, each.port, each.rack) for each in answer.brokers] == [
-        (ME, "127.0.0.1", 9092, None),
-        (2, "other", 9093, "rack 2"),
-    ]
-    (topic,) = answer.topics
-    assert [each.leader_id for each in topic.partitions] == [1, 2, 1, 2]
-    assert [each.replica_nodes for each in topic.partitions] == [[1], [2], [1], [2]]
-    assert [each.isr_nodes for each in topic.partitions] == [[1], [2], [1], [2]]
-
-
-async def test_the_cluster_and_its_partitions_are_described_alike(world: BrokerWorld) -> None:
-    cluster = await ask(world, DescribeClusterRequest(include_cluster_authorized_operations=False))
-    assert [(each.broker_id, each.host) for each in cluster.brokers] == [(ME, "127.0.0.1"), (2, "other")]
-    assert cluster.controller_id == ME
-    asked = DescribeTopicPartitionsRequest(topics=[], response_partition_limit=100, cursor=None)
-    (topic,) = (await ask(world, asked)).topics
-    assert [(each.leader_id, each.replica_nodes) for each in topic.partitions] == [(1, [1]), (2, [2])] * 2
-
-
-async def test_a_log_directory_tells_of_what_is_in_it(world: BrokerWorld) -> None:
-    (result,) = (await ask(world, DescribeLogDirsRequest(topics=None))).results
-    assert [each.partition_index for each in result.topics[0].partitions] == [0, 2]
 
 
 async def test_what_another_node_leads_is_in_no_directory_here(world: BrokerWorld) -> None:
