@@ -7,7 +7,8 @@ import pytest
 
 from barnabas.broker.catalogue.topics import NewPartitions, NewTopic
 from barnabas.broker.cluster.kept import FILE_NAME, read
-from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.errors import ErrorCode as E
+from barnabas.protocol.errors import KafkaError
 from barnabas.protocol.messages.metadata import MetadataRequest
 from barnabas.storage.disk.directory import Directory
 from barnabas.storage.disk.disk import Disk
@@ -15,8 +16,6 @@ from tests.broker.cluster.test_moving import places, reassign, switch
 from tests.broker.cluster.test_three_nodes import ask, create, metadata, produced
 from tests.support.files.memory_files import is_lived_to_its_end
 from tests.support.worlds.broker import BrokerWorld
-
-E = ErrorCode
 
 
 @pytest.fixture

@@ -6,13 +6,12 @@ import pytest
 
 from barnabas.broker.cluster.leader_balance import ELECTED_IN_A_TURN
 from barnabas.broker.cluster.nodes import Nodes
-from barnabas.protocol.errors import ErrorCode
+from barnabas.protocol.errors import ErrorCode as E
 from barnabas.storage.errors import StorageError
 from tests.broker.cluster.test_moving import leader_to, places, reassign, switch
 from tests.broker.cluster.test_three_nodes import create, metadata, produced
 from tests.support.worlds.broker import BrokerWorld
 
-E = ErrorCode
 INTERVAL_MS = 300_000
 SPREAD = [(1, [1, 2, 3]), (2, [2, 3, 1]), (3, [3, 1, 2])]
 WITHOUT_TWO = [(1, [1, 2, 3]), (3, [2, 3, 1]), (3, [3, 1, 2])]

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from barnabas.broker.catalogue import Alteration, Operation
-from barnabas.protocol.errors import ErrorCode
+from barnabas.protocol.errors import ErrorCode as E
 from barnabas.protocol.messages.alter_partition_reassignments import (
     AlterPartitionReassignmentsRequest,
     ReassignablePartition,
@@ -27,7 +27,6 @@ from tests.broker.cluster.test_three_nodes import (
 from tests.support.requests import BY_NAME, alter_config, end_txn, epoch_ends, fetch, init_producer, join_group, produce
 from tests.support.worlds.broker import BrokerWorld, settle
 
-E = ErrorCode
 OFFSETS, TXNS = "__consumer_offsets", "__transaction_state"
 
 

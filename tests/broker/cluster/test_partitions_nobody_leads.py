@@ -5,14 +5,13 @@ from typing import Any
 
 import pytest
 
-from barnabas.protocol.errors import ErrorCode
+from barnabas.protocol.errors import ErrorCode as E
 from barnabas.protocol.messages.add_offsets_to_txn import AddOffsetsToTxnRequest
 from tests.broker.cluster.test_moving import OFFSETS, leader_to, reassign, switch
 from tests.broker.cluster.test_three_nodes import ask, coordinator_of, create, fetched, fetched_offset, kept_at
 from tests.support.requests import BY_NAME, end_txn, init_producer, produce, txn_commit
 from tests.support.worlds.broker import BrokerWorld
 
-E = ErrorCode
 NAME = kept_at(1)
 GROUP = kept_at(2)
 AWAY = 3

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from barnabas.broker.coordinator.runtime.placement import partition_for
-from barnabas.protocol.errors import ErrorCode
+from barnabas.protocol.errors import ErrorCode as E
 from barnabas.protocol.messages.api_versions import ApiVersionsRequest
 from barnabas.protocol.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsTopic
 from barnabas.protocol.messages.delete_records import DeleteRecordsPartition, DeleteRecordsRequest, DeleteRecordsTopic
@@ -33,7 +33,6 @@ from tests.support.requests import (
 )
 from tests.support.worlds.broker import BrokerWorld
 
-E = ErrorCode
 NODES = 1, 2, 3
 GROUPS = 50
 

@@ -10,7 +10,7 @@ from barnabas.broker.catalogue import Catalogue
 from barnabas.broker.cluster.cluster import Cluster, Node
 from barnabas.broker.coordinator.runtime.placement import partition_for
 from barnabas.broker.inspection.logs import log_of
-from barnabas.protocol.errors import ErrorCode
+from barnabas.protocol.errors import ErrorCode as E
 from barnabas.protocol.messages.alter_replica_log_dirs import (
     AlterReplicaLogDir,
     AlterReplicaLogDirsRequest,
@@ -21,7 +21,6 @@ from barnabas.protocol.schema import Request
 from tests.support.requests import BY_NAME, init_producer, produce
 from tests.support.worlds.broker import BrokerWorld, code_of, settle
 
-E = ErrorCode
 ME, OTHER = 1, Node(2, "a cluster", "other", 9093, "rack 2")
 PARTITIONS = 4
 GROUPS = 50

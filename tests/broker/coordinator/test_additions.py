@@ -9,11 +9,10 @@ from barnabas.broker.coordinator import additions
 from barnabas.broker.coordinator.markers import BROKEN_RETRY_MS
 from barnabas.broker.coordinator.transaction.model import AddRequest
 from barnabas.broker.coordinator.transaction.states import TransactionState
-from barnabas.protocol.errors import ErrorCode
+from barnabas.protocol.errors import ErrorCode as E
 from tests.support.worlds.broker import settle
 from tests.support.worlds.transactional_broker import Producer, TransactionalBroker
 
-E = ErrorCode
 WAIT_MS = 100  # add.partitions.to.txn.retry.backoff.max.ms
 
 
@@ -35,12 +34,12 @@ async def unfinished(world: TransactionalBroker) -> Producer:
     return producer
 
 
-def add(world: TransactionalBroker, producer: Producer) -> ErrorCode | Future[ErrorCode]:
+def add(world: TransactionalBroker, producer: Producer) -> E | Future[E]:
     request = AddRequest(producer.transactional_id, producer.id, producer.epoch, frozenset({("t", 1)}), 0)
     return additions.add(world.coordinator, request)
 
 
-def waits(answer: ErrorCode | Future[ErrorCode]) -> Future[ErrorCode]:
+def waits(answer: E | Future[E]) -> Future[E]:
     assert isinstance(answer, Future)
     return answer
 

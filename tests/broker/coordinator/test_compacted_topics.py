@@ -4,14 +4,13 @@ import pytest
 
 from barnabas.broker.coordinator.runtime.outcome import Producer
 from barnabas.broker.coordinator.transaction.states import TransactionState
-from barnabas.protocol.errors import ErrorCode
+from barnabas.protocol.errors import ErrorCode as E
 from barnabas.protocol.files.names import CONSUMER_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
 from barnabas.protocol.records.control import EndTxnMarker
 from barnabas.storage.log.log import PartitionLog
 from tests.support.worlds.broker import BrokerWorld, settle, until
 from tests.support.worlds.transactional_broker import TransactionalBroker
 
-E = ErrorCode
 SETTINGS = {"offsets.topic.num.partitions": "1", "transaction.state.log.num.partitions": "1"}
 PRODUCER_ID = 4_000
 

@@ -11,14 +11,13 @@ from barnabas.broker.coordinator.prepared_transactions import finish_transaction
 from barnabas.broker.coordinator.runtime.shard import Appended
 from barnabas.broker.coordinator.transaction.states import TransactionState as S
 from barnabas.broker.partitions.partitions import Partitions
-from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.errors import ErrorCode as E
+from barnabas.protocol.errors import KafkaError
 from barnabas.protocol.files.names import CONSUMER_OFFSETS_TOPIC
 from barnabas.protocol.records.control import EndTxnMarker
 from barnabas.storage.log.append import AppendResult
 from tests.support.worlds.broker import settle
 from tests.support.worlds.transactional_broker import TransactionalBroker
-
-E = ErrorCode
 
 
 @pytest.mark.pure

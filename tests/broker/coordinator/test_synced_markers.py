@@ -10,11 +10,10 @@ import pytest
 from barnabas.broker.coordinator.transaction.states import TransactionState as S
 from barnabas.broker.partitions import flushing
 from barnabas.broker.partitions.partitions import Partitions
-from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.errors import ErrorCode as E
+from barnabas.protocol.errors import KafkaError
 from tests.support.worlds.broker import settle, turn, until
 from tests.support.worlds.transactional_broker import TransactionalBroker
-
-E = ErrorCode
 
 
 @pytest.mark.pure

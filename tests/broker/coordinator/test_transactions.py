@@ -8,14 +8,13 @@ import pytest
 from barnabas.broker.coordinator import markers, transactions
 from barnabas.broker.coordinator.prepared_transactions import finish_transactions
 from barnabas.broker.coordinator.transaction.states import TransactionState as S
-from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.errors import ErrorCode as E
+from barnabas.protocol.errors import KafkaError
 from barnabas.protocol.records.builder import build_batch
 from barnabas.storage.log.append import AppendOrigin
 from tests.support.files.memory_files import PowerCut
 from tests.support.worlds.broker import code_of, settle
 from tests.support.worlds.transactional_broker import STATE_PARTITIONS, TIMEOUT_MS, Producer, TransactionalBroker
-
-E = ErrorCode
 
 
 @pytest.mark.parametrize("version", [11, 12, 13])

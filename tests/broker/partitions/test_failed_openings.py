@@ -6,11 +6,10 @@ import logging
 import pytest
 
 from barnabas.broker.partitions.failed_openings import RETRY_S
-from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.errors import ErrorCode as E
+from barnabas.protocol.errors import KafkaError
 from tests.support.worlds.broker import BrokerWorld, code_of
 from tests.support.worlds.killed_partitions import fetch, fetched, killed
-
-E = ErrorCode
 
 
 async def damaged() -> BrokerWorld:

@@ -6,13 +6,11 @@ from typing import Any
 import pytest
 
 from barnabas.broker.partitions import moves
-from barnabas.protocol.errors import ErrorCode
+from barnabas.protocol.errors import ErrorCode as E
 from tests.support.files.memory_files import Call
 from tests.support.this_thread import HeldThread
 from tests.support.worlds.broker import BrokerWorld, settle
 from tests.support.worlds.moves import append, ask, directories_of, done, filled, held, removed, told, world_of
-
-E = ErrorCode
 
 
 async def last_turn_of_a_move(segments: int, monkeypatch: pytest.MonkeyPatch) -> tuple[BrokerWorld, list[Call]]:

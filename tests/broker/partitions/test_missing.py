@@ -4,13 +4,12 @@ import logging
 
 import pytest
 
-from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.errors import ErrorCode as E
+from barnabas.protocol.errors import KafkaError
 from tests.support.files.memory_files import MemoryFiles
 from tests.support.worlds.broker import BrokerWorld
 from tests.support.worlds.killed_partitions import fetch, fetched, produce, produced
 from tests.support.worlds.moves import world_of
-
-E = ErrorCode
 
 
 def remove(files: MemoryFiles, path: str) -> None:

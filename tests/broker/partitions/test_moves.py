@@ -10,7 +10,7 @@ from barnabas.broker.catalogue import features
 from barnabas.broker.catalogue.image import METADATA_VERSION
 from barnabas.broker.inspection import logs
 from barnabas.broker.partitions import moves
-from barnabas.protocol.errors import ErrorCode
+from barnabas.protocol.errors import ErrorCode as E
 from barnabas.protocol.records.control import EndTxnMarker
 from barnabas.storage import moving
 from tests.support.files.memory_files import MemoryFiles, PowerCut, Survival
@@ -29,7 +29,6 @@ from tests.support.worlds.moves import (
     world_of,
 )
 
-E = ErrorCode
 RECORDS = 20
 
 

@@ -6,12 +6,11 @@ from itertools import count
 import pytest
 
 from barnabas.broker.slices import Kind
-from barnabas.protocol.errors import ErrorCode
+from barnabas.protocol.errors import ErrorCode as E
 from barnabas.storage.steps import Steps
 from tests.support.worlds.broker import BrokerWorld, Peer, request_frame, settle, turn, until
 from tests.support.worlds.killed_partitions import fetch, fetched, killed, produce, produced
 
-E = ErrorCode
 MANY = 24
 
 

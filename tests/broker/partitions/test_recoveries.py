@@ -9,7 +9,8 @@ import pytest
 from barnabas.broker.coordinator.transaction.model import InitRequest
 from barnabas.broker.partitions.recoveries import BEGUN_MAX, StillRecovering
 from barnabas.broker.partitions.recovery_line import RecoveryLine
-from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.errors import ErrorCode as E
+from barnabas.protocol.errors import KafkaError
 from barnabas.protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestTopic
 from barnabas.storage.disk.sync_job import SyncJob
 from barnabas.storage.errors import StorageError
@@ -17,7 +18,6 @@ from tests.support.requests import txn_commit
 from tests.support.worlds.broker import ANSWER_TIMEOUT_S, BrokerWorld, code_of, settle, turn, until
 from tests.support.worlds.killed_partitions import fetch, fetched, killed, produce, produced
 
-E = ErrorCode
 ON_THE_LOOP = pytest.mark.parametrize("ways", ["on the loop"], indirect=True)
 LONG = 700  # batches: several slices
 

@@ -9,12 +9,11 @@ from typing import Any
 import pytest
 
 from barnabas.broker.partitions.recoveries import StillRecovering
-from barnabas.protocol.errors import ErrorCode
+from barnabas.protocol.errors import ErrorCode as E
 from barnabas.storage.disk.files import RealFiles
 from tests.support.worlds.broker import ANSWER_TIMEOUT_S, BrokerWorld, code_of, until
 from tests.support.worlds.killed_partitions import fetch, fetched
 
-E = ErrorCode
 LONG = 700  # batches: more than a first slice
 
 

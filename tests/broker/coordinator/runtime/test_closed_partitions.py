@@ -11,13 +11,12 @@ from barnabas.broker.coordinator.runtime.loading import Loader
 from barnabas.broker.coordinator.runtime.placement import partition_for
 from barnabas.broker.coordinator.transaction.states import TransactionState as S
 from barnabas.broker.partitions.recovery_line import RecoveryLine
-from barnabas.protocol.errors import ErrorCode
+from barnabas.protocol.errors import ErrorCode as E
 from barnabas.protocol.files.names import CONSUMER_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
 from tests.support.files.memory_files import MemoryFiles
 from tests.support.worlds.broker import ANSWER_TIMEOUT_S, BrokerWorld, code_of, settle, until
 from tests.support.worlds.transactional_broker import STATE_PARTITIONS, TIMEOUT_MS, TransactionalBroker
 
-E = ErrorCode
 IDS = ("a", "b", "c", "d")
 BAD = partition_for("a", STATE_PARTITIONS)
 BAD_DIRECTORY = f"{TRANSACTION_STATE_TOPIC}-{BAD}"
