@@ -113,8 +113,7 @@ async def test_a_long_poll_is_answered_in_the_same_callback_after_who_ended_it(w
 
 
 async def test_a_long_poll_that_no_connection_ended_is_answered_by_the_loop(world: BrokerWorld) -> None:
-    consumer = world.connect()
-    consumer.ask(fetch(), VERSION)
+    consumer = world.asking(fetch(), VERSION)
     world.services.partitions.append("t", 0, bytearray(world.batch(b"v")))
     assert consumer.frames() == []
     await settle()
@@ -122,8 +121,7 @@ async def test_a_long_poll_that_no_connection_ended_is_answered_by_the_loop(worl
 
 
 async def test_a_connection_with_a_parked_request_receives_no_more_than_one_read_ahead(world: BrokerWorld) -> None:
-    consumer = world.connect()
-    consumer.ask(fetch(), VERSION)
+    consumer = world.asking(fetch(), VERSION)
     consumer.transport.send(request_frame(MetadataRequest(topics=[]), 1))
     assert not consumer.transport.is_reading()
     world.clock.advance(500)
@@ -133,8 +131,7 @@ async def test_a_connection_with_a_parked_request_receives_no_more_than_one_read
 
 
 async def test_a_consumer_that_hangs_up_leaves_nothing_parked(world: BrokerWorld) -> None:
-    consumer = world.connect()
-    consumer.ask(fetch(), VERSION)
+    consumer = world.asking(fetch(), VERSION)
     assert len(world.services.waiters) == 1
     consumer.transport.hang_up()
     await settle()
@@ -211,8 +208,7 @@ async def test_a_large_answer_is_read_from_the_file_piece_by_piece(world: Broker
 
 
 async def test_a_peer_that_is_cut_off_while_sending_gives_everything_back(world: BrokerWorld) -> None:
-    producer = world.connect()
-    producer.ask(produce(world, bytes(900_000)), VERSION)
+    world.asking(produce(world, bytes(900_000)), VERSION)
     peer = world.connect(kernel_bytes=10_000)
     peer.ask(fetch(), VERSION)
     assert world.listener.send_memory.unread_bytes > 0

@@ -1,6 +1,6 @@
 """Who may come in, and when: limits of one listener, from one address, and how fast. Over a broker in memory."""
 
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -11,25 +11,13 @@ from barnabas.broker.config.connection_limits import parsed_overrides
 from barnabas.protocol.messages.list_groups import ListGroupsRequest
 from tests.support.worlds.broker import BrokerWorld, Peer, settle
 
-Worlds = Callable[..., BrokerWorld]
 
-
-@pytest.fixture
-async def worlds() -> AsyncIterator[Worlds]:
-    made: list[BrokerWorld] = []
-
-    def make(**settings: str) -> BrokerWorld:
-        made.append(BrokerWorld({name.replace("_", "."): value for name, value in settings.items()}))
-        return made[-1]
-
-    yield make
-    for each in made:
-        await each.close()
+def world_of(**settings: str) -> BrokerWorld:
+    return BrokerWorld({name.replace("_", "."): value for name, value in settings.items()})
 
 
 def ask(world: BrokerWorld) -> Peer:
-    peer = world.connect()
-    peer.ask(ListGroupsRequest())
+    peer = world.asking(ListGroupsRequest())
     return peer
 
 
@@ -44,8 +32,8 @@ def limit_address(world: BrokerWorld, address: str | None, rate: float | None) -
     assert refusal is None
 
 
-async def test_a_further_connection_from_an_address_is_closed_at_once(worlds: Worlds) -> None:
-    world = worlds(max_connections_per_ip="2")
+async def test_a_further_connection_from_an_address_is_closed_at_once() -> None:
+    world = world_of(max_connections_per_ip="2")
     first, second, third = ask(world), ask(world), ask(world)
     assert await answered(first, second, third) == [1, 1, 0]
     assert third.is_closed
@@ -54,13 +42,13 @@ async def test_a_further_connection_from_an_address_is_closed_at_once(worlds: Wo
     assert await answered(ask(world)) == [1]
 
 
-async def test_an_address_may_have_a_limit_of_its_own(worlds: Worlds) -> None:
-    world = worlds(max_connections_per_ip="5", max_connections_per_ip_overrides="10.0.0.1:9, localhost:1")
+async def test_an_address_may_have_a_limit_of_its_own() -> None:
+    world = world_of(max_connections_per_ip="5", max_connections_per_ip_overrides="10.0.0.1:9, localhost:1")
     assert await answered(ask(world), ask(world)) == [1, 0]
 
 
-async def test_a_limit_counts_those_that_were_there_before_it(worlds: Worlds) -> None:
-    world = worlds()
+async def test_a_limit_counts_those_that_were_there_before_it() -> None:
+    world = world_of()
     first = ask(world)
     world.config.follow({}, {"max.connections.per.ip": "1"})
     second = ask(world)
@@ -68,8 +56,8 @@ async def test_a_limit_counts_those_that_were_there_before_it(worlds: Worlds) ->
     assert second.is_closed
 
 
-async def test_a_further_connection_of_a_listener_waits_until_another_is_closed(worlds: Worlds) -> None:
-    world = worlds(listener_name_plaintext_max_connections="1")
+async def test_a_further_connection_of_a_listener_waits_until_another_is_closed() -> None:
+    world = world_of(listener_name_plaintext_max_connections="1")
     first, second, third = ask(world), ask(world), ask(world)
     assert await answered(first, second, third) == [1, 0, 0]
     first.transport.hang_up()
@@ -78,8 +66,8 @@ async def test_a_further_connection_of_a_listener_waits_until_another_is_closed(
     assert await answered(third) == [1]
 
 
-async def test_who_leaves_while_it_waits_is_passed_over(worlds: Worlds) -> None:
-    world = worlds(listener_name_plaintext_max_connections="1")
+async def test_who_leaves_while_it_waits_is_passed_over() -> None:
+    world = world_of(listener_name_plaintext_max_connections="1")
     first, second, third = ask(world), ask(world), ask(world)
     second.transport.hang_up()
     await settle()
@@ -90,8 +78,8 @@ async def test_who_leaves_while_it_waits_is_passed_over(worlds: Worlds) -> None:
 @pytest.mark.parametrize(
     "name", ["max_connection_creation_rate", "listener_name_plaintext_max_connection_creation_rate"]
 )
-async def test_connections_that_come_too_fast_are_let_in_later(worlds: Worlds, name: str) -> None:
-    world = worlds(**{name: "1", "quota_window_num": "2"})
+async def test_connections_that_come_too_fast_are_let_in_later(name: str) -> None:
+    world = world_of(**{name: "1", "quota_window_num": "2"})
     peers = [ask(world) for _ in range(5)]
     assert await answered(*peers) == [1, 0, 0, 0, 0]
     came = 1
@@ -103,8 +91,8 @@ async def test_connections_that_come_too_fast_are_let_in_later(worlds: Worlds, n
     assert came == 5
 
 
-async def test_an_address_that_connects_too_often_is_closed_unserved_after_a_while(worlds: Worlds) -> None:
-    world = worlds(quota_window_num="2")
+async def test_an_address_that_connects_too_often_is_closed_unserved_after_a_while() -> None:
+    world = world_of(quota_window_num="2")
     limit_address(world, None, 1.0)
     first, second = ask(world), ask(world)
     assert await answered(first, second) == [1, 0]
@@ -116,8 +104,8 @@ async def test_an_address_that_connects_too_often_is_closed_unserved_after_a_whi
     assert await answered(ask(world)) == [1]
 
 
-async def test_the_quota_of_an_address_goes_before_that_of_all(worlds: Worlds) -> None:
-    world = worlds(quota_window_num="2")
+async def test_the_quota_of_an_address_goes_before_that_of_all() -> None:
+    world = world_of(quota_window_num="2")
     limit_address(world, None, 1.0)
     limit_address(world, "127.0.0.1", 1000.0)
     assert await answered(ask(world), ask(world)) == [1, 1]
@@ -125,8 +113,8 @@ async def test_the_quota_of_an_address_goes_before_that_of_all(worlds: Worlds) -
     assert await answered(ask(world)) == [0]
 
 
-async def test_a_stop_closes_who_waits(worlds: Worlds) -> None:
-    world = worlds(listener_name_plaintext_max_connections="1")
+async def test_a_stop_closes_who_waits() -> None:
+    world = world_of(listener_name_plaintext_max_connections="1")
     limit_address(world, None, 1000.0)
     first, second = ask(world), ask(world)
     assert await answered(first, second) == [1, 0]
@@ -134,8 +122,8 @@ async def test_a_stop_closes_who_waits(worlds: Worlds) -> None:
     assert (first.is_closed, second.is_closed) == (True, True)
 
 
-async def test_without_limits_nobody_stands_at_the_door(worlds: Worlds) -> None:
-    world = worlds(max_connections="5")
+async def test_without_limits_nobody_stands_at_the_door() -> None:
+    world = world_of(max_connections="5")
     assert await answered(ask(world)) == [1]
     assert world.listener._entrance is None
 
@@ -148,8 +136,8 @@ def test_overrides_are_addresses_and_counts() -> None:
             parsed_overrides(wrong)
 
 
-async def test_who_comes_and_goes_while_others_wait_is_not_kept(worlds: Worlds) -> None:
-    world = worlds(max_connection_creation_rate="1")
+async def test_who_comes_and_goes_while_others_wait_is_not_kept() -> None:
+    world = world_of(max_connection_creation_rate="1")
     peers = [ask(world) for _ in range(50)]
     await settle()
     for peer in peers:
@@ -180,10 +168,10 @@ class CountedQuotas(dict[Any, Any]):
 
 @pytest.mark.parametrize("has_limits", [False, True])
 async def test_all_settings_and_quotas_are_looked_through_when_they_change_and_not_at_each_connection(
-    worlds: Worlds, monkeypatch: pytest.MonkeyPatch, *, has_limits: bool
+    monkeypatch: pytest.MonkeyPatch, *, has_limits: bool
 ) -> None:
     settings = {"max_connections_per_ip_overrides": "10.0.0.1:9", "max_connection_creation_rate": "1000"}
-    world = worlds(**settings if has_limits else {})
+    world = world_of(**settings if has_limits else {})
     for number in range(50 if has_limits else 0):
         limit_address(world, f"10.1.0.{number}", 5)
     image = world.services.catalogue._image

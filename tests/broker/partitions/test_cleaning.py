@@ -13,11 +13,12 @@ from barnabas.protocol.files.names import FileState, parse_segment_file
 from barnabas.protocol.records.builder import build_batch
 from barnabas.storage.log.log import PartitionLog
 from barnabas.storage.steps import finish
+from tests.support.files.log_directories import flush
 from tests.support.files.memory_files import MemoryFiles
 from tests.support.records.committed import records
 from tests.support.worlds.broker import BrokerWorld, settle, until
 from tests.support.worlds.killed_partitions import fetch
-from tests.support.worlds.moves import ask, done
+from tests.support.worlds.moves import ask, done, elsewhere
 
 COMPACT = {"cleanup.policy": "compact", "segment.ms": "10", "min.cleanable.dirty.ratio": "0.01"}
 KEYS = 3
@@ -41,14 +42,8 @@ def append(world: BrokerWorld, count: int = 12, topic: str = "t", value: bytes =
         world.clock.advance(20)
         record = (b"key-%d" % (number % KEYS), b"%b%d" % (value, number), (), world.clock.now_ms())
         partitions.append(topic, 0, bytearray(build_batch([record])))
-    return synced(partitions.get(topic, 0))
-
-
-def synced(log: PartitionLog) -> PartitionLog:
-    plan = log.begin_flush()
-    if plan is not None:
-        plan.run()
-        log.end_flush(plan)
+    log = partitions.get(topic, 0)
+    flush(log)
     return log
 
 
@@ -124,7 +119,7 @@ async def test_a_topic_that_is_not_compacted_any_more_is_opened_with_its_short_s
     after = records(log)
     alteration = Alteration("cleanup.policy", Operation.SET, "delete")
     world.services.catalogue.alter_configs(TOPIC_RESOURCE, "t", [alteration])
-    synced(log)
+    flush(log)
     if is_clean:
         await world.close()
     else:
@@ -297,10 +292,8 @@ async def test_a_partition_on_its_way_to_another_directory_is_not_cleaned_before
     log = append(world)
     before = records(log)
     home = world.services.partitions.directory.home("t", 0)
-    assert home is not None
-    target = "/two" if home.path == "/one" else "/one"
     await begun(world)
-    await ask(world, target)
+    await ask(world, elsewhere(world))
     await done(world)
     moved = world.services.partitions.get("t", 0)
     assert dict(records(moved).values()) == dict(before.values())
@@ -318,7 +311,7 @@ async def test_a_moved_partition_is_known_to_be_clean() -> None:
     home = directory.home("t", 0)
     assert home is not None
     first_dirty = home.checkpoints.first_dirty(("t", 0))
-    await ask(world, "/two" if home.path == "/one" else "/one")
+    await ask(world, elsewhere(world))
     await done(world)
     moved = directory.home("t", 0)
     assert moved is not None

@@ -10,6 +10,7 @@ from barnabas.broker.partitions.cleaning.put_off import FIRST_MS, LONGEST_MS, Pu
 from barnabas.protocol.files.names import FileState
 from barnabas.protocol.records.builder import build_batch
 from barnabas.storage.disk.files import RealFiles
+from tests.support.files.log_directories import flush
 from tests.support.worlds.broker import BrokerWorld, until
 
 FIRST, OTHER = ("first", 0), ("other", 0)
@@ -39,11 +40,7 @@ def append(world: BrokerWorld, topic: str) -> None:
         world.clock.advance(20)
         record = (b"key", b"%d" % number, (), world.clock.now_ms())
         world.services.partitions.append(topic, 0, bytearray(build_batch([record])))
-    log = world.services.partitions.get(topic, 0)
-    plan = log.begin_flush()
-    assert plan is not None
-    plan.run()
-    log.end_flush(plan)
+    flush(world.services.partitions.get(topic, 0))
 
 
 async def kill(world: BrokerWorld) -> None:

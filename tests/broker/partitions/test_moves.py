@@ -13,21 +13,10 @@ from barnabas.broker.partitions import moves
 from barnabas.protocol.errors import ErrorCode as E
 from barnabas.protocol.records.control import EndTxnMarker
 from barnabas.storage import moving
+from tests.support.files.log_directories import flush
 from tests.support.files.memory_files import MemoryFiles, PowerCut, Survival
 from tests.support.worlds.broker import BrokerWorld, settle
-from tests.support.worlds.moves import (
-    append,
-    ask,
-    directories_of,
-    done,
-    filled,
-    flush,
-    held,
-    opened,
-    removed,
-    told,
-    world_of,
-)
+from tests.support.worlds.moves import append, ask, directories_of, done, filled, held, opened, removed, told, world_of
 
 RECORDS = 20
 
@@ -217,7 +206,7 @@ async def moved(world: BrokerWorld) -> None:
     world.services.catalogue.create_topic("t", 1)
     append(world, RECORDS)
     world.services.partitions.delete_records_before("t", 0, 3)
-    flush(world)
+    flush(world.services.partitions.get("t", 0))
     job = world.services.partitions.directory.begin_checkpoint()
     if job is not None:
         job.run()

@@ -30,8 +30,7 @@ async def cleanly_stopped(size: int, nodes: int = 1) -> BrokerWorld:
 async def fetching(size: int, nodes: int = 1) -> tuple[BrokerWorld, Peer]:
     """Such a broker, and a client that has asked it for all of them."""
     world = await cleanly_stopped(size, nodes)
-    peer = world.connect()
-    peer.ask(fetch(world, *range(MANY)))
+    peer = world.asking(fetch(world, *range(MANY)))
     return world, peer
 
 
@@ -75,8 +74,7 @@ async def test_a_fetch_is_answered_though_something_else_uses_up_every_turn() ->
 
     busy = world.services.upkeep.in_slices(without_end, Kind(slice_ms=10))
     assert isinstance(busy, asyncio.Future)
-    peer = world.connect()
-    peer.ask(fetch(world, *range(MANY)))
+    peer = world.asking(fetch(world, *range(MANY)))
     await peer.until_answered()
     assert [each.error_code for each in fetched(peer)] == [E.NONE] * MANY
     busy.cancel()
@@ -116,15 +114,13 @@ async def test_requests_for_one_partition_each_that_come_together_open_them_in_t
 async def test_a_produce_opens_all_at_once_where_there_is_no_room_for_a_copy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("barnabas.broker.partitions.parked_produces.PARKED_BYTES_MAX", 100)
     world = await cleanly_stopped(1)
-    peer = world.connect()
-    peer.ask(produce(world, *range(MANY)))
+    peer = world.asking(produce(world, *range(MANY)))
     assert [each.error_code for each in produced(peer)] == [E.NONE] * MANY
 
 
 async def test_what_many_partitions_are_sent_is_appended_though_their_producer_is_gone() -> None:
     world = await cleanly_stopped(1)
-    peer = world.connect()
-    peer.ask(produce(world, *range(MANY)))
+    peer = world.asking(produce(world, *range(MANY)))
     peer.transport.hang_up()
     partitions = world.services.partitions
     await until(lambda: opened(world) == MANY and partitions.get("t", MANY - 1).log_end_offset == 2)

@@ -90,8 +90,7 @@ async def test_a_produce_waits_for_the_only_partition_it_names_and_is_appended_o
 
 async def test_a_produce_that_has_something_to_serve_serves_it_and_refuses_the_rest() -> None:
     world = await killed(LONG, 1)
-    peer = world.connect()
-    peer.ask(produce(world, 0, 1))
+    peer = world.asking(produce(world, 0, 1))
     assert [(each.index, each.error_code, each.base_offset) for each in produced(peer)] == [
         (0, E.NOT_LEADER_OR_FOLLOWER, -1),
         (1, E.NONE, 1),
@@ -102,8 +101,7 @@ async def test_a_produce_that_has_something_to_serve_serves_it_and_refuses_the_r
 
 async def test_a_produce_waits_no_longer_than_its_timeout() -> None:
     world = await killed(LONG)
-    peer = world.connect()
-    peer.ask(produce(world, 0, timeout_ms=10))
+    peer = world.asking(produce(world, 0, timeout_ms=10))
     await turn()
     world.clock.advance(10)
     for _ in range(3):
@@ -127,8 +125,7 @@ async def test_records_that_wait_are_bounded(monkeypatch: pytest.MonkeyPatch) ->
 
 async def test_a_fetch_waits_no_longer_than_it_would_for_data() -> None:
     world = await killed(LONG)
-    peer = world.connect()
-    peer.ask(fetch(world, 0, max_wait_ms=10))
+    peer = world.asking(fetch(world, 0, max_wait_ms=10))
     await turn()
     world.clock.advance(10)
     await turn()
@@ -167,8 +164,7 @@ async def test_a_topic_may_be_deleted_while_it_is_recovered() -> None:
 
 async def test_a_stop_does_not_wait_for_a_recovery_and_leaves_no_marker() -> None:
     world = await killed(LONG, 1)
-    peer = world.connect()
-    peer.ask(fetch(world, 0))
+    world.asking(fetch(world, 0))
     await turn()
     await world.close()
     assert not has_marker(world)
@@ -182,8 +178,7 @@ async def test_a_stop_does_not_wait_for_a_recovery_and_leaves_no_marker() -> Non
 
 async def test_a_disk_that_fails_while_a_partition_is_recovered_is_told_who_waits() -> None:
     world = await killed(LONG)
-    peer = world.connect()
-    peer.ask(fetch(world, 0))
+    peer = world.asking(fetch(world, 0))
     await turn()
     world.files.fail("pread", errno.EIO, path="t-0")
     await until_recovered(world)
@@ -215,8 +210,7 @@ async def test_a_coordinator_is_loading_while_its_log_is_recovered() -> None:
     world.files.crash("everything")
     world = BrokerWorld(files=world.files)
     assert code_of(world.committed) is E.COORDINATOR_LOAD_IN_PROGRESS
-    peer = world.connect()
-    peer.ask(txn_commit("id", (1, 0), "g", 1), 5)
+    peer = world.asking(txn_commit("id", (1, 0), "g", 1), 5)
     assert peer.answer().topics[0].partitions[0].error_code == E.COORDINATOR_LOAD_IN_PROGRESS
     for version in range(1, 8):  # as Kafka's OffsetFetchResponse.groupError has it, of a group that is not there, too
         peer.ask(
@@ -253,8 +247,7 @@ async def torn(monkeypatch: pytest.MonkeyPatch) -> BrokerWorld:
 
 async def test_a_large_file_is_synced_in_a_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     world = await torn(monkeypatch)
-    peer = world.connect()
-    peer.ask(fetch(world, 0))
+    peer = world.asking(fetch(world, 0))
     await peer.until_answered()
     assert [each.high_watermark for each in fetched(peer)] == [2]
 
@@ -262,8 +255,7 @@ async def test_a_large_file_is_synced_in_a_thread(monkeypatch: pytest.MonkeyPatc
 async def test_a_sync_that_fails_takes_the_directory_offline(monkeypatch: pytest.MonkeyPatch) -> None:
     world = await torn(monkeypatch)
     world.files.fail("sync", errno.EIO, path="t-0")
-    peer = world.connect()
-    peer.ask(fetch(world, 0))
+    peer = world.asking(fetch(world, 0))
     await peer.until_answered()
     assert [each.error_code for each in fetched(peer)] == [E.KAFKA_STORAGE_ERROR]
     assert world.services.partitions.directory.offline_reason

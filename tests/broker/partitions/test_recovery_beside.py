@@ -70,8 +70,7 @@ async def test_a_data_directory_may_be_named_by_a_relative_path(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     async with killed(Path("data"), LONG) as world:
-        waiting = world.connect()
-        waiting.ask(fetch(world, 0))
+        waiting = world.asking(fetch(world, 0))
         result = await answered(waiting)
         assert (result.error_code, result.high_watermark) == (E.NONE, LONG)
         assert world.services.workers.pids

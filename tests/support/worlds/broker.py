@@ -140,6 +140,12 @@ class BrokerWorld:
         """A new connection."""
         return Peer(MemoryTransport(Connection(self.broker.listener, self.dispatcher), kernel_bytes))
 
+    def asking(self, request: Request, version: int | None = None) -> Peer:
+        """A new connection that has asked."""
+        peer = self.connect()
+        peer.ask(request, version)
+        return peer
+
     async def advance(self, delay_ms: float) -> None:
         """Move the clock on, and let what is due happen."""
         self.clock.advance(delay_ms)

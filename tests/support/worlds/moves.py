@@ -36,14 +36,6 @@ async def filled(count: int = 0, value: bytes = b"v", *, runs: bool = False) -> 
     return world
 
 
-def flush(world: BrokerWorld) -> None:
-    log = world.services.partitions.get("t", 0)
-    plan = log.begin_flush()
-    if plan is not None:
-        plan.run()
-        log.end_flush(plan)
-
-
 async def ask(world: BrokerWorld, path: str, topic: str = "t", partition: int = 0) -> ErrorCode:
     wish = AlterReplicaLogDir(path=path, topics=[AlterReplicaLogDirTopic(name=topic, partitions=[partition])])
     peer = world.connect()
@@ -61,6 +53,13 @@ async def told(world: BrokerWorld) -> dict[str, list[tuple[str, int, bool]]]:
         each.log_dir: [(row.name, it.partition_index, it.is_future_key) for row in each.topics for it in row.partitions]
         for each in peer.answer().results
     }
+
+
+def elsewhere(world: BrokerWorld) -> str:
+    """The directory that t-0 is not in."""
+    home = world.services.partitions.directory.home("t", 0)
+    assert home is not None
+    return "/two" if home.path == "/one" else "/one"
 
 
 def held() -> HeldThread:
