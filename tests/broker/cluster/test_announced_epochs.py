@@ -4,7 +4,7 @@ Clients carry an epoch with a position (KIP-320): they take it from Metadata, Li
 later where it ended. An answer of -1 has them ask again, or reset the position.
 """
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
@@ -31,9 +31,7 @@ class Asked:
         self.world = world
 
     async def _ask(self, request: Request, version: int) -> Any:
-        peer = self.world.connect()
-        await peer.put(request, version)
-        return peer.answer()
+        return await self.world.asking(request, version).answer_to_come()
 
     async def announced(self) -> int:
         """The epoch in Metadata."""
@@ -65,7 +63,7 @@ class Asked:
 
 
 @pytest.fixture
-async def restart() -> AsyncIterator[Restart]:
+async def restart() -> Restart:
     """The broker's next run, after a stop or a kill; before the first, the topic is made and written to."""
     files, runs = MemoryFiles(0), [BrokerWorld()]
     runs[0].is_closed = True
@@ -82,8 +80,7 @@ async def restart() -> AsyncIterator[Restart]:
     first.world.services.catalogue.create_topic("t", 1)
     for _ in range(RECORDS):
         first.append()
-    yield next_run
-    await runs[-1].close()
+    return next_run
 
 
 @pytest.mark.parametrize("end", ENDS)

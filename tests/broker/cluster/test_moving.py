@@ -25,6 +25,7 @@ from tests.broker.cluster.test_three_nodes import (
     produced,
 )
 from tests.support.requests import BY_NAME, alter_config, end_txn, epoch_ends, fetch, init_producer, join_group, produce
+from tests.support.worlds import moves
 from tests.support.worlds.broker import BrokerWorld, settle
 
 OFFSETS, TXNS = "__consumer_offsets", "__transaction_state"
@@ -308,6 +309,20 @@ async def test_leaders_of_all_topics_are_evened_out(world: BrokerWorld) -> None:
     assert [each.leader_id for each in await metadata(world)] == [2, 2, 3]
     assert await elect(world, 0, "") == [(0, E.NONE)]
     assert [each.leader_id for each in await metadata(world)] == [1, 2, 3]
+
+
+async def test_a_partition_moved_under_several_nodes_is_appended_to_where_it_is_now() -> None:
+    world = BrokerWorld({"log.dirs": "/one,/two"}, nodes=3)
+    await world.broker.start()
+    assert world.broker.together is not None
+    await create(world, "t", assignments=[[2, 3, 1]])
+    leader = world.broker.together.of_node[2]
+    leader.partitions.append("t", 0, bytearray(world.batch(b"before")))
+    assert await moves.ask(world, moves.elsewhere(world)) is E.NONE
+    await moves.done(world)
+    leader.partitions.append("t", 0, bytearray(world.batch(b"after")))
+    assert leader.partitions.get_led("t", 0) is leader.partitions.get("t", 0)
+    assert leader.partitions.get("t", 0).log_end_offset == 2
 
 
 # --- coordinators that move ------------------------------------------------------------------------------------------

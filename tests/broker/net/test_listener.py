@@ -4,7 +4,6 @@ import asyncio
 import errno
 import gc
 import socket
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -14,13 +13,12 @@ from barnabas.broker.net.connection import Connection
 from barnabas.broker.net.listener import Listener
 from barnabas.broker.net.network import LoopNetwork
 from barnabas.protocol.headers import parse_response_header
-from barnabas.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from barnabas.protocol.messages.metadata import MetadataRequest
 from barnabas.protocol.registry import ApiKey, response_codec
 from barnabas.protocol.schema import Request
+from tests.support.requests import BY_NAME, fetch
 from tests.support.worlds.broker import BrokerWorld, request_frame, turn
 
-VERSION = 12
 TIMEOUT_S = 30
 
 
@@ -54,11 +52,10 @@ def _connections() -> list[Connection]:
 
 
 @pytest.fixture
-async def running() -> AsyncIterator[Running]:
+async def running() -> Running:
     running = Running()
     await running.start()
-    yield running
-    await running.world.close()
+    return running
 
 
 async def test_both_localhosts_are_served_on_the_same_port(running: Running) -> None:
@@ -87,9 +84,7 @@ async def test_a_large_answer_arrives_whole(running: Running) -> None:
     values = [bytes([number]) * 900_000 for number in range(5)]
     for value in values:
         running.world.services.partitions.append("t", 0, bytearray(running.world.batch(value)))
-    asked = FetchPartition(partition=0, fetch_offset=0, partition_max_bytes=50 << 20)
-    request = FetchRequest(max_wait_ms=0, min_bytes=1, topics=[FetchTopic(topic="t", partitions=[asked])])
-    answer = await running.ask(request, VERSION)
+    answer = await running.ask(fetch(max_bytes=50 << 20), BY_NAME)
     records = bytes(answer.responses[0].partitions[0].records)
     positions = [records.find(value) for value in values]
     assert positions == sorted(positions)

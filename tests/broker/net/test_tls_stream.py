@@ -19,8 +19,8 @@ from barnabas.broker.net.handshakes import HANDSHAKE_MS, HANDSHAKES_MAX
 from barnabas.broker.net.memory import SEND_PIECE_BYTES
 from barnabas.broker.net.tls_stream import TlsStream
 from barnabas.protocol.framing import FrameBuffer
-from barnabas.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from barnabas.protocol.messages.metadata import MetadataRequest
+from tests.support import requests
 from tests.support.certificates import Authority, Issued, authority
 from tests.support.tls_listener import Secured
 from tests.support.tls_peer import StuckHandshake, TlsPeer, client_context
@@ -74,9 +74,7 @@ async def test_many_peers_at_once_do_not_meet_in_what_they_share(secured: Secure
 
 def fetch() -> bytes:
     """From the beginning, as a long poll."""
-    partition = FetchPartition(partition=0, fetch_offset=0, partition_max_bytes=8 << 20)
-    topics = [FetchTopic(topic="t", partitions=[partition])]
-    return request_frame(FetchRequest(max_wait_ms=500, min_bytes=1, max_bytes=8 << 20, topics=topics), 4)
+    return request_frame(requests.fetch(wait_ms=500, max_bytes=8 << 20), 4)
 
 
 @pytest.mark.parametrize("kernel_bytes", [1 << 30, 300_000, 9_999])

@@ -1,37 +1,29 @@
 """Retention as clients meet it: settings that change, readers in the middle, and a log all of which is too old."""
 
-from collections.abc import AsyncIterator
-
 import pytest
 
 from barnabas.protocol.errors import ErrorCode
-from barnabas.protocol.messages.incremental_alter_configs import (
-    AlterableConfig,
-    AlterConfigsResource,
-    IncrementalAlterConfigsRequest,
-)
 from barnabas.storage.errors import FileRemoved
 from barnabas.storage.log.log import PartitionLog
 from tests.support.files.log_directories import apply_retention
 from tests.support.files.memory_files import MemoryFiles
-from tests.support.requests import BY_NAME, fetch
+from tests.support.requests import BY_NAME, alter_config, fetch
 from tests.support.worlds.full_disk import FullDisk
 
 NONE = ErrorCode.NONE
-TOPIC_RESOURCE, SET = 2, 0
+TOPIC_RESOURCE = 2
 PASS_MS = 310_000  # a retention pass is in it
 DELAY_MS = 60_000  # file.delete.delay.ms
 RECORDS = 60  # over several segments
 
 
 @pytest.fixture
-async def broker() -> AsyncIterator[FullDisk]:
+async def broker() -> FullDisk:
     broker = await FullDisk({"log.cleaner.enable": "false"}, MemoryFiles(0)).start()  # for it retention would wait
     assert await broker.create("t") is NONE
     for _ in range(RECORDS):
         assert await broker.produce("t") is NONE
-    yield broker
-    await broker.world.close()
+    return broker
 
 
 def log_of(broker: FullDisk) -> PartitionLog:
@@ -39,13 +31,9 @@ def log_of(broker: FullDisk) -> PartitionLog:
 
 
 async def alter(broker: FullDisk, **settings: str) -> None:
-    changes = [
-        AlterableConfig(name=name.replace("_", "."), config_operation=SET, value=value)
-        for name, value in settings.items()
-    ]
-    resource = AlterConfigsResource(resource_type=TOPIC_RESOURCE, resource_name="t", configs=changes)
-    answer = await broker.ask(IncrementalAlterConfigsRequest(resources=[resource], validate_only=False))
-    assert answer.responses[0].error_code == NONE
+    for name, value in settings.items():
+        answer = await broker.ask(alter_config(TOPIC_RESOURCE, "t", name.replace("_", "."), value))
+        assert answer.responses[0].error_code == NONE
 
 
 async def fetched(broker: FullDisk, offset: int) -> ErrorCode:
@@ -84,7 +72,6 @@ async def test_where_all_of_a_log_is_too_old_an_empty_segment_is_rolled_and_offs
     after = await FullDisk(files=broker.files).start()
     assert log_of(after).log_start_offset == RECORDS
     assert after.read("t", RECORDS) == broker.acknowledged["t"][RECORDS:]
-    await after.world.close()
 
 
 async def test_who_is_reading_a_deleted_segment_reads_on_until_the_delay_is_over(broker: FullDisk) -> None:
