@@ -263,7 +263,7 @@ def test_a_transaction_a_killed_kafka_left_open_is_aborted_before_the_next_chang
         ([FeatureLevelRecord(name="metadata.version", feature_level=34)], "this version knows 7 to 33"),
     ],
 )
-def test_a_log_that_cannot_be_replayed_is_refused_with_the_offset(
+def test_what_cannot_be_replayed_is_told_with_its_offset(
     world: CatalogueWorld, records: list[Stored], why: str
 ) -> None:
     offset = world.records()[-1][0] + len(records)

@@ -85,9 +85,7 @@ async def test_a_clock_that_is_moved_brings_the_check_about() -> None:
     assert [nodes_of(world).of("t", number).leader for number in range(3)] == [1, 2, 3]
 
 
-async def test_many_partitions_are_balanced_some_in_each_turn_and_deleted_ones_left_out(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+async def test_many_partitions_are_balanced_in_turns_and_deleted_ones_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     ticks = iter(range(1_000_000))
     world = await opened(stopwatch=lambda: float(next(ticks)))  # each look at the stopwatch ends a slice
     many = ELECTED_IN_A_TURN + 5
@@ -110,7 +108,7 @@ async def test_many_partitions_are_balanced_some_in_each_turn_and_deleted_ones_l
     assert nodes_of(world).of("one", 0).leader == 2
 
 
-async def test_a_pass_that_fails_is_told_and_the_next_one_is_made(
+async def test_a_failed_pass_is_told_and_another_made(
     world: BrokerWorld, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     await switch(world, 2, "true")

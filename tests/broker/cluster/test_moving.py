@@ -72,9 +72,7 @@ def places(found: list[Any]) -> list[tuple[int, list[int]]]:
     return [(each.leader_id, each.isr_nodes) for each in found]
 
 
-async def test_a_topic_that_is_deleted_while_its_reassignment_is_looked_at_is_not_reassigned(
-    world: BrokerWorld,
-) -> None:
+async def test_a_topic_deleted_while_its_reassignment_is_looked_at_is_not_reassigned(world: BrokerWorld) -> None:
     await create(world, "u", assignments=[[1]])
     many = [ReassignablePartition(partition_index=0, replicas=[2, 1, 3])] * 1_001  # more than one slice
     topics = [ReassignableTopic(name="t", partitions=many), ReassignableTopic(name="u", partitions=many[:1])]

@@ -74,7 +74,7 @@ async def test_every_node_tells_the_racks_of_all(world: BrokerWorld, node: int) 
 
 
 @pytest.mark.parametrize("version", [READ_REPLICAS, IN_SESSIONS])
-async def test_the_leader_names_the_replica_in_the_rack_of_the_consumer_and_gives_no_records(
+async def test_the_leader_names_the_replica_in_the_consumers_rack_and_no_records(
     world: BrokerWorld, version: int
 ) -> None:
     result = await fetched(world, 1, fetch(rack_id="b", isolation_level=1), version)

@@ -85,9 +85,7 @@ async def test_a_log_is_looked_at_where_this_node_leads(world: BrokerWorld) -> N
     assert code_of(lambda: log_of(world.services, "t", 1)) is E.NOT_LEADER_OR_FOLLOWER
 
 
-async def test_retention_passes_by_what_another_node_leads(
-    world: BrokerWorld, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_retention_passes_by_what_others_lead(world: BrokerWorld, caplog: pytest.LogCaptureFixture) -> None:
     await world.close()
     alone = BrokerWorld(files=world.files)
     await ask(alone, produced(alone), BY_NAME)

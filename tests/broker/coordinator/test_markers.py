@@ -146,7 +146,7 @@ async def test_a_partition_that_was_deleted_is_left_out(world: TransactionalBrok
     assert world.shown() == [1, 0, 0]
 
 
-async def test_a_partition_that_saw_a_later_epoch_is_left_out_and_told(
+async def test_who_saw_a_later_epoch_is_left_out_and_told(
     world: TransactionalBroker, caplog: pytest.LogCaptureFixture
 ) -> None:
     producer = await world.written(0, 1)
@@ -169,7 +169,7 @@ async def test_the_topic_of_transactions_may_go_while_a_transaction_is_finished(
     assert "__transaction_state" not in world.broker.services.catalogue.topics
 
 
-async def test_the_same_id_has_a_new_life_in_a_new_topic_and_what_was_decided_is_finished_all_the_same(
+async def test_the_same_id_has_a_new_life_in_a_new_topic_and_what_was_decided_is_finished(
     world: TransactionalBroker,
 ) -> None:
     producer = await world.written(0, 1)
@@ -205,9 +205,7 @@ class Offsets:
 
 
 @pytest.mark.parametrize("goes", [False, True], ids=["the topic of transactions stays", "goes"])
-async def test_offsets_that_load_hold_the_others_back_for_they_will_be_there_soon(
-    world: TransactionalBroker, goes: bool
-) -> None:
+async def test_offsets_that_load_hold_the_others_back_until_then(world: TransactionalBroker, goes: bool) -> None:
     offsets = Offsets(world)
     world.coordinator.markers._offsets = lambda: offsets
     producer = await world.written(0, 1)
@@ -225,9 +223,7 @@ async def test_offsets_that_load_hold_the_others_back_for_they_will_be_there_soo
 
 
 @pytest.mark.parametrize("count", [1, 2])
-async def test_with_every_write_synced_the_decision_is_on_the_disk_before_a_marker_and_markers_before_the_end(
-    count: int,
-) -> None:
+async def test_with_every_write_synced_a_decision_precedes_markers_and_markers_the_end(count: int) -> None:
     world = TransactionalBroker({"log.flush.interval.messages": "1"})
     producer = await world.written(*range(count))
     calls_before = len(world.files.calls)

@@ -17,9 +17,7 @@ from tests.support.worlds.transactional_broker import TransactionalBroker
 
 
 @pytest.mark.pure
-async def test_what_is_synced_in_several_rounds_is_shown_at_once_after_the_last(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+async def test_what_is_synced_in_rounds_is_shown_at_once_after_the_last(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(flushing, "ROUND_LOGS", 2)
     world = TransactionalBroker({"log.flush.interval.messages": "1"})
     producer = await world.written(0, 1, 2)
@@ -59,9 +57,7 @@ async def test_where_one_marker_is_not_synced_the_others_show_the_transaction(
 
 @pytest.mark.pure
 @pytest.mark.parametrize("topic", ["__transaction_state", "t"])
-async def test_a_transaction_is_finished_once_what_could_not_be_synced_is(
-    monkeypatch: pytest.MonkeyPatch, topic: str
-) -> None:
+async def test_a_transaction_is_finished_once_all_is_synced(monkeypatch: pytest.MonkeyPatch, topic: str) -> None:
     world = TransactionalBroker({"log.flush.interval.messages": "1"})
     producer = await world.written(0, 1)
     synced_log = Partitions.synced_log

@@ -106,7 +106,7 @@ async def _commit_offset_in_transaction(world: TransactionalBroker, producer: Pr
 
 
 @pytest.mark.parametrize("commit", [True, False])
-async def test_a_clean_stop_waits_for_offsets_that_are_being_loaded(
+async def test_a_clean_stop_waits_for_offsets_that_load(
     world: TransactionalBroker, monkeypatch: pytest.MonkeyPatch, commit: bool
 ) -> None:
     producer = await world.written(0)
@@ -125,7 +125,7 @@ async def test_a_clean_stop_waits_for_offsets_that_are_being_loaded(
 
 
 @pytest.mark.parametrize(("refused", "skip"), [("/t-1/", 0), ("/__transaction_state-0/", 1)])
-async def test_a_stop_that_leaves_something_prepared_has_the_next_start_finish_it_first(
+async def test_what_a_stop_leaves_prepared_is_finished_first_by_the_next_start(
     world: TransactionalBroker, refused: str, skip: int
 ) -> None:
     producer = await world.written(0, 1, 2)

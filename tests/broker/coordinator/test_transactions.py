@@ -18,9 +18,7 @@ from tests.support.worlds.transactional_broker import STATE_PARTITIONS, TIMEOUT_
 
 
 @pytest.mark.parametrize("version", [11, 12, 13])
-async def test_a_committed_transaction_is_read_and_an_aborted_one_is_not(
-    world: TransactionalBroker, version: int
-) -> None:
+async def test_committed_transactions_are_read_and_aborted_ones_not(world: TransactionalBroker, version: int) -> None:
     producer = await world.producer()
     for value, commit in ((b"no", False), (b"yes", True)):
         if version < 12:
@@ -90,7 +88,7 @@ async def _story(world: TransactionalBroker, *, commit: bool) -> None:
     ],
 )
 @pytest.mark.parametrize("commit", [True, False], ids=["commit", "abort"])
-async def test_killed_before_any_write_a_transaction_is_whole_or_absent_after_the_restart(
+async def test_killed_before_any_write_a_transaction_is_whole_or_absent(
     commit: bool, flushing: bool, step: int
 ) -> None:
     settings = {"log.flush.interval.messages": "1"} if flushing else {}
@@ -144,9 +142,7 @@ async def test_a_producer_that_was_in_the_middle_goes_on_and_commits_after_a_kil
     assert after.read() == [b"before", b"after"]
 
 
-async def test_after_a_clean_stop_everything_is_loaded_soon_so_that_what_is_open_times_out(
-    world: TransactionalBroker,
-) -> None:
+async def test_after_a_clean_stop_all_is_loaded_soon_so_that_what_is_open_times_out(world: TransactionalBroker) -> None:
     producer = await world.producer()
     await producer.send(b"lost")
     after = await world.restart("stop")
@@ -158,9 +154,7 @@ async def test_after_a_clean_stop_everything_is_loaded_soon_so_that_what_is_open
     assert after.log().last_stable_offset == after.log().high_watermark
 
 
-async def test_a_clean_stop_finishes_what_is_prepared(
-    world: TransactionalBroker, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_stop_finishes_what_is_prepared(world: TransactionalBroker, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(markers, "WRITING", replace(markers.WRITING, steps_max=1))
     producer = await world.producer()
     await producer.send(b"a", 0)
@@ -176,9 +170,7 @@ async def test_a_clean_stop_finishes_what_is_prepared(
 
 
 @pytest.mark.parametrize("version", [0, 2])
-async def test_a_transaction_that_takes_too_long_is_aborted_and_its_producer_fenced(
-    world: TransactionalBroker, version: int
-) -> None:
+async def test_what_takes_too_long_is_aborted_and_its_producer_fenced(world: TransactionalBroker, version: int) -> None:
     world.broker.services.catalogue.set_features({"transaction.version": version})
     producer = await world.producer(timeout_ms=25_000)
     await world.advance(100_000)
@@ -271,9 +263,7 @@ async def test_everything_loads_when_all_transactions_are_asked_for(world: Trans
     assert after.coordinator.describe("nobody") is None
 
 
-async def test_a_partition_that_cannot_be_understood_serves_nobody_and_stops_no_start(
-    world: TransactionalBroker,
-) -> None:
+async def test_a_partition_that_is_not_understood_serves_nobody_and_stops_no_start(world: TransactionalBroker) -> None:
     await world.producer("a")
     index = world.coordinator._partitions.index_of("a")
     other = next(name for name in "bcdefgh" if world.coordinator._partitions.index_of(name) != index)

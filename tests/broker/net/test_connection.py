@@ -151,9 +151,7 @@ async def test_a_peer_that_does_not_read_stops_being_served(world: BrokerWorld) 
     assert world.listener.send_memory.unread_bytes == 0
 
 
-async def test_requests_that_each_come_in_a_read_of_their_own_wait_for_a_peer_that_stopped_reading(
-    world: BrokerWorld,
-) -> None:
+async def test_requests_in_reads_of_their_own_wait_for_a_peer_that_stopped_reading(world: BrokerWorld) -> None:
     peer = world.connect(kernel_bytes=20)
     for number in range(3):
         peer.transport.send(request_frame(produce(world, b"v"), VERSION, number))

@@ -158,9 +158,7 @@ async def test_an_answer_that_comes_after_the_peer_has_gone_is_written_nowhere(w
 
 
 @pytest.mark.parametrize("end", [Connection.close, Connection.abort])
-async def test_half_an_answer_at_the_end_is_not_followed_by_another(
-    world: BrokerWorld, end: Callable[[Connection], None]
-) -> None:
+async def test_half_an_answer_is_not_followed_by_another(world: BrokerWorld, end: Callable[[Connection], None]) -> None:
     class LostLater(MemoryTransport):
         """As a loop's transports, which tell of the end in a callback of its own."""
 
@@ -195,9 +193,7 @@ async def test_a_transport_that_changes_what_it_sends_is_not_passed_by(world: Br
 
 
 @pytest.mark.parametrize("new_loop", [asyncio.SelectorEventLoop, uvloop.new_event_loop])
-def test_a_peer_that_stops_reading_gets_all_answers_in_order_later(
-    new_loop: Callable[[], asyncio.AbstractEventLoop],
-) -> None:
+def test_a_peer_that_stops_reading_gets_all_in_order_later(new_loop: Callable[[], asyncio.AbstractEventLoop]) -> None:
     """Real sockets: partial sends and a full kernel in whatever order they come."""
     with asyncio.Runner(loop_factory=new_loop) as runner:
         runner.run(asyncio.wait_for(_answers_read_late(20_000), TIMEOUT_S))

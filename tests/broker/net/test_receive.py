@@ -84,9 +84,7 @@ def test_frames_come_out_whole_byte_by_byte_and_with_more_behind(payloads: list[
     st.lists(st.integers(1, 100_000), min_size=1, max_size=8),
     st.booleans(),
 )
-def test_any_pieces_give_the_frames_that_protocol_framing_gives(
-    sizes: list[int], steps: list[int], the_short_way: bool
-) -> None:
+def test_pieces_give_the_frames_of_protocol_framing(sizes: list[int], steps: list[int], the_short_way: bool) -> None:
     stream = b"".join(frame(bytes([number]) * size) for number, size in enumerate(sizes))
     oracle, socket = FrameBuffer(LIMIT), Socket()
     found, expected = [], []

@@ -100,9 +100,7 @@ async def test_a_large_answer_is_whole_and_waits_for_a_peer_that_does_not_read(
     assert secured.memory.outgoing.pending == secured.memory.incoming.pending == 0
 
 
-async def test_a_connection_that_does_not_receive_leaves_nothing_in_what_is_shared(
-    world: BrokerWorld, secured: Secured
-) -> None:
+async def test_who_does_not_receive_leaves_nothing_in_what_is_shared(world: BrokerWorld, secured: Secured) -> None:
     slow, quick = secured.connect(), secured.connect()
     slow.send(fetch() + metadata(2, first=5), 50)  # parked: there is nothing to fetch
     slow.send(metadata(1, first=7))
@@ -154,9 +152,7 @@ class Receives(asyncio.BufferedProtocol):
 
 
 @pytest.mark.parametrize("size", [1 << 16, len(metadata(1))])
-async def test_the_answer_to_new_keys_goes_to_the_peer_that_asked_and_to_nobody_else(
-    secured: Secured, size: int
-) -> None:
+async def test_the_answer_to_new_keys_goes_to_the_peer_that_asked_alone(secured: Secured, size: int) -> None:
     connection = Receives(secured, size)
     stream = TlsStream(secured.memory, secured.endpoint, lambda _: connection)
     peer, other = TlsPeer(MemoryTransport(stream, 1 << 30), client_context(authority().pem)), secured.connect()
@@ -228,7 +224,7 @@ async def test_a_name_with_a_nul_is_not_cut_at_it(world: BrokerWorld, tmp_path: 
     assert str(secured.connections[0].session.principal) == r"User:CN=admin\00.evil"
 
 
-async def test_a_name_that_no_rule_fits_is_not_let_in(
+async def test_who_fits_no_rule_is_not_let_in(
     world: BrokerWorld, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     secured = Secured(world, ssl_client_auth="required", ssl_principal_mapping_rules="RULE:^CN=duke$/duke/")
@@ -274,7 +270,7 @@ async def test_a_client_without_a_good_certificate_is_told_and_not_let_in(
 @pytest.mark.parametrize(
     "sent", [b"\0\0\0\x20\0\x12\0\0", b"GET / HTTP/1.1\r\n\r\n", b"\0", b"\xff" * 100], ids=["kafka", "http", "0", "ff"]
 )
-async def test_plain_bytes_are_answered_with_the_end_and_one_line(
+async def test_plain_bytes_end_it_with_one_line(
     secured: Secured, caplog: pytest.LogCaptureFixture, sent: bytes
 ) -> None:
     transport = secured.accept()

@@ -125,7 +125,7 @@ def test_a_diverging_epoch_is_told(story: Story) -> None:
         (101, 1, True, ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR),
     ],
 )
-def test_a_request_that_does_not_fit_its_session_is_refused(
+def test_what_does_not_fit_its_session_is_refused(
     story: Story, session_id: int, epoch: int, by_id: bool, code: ErrorCode
 ) -> None:
     story.fetch(0, 0, A0)

@@ -70,29 +70,6 @@ async def test_several_are_led_with_one_write_to_the_catalogue(world: BrokerWorl
     assert syncs() == before + 1
 
 
-async def test_the_leader_epoch_rises_in_the_next_run() -> None:
-    files, epochs = MemoryFiles(0), []
-    for _ in range(3):
-        world = BrokerWorld(files=files)
-        if "t" not in world.services.catalogue.topics:
-            world.services.catalogue.create_topic("t")
-        world.append("t", b"v")
-        epochs.append(world.services.partitions.get("t", 0).leader_epoch)
-        await world.close()
-    assert epochs == sorted(set(epochs))
-    assert len(epochs) == 3
-
-
-async def test_everything_acknowledged_is_there_after_a_kill() -> None:
-    files = MemoryFiles(0)
-    killed = BrokerWorld(files=files, topics={"t": 1})
-    for _ in range(3):
-        killed.append("t", b"v")
-    files.crash("everything")
-    world = BrokerWorld(files=files)
-    assert world.append("t", b"v") == 3
-
-
 async def test_a_deleted_topics_logs_are_gone_and_its_successors_are_new(world: BrokerWorld) -> None:
     world.append("t", b"v")
     world.services.catalogue.delete_topics(["t"])
@@ -176,18 +153,6 @@ async def test_retention_deletes_what_is_old_also_where_nobody_looks() -> None:
     await world.advance(40_000)
     assert not world.services.partitions.is_open("t", 0)
     assert world.services.partitions.get("t", 0).log_start_offset == 1
-
-
-async def test_a_stop_after_a_kill_is_clean_once_every_partition_was_looked_at() -> None:
-    files = MemoryFiles(0)
-    killed = BrokerWorld(files=files, topics={"t": 2})
-    killed.append("t", b"v", partition=1)
-    files.crash("everything")
-    world = BrokerWorld(files=files)
-    await world.broker.start()
-    world.clock.advance(40_000)
-    await world.close()
-    assert ".kafka_cleanshutdown" in [entry.name for entry in files.entries("/data")]
 
 
 async def test_checkpoints_are_written_by_the_clock(world: BrokerWorld) -> None:

@@ -65,9 +65,7 @@ async def test_a_request_waits_and_is_answered_and_others_are_served_meanwhile(t
     assert not world.services.workers.pids
 
 
-async def test_a_data_directory_may_be_named_by_a_relative_path(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_data_directory_may_be_a_relative_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     async with killed(Path("data"), LONG) as world:
         waiting = world.asking(fetch(world, 0))

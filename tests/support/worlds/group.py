@@ -13,6 +13,7 @@ from typing import Any
 
 from barnabas.broker.coordinator.group.classic.model import (
     CommitRequest,
+    Group,
     GroupConfig,
     JoinRequest,
     LeavingMember,
@@ -221,6 +222,12 @@ class GroupWorld:
     def unstable(self, group_id: str = "g") -> set[tuple[str, int]]:
         """(topic, partition) with an offset in an open transaction."""
         return set(self.coordinator.fetch_offsets(group_id).unstable)
+
+    def group(self, group_id: str = "g") -> Group:
+        """A group of the classic protocol, which is there."""
+        group = self.coordinator.describe(group_id)
+        assert group is not None
+        return group
 
     def committed(self, group_id: str = "g") -> dict[tuple[str, int], int]:
         """(topic, partition) -> offset."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from barnabas.broker.coordinator.group.classic.model import Group, JoinReply
+from barnabas.broker.coordinator.group.classic.model import JoinReply
 from barnabas.broker.coordinator.group.classic.states import State
 from barnabas.broker.coordinator.group.consumer.model import ConsumerConfig, HeartbeatReply
 from barnabas.broker.coordinator.runtime.shard import TIMER_RETRY_MS
@@ -114,12 +114,6 @@ def _large_group(world: GroupWorld) -> list[str]:
     return ids
 
 
-def _described(world: GroupWorld) -> Group:
-    group = world.coordinator.describe("g")
-    assert group is not None
-    return group
-
-
 def test_a_large_group_is_downgraded_in_slices_and_one_batch(world: GroupWorld) -> None:
     ids = _large_group(world)
     batches_count, reply = world.topic.batches_count, world.beat("n", -1)
@@ -127,12 +121,12 @@ def test_a_large_group_is_downgraded_in_slices_and_one_batch(world: GroupWorld) 
     assert len(world.coordinator.consumer.describe("g").members) == 1 + _MEMBERS, "nothing is seen half"
     assert _answered(world, reply).member_epoch == -1
     assert world.topic.batches_count == batches_count + 1
-    group = _described(world)
+    group = world.group()
     assert (group.state, sorted(group.members)) == (State.PREPARING_REBALANCE, sorted(ids))
     world.crash()
     world.coordinator.prepare("g")
     world.turns()
-    assert sorted(_described(world).members) == sorted(ids)
+    assert sorted(world.group().members) == sorted(ids)
 
 
 def test_a_crash_in_the_middle_of_a_downgrade_leaves_the_consumer_group(world: GroupWorld) -> None:
@@ -170,11 +164,11 @@ def test_the_session_of_the_last_consumer_ends_in_slices_and_again_if_that_is_re
     assert "n" in world.coordinator.consumer.describe("g").members, "not written"
     world.topic.refuse_with = None
     world.advance(TIMER_RETRY_MS)
-    assert len(_described(world).members) == _MEMBERS
+    assert len(world.group().members) == _MEMBERS
 
 
 def test_administrators_remove_the_last_consumer_in_slices(world: GroupWorld) -> None:
     ids = _large_group(world)
     removal = world.leave(("n", None), (ids[0], None), ("nobody", None))
     assert _answered(world, removal) == (ErrorCode.NONE, ErrorCode.NONE, ErrorCode.UNKNOWN_MEMBER_ID)
-    assert sorted(_described(world).members) == sorted(ids[1:])
+    assert sorted(world.group().members) == sorted(ids[1:])

@@ -73,9 +73,7 @@ async def next_run(world: TransactionalBroker, how: str, harm: Harm, directory: 
         ("stop", damage_a_batch),
     ],
 )
-async def test_the_other_partitions_of_transactions_are_loaded_and_what_is_abandoned_there_ends(
-    how: str, harm: Harm
-) -> None:
+async def test_other_partitions_of_transactions_are_loaded_and_what_is_abandoned_ends(how: str, harm: Harm) -> None:
     world = await next_run(await abandoned(), how, harm, BAD_DIRECTORY)
     assert len(list(world.coordinator.loaded())) == STATE_PARTITIONS - 1
     assert code_of(lambda: world.txn("a")) is E.NOT_COORDINATOR

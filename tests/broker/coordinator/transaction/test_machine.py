@@ -59,9 +59,7 @@ def test_a_tombstone_removes_the_id() -> None:
     ],
     ids=["decided anew", "reopened", "an older epoch", "removed"],
 )
-def test_a_record_that_does_not_follow_is_told_and_taken(
-    after: Transaction | None, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_what_does_not_follow_is_told_and_taken(after: Transaction | None, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING):
         machine = _loaded(_COMMITTING, after)
     assert machine.oddities_count == 1

@@ -35,8 +35,7 @@ def test_it_is_a_set_in_order_of_arrival_and_copies_are_apart(steps: list[tuple[
 
 def test_a_group_forgets_the_oldest_of_too_many_ids(groups: GroupWorld) -> None:
     first, second, *_ = [groups.join().member_id for _ in range(PENDING_IDS_MAX + 1)]
-    group = groups.coordinator.describe("g")
-    assert group is not None
+    group = groups.group()
     assert len(group.pending) == PENDING_IDS_MAX
     assert groups.clock.pending_timers() == PENDING_IDS_MAX + 1, "their sessions, and the expiry of offsets"
     assert groups.join(member_id=first).error is ErrorCode.UNKNOWN_MEMBER_ID
@@ -46,8 +45,7 @@ def test_a_group_forgets_the_oldest_of_too_many_ids(groups: GroupWorld) -> None:
 def test_a_join_copies_a_few_of_the_ids_handed_out_before(groups: GroupWorld) -> None:
     for _ in range(PENDING_IDS_MAX + 2 * OWN_MAX):
         groups.join()
-        group = groups.coordinator.describe("g")
-        assert group is not None
+        group = groups.group()
         assert group.pending.own_changes <= OWN_MAX
 
 
@@ -60,8 +58,7 @@ def test_a_group_that_waits_only_for_ids_it_handed_out_takes_any_protocol(groups
     second = groups.join(version=3)
     groups.leave((first.member_id, None), (second_id(groups, first.member_id), None))
     assert second.result().error is ErrorCode.UNKNOWN_MEMBER_ID
-    group = groups.coordinator.describe("g")
-    assert group is not None
+    group = groups.group()
     assert (group.state, len(group.members), list(group.pending)) == (State.PREPARING_REBALANCE, 0, [to_come])
 
     newcomer = groups.join(protocols=[("roundrobin", b"m")])
@@ -74,7 +71,6 @@ def test_a_group_that_waits_only_for_ids_it_handed_out_takes_any_protocol(groups
 
 
 def second_id(world: GroupWorld, first_id: str) -> str:
-    group = world.coordinator.describe("g")
-    assert group is not None
+    group = world.group()
     (member_id,) = set(group.members) - {first_id}
     return member_id

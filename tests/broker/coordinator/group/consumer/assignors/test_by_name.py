@@ -59,9 +59,7 @@ def test_others_can_run_at_least_once_for_each_member(assignor: Assignor, subscr
 
 
 @pytest.mark.parametrize("kind", _BOTH)
-def test_a_member_gives_up_its_partitions_one_in_a_step(
-    kind: SubscriptionType, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_member_gives_up_one_partition_in_a_step(kind: SubscriptionType, monkeypatch: pytest.MonkeyPatch) -> None:
     subscription = Subscription((_TOPIC,), 1)
     members = {"a": Member(subscription, {_TOPIC: tuple(range(1_000))}), "b": Member(subscription)}
     taken: list[int] = []
