@@ -195,3 +195,22 @@ def test_an_old_session_makes_room_for_a_larger_one_only() -> None:
 def test_no_slots_means_no_sessions() -> None:
     story = Story(slots=0)
     assert story.fetch(0, 0, A0) == (0, [A0])
+
+
+def test_partitions_are_added_changed_and_forgotten(story: Story) -> None:
+    story.fetch(0, 0, A0)
+    assert story.fetch(101, 1, A1) == (101, [A1])
+    context = story.begin(101, 2, A0, offset=7)
+    assert [(asked.partition, asked.fetch_offset) for _, asked in context.wanted] == [(0, 7), (1, 0)]
+    context = story.begin(101, 3, forgotten=(A0,))
+    assert [asked.partition for _, asked in context.wanted] == [1]
+
+
+def test_an_error_is_told_every_time_and_then_the_recovery(story: Story) -> None:
+    story.fetch(0, 0, A0, A1)
+    story.partition("a", 0, error_code=3, high_watermark=-1, log_start_offset=-1)
+    assert story.fetch(101, 1) == (101, [A0])
+    assert story.fetch(101, 2) == (101, [A0])
+    story.partition("a", 0, error_code=0, high_watermark=10, log_start_offset=0)
+    assert story.fetch(101, 3) == (101, [A0])
+    assert story.fetch(101, 4) == (101, [])

@@ -8,7 +8,8 @@ import pytest
 from barnabas.broker.why import records as records_of_why
 from barnabas.protocol.records.builder import build_batch
 from tests.broker.partitions.test_cleaning import append as append_keyed
-from tests.broker.partitions.test_cleaning import cleaned, synced, world_of
+from tests.broker.partitions.test_cleaning import cleaned, world_of
+from tests.support.files.log_directories import flush
 from tests.support.inspected_broker import Inspected
 from tests.support.records.committed import records
 from tests.support.why import Asked
@@ -130,7 +131,8 @@ async def test_what_compaction_took_out_of_a_batch() -> None:
         world.clock.advance(20)
         rows = [(value, b"v", (), world.clock.now_ms()) for value in values]
         partitions.append("t", 0, bytearray(build_batch(rows)))
-    log = synced(partitions.get("t", 0))
+    log = partitions.get("t", 0)
+    flush(log)
     await cleaned(world)
     assert 0 not in records(log)
     answer = str(await Asked(world.services).record("t", 0, 0))
