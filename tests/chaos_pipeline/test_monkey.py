@@ -60,21 +60,6 @@ def test_ours_loses_and_repeats_nothing_on_apache_kafka(
     tell(f"seed {seed}, ours on Apache Kafka: {rage}, {pipeline.check()}")
 
 
-@pytest.mark.long  # a control of the audit, which test_two_audits has in every run
-def test_sparks_own_sink_repeats_rows_on_the_same_seed(
-    new_broker: Callable[..., Server], tmp_path: Path, seed: int, tell: Callable[[str], None]
-) -> None:
-    for each in range(seed, seed + 6):  # a kill may fall between two batches, where even this sink is right
-        work = tmp_path / str(each)
-        with new_broker(work / "broker") as server:
-            pipeline, rage = _rage(server, work, "kafka", each, drivers=1, workers=2, brokers=3)
-            verdict = audit.audit(server.address, "out", pipeline.rows)
-        tell(f"seed {each}, Spark's own: {rage}, {verdict}")
-        if verdict.duplicated:
-            return
-    raise AssertionError("the audit sees no duplicates where there have to be some")
-
-
 @pytest.mark.long
 def test_a_long_rage(
     new_broker: Callable[..., Server], tmp_path: Path, seed: int, rounds: int, tell: Callable[[str], None]

@@ -1,6 +1,5 @@
 """Groups as administrators see them: kafka-python, librdkafka and Kafka's own tools list, describe, reset, delete."""
 
-import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
@@ -12,7 +11,6 @@ from confluent_kafka.admin import AdminClient
 from kafka import KafkaAdminClient, TopicPartition
 from kafka.errors import for_code
 
-from barnabas.broker.cli import main
 from barnabas.protocol.errors import ErrorCode
 from tests.compat.model import PARTITIONS, Client, messages_for
 from tests.compat.readers import PythonReader
@@ -141,26 +139,3 @@ def test_kafkas_tool_lists_and_describes_a_busy_group(server: Server, tools: Too
         everything = tools.ask(server, ALL_GROUPS, "--list")
         [line] = [line.split() for line in everything.splitlines() if line.startswith("java-busy")]
         assert line == ["java-busy", "Classic", "consumer"]
-
-
-def test_barnabas_groups_tells_moves_and_deletes(server: Server, capfd: pytest.CaptureFixture[str]) -> None:
-    def barnabas(*arguments: str) -> Any:
-        status = main(["groups", *arguments, "--json", "--bootstrap-server", server.address])
-        said = capfd.readouterr()
-        assert (status, said.err) == (0, "")
-        return json.loads(said.out)
-
-    commit(server, "barnabas-idle", 4)
-    assert "barnabas-idle" in {group["group"] for group in barnabas("list", "--state", "empty", "--type", "classic")}
-    with busy(server, "barnabas-busy"):
-        [told] = barnabas("describe", "barnabas-busy")
-    assert (told["state"], told["protocol"]) == ("Stable", "range")
-    assert [member["assignment"] for member in told["members"]] == [{TOPIC: [*range(PARTITIONS)]}]
-    barnabas("reset", "barnabas-idle", "--topic", f"{TOPIC}:1", "--shift-by", "3", "--execute")
-    barnabas("delete", "barnabas-idle", "--topic", f"{TOPIC}:0")
-    standing = {row["partition"]: row for row in barnabas("offsets", "barnabas-idle")["offsets"]}
-    assert {number: (row["current_offset"], row["lag"], row["lag_committed"]) for number, row in standing.items()} == {
-        1: (7, 3, 3),
-        2: (4, 6, 6),
-    }
-    assert barnabas("delete", "barnabas-idle") == {"group": "barnabas-idle", "deleted": True}

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from confluent_kafka import Consumer
-from kafka import KafkaAdminClient, KafkaConsumer, TopicPartition
+from kafka import KafkaConsumer, TopicPartition
 
 from tests.compat.model import PARTITIONS, Client, Message, messages_for
 from tests.compat.readers import PythonReader
@@ -66,20 +66,3 @@ def test_offsets_committed_by_one_client_are_read_by_another(server: Server, cli
     finally:
         other.close()
     assert [position.offset for position in committed] == [3, -1001]  # nothing committed is librdkafka's OFFSET_INVALID
-
-
-def test_a_group_that_nobody_knows_has_no_offsets(server: Server, clients: Clients) -> None:
-    _fill(server, clients, "positions", 9)
-    with KafkaConsumer(bootstrap_servers=server.address, group_id="nobody-knows") as consumer:
-        assert consumer.committed(TopicPartition("positions", 0)) is None
-
-
-def test_static_and_dynamic_topics_of_the_broker_are_told_apart(server: Server, clients: Clients) -> None:
-    _fill(server, clients, "relay", 3)
-    clients["confluent-kafka"].read_in_group(server.address, "relay", "makes-the-internal-topic", 1)
-    admin = KafkaAdminClient(bootstrap_servers=server.address)
-    try:
-        internal = [topic["name"] for topic in admin.describe_topics() if topic["is_internal"]]
-    finally:
-        admin.close()
-    assert internal == ["__consumer_offsets"]

@@ -6,20 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from barnabas.protocol.errors import ErrorCode
-from barnabas.protocol.messages.alter_replica_log_dirs import (
-    AlterReplicaLogDir,
-    AlterReplicaLogDirsRequest,
-    AlterReplicaLogDirTopic,
-)
 from tests.compat.conftest import NewServer
 from tests.compat.tools import LOG_DIRS, REASSIGN, TOPICS, Tools
 from tests.support.clients import topics
-from tests.support.probes.wire import Wire
 from tests.support.processes.server import Server
 from tests.support.waiting import until
 
-E = ErrorCode
 RECORDS = 3_000
 Places = tuple[str, str]
 
@@ -77,22 +69,3 @@ def test_a_partition_is_moved_by_the_tool_and_what_was_in_it_is_there(
     topics.send(server.address, "moved", (b"%d" % number for number in range(RECORDS, 2 * RECORDS)))
     found = [int(record.value) for record in topics.committed(server.address, "moved")]
     assert found == list(range(2 * RECORDS))
-
-
-def test_what_cannot_be_moved_is_refused(server: Server, tools: Tools, places: Places) -> None:
-    tools.ask(server, TOPICS, "--create", "--topic", "stays", "--partitions", "2")
-    until(lambda: len(described(server, tools, "stays")) == 2)
-
-    def moved(path: str, topic: str, number: int) -> ErrorCode:
-        wish = AlterReplicaLogDir(path=path, topics=[AlterReplicaLogDirTopic(name=topic, partitions=[number])])
-        with Wire(server.port) as wire:
-            answer = wire.ask(AlterReplicaLogDirsRequest(dirs=[wish]), 2)
-        return E(answer.results[0].partitions[0].error_code)
-
-    ((place, _),) = described(server, tools, "stays")[0]
-    assert moved("/nowhere", "stays", 0) is E.LOG_DIR_NOT_FOUND
-    assert moved(places[0] + "/", "stays", 0) is E.LOG_DIR_NOT_FOUND
-    assert moved(places[0], "x" * 230, 0) is E.INVALID_TOPIC_EXCEPTION
-    assert moved(places[1], "nobody", 0) is E.UNKNOWN_TOPIC_OR_PARTITION
-    assert moved(places[1], "stays", 2) is E.UNKNOWN_TOPIC_OR_PARTITION
-    assert moved(place, "stays", 0) is E.NONE

@@ -101,28 +101,6 @@ def test_a_kafka_sees_one_node_where_there_were_three(tmp_path: Path) -> None:
         assert sorted(_consume(nodes.bootstrap_servers, "more", 3 * RECORDS)) == list(range(3 * RECORDS))
 
 
-@pytest.mark.long  # the story of a directory that changes hands has the same turns, and more in each
-def test_this_broker_goes_on_where_a_kafka_was_left_and_the_kafka_again(tmp_path: Path) -> None:
-    data_dir = tmp_path / "data"
-    with KafkaProcess(data_dir, SETTINGS) as kafka:
-        with Client(kafka.address) as client:
-            create_topic(client, "words", partitions=PARTITIONS, configs={"retention.ms": "-1"})
-        _produce(kafka.address, 0)
-        assert sorted(_consume(kafka.address, "readers", RECORDS)) == list(range(RECORDS))
-        offsets = _committed(kafka.address, "readers")
-        kafka.stop()
-    with BrokerProcess(data_dir, SETTINGS) as broker:
-        assert _committed(broker.address, "readers") == offsets
-        _produce(broker.address, RECORDS)
-        assert sorted(_consume(broker.address, "readers", RECORDS)) == list(range(RECORDS, 2 * RECORDS))
-        offsets = _committed(broker.address, "readers")
-        assert broker.stop() == 0
-    with KafkaProcess(data_dir, SETTINGS) as kafka:
-        assert _committed(kafka.address, "readers") == offsets
-        assert sorted(_consume(kafka.address, "others", 2 * RECORDS)) == list(range(2 * RECORDS))
-        assert kafka.complaints() == []
-
-
 def test_members_of_the_consumer_protocol_go_on_in_either_broker(tmp_path: Path) -> None:
     """In their epochs, with what they had: the topics have the same hash here and there, so nobody is rebalanced."""
     data_dir = tmp_path / "data"

@@ -26,7 +26,6 @@ from pyspark_barnabas.sink.failure import SinkFailed
 from pyspark_barnabas.spark_sink.stream_writer import StreamWriter
 from tests.support.clients import topics
 from tests.support.processes.server import ROOT, Server
-from tests.support.spark.failing_sink import Failing
 from tests.support.waiting import PATIENCE_S, until
 
 PARTITIONS = 3
@@ -58,15 +57,15 @@ class Copy:
         writer = rows.writeStream.format(format_name).options(**named)
         return writer.option("checkpointLocation", str(self.checkpoint))
 
-    def run(self, frame: DataFrame | None = None, format_name: str = "barnabas", **options: str) -> StreamingQuery:
+    def run(self, frame: DataFrame | None = None, **options: str) -> StreamingQuery:
         """All there is, until it is copied."""
-        query = self.writer(frame, format_name, **options).trigger(availableNow=True).start()
+        query = self.writer(frame, **options).trigger(availableNow=True).start()
         assert query.awaitTermination(PATIENCE_S)
         return query
 
-    def refusal(self, frame: DataFrame | None = None, format_name: str = "barnabas", **options: str) -> str:
+    def refusal(self, **options: str) -> str:
         """What the query fails with."""
-        query = self.writer(frame, format_name, **options).trigger(availableNow=True).start()
+        query = self.writer(**options).trigger(availableNow=True).start()
         with pytest.raises(PySparkException) as failed:
             query.awaitTermination(PATIENCE_S)
         return str(failed.value)
@@ -139,17 +138,6 @@ def test_a_task_that_failed_is_tried_again_and_its_first_rows_are_never_seen(cop
     assert copy.is_whole
 
 
-@pytest.mark.long  # the chaos of the pipeline has a commit raise at these places, and at others
-@pytest.mark.parametrize("fail", ["decided", "undecided", "done"])
-def test_a_commit_that_failed_is_made_good_by_the_restart(copy: Copy, fail: str) -> None:
-    copy.spark.dataSource.register(Failing)
-    copy.send(60)
-    assert "CommitFailed" in copy.refusal(format_name="failing", fail=fail)
-    copy.send(30)
-    copy.run()
-    assert copy.is_whole
-
-
 def test_the_stock_source_and_this_sink_fit_together(copy: Copy) -> None:
     copy.send(60)
     query = copy.run(copy.read("kafka").select("value"), **{"kafka.group.id": "stock"})
@@ -181,18 +169,6 @@ def test_all_tasks_of_an_atomic_batch_write_in_one_transaction(copy: Copy) -> No
 # --- what is refused ---
 
 
-@pytest.mark.long  # test_sink_batches has it, too
-def test_a_stream_without_a_value_is_refused(copy: Copy) -> None:
-    copy.send(3)
-    assert "no column `value` to be written; there are: key" in copy.refusal(copy.read().select("key"))
-
-
-@pytest.mark.long  # test_sink_batches has it, too
-def test_an_unknown_option_is_refused(copy: Copy) -> None:
-    copy.send(3)
-    assert "did you mean kafka.compression.type?" in copy.refusal(**{"kafka.compresion.type": "gzip"})
-
-
 def test_a_timeout_longer_than_the_broker_allows_is_refused(copy: Copy) -> None:
     copy.send(3)
     refusal = copy.refusal(**{"kafka.transaction.timeout.ms": "1000000", "twoPhaseCommit": "off"})
@@ -204,15 +180,6 @@ def test_the_continuous_trigger_is_refused_wherever_it_shows(copy: Copy) -> None
     writer = StreamWriter({"kafka.bootstrap.servers": copy.address, "topic": copy.target}, schema)
     with pytest.raises(SinkFailed, match=r"use trigger\(processingTime"):
         writer.commit([None, None], 0)  # as test_what_spark_tells has it
-
-
-@pytest.mark.long  # test_sink_batches has it, too
-def test_a_partition_that_does_not_exist_is_refused(copy: Copy) -> None:
-    copy.send(3)
-    refusal = copy.refusal(copy.read().selectExpr("value", "99 AS partition"))
-    assert "asks for partition 99" in refusal
-    assert "which has 3" in refusal
-    assert copy.copied == []
 
 
 def test_a_checkpoint_that_was_rolled_back_is_refused(copy: Copy) -> None:
