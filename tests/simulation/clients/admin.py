@@ -10,11 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from barnabas.protocol.errors import ErrorCode as E
-from barnabas.protocol.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsTopic
-from barnabas.protocol.messages.create_topics import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
-from barnabas.protocol.messages.delete_records import DeleteRecordsPartition, DeleteRecordsRequest, DeleteRecordsTopic
-from barnabas.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
-from barnabas.protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
+from barnabas.protocol.messages import create_partitions, create_topics, delete_records, delete_topics, describe_configs
 from tests.simulation.clients.errors import ADMIN_TRIES_AGAIN
 from tests.simulation.clients.looking import look
 from tests.simulation.clients.wire import Disconnected, Wire
@@ -45,14 +41,14 @@ class Admin:
         """A new topic; or what an earlier try, that nobody has heard of again, has made by now."""
         life = TopicLife(self._client, name, self._world.now_us)
         self._history.lives.append(life)
-        topic = CreatableTopic(
+        topic = create_topics.CreatableTopic(
             name=name,
             num_partitions=partitions,
             replication_factor=1,
             assignments=[],
-            configs=[CreatableTopicConfig(name=key, value=value) for key, value in configs.items()],
+            configs=[create_topics.CreatableTopicConfig(name=key, value=value) for key, value in configs.items()],
         )
-        request = CreateTopicsRequest(topics=[topic], timeout_ms=_TIMEOUT_MS)
+        request = create_topics.CreateTopicsRequest(topics=[topic], timeout_ms=_TIMEOUT_MS)
         answer, tries = await self._until_answered(request, 7, lambda answer: answer.topics[0].error_code)
         self._has_lost_creations |= tries > 0
         told, code = answer.topics[0], E(answer.topics[0].error_code)
@@ -70,8 +66,8 @@ class Admin:
 
     async def delete(self, life: TopicLife) -> None:
         life.deleting_us = self._world.now_us
-        state = DeleteTopicState(name=None, topic_id=bytes.fromhex(life.topic_id))
-        request = DeleteTopicsRequest(topics=[state], timeout_ms=_TIMEOUT_MS)
+        state = delete_topics.DeleteTopicState(name=None, topic_id=bytes.fromhex(life.topic_id))
+        request = delete_topics.DeleteTopicsRequest(topics=[state], timeout_ms=_TIMEOUT_MS)
         answer, tries = await self._until_answered(request, 6, lambda answer: answer.responses[0].error_code)
         code = E(answer.responses[0].error_code)
         assert code is E.NONE or (code is E.UNKNOWN_TOPIC_ID and tries > 0), f"DeleteTopics of {life.line()}: {code}"
@@ -80,8 +76,8 @@ class Admin:
     async def add_partitions(self, life: TopicLife, count: int) -> None:
         """Up to so many."""
         change = self._begin(f"partitions of {life.full_name} become {count}")
-        topic = CreatePartitionsTopic(name=life.name, count=count, assignments=None)
-        request = CreatePartitionsRequest(topics=[topic], timeout_ms=_TIMEOUT_MS, validate_only=False)
+        topic = create_partitions.CreatePartitionsTopic(name=life.name, count=count, assignments=None)
+        request = create_partitions.CreatePartitionsRequest(topics=[topic], timeout_ms=_TIMEOUT_MS, validate_only=False)
         answer, _ = await self._until_answered(request, 3, lambda answer: answer.results[0].error_code)
         change.result = E(answer.results[0].error_code).name
         if change.result in ("NONE", "INVALID_PARTITIONS"):  # it has as many already, by an earlier try
@@ -93,9 +89,9 @@ class Admin:
         """Below an offset; -1: all there are."""
         at = life.full_name, partition
         change = self._begin(f"records of {at[0]}-{partition} are deleted up to {offset}")
-        wanted = DeleteRecordsPartition(partition_index=partition, offset=offset)
-        topic = DeleteRecordsTopic(name=life.name, partitions=[wanted])
-        request = DeleteRecordsRequest(topics=[topic], timeout_ms=_TIMEOUT_MS)
+        wanted = delete_records.DeleteRecordsPartition(partition_index=partition, offset=offset)
+        topic = delete_records.DeleteRecordsTopic(name=life.name, partitions=[wanted])
+        request = delete_records.DeleteRecordsRequest(topics=[topic], timeout_ms=_TIMEOUT_MS)
         answer, _ = await self._until_answered(request, 2, lambda answer: answer.topics[0].partitions[0].error_code)
         told = answer.topics[0].partitions[0]
         change.result = E(told.error_code).name
@@ -118,10 +114,10 @@ class Admin:
     async def describe(self, life: TopicLife) -> ConfigView:
         """What the configs are that were set."""
         began_us = self._world.now_us
-        wanted = DescribeConfigsResource(
+        wanted = describe_configs.DescribeConfigsResource(
             resource_type=_TOPIC, resource_name=life.name, configuration_keys=list(life.configs)
         )
-        request = DescribeConfigsRequest(resources=[wanted])
+        request = describe_configs.DescribeConfigsRequest(resources=[wanted])
         answer, _ = await self._until_answered(request, 4, lambda answer: answer.results[0].error_code)
         values = {config.name: config.value for config in answer.results[0].configs}
         return ConfigView(self._client, life, began_us, values)

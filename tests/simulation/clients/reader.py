@@ -7,13 +7,7 @@ import asyncio
 from typing import Any
 
 from barnabas.protocol.errors import ErrorCode
-from barnabas.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
-from barnabas.protocol.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
-from barnabas.protocol.messages.offset_fetch import (
-    OffsetFetchRequest,
-    OffsetFetchRequestGroup,
-    OffsetFetchRequestTopics,
-)
+from barnabas.protocol.messages import fetch, list_offsets, offset_fetch
 from barnabas.protocol.records.record import iter_records
 from tests.simulation.clients.records import value_of
 from tests.simulation.clients.wire import Disconnected, Wire
@@ -147,9 +141,9 @@ class Reader:
 
     async def read_offset(self, group: str, at: TopicPartition) -> OffsetRead:
         """A group's committed offset, asked for until it is told."""
-        topics = [OffsetFetchRequestTopics(name=at[0], partition_indexes=[at[1]])]
-        request = OffsetFetchRequest(
-            groups=[OffsetFetchRequestGroup(group_id=group, topics=topics)], require_stable=True
+        topics = [offset_fetch.OffsetFetchRequestTopics(name=at[0], partition_indexes=[at[1]])]
+        request = offset_fetch.OffsetFetchRequest(
+            groups=[offset_fetch.OffsetFetchRequestGroup(group_id=group, topics=topics)], require_stable=True
         )
         began_us = self._world.now_us
         while True:
@@ -172,13 +166,15 @@ class Reader:
             self._moved.discard(poll.at)
         return is_news
 
-    def _request(self, partitions: list[TopicPartition], wait_ms: int) -> FetchRequest:
-        topics: dict[str, list[FetchPartition]] = {}
+    def _request(self, partitions: list[TopicPartition], wait_ms: int) -> fetch.FetchRequest:
+        topics: dict[str, list[fetch.FetchPartition]] = {}
         for topic, partition in partitions:
             position = self._positions[topic, partition]
-            asked = FetchPartition(partition=partition, fetch_offset=position, partition_max_bytes=self._max_bytes)
+            asked = fetch.FetchPartition(
+                partition=partition, fetch_offset=position, partition_max_bytes=self._max_bytes
+            )
             topics.setdefault(topic, []).append(asked)
-        return FetchRequest(
+        return fetch.FetchRequest(
             max_wait_ms=wait_ms,
             min_bytes=1,
             max_bytes=self._max_bytes,
@@ -186,8 +182,8 @@ class Reader:
             topics=[self._topic(topic, partitions) for topic, partitions in topics.items()],
         )
 
-    def _topic(self, name: str, partitions: list[FetchPartition]) -> FetchTopic:
-        return FetchTopic(topic=name, partitions=partitions)
+    def _topic(self, name: str, partitions: list[fetch.FetchPartition]) -> fetch.FetchTopic:
+        return fetch.FetchTopic(topic=name, partitions=partitions)
 
     def _name(self, topic: Any) -> str:
         return str(topic.topic)
@@ -197,10 +193,10 @@ class Reader:
         for (topic, partition), code in errors.items():
             if code != ErrorCode.OFFSET_OUT_OF_RANGE:
                 continue
-            asked = ListOffsetsPartition(partition_index=partition, timestamp=_START)
-            wanted = ListOffsetsTopic(name=topic.partition("#")[0], partitions=[asked])
+            asked = list_offsets.ListOffsetsPartition(partition_index=partition, timestamp=_START)
+            wanted = list_offsets.ListOffsetsTopic(name=topic.partition("#")[0], partitions=[asked])
             try:
-                answer = await self._wire.ask(ListOffsetsRequest(replica_id=-1, topics=[wanted]), 7)
+                answer = await self._wire.ask(list_offsets.ListOffsetsRequest(replica_id=-1, topics=[wanted]), 7)
             except Disconnected:
                 return
             told = answer.topics[0].partitions[0]

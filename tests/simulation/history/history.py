@@ -10,9 +10,11 @@ Every record that is written has a value of its own, so that it can be found aga
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from enum import Enum
+from itertools import chain
+from operator import itemgetter
 from typing import Protocol, TypeAlias
 
 from tests.simulation.history.answers import Unanswered
@@ -245,36 +247,29 @@ class History:
 
     def entries(self) -> Iterator[tuple[int, Entry]]:
         """Each with the time at which it began, in order."""
-        kinds: list[list[tuple[int, Entry]]] = [
-            [(each.at_us, each) for each in self.events],
-            [(each.began_us, each) for each in self.incarnations],
-            [(each.began_us, each) for each in self.transactions],
-            [(each.began_us, each) for each in self.sends],
-            [(each.began_us, each) for each in self.polls],
-            [(each.began_us, each) for each in self.scans],
-            [(each.began_us, each) for each in self.offset_reads],
-            [(each.began_us, each) for each in self.lives],
-            [(each.began_us, each) for each in self.changes],
-            [(each.ended_us, each) for each in self.deletions],
-            [(each.began_us, each) for each in self.views],
-            [(each.began_us, each) for each in self.config_views],
-            [(each.at_us, each) for each in self.owned],
-            [(each.at_us, each) for each in self.settled],
-            [(each.began_us, each) for each in self.commits],
-            [(each.began_us, each) for each in self.group_reads],
-            [(each.ended_us, each) for each in self.unanswered],
-            [(each.began_us, each) for each in self.sink.attempts],
-            [(each.began_us, each) for each in self.sink.calls],
-            list(self.security.entries()),
-            [(each.began_us, each) for each in self.final],
-            [(each.began_us, each) for each in self.final_offsets],
+        kinds: list[Iterable[tuple[int, Entry]]] = [
+            _by("at_us", self.events),
+            _by("began_us", self.incarnations, self.transactions, self.sends, self.polls, self.scans),
+            _by("began_us", self.offset_reads, self.lives, self.changes),
+            _by("ended_us", self.deletions),
+            _by("began_us", self.views, self.config_views),
+            _by("at_us", self.owned, self.settled),
+            _by("began_us", self.commits, self.group_reads),
+            _by("ended_us", self.unanswered),
+            _by("began_us", self.sink.attempts, self.sink.calls),
+            self.security.entries(),
+            _by("began_us", self.final, self.final_offsets),
         ]
-        yield from sorted((entry for kind in kinds for entry in kind), key=lambda entry: entry[0])
+        yield from sorted(chain.from_iterable(kinds), key=itemgetter(0))
 
     def lines(self) -> Iterator[str]:
         """As they are printed: milliseconds, who, what."""
         for at_us, entry in self.entries():
             yield f"{at_us / 1000:12.3f} {entry.line()}"
+
+
+def _by(moment: str, *kinds: Iterable[Entry]) -> Iterator[tuple[int, Entry]]:
+    yield from ((getattr(each, moment), each) for kind in kinds for each in kind)
 
 
 @dataclass(frozen=True, slots=True)

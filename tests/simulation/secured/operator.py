@@ -6,17 +6,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from typing import Any, Final, TypeVar
 
 from barnabas.protocol.errors import ErrorCode as E
-from barnabas.protocol.messages.alter_client_quotas import (
-    AlterClientQuotasRequest,
-    AlterClientQuotasRequestEntryData,
-    EntityData,
-    OpData,
-)
-from barnabas.protocol.messages.alter_user_scram_credentials import (
-    AlterUserScramCredentialsRequest,
-    ScramCredentialDeletion,
-    ScramCredentialUpsertion,
-)
+from barnabas.protocol.messages import alter_client_quotas, alter_user_scram_credentials
 from barnabas.protocol.messages.create_acls import AclCreation, CreateAclsRequest
 from barnabas.protocol.messages.delete_acls import DeleteAclsFilter, DeleteAclsRequest
 from barnabas.protocol.messages.describe_acls import DescribeAclsRequest
@@ -72,13 +62,15 @@ class SecurityOperator:
 
     async def _set_user(self, key: UserKey, value: Value) -> int:
         number = SCRAM_SHA_256.number
-        request = AlterUserScramCredentialsRequest(deletions=[], upsertions=[])
+        request = alter_user_scram_credentials.AlterUserScramCredentialsRequest(deletions=[], upsertions=[])
         if value is None:
-            request.deletions.append(ScramCredentialDeletion(name=key.user, mechanism=number))
+            request.deletions.append(
+                alter_user_scram_credentials.ScramCredentialDeletion(name=key.user, mechanism=number)
+            )
         else:
             salt = f"salt of {key.user}".encode()
             request.upsertions.append(
-                ScramCredentialUpsertion(
+                alter_user_scram_credentials.ScramCredentialUpsertion(
                     name=key.user,
                     mechanism=number,
                     iterations=ITERATIONS_MIN,
@@ -89,11 +81,11 @@ class SecurityOperator:
         return int((await self._wire.ask(request, 0)).results[0].error_code)
 
     async def _set_quota(self, key: QuotaKey, value: Value) -> int:
-        entry = AlterClientQuotasRequestEntryData(
-            entity=[EntityData(entity_type="user", entity_name=key.user)],
-            ops=[OpData(key=key.name, value=float(value or 0), remove=value is None)],
+        entry = alter_client_quotas.AlterClientQuotasRequestEntryData(
+            entity=[alter_client_quotas.EntityData(entity_type="user", entity_name=key.user)],
+            ops=[alter_client_quotas.OpData(key=key.name, value=float(value or 0), remove=value is None)],
         )
-        request = AlterClientQuotasRequest(entries=[entry], validate_only=False)
+        request = alter_client_quotas.AlterClientQuotasRequest(entries=[entry], validate_only=False)
         return int((await self._wire.ask(request, 1)).entries[0].error_code)
 
     # --- what there is ---------------------------------------------------------------------------------------------

@@ -7,12 +7,7 @@ from contextlib import suppress
 from typing import Any
 
 from barnabas.protocol.errors import ErrorCode
-from barnabas.protocol.messages.alter_partition_reassignments import (
-    AlterPartitionReassignmentsRequest,
-    ReassignablePartition,
-    ReassignableTopic,
-)
-from barnabas.protocol.messages.elect_leaders import ElectLeadersRequest
+from barnabas.protocol.messages import alter_partition_reassignments, elect_leaders
 from barnabas.protocol.schema import Request
 from tests.simulation.clients.wire import Disconnected, Wire
 from tests.simulation.history.history import History
@@ -60,7 +55,7 @@ class Operator:
         elif kind == "move":
             await self._move()
         else:
-            request = ElectLeadersRequest(election_type=0, topic_partitions=None, timeout_ms=_TIMEOUT_MS)
+            request = elect_leaders.ElectLeadersRequest(election_type=0, topic_partitions=None, timeout_ms=_TIMEOUT_MS)
             await self._do("preferred leaders are elected", request, 2, lambda answer: answer.error_code)
 
     async def _switch(self, operation: int, value: str) -> bool:
@@ -76,9 +71,11 @@ class Operator:
     async def _move(self) -> None:
         topic, number = self._dice.choice(self._partitions)
         replicas = self._dice.sample(self._nodes, self._dice.randint(1, len(self._nodes)))
-        partition = ReassignablePartition(partition_index=number, replicas=replicas)
-        wanted = ReassignableTopic(name=topic, partitions=[partition])
-        request = AlterPartitionReassignmentsRequest(timeout_ms=_TIMEOUT_MS, topics=[wanted])
+        partition = alter_partition_reassignments.ReassignablePartition(partition_index=number, replicas=replicas)
+        wanted = alter_partition_reassignments.ReassignableTopic(name=topic, partitions=[partition])
+        request = alter_partition_reassignments.AlterPartitionReassignmentsRequest(
+            timeout_ms=_TIMEOUT_MS, topics=[wanted]
+        )
         text = f"{topic}-{number} is put on {replicas}"
         await self._do(text, request, 0, lambda told: told.error_code or told.responses[0].partitions[0].error_code)
 

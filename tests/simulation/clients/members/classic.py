@@ -5,13 +5,7 @@ everything before each rebalance.
 import asyncio
 from contextlib import suppress
 
-from barnabas.client.consume.assignors import (
-    PROTOCOL_TYPE,
-    encode_assignment,
-    encode_subscription,
-    range_assignment,
-    subscribed_topics,
-)
+from barnabas.client.consume import assignors
 from barnabas.protocol.errors import ErrorCode as E
 from barnabas.protocol.log_records.consumer_protocol import decode_assignment
 from barnabas.protocol.messages.heartbeat import HeartbeatRequest
@@ -34,7 +28,7 @@ class ClassicMember(Member):
 
     async def _join(self) -> None:
         request = join_group(
-            *(self.group, self.member_id, encode_subscription([self._topic])),
+            *(self.group, self.member_id, assignors.encode_subscription([self._topic])),
             session_timeout_ms=SESSION_MS,
             rebalance_timeout_ms=REBALANCE_MS,
             group_instance_id=self._instance_id,
@@ -54,7 +48,7 @@ class ClassicMember(Member):
             *(self.group, joined.generation_id, self.member_id),
             self._shares(joined) if joined.leader == self.member_id else {},
             group_instance_id=self._instance_id,
-            protocol_type=PROTOCOL_TYPE,
+            protocol_type=assignors.PROTOCOL_TYPE,
             protocol_name=joined.protocol_name,
         )
         synced = await self._wire.ask(request, 5, wait_ms=REBALANCE_MS)
@@ -65,9 +59,9 @@ class ClassicMember(Member):
         self._own(joined.generation_id, share, self._world.now_us)
 
     def _shares(self, joined: JoinGroupResponse) -> dict[str, bytes]:
-        subscriptions = {member.member_id: subscribed_topics(member.metadata) for member in joined.members}
-        shares = range_assignment(subscriptions, {self._topic: self._partitions})
-        return {member_id: encode_assignment(share) for member_id, share in shares.items()}
+        subscriptions = {member.member_id: assignors.subscribed_topics(member.metadata) for member in joined.members}
+        shares = assignors.range_assignment(subscriptions, {self._topic: self._partitions})
+        return {member_id: assignors.encode_assignment(share) for member_id, share in shares.items()}
 
     async def _beat(self) -> None:
         request = HeartbeatRequest(

@@ -10,16 +10,7 @@ from abc import ABC, abstractmethod
 from typing import Any
 
 from barnabas.protocol.errors import ErrorCode as E
-from barnabas.protocol.messages.offset_commit import (
-    OffsetCommitRequest,
-    OffsetCommitRequestPartition,
-    OffsetCommitRequestTopic,
-)
-from barnabas.protocol.messages.offset_fetch import (
-    OffsetFetchRequest,
-    OffsetFetchRequestGroup,
-    OffsetFetchRequestTopics,
-)
+from barnabas.protocol.messages import offset_commit, offset_fetch
 from tests.simulation.clients.errors import TRY_AGAIN
 from tests.simulation.clients.members.identity import NOBODY, Identity
 from tests.simulation.clients.reader import Reader
@@ -151,15 +142,15 @@ class Member(ABC):
         if not missing:
             return
         numbers = [partition for _, partition in missing]
-        asked = OffsetFetchRequestGroup(
+        asked = offset_fetch.OffsetFetchRequestGroup(
             group_id=self.group,
             member_id=self.member_id,
             member_epoch=self.epoch,
-            topics=[OffsetFetchRequestTopics(name=self._topic, partition_indexes=numbers)],
+            topics=[offset_fetch.OffsetFetchRequestTopics(name=self._topic, partition_indexes=numbers)],
         )
         began_us = self._world.now_us
         try:
-            request = OffsetFetchRequest(groups=[asked], require_stable=True)
+            request = offset_fetch.OffsetFetchRequest(groups=[asked], require_stable=True)
             told = (await self._wire.ask(request, self.version_of_offset_fetch)).groups[0]
         except Disconnected:
             return
@@ -201,13 +192,15 @@ class Member(ABC):
 
     def _commit_request(self, offsets: dict[TopicPartition, int]) -> Any:
         partitions = [
-            OffsetCommitRequestPartition(partition_index=at[1], committed_offset=offset, committed_metadata="")
+            offset_commit.OffsetCommitRequestPartition(
+                partition_index=at[1], committed_offset=offset, committed_metadata=""
+            )
             for at, offset in offsets.items()
         ]
-        return OffsetCommitRequest(
+        return offset_commit.OffsetCommitRequest(
             group_id=self.group,
             generation_id_or_member_epoch=self.epoch,
             member_id=self.member_id,
             group_instance_id=self._instance_id,
-            topics=[OffsetCommitRequestTopic(name=self._topic, partitions=partitions)],
+            topics=[offset_commit.OffsetCommitRequestTopic(name=self._topic, partitions=partitions)],
         )
