@@ -10,6 +10,7 @@ from kafka import KafkaConsumer, KafkaProducer
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql.functions import col, explode, split
 from pyspark.sql.streaming import StreamingQuery
+from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from tests.support.clients import topics
 from tests.support.processes.server import Server
@@ -90,9 +91,7 @@ def test_a_batch_writes_what_a_batch_reads(spark: SparkSession, server: Server) 
         "CAST(id AS STRING) AS value",
         "array(named_struct('key', 'id', 'value', CAST(CAST(id AS STRING) AS BINARY))) AS headers",
     )
-    frame.write.format("kafka").option("kafka.bootstrap.servers", server.address).option(
-        "includeHeaders", "true"
-    ).save()
+    frame.write.format("kafka").options(includeHeaders="true", **{"kafka.bootstrap.servers": server.address}).save()
     found = _read(spark, server, "from-spark", includeHeaders="true")
     assert _numbers(found) == list(range(1000))
     assert all(row.headers == [Row(key="id", value=row.value)] for row in found.collect())
@@ -103,16 +102,8 @@ def test_a_stream_counts_words_into_another_topic(spark: SparkSession, server: S
     topics.send(server.address, "lines", map(str.encode, lines))
     words = _stream(spark, server, "lines").select(explode(split(col("value").cast("string"), " ")).alias("word"))
     counts = words.groupBy("word").count().selectExpr("word AS key", "CAST(count AS STRING) AS value")
-    query = (
-        counts.writeStream.format("kafka")
-        .option("kafka.bootstrap.servers", server.address)
-        .option("topic", "counts")
-        .option("checkpointLocation", str(tmp_path / "checkpoint"))
-        .outputMode("update")
-        .trigger(availableNow=True)
-        .start()
-    )
-    assert query.awaitTermination(120)
+    writer = _writer(counts, server, "counts", tmp_path / "checkpoint").outputMode("update")
+    assert writer.trigger(availableNow=True).start().awaitTermination(PATIENCE_S)
     rows = _read(spark, server, "counts").orderBy("offset").selectExpr("CAST(key AS STRING)", "CAST(value AS STRING)")
     assert {row.key: int(row.value) for row in rows.collect()} == {"the": 4, "castle": 2, "count": 2, "and": 1}
 
@@ -147,20 +138,17 @@ def _stream(spark: SparkSession, server: Server, topic: str) -> DataFrame:
     return reader.option("subscribe", topic).option("startingOffsets", "earliest").load()
 
 
+def _writer(rows: DataFrame, server: Server, topic: str, checkpoint: Path) -> DataStreamWriter:
+    brokers = {"kafka.bootstrap.servers": server.address}
+    return rows.writeStream.format("kafka").options(topic=topic, checkpointLocation=str(checkpoint), **brokers)
+
+
 @contextmanager
 def _copying(
     spark: SparkSession, server: Server, source: str, target: str, checkpoint: Path
 ) -> Iterator[StreamingQuery]:
     """A running stream that copies a topic."""
-    query = (
-        _stream(spark, server, source)
-        .select("key", "value")
-        .writeStream.format("kafka")
-        .option("kafka.bootstrap.servers", server.address)
-        .option("topic", target)
-        .option("checkpointLocation", str(checkpoint))
-        .start()
-    )
+    query = _writer(_stream(spark, server, source).select("key", "value"), server, target, checkpoint).start()
     try:
         yield query
     finally:

@@ -79,13 +79,8 @@ def test_a_stream_waits_at_the_open_transaction_and_goes_on_behind_it(
     def read_on() -> list[int]:
         """What a stream that begins where its checkpoint stands has written in all."""
         stream = spark.readStream.format("kafka").options(**_options(server, writer, "read_committed")).load()
-        query = (
-            stream.select("value")
-            .writeStream.format("parquet")
-            .option("checkpointLocation", str(tmp_path / "checkpoint"))
-            .trigger(availableNow=True)
-            .start(str(tmp_path / "found"))
-        )
+        copy = stream.select("value").writeStream.option("checkpointLocation", str(tmp_path / "checkpoint"))
+        query = copy.trigger(availableNow=True).start(str(tmp_path / "found"), format="parquet")
         assert query.awaitTermination(120)
         return _numbers(spark.read.parquet(str(tmp_path / "found")))
 

@@ -10,6 +10,7 @@ from pyspark_barnabas.clients import close_clients
 from pyspark_barnabas.connection import ConnectionSettings
 from pyspark_barnabas.sink.settings import SinkSettings
 from tests.support.processes.server import Server
+from tests.support.spark.sink_query import Query
 
 LIMIT_MS = 600_000
 
@@ -40,3 +41,9 @@ def settings(broker: Server, request: pytest.FixtureRequest) -> SinkSettings:
     """Of a sink that no other test has, with the longest transactions that the broker allows."""
     name = request.node.name.removeprefix("test_")[:80].replace("[", "-").rstrip("]")
     return SinkSettings(ConnectionSettings(broker.address), topic=name, prefix=name, transaction_timeout_ms=LIMIT_MS)
+
+
+@pytest.fixture
+def query(settings: SinkSettings) -> Query:
+    """That writes to it."""
+    return Query(settings)

@@ -60,19 +60,8 @@ def read(batches: list[NewBatch]) -> dict[tuple[str, int], list[Any]]:
     found: dict[tuple[str, int], list[Any]] = {}
     for each in batches:
         header = BatchHeader(
-            0,
-            0,
-            -1,
-            2,
-            0,
-            each.compression,
-            each.count - 1,
-            each.base_timestamp,
-            each.max_timestamp,
-            1,
-            0,
-            0,
-            each.count,
+            *(0, 0, -1, 2, 0, each.compression, each.count - 1, each.base_timestamp, each.max_timestamp),
+            *(1, 0, 0, each.count),
         )
         records = list(iter_records(memoryview(encode_batch(header, each.records))))
         assert each.max_timestamp == max(record.timestamp for record in records)

@@ -24,19 +24,13 @@ _LITERAL, _PREFIXED, _ALL, _DESCRIBE, _ALLOW = 3, 4, 2, 8, 3
 
 
 @pytest.fixture(scope="module")
-def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaProcess]:
+def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaProcess]:
     settings = {
         "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
         "allow.everyone.if.no.acl.found": "true",
     }
     with KafkaProcess(tmp_path_factory.mktemp("acl") / "data", settings) as server:
         yield server
-
-
-@pytest.fixture
-def client(kafka: KafkaProcess) -> Iterator[Client]:
-    with Client(kafka.address) as client:
-        yield client
 
 
 def keep_for_alice(client: Client, resource: int, name: str, pattern: int = _LITERAL) -> None:
@@ -48,33 +42,33 @@ def _allow(client: Client, resource: int, name: str, pattern: int, principal: st
     create_acls(client, [AclBinding(resource, name, pattern, principal, "*", operation, _ALLOW)])
 
 
-def query(kafka: KafkaProcess, name: str) -> Query:
-    return Query(SinkSettings(ConnectionSettings(kafka.address), topic=name, prefix=name))
+def query(broker: KafkaProcess, name: str) -> Query:
+    return Query(SinkSettings(ConnectionSettings(broker.address), topic=name, prefix=name))
 
 
-def test_a_topic_that_is_not_ours_is_told(kafka: KafkaProcess, client: Client) -> None:
+def test_a_topic_that_is_not_ours_is_told(broker: KafkaProcess, client: Client) -> None:
     create_topic(client, "hers")
     keep_for_alice(client, TOPIC, "hers")
     with pytest.raises(SinkFailed, match=r"TOPIC_AUTHORIZATION_FAILED.*needs WRITE and DESCRIBE on the topics"):
-        query(kafka, "hers").write(0, [rows(["a"])])
+        query(broker, "hers").write(0, [rows(["a"])])
 
 
-def test_a_ledger_that_is_not_ours_is_told(kafka: KafkaProcess, client: Client) -> None:
+def test_a_ledger_that_is_not_ours_is_told(broker: KafkaProcess, client: Client) -> None:
     keep_for_alice(client, TOPIC, "__ledger-of-hers.ledger")
     with pytest.raises(SinkFailed, match=r"'__ledger-of-hers.ledger' READ and DESCRIBE_CONFIGS"):
-        query(kafka, "ledger-of-hers").write(0, [rows(["a"])])
+        query(broker, "ledger-of-hers").write(0, [rows(["a"])])
 
 
-def test_transactional_ids_that_are_not_ours_are_told(kafka: KafkaProcess, client: Client) -> None:
+def test_transactional_ids_that_are_not_ours_are_told(broker: KafkaProcess, client: Client) -> None:
     keep_for_alice(client, TRANSACTIONAL_ID, "her-ids", _PREFIXED)
     with pytest.raises(SinkFailed, match="on all transactional ids that begin with 'her-ids'"):
-        query(kafka, "her-ids").write(0, [rows(["a"])])
+        query(broker, "her-ids").write(0, [rows(["a"])])
 
 
-def test_a_group_that_is_not_ours_is_told_and_the_batch_is_aborted(kafka: KafkaProcess, client: Client) -> None:
+def test_a_group_that_is_not_ours_is_told_and_the_batch_is_aborted(broker: KafkaProcess, client: Client) -> None:
     create_topic(client, "source")
     keep_for_alice(client, GROUP, "her-group")
-    sink = query(kafka, "her-group")
+    sink = query(broker, "her-group")
     checkpoint = CheckpointOffsets("0", (SourceOffset("source", 0, 1),))
     with pytest.raises(SinkFailed, match="needs READ on the group 'her-group'"):
         sink.play(0, [rows(["a"])], checkpoint)
@@ -86,7 +80,7 @@ def test_a_group_that_is_not_ours_is_told_and_the_batch_is_aborted(kafka: KafkaP
 
 
 def test_a_source_that_is_not_ours_to_read_is_told_and_the_batch_is_aborted(
-    kafka: KafkaProcess, client: Client
+    broker: KafkaProcess, client: Client
 ) -> None:
     create_topic(client, "her-source")
     create_topic(client, "from-hers")
@@ -94,5 +88,5 @@ def test_a_source_that_is_not_ours_to_read_is_told_and_the_batch_is_aborted(
     _allow(client, TOPIC, "her-source", _LITERAL, "User:*", _DESCRIBE)
     checkpoint = CheckpointOffsets("0", (SourceOffset("her-source", 0, 1),))
     with pytest.raises(SinkFailed, match="READ is needed on the topics that the query reads"):
-        query(kafka, "from-hers").play(0, [rows(["a"])], checkpoint)
+        query(broker, "from-hers").play(0, [rows(["a"])], checkpoint)
     assert committed_values(client, "from-hers") == []

@@ -49,10 +49,10 @@ def query(settings: SinkSettings, client: Client) -> Query:
 
 
 def recover(query: Query, broker: Server, *more: str) -> int:
-    prefix, topic = query.settings.prefix, query.settings.topic
-    assert prefix is not None
-    assert topic is not None
-    return main(["recover", prefix, "--topic", topic, "--bootstrap-servers", broker.address, *more])
+    assert query.settings.prefix is not None
+    return main(
+        ["recover", query.settings.prefix, "--topic", query.topic, "--bootstrap-servers", broker.address, *more]
+    )
 
 
 def test_rows_that_were_aborted_are_written_again_once_and_the_query_goes_on(
@@ -68,8 +68,7 @@ def test_rows_that_were_aborted_are_written_again_once_and_the_query_goes_on(
     assert "batch 1 of query q: the log has all of it: use --execute" in capsys.readouterr().err
     assert recover(query, broker, "--execute", "--fence") == 0
     assert "batch 1: wrote 2 rows again" in capsys.readouterr().out
-    topic = query.settings.topic
-    assert topic is not None
+    topic = query.topic
     assert sorted(committed_values(client, topic)) == everything
     assert recover(query, broker, "--execute", "--fence") == 0
     assert "is lost: nothing was done" in capsys.readouterr().out
@@ -102,8 +101,7 @@ def test_rows_of_a_partition_are_all_copied_whichever_of_its_transactions_was_ab
     query = Query(settings)
     lose(query, client, 0, [rows(["a0", "a1"], key=[b"k", b"k"]), rows(["b0"], key=[b"k"])], 1, 0)
     assert recover(query, broker, "--execute", "--fence") == 0
-    assert settings.topic is not None
-    assert committed_values(client, settings.topic) == ["a0", "a1", "b0"]
+    assert committed_values(client, query.topic) == ["a0", "a1", "b0"]
 
 
 def test_a_copy_that_is_not_what_was_missing_counts_for_nothing_and_leaves_nothing_open(
@@ -170,16 +168,14 @@ def test_a_recovery_that_was_cut_off_shows_nothing_and_may_be_called_again(
         assert recover(query, broker, "--execute", "--fence") == 1
     assert "cut off" in capsys.readouterr().err
     assert recover(query, broker, "--execute", "--fence") == 0
-    topic = query.settings.topic
-    assert topic is not None
+    topic = query.topic
     assert sorted(committed_values(client, topic)) == sorted(["before", *(value for part in VALUES for value in part)])
 
 
 def test_rows_that_the_log_does_not_have_any_more_are_not_guessed(
     query: Query, broker: Server, client: Client, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    topic = query.settings.topic
-    assert topic is not None
+    topic = query.topic
     where = ["ledger", "abandon", topic, "--bootstrap-servers", broker.address, "--fence"]
     assert main(where) == 1  # what is open does not hide the loss
     assert "`recover` writes them again" in capsys.readouterr().err

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -24,34 +25,29 @@ from tests.support.processes.broker import BrokerProcess
 from tests.support.spark.sink_query import Query, checkpoint, committed_values, rows, transaction_of
 
 
-def test_rows_without_a_value_are_refused(settings: SinkSettings) -> None:
-    with pytest.raises(SinkFailed, match="no column `value`, only text"):
-        Query(settings).write(0, [pa.record_batch({"text": ["a"]})])
+@pytest.mark.parametrize(
+    ("changed", "part", "says"),
+    [
+        ({}, pa.record_batch({"text": ["a"]}), "no column `value`, only text"),
+        ({"topic": None}, rows(["a"], topic=pa.array([None], pa.string())), "names no topic"),
+        ({"topic": "no topic!"}, rows(["a"]), "correct the option or the column `topic`"),
+        ({"max_request_bytes": 10_000}, rows(["x" * 11_000]), r"takes \d+ bytes, and kafka.max.request.size is 10000"),
+        ({"two_phase": "on"}, rows(["a"]), "offers no two-phase commits"),
+    ],
+    ids=["no-value", "no-topic", "a-name-that-is-no-topics", "larger-than-a-request", "two-phase"],
+)
+def test_what_cannot_be_written_is_refused(
+    settings: SinkSettings, changed: dict[str, Any], part: pa.RecordBatch, says: str
+) -> None:
+    with pytest.raises(SinkFailed, match=says):
+        Query(replace(settings, **changed)).write(0, [part])
 
 
-def test_a_partition_that_does_not_exist_is_refused(client: Client, settings: SinkSettings) -> None:
-    query = Query(settings)
+def test_a_partition_that_does_not_exist_is_refused(client: Client, query: Query) -> None:
     with pytest.raises(SinkFailed, match=r"asks for partition 3 of topic .* which has 3"):
         query.write(0, [rows(["a", "b"], partition=[0, 3])])
     with pytest.raises(SinkFailed, match="partition -1"):
         query.write_part(0, 0, rows(["a"], partition=[-1]))
-
-
-def test_rows_without_a_topic_are_refused(settings: SinkSettings) -> None:
-    query = Query(replace(settings, topic=None))
-    with pytest.raises(SinkFailed, match="names no topic"):
-        query.write(0, [rows(["a"], topic=pa.array([None], pa.string()))])
-
-
-def test_a_name_that_is_no_topics_is_refused(settings: SinkSettings) -> None:
-    with pytest.raises(SinkFailed, match="correct the option or the column `topic`"):
-        Query(replace(settings, topic="no topic!")).write(0, [rows(["a"])])
-
-
-def test_a_record_that_is_too_large_for_a_request_is_refused(settings: SinkSettings) -> None:
-    query = Query(replace(settings, max_request_bytes=10_000))
-    with pytest.raises(SinkFailed, match=r"takes \d+ bytes, and kafka.max.request.size is 10000"):
-        query.write(0, [rows(["x" * 11_000])])
 
 
 def test_a_record_that_is_too_large_for_the_topic_is_refused(client: Client, settings: SinkSettings) -> None:
@@ -68,13 +64,7 @@ def test_a_timeout_above_the_brokers_is_refused(settings: SinkSettings) -> None:
         query.write(0, [rows(["a"])])
 
 
-def test_two_phase_commits_are_refused_where_there_are_none(settings: SinkSettings) -> None:
-    with pytest.raises(SinkFailed, match="offers no two-phase commits"):
-        Query(replace(settings, two_phase="on")).write(0, [rows(["a"])])
-
-
-def test_a_rolled_back_checkpoint_is_refused(client: Client, settings: SinkSettings) -> None:
-    query = Query(settings)
+def test_a_rolled_back_checkpoint_is_refused(client: Client, query: Query) -> None:
     for batch_id in range(3):
         query.play(batch_id, [rows([str(batch_id)])], checkpoint(batch_id))
     query.start()
@@ -82,7 +72,7 @@ def test_a_rolled_back_checkpoint_is_refused(client: Client, settings: SinkSetti
         query.play(1, [rows(["other"])], checkpoint(1, "b"))
     with pytest.raises(SinkFailed, match="lost records, or the prefix was changed"):
         query.play(5, [rows(["other"])], checkpoint(5))
-    assert sorted(committed_values(client, settings.topic or "")) == ["0", "1", "2"]
+    assert sorted(committed_values(client, query.topic)) == ["0", "1", "2"]
 
 
 def test_a_run_that_was_overtaken_stops(client: Client, settings: SinkSettings) -> None:
@@ -97,13 +87,12 @@ def test_a_run_that_was_overtaken_stops(client: Client, settings: SinkSettings) 
     assert committed_values(client, settings.topic or "") == ["a"]
 
 
-def test_a_transaction_that_was_ended_from_outside_is_not_decided(client: Client, settings: SinkSettings) -> None:
-    query = Query(settings)
+def test_a_transaction_that_was_ended_from_outside_is_not_decided(client: Client, query: Query) -> None:
     messages = query.write(0, [rows(["a"]), rows(["b"])])
     fence(client, transaction_of(messages[0]).transactional_id)
     with pytest.raises(SinkFailed, match="before the batch was decided"):
         query.commit(0, messages)
-    assert committed_values(client, settings.topic or "") == []
+    assert committed_values(client, query.topic) == []
 
 
 @pytest.mark.parametrize(
@@ -124,18 +113,16 @@ def test_a_topic_that_may_forget_is_no_ledger(
         Query(replace(settings, prefix=prefix)).write(0, [rows(["a"])])
 
 
-def test_a_ledger_with_a_foreign_record_is_refused(client: Client, settings: SinkSettings) -> None:
-    query = Query(settings)
+def test_a_ledger_with_a_foreign_record_is_refused(client: Client, settings: SinkSettings, query: Query) -> None:
     query.play(0, [rows(["a"])])
     with Producer(client) as producer:
         producer.send(f"__{settings.prefix}.ledger", b"hello")
     with pytest.raises(SinkFailed, match="a record of the ledger cannot be read"):
         query.write(1, [rows(["b"])])
-    assert committed_values(client, settings.topic or "") == ["a"]
+    assert committed_values(client, query.topic) == ["a"]
 
 
-def test_a_ledger_that_lost_its_beginning_is_refused(client: Client, settings: SinkSettings) -> None:
-    query = Query(settings)
+def test_a_ledger_that_lost_its_beginning_is_refused(client: Client, settings: SinkSettings, query: Query) -> None:
     query.play(0, [rows(["a"])])
     delete_records(client, {(f"__{settings.prefix}.ledger", 0): -1})
     query.settings = replace(settings, connection=replace(settings.connection, client_id="anew"))
@@ -168,21 +155,19 @@ def test_no_broker_is_told_with_what_to_do(settings: SinkSettings) -> None:
         Query(replace(settings, connection=nowhere, delivery_timeout_ms=200)).write(0, [rows(["a"])])
 
 
-def test_messages_of_another_run_are_not_decided(client: Client, settings: SinkSettings) -> None:
-    query = Query(settings)
+def test_messages_of_another_run_are_not_decided(client: Client, query: Query) -> None:
     messages = query.write(0, [rows(["a"]), rows(["b"])])
     stranger = replace(messages[1], run=RunToken(999, 0))
     with pytest.raises(SinkFailed, match="nothing was decided"):
         query.commit(0, [messages[0], stranger])
     query.start()
     query.play(0, [rows(["c"])])
-    assert committed_values(client, settings.topic or "") == ["c"]
+    assert committed_values(client, query.topic) == ["c"]
 
 
 def test_a_setting_of_the_ledger_that_is_changed_later_is_noticed_by_the_next_process(
-    client: Client, settings: SinkSettings
+    client: Client, settings: SinkSettings, query: Query
 ) -> None:
-    query = Query(settings)
     query.play(0, [rows(["a"])])
     change = ConfigChange("cleanup.policy", ConfigOperation.SET, "compact")
     alter_configs(client, ResourceType.TOPIC, f"__{settings.prefix}.ledger", [change])

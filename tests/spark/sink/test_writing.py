@@ -35,40 +35,38 @@ def ledger(client: Client, settings: SinkSettings) -> list[object]:
     return [decode_value(each.record.value) for each in committed(client, f"__{settings.prefix}.ledger")]
 
 
-def test_a_batch_is_seen_after_commit_and_not_before(client: Client, settings: SinkSettings) -> None:
-    query = Query(settings)
-    create_topic(client, settings.topic or "", partitions=1)
+def test_a_batch_is_seen_after_commit_and_not_before(client: Client, settings: SinkSettings, query: Query) -> None:
+    create_topic(client, query.topic, partitions=1)
     messages = query.write(0, [rows(["a", "b"]), rows(["c"])])
     assert list_transactions(client, states=["Ongoing"], pattern=f"^{settings.prefix}\\..*$")
     query.commit(0, messages)
-    assert committed_values(client, settings.topic or "") == ["a", "b", "c"]
+    assert committed_values(client, query.topic) == ["a", "b", "c"]
     assert not list_transactions(client, states=["Ongoing"], pattern=f"^{settings.prefix}\\..*$")
 
 
-def test_the_ledger_has_the_rows_their_digest_and_the_offsets(client: Client, settings: SinkSettings) -> None:
-    query = Query(settings)
+def test_the_ledger_has_the_rows_their_digest_and_the_offsets(
+    client: Client, settings: SinkSettings, query: Query
+) -> None:
     create_topic(client, "source")
     query.play(0, [rows(["a"], key=["k"]), rows(["b"], key=["k"])], checkpoint(0, source=5))
     decided = ledger(client, settings)[-1]
     assert isinstance(decided, Decided)
     assert (decided.rows, decided.offsets, decided.checkpoint_hash) == (2, (SourceOffset("source", 0, 5),), "a-0")
-    seen = committed(client, settings.topic or "")
+    seen = committed(client, query.topic)
     hashes = [row_hash(each.topic, tail(each.record.key, each.record.value, each.record.headers)) for each in seen]
     assert decided.digest == sum(hashes) % (1 << 64)
     assert committed_offsets(client, settings.prefix or "") == {("source", 0): 5}
 
 
-def test_a_task_without_rows_begins_no_transaction(client: Client, settings: SinkSettings) -> None:
-    query = Query(settings)
+def test_a_task_without_rows_begins_no_transaction(client: Client, query: Query) -> None:
     messages = query.write(0, [rows([]), []])
     assert [each.transaction for each in messages if isinstance(each, Prepared)] == [None, None]
     query.commit(0, messages)
     query.play(1, [rows(["a"])])
-    assert committed_values(client, settings.topic or "") == ["a"]
+    assert committed_values(client, query.topic) == ["a"]
 
 
-def test_a_batch_that_was_decided_is_read_and_not_written_again(client: Client, settings: SinkSettings) -> None:
-    query = Query(settings)
+def test_a_batch_that_was_decided_is_read_and_not_written_again(client: Client, query: Query) -> None:
     query.play(0, [rows(["a"]), rows(["b"])])
     query.start()
     seen: list[int] = []
@@ -82,16 +80,15 @@ def test_a_batch_that_was_decided_is_read_and_not_written_again(client: Client, 
     assert isinstance(messages[0], Skipped)
     assert len(seen) == 2
     query.commit(0, messages)
-    assert sorted(committed_values(client, settings.topic or "")) == ["a", "b"]
+    assert sorted(committed_values(client, query.topic)) == ["a", "b"]
 
 
-def test_a_commit_that_stopped_halfway_is_rolled_forward(client: Client, settings: SinkSettings) -> None:
-    query = Query(settings)
+def test_a_commit_that_stopped_halfway_is_rolled_forward(client: Client, settings: SinkSettings, query: Query) -> None:
     query.decide(0, query.write(0, [rows(["a"]), rows(["b"])]))
     assert len(list_transactions(client, states=["Ongoing"], pattern=f"^{settings.prefix}\\..*$")) == 2
     query.start()
     query.play(0, [rows(["a"]), rows(["b"])])
-    assert sorted(committed_values(client, settings.topic or "")) == ["a", "b"]
+    assert sorted(committed_values(client, query.topic)) == ["a", "b"]
 
 
 def test_what_another_query_left_decided_is_made_visible_first(client: Client, settings: SinkSettings) -> None:
@@ -102,27 +99,25 @@ def test_what_another_query_left_decided_is_made_visible_first(client: Client, s
     assert [each.query_id for each in ledger(client, settings) if isinstance(each, Settled)] == ["left"]
 
 
-def test_what_lost_is_swept_after_the_batch(client: Client, settings: SinkSettings) -> None:
-    query = Query(settings)
+def test_what_lost_is_swept_after_the_batch(client: Client, query: Query) -> None:
     lost = query.write_part(0, 0, rows(["lost"]))
     won = query.write_part(0, 0, rows(["won"]), attempt_number=1)
     assert isinstance(lost, Prepared)
     query.commit(0, [won])
-    assert committed_values(client, settings.topic or "") == ["won"]
+    assert committed_values(client, query.topic) == ["won"]
 
 
-def test_abort_ends_what_was_not_decided(client: Client, settings: SinkSettings) -> None:
-    query = Query(settings)
+def test_abort_ends_what_was_not_decided(client: Client, settings: SinkSettings, query: Query) -> None:
     messages = query.write(0, [rows(["a"]), rows(["b"])])
     driver.abort(settings, 0, [messages[0], None, messages[1]], query_id="q")
-    assert committed_values(client, settings.topic or "") == []
+    assert committed_values(client, query.topic) == []
     query.start()
     query.play(0, [rows(["a"])])
-    assert committed_values(client, settings.topic or "") == ["a"]
+    assert committed_values(client, query.topic) == ["a"]
 
 
 def test_where_brokers_know_no_patterns_all_that_is_open_is_looked_through(
-    client: Client, settings: SinkSettings, monkeypatch: pytest.MonkeyPatch
+    client: Client, settings: SinkSettings, query: Query, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def without_patterns(client: Client, *, states: list[str], pattern: str | None = None) -> object:
         if pattern is not None:
@@ -133,16 +128,14 @@ def test_where_brokers_know_no_patterns_all_that_is_open_is_looked_through(
     foreign = begun(client, f"{settings.prefix}-foreign")
     foreign.send("elsewhere", b"a")
     foreign.flush()
-    query = Query(settings)
     query.write_part(0, 0, rows(["lost"]))
     query.commit(0, [query.write_part(0, 0, rows(["won"]), attempt_number=1)])
-    assert committed_values(client, settings.topic or "") == ["won"]
+    assert committed_values(client, query.topic) == ["won"]
     foreign.commit()
     assert committed_values(client, "elsewhere") == ["a"]
 
 
-def test_tasks_that_begin_together_have_one_token(client: Client, settings: SinkSettings) -> None:
-    query = Query(settings)
+def test_tasks_that_begin_together_have_one_token(client: Client, query: Query) -> None:
 
     def write(batch_id: int, part: int) -> Message:
         """In a thread, which has a client and a memory of its own, as a process has."""
@@ -157,21 +150,19 @@ def test_tasks_that_begin_together_have_one_token(client: Client, settings: Sink
             messages = list(pool.map(write, [batch_id] * 6, range(6)))
         assert len({each.run for each in messages}) == 1
         query.commit(batch_id, messages)
-    assert len(committed_values(client, settings.topic or "")) == 18
+    assert len(committed_values(client, query.topic)) == 18
 
 
 def test_a_token_that_nobody_takes_is_taken_by_another_task(
-    client: Client, settings: SinkSettings, monkeypatch: pytest.MonkeyPatch
+    client: Client, query: Query, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The task that is elected never came."""
     monkeypatch.setattr(opening, "PATIENCE_MS", 200)
-    query = Query(settings)
     query.commit(0, [query.write_part(0, 1, rows(["b"])), query.write_part(0, 0, rows(["a"]))])
-    assert sorted(committed_values(client, settings.topic or "")) == ["a", "b"]
+    assert sorted(committed_values(client, query.topic)) == ["a", "b"]
 
 
-def test_a_process_uses_its_ids_again_two_batches_later(settings: SinkSettings) -> None:
-    query = Query(settings)
+def test_a_process_uses_its_ids_again_two_batches_later(query: Query) -> None:
     used: list[str] = []
     for batch_id in range(6):
         messages = query.write(batch_id, [rows(["a"])])
@@ -226,10 +217,9 @@ def test_a_topic_that_takes_small_batches_only_gets_small_ones(client: Client, s
     assert committed_values(client, settings.topic or "") == values[::2] + values[1::2]
 
 
-def test_memory_does_not_grow_with_the_rows(client: Client, settings: SinkSettings) -> None:
+def test_memory_does_not_grow_with_the_rows(client: Client, query: Query) -> None:
     batch = rows(["x" * 1000] * 1000)
-    create_topic(client, settings.topic or "", partitions=3)
-    query = Query(settings)
+    create_topic(client, query.topic, partitions=3)
     query.write_part(0, 0, [batch] * 20)
     query.start()
     before = pa.total_allocated_bytes()
@@ -260,10 +250,9 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> Counter[ApiKey]:
 
 
 def test_a_small_task_asks_no_more_the_more_partitions_it_writes_to(
-    client: Client, settings: SinkSettings, asked: Counter[ApiKey]
+    client: Client, query: Query, asked: Counter[ApiKey]
 ) -> None:
-    create_topic(client, settings.topic or "", partitions=8)
-    query = Query(settings)
+    create_topic(client, query.topic, partitions=8)
     for batch_id in range(2):
         query.play(batch_id, [rows([str(number) for number in range(8)], partition=list(range(8)))])
     asked.clear()
@@ -274,10 +263,9 @@ def test_a_small_task_asks_no_more_the_more_partitions_it_writes_to(
 
 
 def test_commit_decides_once_and_ends_each_transaction_once_however_many_tasks_there_were(
-    client: Client, settings: SinkSettings, asked: Counter[ApiKey]
+    client: Client, query: Query, asked: Counter[ApiKey]
 ) -> None:
-    create_topic(client, settings.topic or "", partitions=8)
-    query = Query(settings)
+    create_topic(client, query.topic, partitions=8)
     for batch_id in range(3):
         messages = query.write(batch_id, [rows(["a"], partition=[number]) for number in range(8)])
         asked.clear()

@@ -37,6 +37,12 @@ class Query:
         self._runs = count()
         self.start()
 
+    @property
+    def topic(self) -> str:
+        """The one that it writes to."""
+        assert self.settings.topic is not None
+        return self.settings.topic
+
     def start(self) -> None:
         """A new run, as after a restart."""
         self.run_id = f"{self.query_id}-run-{next(self._runs)}"
