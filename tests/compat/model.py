@@ -1,7 +1,7 @@
 """What a client writes and what it reads back, the same for all clients, and the messages that every client writes."""
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple, Protocol
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
 
 COMPRESSIONS = ("none", "gzip", "snappy", "lz4", "zstd")
 PARTITIONS = 3
@@ -28,6 +28,15 @@ class Stored(NamedTuple):
     key: bytes | None
     value: bytes | None
     headers: Headers
+
+
+def stored_of(polled: Mapping[Any, Iterable[Any]]) -> list[Stored]:
+    """What a client written in Python was given by one poll."""
+    return [
+        Stored(record.partition, record.offset, record.timestamp, record.key, record.value, tuple(record.headers))
+        for records in polled.values()
+        for record in records
+    ]
 
 
 class Client(Protocol):

@@ -9,17 +9,8 @@ from collections.abc import Mapping
 import pytest
 from confluent_kafka.admin import AdminClient
 
+from tests.compat import model
 from tests.compat.conftest import STREAMING
-from tests.compat.model import (
-    PARTITIONS,
-    Client,
-    Message,
-    StreamingClient,
-    as_read_by,
-    as_stored,
-    by_position,
-    messages_for,
-)
 from tests.support.processes.server import Server
 from tests.support.waiting import until
 
@@ -27,37 +18,39 @@ COUNT = 8000
 KILL_AT = 2000  # acknowledgements
 NUMBERS_NO_BATCHES = "kafka-go"
 SETTINGS = {
-    "num.partitions": PARTITIONS,
+    "num.partitions": model.PARTITIONS,
     "log.retention.ms": -1,
     "log.segment.bytes": 1024 * 1024,  # so small that recovery meets more than one
 }
 
-Clients = Mapping[str, Client]
-StreamingClients = Mapping[str, StreamingClient]
+Clients = Mapping[str, model.Client]
+StreamingClients = Mapping[str, model.StreamingClient]
 
 
 def test_everything_is_there_after_a_clean_restart(server: Server, clients: Clients) -> None:
     expected = {}
     for name in (*STREAMING, NUMBERS_NO_BATCHES):
-        messages = messages_for(clients[name], "zstd")
+        messages = model.messages_for(clients[name], "zstd")
         clients[name].write(server.address, f"restart-{name}", messages, "zstd")
         expected[name] = messages
     server.stop()
     server.start()
     for name, messages in expected.items():
-        more = [Message(partition, b"k", b"after", (), 1_700_000_000_000) for partition in range(PARTITIONS)]
+        more = [
+            model.Message(partition, b"k", b"after", (), 1_700_000_000_000) for partition in range(model.PARTITIONS)
+        ]
         clients[name].write(server.address, f"restart-{name}", more, "lz4")
-        found = by_position(clients[name].read(server.address, f"restart-{name}"))
-        assert as_read_by(name, found) == as_read_by(name, as_stored([*messages, *more]))
+        found = model.by_position(clients[name].read(server.address, f"restart-{name}"))
+        assert model.as_read_by(name, found) == model.as_read_by(name, model.as_stored([*messages, *more]))
 
 
 def test_committed_offsets_outlive_a_kill(server: Server, clients: Clients) -> None:
     client, topic = clients["confluent-kafka"], "offsets-outlive"
-    client.write(server.address, topic, messages_for(client, "none", count=30), "none")
+    client.write(server.address, topic, model.messages_for(client, "none", count=30), "none")
     client.read_in_group(server.address, topic, "survivors", 30)
     server.kill()
     server.start()
-    client.write(server.address, topic, [Message(2, b"k", b"after the kill")], "none")
+    client.write(server.address, topic, [model.Message(2, b"k", b"after the kill")], "none")
     found = client.read_in_group(server.address, topic, "survivors", 1)
     assert [(record.partition, record.offset, record.value) for record in found] == [(2, 10, b"after the kill")]
 
@@ -105,7 +98,7 @@ def test_kcat_loses_and_doubles_nothing_over_a_kill(server: Server, clients: Cli
     assert sorted(values) == list(range(2 * COUNT))
 
 
-def _stream_over_a_kill(server: Server, client: StreamingClient, topic: str) -> dict[int, int]:
+def _stream_over_a_kill(server: Server, client: model.StreamingClient, topic: str) -> dict[int, int]:
     """Write COUNT messages, with a kill and a start in the middle: the offset at which each was acknowledged."""
     acknowledged: dict[int, int] = {}
     enough = threading.Event()

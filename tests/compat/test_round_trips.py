@@ -4,22 +4,13 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
+from tests.compat import model
 from tests.compat.conftest import ALL
-from tests.compat.model import (
-    COMPRESSIONS,
-    Client,
-    Message,
-    Stored,
-    as_read_by,
-    as_stored,
-    by_position,
-    messages_for,
-)
 from tests.support.depth import long
 from tests.support.processes.server import Server
 
-Clients = Mapping[str, Client]
-Written = dict[str, list[Stored]]
+Clients = Mapping[str, model.Client]
+Written = dict[str, list[model.Stored]]
 EVERY_FOURTH = 4
 """A reader reads what a fourth of the writers wrote, each writer is read by a fourth of the readers; --long: by all."""
 PAIRS = [
@@ -35,15 +26,15 @@ def written(server: Server, clients: Clients) -> Written:
     return {name: _write_all(server, clients[name]) for name in ALL}
 
 
-def _write_all(server: Server, client: Client) -> list[Stored]:
-    everything: list[Message] = []
+def _write_all(server: Server, client: model.Client) -> list[model.Stored]:
+    everything: list[model.Message] = []
     told: list[int] | None = []
-    for compression in COMPRESSIONS:
-        messages = messages_for(client, compression)
+    for compression in model.COMPRESSIONS:
+        messages = model.messages_for(client, compression)
         offsets = client.write(server.address, client.name, messages, compression)
         told = None if told is None or offsets is None else [*told, *offsets]
         everything += messages
-    stored = as_stored(everything)
+    stored = model.as_stored(everything)
     if told is not None:
         by_place = {(record.partition, record.offset) for record in stored}
         assert {(m.partition, offset) for m, offset in zip(everything, told, strict=True)} == by_place
@@ -54,9 +45,9 @@ def _write_all(server: Server, client: Client) -> list[Stored]:
 def test_a_client_reads_what_another_wrote(
     server: Server, clients: Clients, written: Written, writer: str, reader: str
 ) -> None:
-    found = by_position(clients[reader].read(server.address, writer))
-    expected = as_read_by(reader, written[writer])
-    assert _comparable(as_read_by(reader, found), expected) == expected
+    found = model.by_position(clients[reader].read(server.address, writer))
+    expected = model.as_read_by(reader, written[writer])
+    assert _comparable(model.as_read_by(reader, found), expected) == expected
 
 
 @pytest.mark.parametrize("reader", ALL)
@@ -64,18 +55,18 @@ def test_a_group_reads_what_was_written_and_goes_on_after_it(
     server: Server, clients: Clients, written: Written, reader: str
 ) -> None:
     client, topic, group = clients[reader], f"{reader}-for-a-group", f"group-of-{reader}"
-    first = messages_for(client, "gzip", count=30)
+    first = model.messages_for(client, "gzip", count=30)
     client.write(server.address, topic, first, "gzip")
     found = client.read_in_group(server.address, topic, group, len(first))
-    expected = as_read_by(reader, as_stored(first))
-    assert _comparable(as_read_by(reader, by_position(found)), expected) == expected
-    more = [Message(partition=1, key=b"k", value=b"one more", timestamp=first[0].timestamp)]
+    expected = model.as_read_by(reader, model.as_stored(first))
+    assert _comparable(model.as_read_by(reader, model.by_position(found)), expected) == expected
+    more = [model.Message(partition=1, key=b"k", value=b"one more", timestamp=first[0].timestamp)]
     client.write(server.address, topic, more, "none")
     again = client.read_in_group(server.address, topic, group, 1)
     assert [(record.partition, record.offset, record.value) for record in again] == [(1, 10, b"one more")]
 
 
-def _comparable(found: Sequence[Stored], expected: Sequence[Stored]) -> list[Stored]:
+def _comparable(found: Sequence[model.Stored], expected: Sequence[model.Stored]) -> list[model.Stored]:
     """`found` with the times that the writer's own clock gave replaced by -1, as `expected` has them."""
     open_times = bool(expected) and expected[0].timestamp == -1
     assert all(record.timestamp > 1_600_000_000_000 for record in found)

@@ -161,8 +161,5 @@ def test_a_store_is_renewed_by_kafkas_tool(server: SecuredBroker, directory: Pat
 
 def test_clients_of_another_authority_are_not_fooled(server: SecuredBroker, directory: Path) -> None:
     other = Authority("of others").write(directory / "other.pem")
-    with (
-        socket.create_connection(("localhost", server.tls_port)) as sock,
-        pytest.raises(ssl.SSLCertVerificationError),
-    ):
+    with socket.create_connection(("localhost", server.tls_port)) as sock, pytest.raises(ssl.SSLCertVerificationError):
         ssl.create_default_context(cafile=str(other)).wrap_socket(sock, server_hostname="localhost")

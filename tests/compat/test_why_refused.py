@@ -7,33 +7,29 @@ from pathlib import Path
 
 import pytest
 from confluent_kafka import Producer
-from confluent_kafka.admin import (
-    AclBinding,
-    AclBindingFilter,
-    AclOperation,
-    AclPermissionType,
-    AdminClient,
-    ResourcePatternType,
-    ResourceType,
-)
+from confluent_kafka import admin as admin_client
 
 from barnabas import Barnabas
 from barnabas.broker.cli import main
 
-TO_PAYMENTS = ResourceType.TOPIC, "payments", ResourcePatternType.LITERAL
+TO_PAYMENTS = admin_client.ResourceType.TOPIC, "payments", admin_client.ResourcePatternType.LITERAL
 
 
-def deny(admin: AdminClient) -> None:
+def deny(admin: admin_client.AdminClient) -> None:
     """Whatever others allow."""
-    denied = AclBinding(*TO_PAYMENTS, "User:client", "*", AclOperation.WRITE, AclPermissionType.DENY)
+    denied = admin_client.AclBinding(
+        *TO_PAYMENTS, "User:client", "*", admin_client.AclOperation.WRITE, admin_client.AclPermissionType.DENY
+    )
     for added in admin.create_acls([denied]).values():
         added.result(30)
 
 
-def allow_no_more(admin: AdminClient) -> None:
+def allow_no_more(admin: admin_client.AdminClient) -> None:
     """What the first start of a secured broker allowed."""
-    every_topic = ResourceType.TOPIC, "*", ResourcePatternType.LITERAL
-    allowed = AclBindingFilter(*every_topic, "User:client", "*", AclOperation.WRITE, AclPermissionType.ALLOW)
+    every_topic = admin_client.ResourceType.TOPIC, "*", admin_client.ResourcePatternType.LITERAL
+    allowed = admin_client.AclBindingFilter(
+        *every_topic, "User:client", "*", admin_client.AclOperation.WRITE, admin_client.AclPermissionType.ALLOW
+    )
     for removed in admin.delete_acls([allowed]).values():
         assert len(removed.result(30)) == 1
 
@@ -50,9 +46,9 @@ def error_of_produce(settings: Mapping[str, str]) -> str | None:
 
 
 @pytest.mark.parametrize("refuse", [deny, allow_no_more])
-def test_the_command_ends_it(tmp_path: Path, refuse: Callable[[AdminClient], None]) -> None:
+def test_the_command_ends_it(tmp_path: Path, refuse: Callable[[admin_client.AdminClient], None]) -> None:
     with Barnabas(secure=True, topics=["payments"]) as broker:
-        refuse(AdminClient({**broker.client_settings("librdkafka", user="admin")}))
+        refuse(admin_client.AdminClient({**broker.client_settings("librdkafka", user="admin")}))
         client = broker.client_settings("librdkafka")
         assert error_of_produce(client) == "TOPIC_AUTHORIZATION_FAILED"
         (command,) = re.findall("`(.*)`", str(broker.why.hanging()["clients"]))

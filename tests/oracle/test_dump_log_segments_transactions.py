@@ -177,10 +177,7 @@ def test_the_last_snapshot_tells_where_the_open_transaction_began(dumped: Dumped
 def test_the_coordinators_log_tells_every_state(dumped: Dumped, name: str) -> None:
     states = [json.loads(payload)["data"] for owner, payload in STATE.findall(dumped["states"]) if owner == name]
     walked = [status for status, _ in itertools.groupby(state["transactionStatus"] for state in states)]
-    ways = {
-        True: [ONGOING, PREPARE_COMMIT, COMPLETE_COMMIT],
-        False: [ONGOING, PREPARE_ABORT, COMPLETE_ABORT],
-    }
+    ways = {True: [ONGOING, PREPARE_COMMIT, COMPLETE_COMMIT], False: [ONGOING, PREPARE_ABORT, COMPLETE_ABORT]}
     assert walked == [EMPTY, *(status for is_commit in IS_COMMIT for status in ways[is_commit]), ONGOING]
     batch = transactions(dumped[name]).records[-1][0]
     assert (states[-1]["producerId"], states[-1]["producerEpoch"]) == (batch.producer_id, batch.epoch)

@@ -42,11 +42,7 @@ _REQUESTS: tuple[dict[str, Any], ...] = (
     {"member_id": "s2", "member_epoch": 3, "instance_id": "i"},
     {"member_id": "s2", "member_epoch": -2, "instance_id": "i"},
 )
-_LOADING = (
-    ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
-    ErrorCode.COORDINATOR_NOT_AVAILABLE,
-    ErrorCode.NOT_COORDINATOR,
-)
+_LOADING = (ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.NOT_COORDINATOR)
 
 
 class _Said(NamedTuple):

@@ -1,8 +1,6 @@
 """Kafka Streams over compacted topics: tables that are restored from their changelogs when their directory is gone."""
 
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
@@ -11,25 +9,12 @@ from confluent_kafka.admin import AdminClient
 from tests.support.clients.word_count import ENDED_BY_SIGTERM
 from tests.support.processes.server import Server
 from tests.support.stack.balances import APPLICATION, CHANGELOG, Accounts, Tables
-from tests.support.waiting import PATIENCE_S, until
+from tests.support.waiting import PATIENCE_S, all_the_while, until
 
 
-@contextmanager
-def _writing(accounts: Accounts) -> Iterator[None]:
+def _writing(accounts: Accounts) -> AbstractContextManager[None]:
     """Payments and names are written all the while."""
-    enough = threading.Event()
-
-    def write() -> None:
-        while not enough.wait(0.02):
-            accounts.write(5)
-
-    writer = threading.Thread(target=write)
-    writer.start()
-    try:
-        yield
-    finally:
-        enough.set()
-        writer.join()
+    return all_the_while(lambda: accounts.write(5))
 
 
 def _goes_on(program: Tables) -> None:

@@ -6,7 +6,6 @@ none; connectors, their settings, states and offsets are as they were, and what 
 
 import json
 import random
-import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -16,7 +15,7 @@ import pytest
 from tests.support.processes.server import Server
 from tests.support.stack.compacted import last_values
 from tests.support.stack.connect import PATIENCE_S, Worker
-from tests.support.waiting import until
+from tests.support.waiting import all_the_while, until
 from tests.transactions.views import make_topics, values
 
 TOPIC = "connected-lines"
@@ -27,21 +26,13 @@ RUNNING = ["RUNNING", "RUNNING"]  # the connector, and its one task
 def writing(path: Path) -> Iterator[list[str]]:
     """Lines are added to the file all the while; gives them."""
     lines: list[str] = []
-    enough = threading.Event()
 
     def write() -> None:
-        with path.open("a") as file:
-            while not enough.wait(0.01):
-                lines.append(f"line {len(lines)}")
-                print(lines[-1], file=file, flush=True)
+        lines.append(f"line {len(lines)}")
+        print(lines[-1], file=file, flush=True)
 
-    writer = threading.Thread(target=write)
-    writer.start()
-    try:
+    with path.open("a") as file, all_the_while(write, pause_s=0.01):
         yield lines
-    finally:
-        enough.set()
-        writer.join()
 
 
 class _Pipeline:

@@ -2,7 +2,8 @@
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 PATIENCE_S = 180
 """For what Spark and other JVMs do in seconds on an idle machine. It passes only where something fails."""
@@ -16,3 +17,21 @@ def until(is_so: Callable[[], object], timeout_s: float = 30.0) -> None:
     while not is_so():
         assert time.monotonic() < deadline, f"not within {timeout_s} s: {is_so}"
         never.wait(_ASK_AGAIN_S)
+
+
+@contextmanager
+def all_the_while(act: Callable[[], object], pause_s: float = _ASK_AGAIN_S) -> Iterator[None]:
+    """Acts again and again, in a thread."""
+    enough = threading.Event()
+
+    def go_on() -> None:
+        while not enough.wait(pause_s):
+            act()
+
+    acting = threading.Thread(target=go_on)
+    acting.start()
+    try:
+        yield
+    finally:
+        enough.set()
+        acting.join()

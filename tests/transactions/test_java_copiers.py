@@ -3,7 +3,6 @@
 It is killed, doubled, and the broker is killed under it: each record is transformed once.
 """
 
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,7 +13,7 @@ from confluent_kafka import Producer
 from tests.support.clients.java import program_command
 from tests.support.processes.program import Program
 from tests.support.processes.server import Server
-from tests.support.waiting import until
+from tests.support.waiting import all_the_while, until
 from tests.transactions.versions import NEWEST_AND_OLDEST
 from tests.transactions.views import PARTITIONS, committed_offsets, make_topics, values
 
@@ -45,23 +44,16 @@ def writing(address: str, topic: str) -> Iterator[list[str]]:
     """Values come all the while; gives those that have been written. Every fifteenth ends with a question mark."""
     producer = Producer({"bootstrap.servers": address, "enable.idempotence": True, "linger.ms": 0})
     written: list[str] = []
-    enough = threading.Event()
 
     def write() -> None:
-        while not enough.wait(0.02):
-            number = len(written)
-            written.append(f"line {number}" + ("?" if number % 15 == 7 else ""))
-            producer.produce(topic, value=written[-1], partition=number % PARTITIONS)
-            producer.poll(0)
+        number = len(written)
+        written.append(f"line {number}" + ("?" if number % 15 == 7 else ""))
+        producer.produce(topic, value=written[-1], partition=number % PARTITIONS)
+        producer.poll(0)
 
-    writer = threading.Thread(target=write)
-    writer.start()
-    try:
+    with all_the_while(write):
         yield written
-    finally:
-        enough.set()
-        writer.join()
-        assert producer.flush(60) == 0
+    assert producer.flush(60) == 0
 
 
 @pytest.mark.parametrize("version", NEWEST_AND_OLDEST)

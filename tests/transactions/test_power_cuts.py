@@ -69,11 +69,7 @@ def played(server: Server, client: str, disk: LossyDisk, seed: int) -> tuple[His
     "client", [pytest.param(name, marks=[] if name == "librdkafka" else [pytest.mark.long]) for name in CLIENTS]
 )
 def test_every_rule_is_kept(
-    client: str,
-    request: pytest.FixtureRequest,
-    tmp_path: Path,
-    new_server: NewServer,
-    seed: int,
+    client: str, request: pytest.FixtureRequest, tmp_path: Path, new_server: NewServer, seed: int
 ) -> None:
     against, notes = request.config.getoption("--against"), request.node.user_properties
     place = tmp_path / "disk"

@@ -27,14 +27,7 @@ class Member(ABC):
     """One consumer's life, in a thread: from joining to leaving. `owner` names it in the ledger."""
 
     def __init__(
-        self,
-        address: str,
-        topic: str,
-        ledger: Ledger,
-        owner: str,
-        *,
-        instance: str | None,
-        session_timeout_ms: int,
+        self, address: str, topic: str, ledger: Ledger, owner: str, *, instance: str | None, session_timeout_ms: int
     ) -> None:
         """The group is named after the topic."""
         self.address, self.topic, self.group, self.ledger = address, topic, topic, ledger

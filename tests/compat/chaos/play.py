@@ -82,12 +82,7 @@ class Play:
         instance = f"instance-{slot}" if self._is_static else None
         owner = instance or f"{slot} (life {self._lives})"
         self.living[slot] = self._kinds[slot](
-            self.address,
-            self.topic,
-            self.ledger,
-            owner,
-            instance=instance,
-            session_timeout_ms=self._session_timeout_ms,
+            self.address, self.topic, self.ledger, owner, instance=instance, session_timeout_ms=self._session_timeout_ms
         )
 
     def move(self, end: Callable[[Member], None] = Member.leave) -> None:

@@ -1,12 +1,11 @@
 """aiokafka: a client written in Python for asyncio; the oldest versions on the wire among the Python clients."""
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
 
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 
-from tests.compat.model import PARTITIONS, WINDOW, Message, Stored
+from tests.compat.model import PARTITIONS, WINDOW, Message, Stored, stored_of
 
 
 class Aiokafka:
@@ -51,7 +50,7 @@ async def _read(address: str, topic: str) -> list[Stored]:
         ends = await consumer.end_offsets(partitions)
         found: list[Stored] = []
         while [1 for partition in partitions if await consumer.position(partition) < ends[partition]]:
-            found += _stored(await consumer.getmany(timeout_ms=1000))
+            found += stored_of(await consumer.getmany(timeout_ms=1000))
         return found
 
 
@@ -61,7 +60,7 @@ async def _read_in_group(address: str, topic: str, group: str, count: int) -> li
     ) as consumer:
         found: list[Stored] = []
         while len(found) < count:
-            found += _stored(await consumer.getmany(timeout_ms=1000))
+            found += stored_of(await consumer.getmany(timeout_ms=1000))
         await consumer.commit()
         return found
 
@@ -80,11 +79,3 @@ async def _stream(address: str, topic: str, count: int, on_ack: Callable[[int, i
             await free.acquire()
             tasks.append(asyncio.create_task(send(number)))
         await asyncio.gather(*tasks)
-
-
-def _stored(polled: dict[Any, Iterable[Any]]) -> list[Stored]:
-    return [
-        Stored(record.partition, record.offset, record.timestamp, record.key, record.value, tuple(record.headers))
-        for records in polled.values()
-        for record in records
-    ]

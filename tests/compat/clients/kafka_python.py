@@ -1,12 +1,12 @@
 """kafka-python: a client written in Python, on threads of its own."""
 
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from kafka import KafkaConsumer, KafkaProducer, TopicPartition
 
-from tests.compat.model import WINDOW, Message, Stored
+from tests.compat.model import WINDOW, Message, Stored, stored_of
 
 
 class KafkaPython:
@@ -38,14 +38,14 @@ class KafkaPython:
             ends = consumer.end_offsets(partitions)
             found: list[Stored] = []
             while any(consumer.position(partition) < ends[partition] for partition in partitions):
-                found += _stored(consumer.poll(timeout_ms=1000))
+                found += stored_of(consumer.poll(timeout_ms=1000))
             return found
 
     def read_in_group(self, address: str, topic: str, group: str, count: int) -> list[Stored]:
         with KafkaConsumer(topic, bootstrap_servers=address, group_id=group, auto_offset_reset="earliest") as consumer:
             found: list[Stored] = []
             while len(found) < count:
-                found += _stored(consumer.poll(timeout_ms=1000))
+                found += stored_of(consumer.poll(timeout_ms=1000))
             consumer.commit()
             return found
 
@@ -65,11 +65,3 @@ class KafkaPython:
                 futures.append(future)
             for future in futures:
                 future.get(timeout=60)
-
-
-def _stored(polled: dict[Any, Iterable[Any]]) -> list[Stored]:
-    return [
-        Stored(record.partition, record.offset, record.timestamp, record.key, record.value, tuple(record.headers))
-        for records in polled.values()
-        for record in records
-    ]

@@ -61,8 +61,7 @@ class Progress:
 
 
 @pytest.mark.parametrize(
-    ("name", "steps"),
-    [*((name, STEPS) for name in IN_SHORT_RUNS), *(long(name, LONG_STEPS) for name in IN_LONG_RUNS)],
+    ("name", "steps"), [*((name, STEPS) for name in IN_SHORT_RUNS), *(long(name, LONG_STEPS) for name in IN_LONG_RUNS)]
 )
 def test_what_is_acknowledged_is_there_once_while_leaders_move(
     nodes: Nodes, clients: Mapping[str, StreamingClient], name: str, steps: int

@@ -8,6 +8,8 @@ from typing import Any
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from aiokafka.errors import KafkaError
 
+from tests.compat.under_faults.careful import Played, by_api
+
 TIMEOUT_S = 30
 _TRIES = 5
 _SETTINGS: dict[str, Any] = {"request_timeout_ms": 2000, "retry_backoff_ms": 100}
@@ -74,16 +76,9 @@ def _played(scenario: Scenario) -> Callable[[str], str]:
     return lambda address: asyncio.run(scenario(address))
 
 
-SCENARIOS: dict[str, Callable[[str], str]] = {
-    "Produce": _played(produce),
-    "Fetch": _played(fetch),
-    "InitProducerId": _played(init_producer_id),
-    "AddPartitionsToTxn": _played(transaction),
-    "TxnOffsetCommit": _played(transaction),
-    "EndTxn": _played(transaction),
-    "JoinGroup": _played(join_group),
-    "OffsetCommit": _played(offset_commit),
-}
+SCENARIOS: dict[str, Played] = by_api(
+    *map(_played, (produce, fetch, init_producer_id, transaction, join_group, offset_commit))
+)
 
 
 async def _transact(producer: AIOKafkaProducer) -> str:

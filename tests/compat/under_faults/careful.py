@@ -1,10 +1,27 @@
 """What a careful program does: a call that fails with a retriable error is made again."""
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, TypeAlias, TypeVar
 
 GOES_ON, TRIES_AGAIN = "goes on", "tries again"
+Scenario = TypeVar("Scenario")
+Played: TypeAlias = Callable[[str], str]
+"""Of the broker's address: how it goes."""
 _TRIES = 5
+
+
+def by_api(
+    produce: Scenario,
+    fetch: Scenario,
+    init_producer_id: Scenario,
+    transaction: Scenario,
+    join_group: Scenario,
+    offset_commit: Scenario,
+) -> dict[str, Scenario]:
+    """The scenarios of a client, each by the APIs whose faults it meets."""
+    in_transactions = dict.fromkeys(("AddPartitionsToTxn", "TxnOffsetCommit", "EndTxn"), transaction)
+    asked = {"Produce": produce, "Fetch": fetch, "InitProducerId": init_producer_id}
+    return asked | in_transactions | {"JoinGroup": join_group, "OffsetCommit": offset_commit}
 
 
 def called(

@@ -6,7 +6,7 @@ from typing import Any
 from kafka import KafkaConsumer, KafkaProducer, OffsetAndMetadata, TopicPartition
 from kafka.errors import KafkaError
 
-from tests.compat.under_faults.careful import called, in_turn
+from tests.compat.under_faults.careful import Played, by_api, called, in_turn
 
 TIMEOUT_S = 30
 _SETTINGS: dict[str, Any] = {"request_timeout_ms": 2000, "reconnect_backoff_max_ms": 100}
@@ -70,16 +70,7 @@ def aborted_and_made_anew(address: str) -> tuple[str, str]:
     return aborted, transaction(address)
 
 
-SCENARIOS: dict[str, Callable[[str], str]] = {
-    "Produce": produce,
-    "Fetch": fetch,
-    "InitProducerId": init_producer_id,
-    "AddPartitionsToTxn": transaction,
-    "TxnOffsetCommit": transaction,
-    "EndTxn": transaction,
-    "JoinGroup": join_group,
-    "OffsetCommit": offset_commit,
-}
+SCENARIOS: dict[str, Played] = by_api(produce, fetch, init_producer_id, transaction, join_group, offset_commit)
 
 
 def _transact(producer: KafkaProducer) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaException, Producer, TopicPartition
 
-from tests.compat.under_faults.careful import called, in_turn
+from tests.compat.under_faults.careful import Played, by_api, called, in_turn
 
 TIMEOUT_S = 30
 _SOCKETS = {"socket.timeout.ms": 2000, "reconnect.backoff.max.ms": 100}
@@ -69,16 +69,7 @@ def transaction(address: str) -> str:
     return outcome
 
 
-SCENARIOS: dict[str, Callable[[str], str]] = {
-    "Produce": produce,
-    "Fetch": fetch,
-    "InitProducerId": init_producer_id,
-    "AddPartitionsToTxn": transaction,
-    "TxnOffsetCommit": transaction,
-    "EndTxn": transaction,
-    "JoinGroup": join_group,
-    "OffsetCommit": offset_commit,
-}
+SCENARIOS: dict[str, Played] = by_api(produce, fetch, init_producer_id, transaction, join_group, offset_commit)
 
 
 def _producer(address: str, **more: Any) -> Producer:

@@ -11,16 +11,9 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from functools import partial
 
-_SCENARIOS = {
-    "Produce": "produce",
-    "Fetch": "fetch",
-    "InitProducerId": "initProducerId",
-    "AddPartitionsToTxn": "transaction",
-    "TxnOffsetCommit": "transaction",
-    "EndTxn": "transaction",
-    "JoinGroup": "joinGroup",
-    "OffsetCommit": "offsetCommit",
-}
+from tests.compat.under_faults.careful import by_api
+
+_SCENARIOS = by_api("produce", "fetch", "initProducerId", "transaction", "joinGroup", "offsetCommit")
 _LIMIT_S = 240
 _END_S = 60
 

@@ -60,9 +60,9 @@ def reader(client: Client, protocol: GroupProtocol) -> Iterator[None]:
     ids=["classic", "classic static", "consumer", "consumer static"],
 )
 def test_members_are_told_of_as_by_kafkas_tool(
-    protocol: GroupProtocol, tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]
+    protocol: GroupProtocol, tools: Tools, tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
-    ours, tools = run_here(main, capfdbinary), Tools()
+    ours = run_here(main, capfdbinary)
     with OwnBroker(tmp_path / "data", SETTINGS) as broker, Client(broker.address) as client, reader(client, protocol):
         for words in ASKED:
             arguments = ("--bootstrap-server", broker.address, *words.split())
@@ -71,4 +71,3 @@ def test_members_are_told_of_as_by_kafkas_tool(
             expected = [sorted(tidied(text, broker.address, tmp_path)) for text in (theirs.out, theirs.err)]
             assert [sorted(tidied(text, broker.address, tmp_path)) for text in (out, err)] == expected, words
             assert status == theirs.status, words
-    tools.close()

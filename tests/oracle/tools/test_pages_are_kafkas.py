@@ -4,7 +4,6 @@
 """
 
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -29,13 +28,6 @@ CLASSES = {
     "kafka-metadata-quorum": classes.QUORUM,
     "kafka-topics": classes.TOPICS,
 }
-
-
-@pytest.fixture(scope="module")
-def tools() -> Iterator[Tools]:
-    tools = Tools()
-    yield tools
-    tools.close()
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)

@@ -5,10 +5,7 @@ The tools run in one JVM, each command against the one broker and then against t
 
 import re
 import time
-from collections.abc import Iterator
 from pathlib import Path
-
-import pytest
 
 from tests.compat.tools import ACLS, PRODUCER, Tools
 from tests.oracle.tools.commands import COMMANDS, FILES, RECORDS, UNASKED
@@ -42,13 +39,6 @@ CATCHES_UP_S = 10.0  # a Kafka describes what it has read of its own metadata: n
 
 Told = dict[str, list[str]]
 """What each command printed."""
-
-
-@pytest.fixture(scope="module")
-def tools() -> Iterator[Tools]:
-    tools = Tools()
-    yield tools
-    tools.close()
 
 
 def run(tools: Tools, server: Server, tool: str, words: str, files: Path) -> list[str]:

@@ -64,13 +64,7 @@ def install() -> None:
 
 
 def _around(
-    owner: Any,
-    name: str,
-    before: str,
-    after: str,
-    *,
-    within: str = "",
-    instead: Callable[..., Any] | None = None,
+    owner: Any, name: str, before: str, after: str, *, within: str = "", instead: Callable[..., Any] | None = None
 ) -> None:
     plain = getattr(owner, name)
 

@@ -19,11 +19,7 @@ from barnabas.protocol.messages.leave_group import LeaveGroupRequest, MemberIden
 from tests.support.requests import sync_group
 
 _VERSION = 3
-_PASSING = (
-    ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
-    ErrorCode.COORDINATOR_NOT_AVAILABLE,
-    ErrorCode.NOT_COORDINATOR,
-)
+_PASSING = (ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.NOT_COORDINATOR)
 
 
 class Joined(NamedTuple):

@@ -1,9 +1,7 @@
 """A word count of Kafka Streams over a stream of lines, with an account of what was written and what it makes of it."""
 
-import threading
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 from confluent_kafka import Producer
@@ -14,6 +12,7 @@ from tests.support.clients.java import program_command
 from tests.support.kafka.jars import streams_libs
 from tests.support.processes.program import Program
 from tests.support.processes.server import Server
+from tests.support.waiting import all_the_while
 
 _SOURCE = Path(__file__).resolve().parents[2] / "compat" / "java" / "WordCount.java"
 _SENTENCE = "someone must have slandered josef k for one morning without having done anything wrong he was arrested"
@@ -57,22 +56,9 @@ class WordCount:
             self.written.update(words)
         assert self._producer.flush(60) == 0
 
-    @contextmanager
-    def writing(self) -> Iterator[None]:
+    def writing(self) -> AbstractContextManager[None]:
         """Lines are written all the while."""
-        enough = threading.Event()
-
-        def write() -> None:
-            while not enough.wait(0.02):
-                self.write(_LINES_AT_A_TIME)
-
-        writer = threading.Thread(target=write)
-        writer.start()
-        try:
-            yield
-        finally:
-            enough.set()
-            writer.join()
+        return all_the_while(lambda: self.write(_LINES_AT_A_TIME))
 
     def counted(self) -> Counter[str]:
         """By word, the last count that was told (to a reader at read_committed)."""

@@ -1,0 +1,3 @@
+"""Kafka's command-line tools, in one JVM."""
+
+from tests.compat.conftest import tools as tools
