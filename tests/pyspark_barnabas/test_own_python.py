@@ -25,15 +25,7 @@ def test_another_python_in_the_path_is_not_what_workers_should_run() -> None:
         {"PYSPARK_GATEWAY_PORT": "4711"},
         {"SPARK_REMOTE": "sc://server"},
         {"PYSPARK_SUBMIT_ARGS": "--conf spark.pyspark.python=/other/python pyspark-shell"},
-    ],
-)
-def test_what_is_said_elsewhere_stays(environment: dict[str, str]) -> None:
-    assert choose(environment, OWN, "/usr/bin/python3") is None
-
-
-@pytest.mark.parametrize(
-    "environment",
-    [
+        # of a cluster
         {"MASTER": "spark://head:7077"},
         {"SPARK_MASTER": "yarn"},
         {"HADOOP_CONF_DIR": "/etc/hadoop"},
@@ -43,7 +35,7 @@ def test_what_is_said_elsewhere_stays(environment: dict[str, str]) -> None:
         {"PYSPARK_SUBMIT_ARGS": "--conf 'spark.master=yarn' pyspark-shell"},
     ],
 )
-def test_executors_of_a_cluster_keep_their_python(environment: dict[str, str]) -> None:
+def test_what_is_said_elsewhere_and_the_python_of_a_clusters_executors_stay(environment: dict[str, str]) -> None:
     assert choose(environment, OWN, "/usr/bin/python3") is None
 
 

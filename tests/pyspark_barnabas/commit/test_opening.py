@@ -13,10 +13,7 @@ MINE, OTHER = RunToken(7, 3), RunToken(7, 2)
 FIRST = Opening(Sink("p", "q"), "mine", partition=0)
 SECOND = replace(FIRST, partition=1)
 RECORD = Run("q", "mine", MINE)
-BEFORE: tuple[LedgerRecord, ...] = (
-    Run("q", "other", OTHER),
-    Decided("q", 4, "other", OTHER, 1, (), 0, 0, (), None),
-)
+BEFORE: tuple[LedgerRecord, ...] = (Run("q", "other", OTHER), Decided("q", 4, "other", OTHER, 1, (), 0, 0, (), None))
 OPEN, REGISTERED = OpeningView(Ledger(BEFORE)), OpeningView(Ledger((*BEFORE, RECORD)))
 
 

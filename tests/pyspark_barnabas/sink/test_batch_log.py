@@ -87,9 +87,7 @@ def no_logging() -> Iterator[logging.Logger]:
         own.setLevel(before[2])
 
 
-def test_lines_go_to_stderr_where_nobody_set_up_logging_and_once(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_lines_go_to_stderr_where_nobody_set_up_logging_and_once(capsys: pytest.CaptureFixture[str]) -> None:
     with no_logging():
         own_log().info("first")
         own_log().warning("second %s", "time")

@@ -11,13 +11,7 @@ from barnabas.client.client import Client
 from barnabas.client.consume.decoding import Aborted
 from barnabas.client.offsets import READ_COMMITTED, READ_UNCOMMITTED
 from barnabas.protocol.errors import ErrorCode, KafkaError
-from barnabas.protocol.messages.fetch import (
-    AbortedTransaction,
-    FetchableTopicResponse,
-    FetchRequest,
-    FetchResponse,
-    PartitionData,
-)
+from barnabas.protocol.messages import fetch
 from barnabas.protocol.records.builder import build_batch
 from barnabas.protocol.registry import ApiKey
 from pyspark_barnabas.source.errors import SourceError
@@ -34,19 +28,14 @@ def batch(base_offset: int, records: int = 10) -> bytes:
     return bytes(build_batch([(None, b"v", (), 7)] * records, base_offset=base_offset))
 
 
-def data(records: bytes = b"", *, error: int = 0, **fields: Any) -> FetchResponse:
+def data(records: bytes = b"", *, error: int = 0, **fields: Any) -> fetch.FetchResponse:
     """An answer about t-0, which ends at END."""
     told: dict[str, Any] = {"high_watermark": END, "last_stable_offset": END, "aborted_transactions": None} | fields
-    found = PartitionData(
-        partition_index=0,
-        error_code=error,
-        **told,
-        records=records,
-    )
-    return FetchResponse(responses=[FetchableTopicResponse(topic="t", partitions=[found])])
+    found = fetch.PartitionData(partition_index=0, error_code=error, **told, records=records)
+    return fetch.FetchResponse(responses=[fetch.FetchableTopicResponse(topic="t", partitions=[found])])
 
 
-def in_tens(request: FetchRequest) -> FetchResponse:
+def in_tens(request: fetch.FetchRequest) -> fetch.FetchResponse:
     """The batch of ten at the offset that is asked for."""
     offset = request.topics[0].partitions[0].fetch_offset
     return data(batch(offset // 10 * 10) if offset < END else b"")
@@ -54,7 +43,7 @@ def in_tens(request: FetchRequest) -> FetchResponse:
 
 @contextmanager
 def fetching(
-    answer: Callable[[FetchRequest], object],
+    answer: Callable[[fetch.FetchRequest], object],
     start: int = 0,
     end: int = END,
     isolation: int = READ_COMMITTED,
@@ -73,11 +62,11 @@ def offsets(answers: Iterator[Answer]) -> list[int]:
     return [header.base_offset for answer in answers for header, _ in answer.batches]
 
 
-def in_turn(*answers: object) -> Callable[[FetchRequest], object]:
+def in_turn(*answers: object) -> Callable[[fetch.FetchRequest], object]:
     """These, and from then on batches of ten."""
     script = chain(answers, repeat(in_tens))
 
-    def answer(request: FetchRequest) -> object:
+    def answer(request: fetch.FetchRequest) -> object:
         chosen = next(script)
         return chosen(request) if callable(chosen) else chosen
 
@@ -87,7 +76,7 @@ def in_turn(*answers: object) -> Callable[[FetchRequest], object]:
 def test_a_range_is_read_from_the_batch_that_holds_its_first_offset_to_the_one_with_its_last() -> None:
     with fetching(in_tens, start=25, end=61) as (broker, fetcher):
         assert offsets(fetcher.answers()) == [20, 30, 40, 50, 60]
-        assert [request.topics[0].partitions[0].fetch_offset for request in broker.of(FetchRequest)] == [
+        assert [request.topics[0].partitions[0].fetch_offset for request in broker.of(fetch.FetchRequest)] == [
             25, 30, 40, 50, 60,
         ]  # fmt: skip
 
@@ -96,7 +85,7 @@ def test_the_next_request_is_under_way_while_an_answer_is_looked_at() -> None:
     with fetching(in_tens) as (broker, fetcher):
         answers = fetcher.answers()
         next(answers)
-        until(lambda: len(broker.of(FetchRequest)) == 2)
+        until(lambda: len(broker.of(fetch.FetchRequest)) == 2)
         assert isinstance(answers, Generator)
         answers.close()
 
@@ -118,12 +107,12 @@ def test_offsets_without_records_are_passed_over() -> None:
 
 
 def test_aborted_transactions_are_passed_on_in_read_committed_only() -> None:
-    told = data(batch(0), aborted_transactions=[AbortedTransaction(producer_id=5, first_offset=3)])
+    told = data(batch(0), aborted_transactions=[fetch.AbortedTransaction(producer_id=5, first_offset=3)])
     with fetching(in_turn(told), end=10) as (_, fetcher):
         assert [answer.aborted for answer in fetcher.answers()] == [[Aborted(5, 3)]]
     with fetching(in_turn(told), end=10, isolation=READ_UNCOMMITTED) as (broker, fetcher):
         assert [answer.aborted for answer in fetcher.answers()] == [None]
-        assert broker.of(FetchRequest)[0].isolation_level == READ_UNCOMMITTED
+        assert broker.of(fetch.FetchRequest)[0].isolation_level == READ_UNCOMMITTED
 
 
 @pytest.mark.parametrize(
@@ -150,14 +139,14 @@ def test_a_batch_that_does_not_fit_is_asked_for_with_more_room() -> None:
     whole = batch(0, 100)
     with fetching(in_turn(data(whole[:500]), data(whole[:-1]), data(whole))) as (broker, fetcher):
         assert offsets(fetcher.answers()) == [0]
-        sizes = [request.topics[0].partitions[0].partition_max_bytes for request in broker.of(FetchRequest)]
+        sizes = [request.topics[0].partitions[0].partition_max_bytes for request in broker.of(fetch.FetchRequest)]
         assert sizes == [1 << 20, 1 << 21, 1 << 22]
 
 
 def test_no_more_is_asked_for_than_is_left_of_the_range() -> None:
     with fetching(in_tens, end=30) as (broker, fetcher):
         list(fetcher.answers())
-        sizes = [request.topics[0].partitions[0].partition_max_bytes for request in broker.of(FetchRequest)]
+        sizes = [request.topics[0].partitions[0].partition_max_bytes for request in broker.of(fetch.FetchRequest)]
         assert sizes[0] == 1 << 20
         assert all(size < 1 << 17 for size in sizes[1:])
 
@@ -184,7 +173,7 @@ def test_a_partition_that_stays_unknown_is_given_up_long_before_the_patience_end
         with pytest.raises(KafkaError) as caught:
             list(fetcher.answers())
         assert caught.value.code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-        assert len(broker.of(FetchRequest)) < 20
+        assert len(broker.of(fetch.FetchRequest)) < 20
 
 
 def test_damaged_framing_is_a_sentence() -> None:

@@ -10,13 +10,13 @@ from barnabas.client.admin.topics import create_partitions, create_topic, delete
 from barnabas.client.client import Client
 from barnabas.client.offsets import committed_offsets
 from barnabas.client.produce.producer import Producer
-from barnabas.client.transactions.producer import TransactionalProducer
 from pyspark_barnabas.source.errors import DataLoss, SourceError
 from pyspark_barnabas.source.offsets import Offsets
 from pyspark_barnabas.source.options import batch_settings, stream_settings
 from pyspark_barnabas.source.planning.batch_plan import plan_batch
 from pyspark_barnabas.source.planning.stream_plan import StreamPlan
 from pyspark_barnabas.source.ranges import OffsetRange
+from tests.support.clients.committed import begun
 from tests.support.processes.own_broker import OwnBroker
 
 START_MS = 1_700_000_000_000
@@ -114,9 +114,7 @@ def test_offsets_that_are_not_there_are_a_loss(client: Client, batch_plan: Batch
 
 def test_reading_ends_where_the_first_open_transaction_begins(client: Client, batch_plan: BatchPlan) -> None:
     fill(client, "open", 3)
-    producer = TransactionalProducer(client, "opener")
-    producer.init()
-    producer.begin()
+    producer = begun(client, "opener")
     producer.send("open", b"v", partition=0)
     producer.flush()
     assert batch_plan("open") == [(0, 0, 3)]
