@@ -7,15 +7,11 @@ import pytest
 from barnabas.protocol.records.batch import iter_batches
 from barnabas.protocol.records.record import iter_records
 from barnabas.storage.log.log import PartitionLog
-from barnabas.storage.log_directory import LogDirectory
-from tests.support.files.log_directories import CONFIG, TOPIC_ID, apply_retention, checkpoint, flush, names_in, start
+from tests.support.files.five_segments import NOW_MS, SMALL, append, opened
+from tests.support.files.log_directories import TOPIC_ID, apply_retention, checkpoint, flush, names_in, start
 from tests.support.files.memory_files import MemoryFiles, Survival, is_lived_to_its_end
-from tests.support.records.batches import batch_of
 
 NEW_ID = bytes(range(16, 32))
-NOW_MS = 1_000_000
-RECORDS_PER_SEGMENT = 2
-SMALL = CONFIG._replace(segment_bytes=2 * len(batch_of([NOW_MS])), file_delete_delay_ms=60_000)
 SURVIVALS: tuple[Survival, ...] = ("nothing", "some", "everything")
 
 
@@ -31,15 +27,6 @@ class Promise:
         """The start that a checkpoint or a deleted segment stands for."""
         self.topic_id = TOPIC_ID
         self.first_time_ms = NOW_MS
-
-
-def opened(directory: LogDirectory, topic_id: bytes) -> PartitionLog:
-    return directory.open_log("t", 0, topic_id, SMALL, NOW_MS)
-
-
-def append(log: PartitionLog, count: int, timestamp: int = NOW_MS) -> None:
-    for _ in range(count):
-        log.append(batch_of([timestamp]), leader_epoch=0, now_ms=NOW_MS)
 
 
 def retain(files: MemoryFiles, promise: Promise) -> Iterator[None]:

@@ -38,16 +38,8 @@ def test_segment_files_are_named_as_kafka_names_them() -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        "",
-        "0.log",
-        "00000000000000000000",
-        "00000000000000000000.logs",
-        "00000000000000000000.log.tmp",
-        "x.log",
-        "leader-epoch-checkpoint",
-        "partition.metadata",
-        "000000000000000000000.log",
-        "00000000000000000000-1.checkpoint",
+        *("", "0.log", "x.log", "leader-epoch-checkpoint", "partition.metadata", "000000000000000000000.log"),
+        *(f"{0:020d}{rest}" for rest in ("", ".logs", ".log.tmp", "-1.checkpoint")),
     ],
 )
 def test_other_files_are_no_segments(name: str) -> None:
@@ -79,13 +71,12 @@ def test_the_topic_of_a_directory_on_its_way_out_is_cut_to_what_file_systems_all
     assert parse_partition_directory(name) is not None
 
 
-@pytest.mark.parametrize("name", ["", "topic", "topic-", "-1", "topic-x", "topic--", "a b-1", "..-1", "t-1.ab-delete"])
+@pytest.mark.parametrize(
+    "name",
+    ["", "topic", "topic-", "-1", "topic-x", "topic--", "a b-1", "..-1", "t-1.ab-delete", f"t-1.{'0' * 32}-gone"],
+)
 def test_other_directories_hold_no_partition(name: str) -> None:
     assert parse_partition_directory(name) is None
-
-
-def test_an_unknown_state_of_a_directory_is_not_guessed() -> None:
-    assert parse_partition_directory(f"t-1.{'0' * 32}-gone") is None
 
 
 def test_metadata_snapshots_are_understood_as_they_were_named() -> None:

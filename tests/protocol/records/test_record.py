@@ -1,6 +1,7 @@
 """Records round-trip through every codec, and damage is only ever refused."""
 
 import zlib
+from contextlib import suppress
 
 import pytest
 from hypothesis import assume, given
@@ -54,21 +55,15 @@ def test_damaged_bytes_give_records_or_a_decode_error(
     for _ in range(data.draw(st.integers(1, 3))):
         position = data.draw(st.integers(0, len(batch) - 1))
         batch[position] = data.draw(st.integers(0, 255))
-    try:
-        for _ in iter_records(batch, max_bytes=1 << 24, max_record_bytes=1 << 20):
-            pass
-    except DecodeError:
-        pass
+    with suppress(DecodeError):
+        list(iter_records(batch, max_bytes=1 << 24, max_record_bytes=1 << 20))
 
 
 @given(st.binary(max_size=300), st.sampled_from([*CODECS, 5, 6, 7]), st.integers(-(2**31), 2**31 - 1))
 def test_a_record_area_of_garbage_gives_records_or_a_decode_error(area: bytes, compression: int, count: int) -> None:
     batch = encode_batch(header_with(attributes=compression, records_count=count), area)
-    try:
-        for _ in iter_records(batch, max_bytes=1 << 24, max_record_bytes=1 << 20):
-            pass
-    except DecodeError:
-        pass
+    with suppress(DecodeError):
+        list(iter_records(batch, max_bytes=1 << 24, max_record_bytes=1 << 20))
 
 
 @pytest.mark.parametrize("compression", CODECS)
@@ -82,22 +77,7 @@ def test_a_cut_record_area_never_gives_all_records_of_incompressible_data(compre
 
 
 def header_with(**fields: int) -> BatchHeader:
-    blank = BatchHeader(
-        base_offset=0,
-        batch_length=0,
-        partition_leader_epoch=-1,
-        magic=2,
-        crc=0,
-        attributes=0,
-        last_offset_delta=0,
-        base_timestamp=0,
-        max_timestamp=0,
-        producer_id=-1,
-        producer_epoch=-1,
-        base_sequence=-1,
-        records_count=1,
-    )
-    return blank._replace(**fields)
+    return parse_header(build_batch([(None, None, (), 0)]))._replace(**fields)
 
 
 @pytest.mark.parametrize(

@@ -11,13 +11,13 @@ SMALL = CONFIG._replace(segment_bytes=2 * len(batch_of([NOW_MS])), file_delete_d
 DUE_MS = NOW_MS + SMALL.file_delete_delay_ms
 
 
-def opened(directory: LogDirectory) -> PartitionLog:
-    return directory.open_log("t", 0, TOPIC_ID, SMALL, NOW_MS)
+def opened(directory: LogDirectory, topic_id: bytes = TOPIC_ID) -> PartitionLog:
+    return directory.open_log("t", 0, topic_id, SMALL, NOW_MS)
 
 
-def append(log: PartitionLog, count: int) -> None:
+def append(log: PartitionLog, count: int, timestamp: int = NOW_MS) -> None:
     for _ in range(count):
-        log.append(batch_of([NOW_MS]), leader_epoch=0, now_ms=NOW_MS)
+        log.append(batch_of([timestamp]), leader_epoch=0, now_ms=NOW_MS)
 
 
 def filled(files: MemoryFiles) -> tuple[LogDirectory, PartitionLog]:
