@@ -116,17 +116,16 @@ async def test_a_replica_in_sync_serves_consumers_and_sends_them_nowhere(world: 
         assert result.records
 
 
-async def test_only_the_leader_serves_versions_before_read_replicas(world: BrokerWorld) -> None:
-    assert (await fetched(world, 2, fetch(), BEFORE_READ_REPLICAS)).error_code == E.NOT_LEADER_OR_FOLLOWER
-    assert (await fetched(world, 1, fetch(), BEFORE_READ_REPLICAS)).records
-
-
-async def test_a_node_that_is_no_replica_serves_nobody(world: BrokerWorld) -> None:
-    assert (await fetched(world, 3, fetch(rack_id="b"))).error_code == E.NOT_LEADER_OR_FOLLOWER
-
-
-async def test_only_consumers_are_served_by_a_replica(world: BrokerWorld) -> None:
-    assert (await fetched(world, 2, fetch(replica_id=1))).error_code == E.NOT_LEADER_OR_FOLLOWER
+@pytest.mark.parametrize(
+    ("node", "asked", "version"),
+    [
+        pytest.param(2, {}, BEFORE_READ_REPLICAS, id="a version before read replicas"),
+        pytest.param(3, {"rack_id": "b"}, IN_SESSIONS, id="a node that is no replica"),
+        pytest.param(2, {"replica_id": 1}, IN_SESSIONS, id="no consumer"),
+    ],
+)
+async def test_only_the_leader_serves(world: BrokerWorld, node: int, asked: dict[str, Any], version: int) -> None:
+    assert (await fetched(world, node, fetch(**asked), version)).error_code == E.NOT_LEADER_OR_FOLLOWER
 
 
 async def test_offsets_are_looked_up_by_the_leader_alone(world: BrokerWorld) -> None:

@@ -160,9 +160,7 @@ async def a_member_is_not_heard_of(story: Story) -> None:
 
 @OWN.about()
 async def a_consumer_group_lives(story: Story) -> None:
-    first = await story.consumer_heartbeat(
-        0, subscribed_topic_names=["t"], rebalance_timeout_ms=MINUTE_MS, topic_partitions=[]
-    )
+    first = await story.consumer_heartbeat(0)
     told = story.told
     assert told.only("group.member_joined").facts["member_id"] == "m"
     assert told.only("group.rebalance_begun").facts["why"] == "member m joined"
@@ -170,9 +168,7 @@ async def a_consumer_group_lives(story: Story) -> None:
     assert told.only("group.rebalance_completed").facts["protocol"] == "consumer"
     await story.consumer_heartbeat(-1)
     assert told.only("group.member_left").facts["why"] == "it left"
-    await story.consumer_heartbeat(
-        0, "n", subscribed_topic_names=["t"], rebalance_timeout_ms=MINUTE_MS, topic_partitions=[]
-    )
+    await story.consumer_heartbeat(0, "n")
     await story.world.advance(50_000)
     assert told.only("group.session_expired").facts["member_id"] == "n"
     assert told.of("group.rebalance_completed")[-1].facts["members_count"] == 0

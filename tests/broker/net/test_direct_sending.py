@@ -66,7 +66,7 @@ async def test_what_the_kernel_takes_whole_never_sees_the_transport(world: Broke
     for request in metadata(3):
         direct.transport.send(request)
     direct.transport.send(b"".join(metadata(3, first=3)))
-    assert numbers(direct.peer.frames()) == list(range(6))
+    assert direct.peer.numbers() == list(range(6))
     assert direct.transport.writes == []
 
 
@@ -128,7 +128,7 @@ async def test_a_transport_that_says_nothing_of_what_it_keeps_is_not_passed_by(w
 async def test_a_full_kernel_gives_the_whole_answer_to_the_transport(world: BrokerWorld) -> None:
     direct = Direct(world, error=BlockingIOError())
     direct.transport.send(metadata(1)[0])
-    assert numbers(direct.peer.frames()) == [0]
+    assert direct.peer.numbers() == [0]
     assert len(direct.transport.writes) == 1
 
 

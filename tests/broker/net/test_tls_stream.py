@@ -78,16 +78,14 @@ def fetch() -> bytes:
 
 
 @pytest.mark.parametrize("kernel_bytes", [1 << 30, 300_000, 9_999])
-async def test_a_large_answer_is_whole_and_waits_for_a_peer_that_does_not_read(
-    world: BrokerWorld, secured: Secured, kernel_bytes: int
-) -> None:
+async def test_a_large_answer_is_whole_and_waits_for_who_does_not_read(secured: Secured, kernel_bytes: int) -> None:
     value = random.Random(1).randbytes(900_000)
     for _ in range(4):
-        world.services.partitions.append("t", 0, bytearray(world.batch(value)))
+        secured.world.services.partitions.append("t", 0, bytearray(secured.world.batch(value)))
     peer = secured.connect(kernel_bytes)
     peer.send(fetch() + metadata(1, first=2))
     await settle()
-    assert world.listener.send_memory.unread_bytes <= SEND_PIECE_BYTES
+    assert secured.world.listener.send_memory.unread_bytes <= SEND_PIECE_BYTES
     found, frames = bytearray(), FrameBuffer()
     answers: list[int] = []
     while len(answers) < 2:
@@ -100,7 +98,7 @@ async def test_a_large_answer_is_whole_and_waits_for_a_peer_that_does_not_read(
     assert secured.memory.outgoing.pending == secured.memory.incoming.pending == 0
 
 
-async def test_who_does_not_receive_leaves_nothing_in_what_is_shared(world: BrokerWorld, secured: Secured) -> None:
+async def test_who_does_not_receive_leaves_nothing_in_what_is_shared(secured: Secured) -> None:
     slow, quick = secured.connect(), secured.connect()
     slow.send(fetch() + metadata(2, first=5), 50)  # parked: there is nothing to fetch
     slow.send(metadata(1, first=7))
@@ -108,7 +106,7 @@ async def test_who_does_not_receive_leaves_nothing_in_what_is_shared(world: Brok
     frames = FrameBuffer()
     quick.send(metadata(1, first=9))
     assert numbers(frames, quick.read()) == [9]
-    world.clock.advance(600)
+    secured.world.clock.advance(600)
     await settle()
     assert numbers(FrameBuffer(), slow.read()) == [1, 5, 6, 7]
 
@@ -313,15 +311,13 @@ async def test_an_older_version_is_refused(secured: Secured, caplog: pytest.LogC
     assert ["TLS handshake: unsupported protocol" in line for line in lines(caplog)] == [True]
 
 
-async def test_a_peer_that_says_nothing_is_given_up(
-    world: BrokerWorld, secured: Secured, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_a_peer_that_says_nothing_is_given_up(secured: Secured, caplog: pytest.LogCaptureFixture) -> None:
     early = secured.accept()
-    world.clock.advance(HANDSHAKE_MS // 2)
+    secured.world.clock.advance(HANDSHAKE_MS // 2)
     late, through = secured.accept(), secured.connect()
-    world.clock.advance(HANDSHAKE_MS // 2)
+    secured.world.clock.advance(HANDSHAKE_MS // 2)
     assert (early.is_lost, late.is_lost) == (True, False)
-    world.clock.advance(HANDSHAKE_MS // 2)
+    secured.world.clock.advance(HANDSHAKE_MS // 2)
     assert late.is_lost
     assert not through.transport.is_lost
     assert ["no TLS handshake within" in line for line in lines(caplog)] == [True, True]

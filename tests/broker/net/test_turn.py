@@ -14,7 +14,7 @@ from barnabas.broker.net.bound import bind
 from barnabas.broker.net.network import LoopNetwork
 from barnabas.broker.net.turn import AT_ONCE, CROWD, HELD_MAX, Turn
 from barnabas.protocol.messages.metadata import MetadataRequest
-from tests.support.worlds.broker import BrokerWorld, Peer, request_frame, turn
+from tests.support.worlds.broker import BrokerWorld, request_frame, turn
 
 TIMEOUT_S = 30
 
@@ -106,28 +106,24 @@ def metadata(correlation_id: int) -> bytes:
     return request_frame(MetadataRequest(topics=None), 1, correlation_id)
 
 
-def numbers(peer: Peer) -> list[int]:
-    return [int.from_bytes(frame[:4], "big") for frame in peer.frames()]
-
-
 async def test_all_answers_of_a_turn_leave_at_its_end(crowd: Crowd) -> None:
     crowd.ask(0)
     for number, peer in enumerate(crowd.others, 1):
         peer.transport.send(metadata(number))
     peers = [crowd.peer, *crowd.others]
-    assert [numbers(peer) for peer in peers] == [[]] * len(peers)
+    assert [peer.numbers() for peer in peers] == [[]] * len(peers)
     await turn()
-    assert [numbers(peer) for peer in peers] == [[number] for number in range(len(peers))]
+    assert [peer.numbers() for peer in peers] == [[number] for number in range(len(peers))]
 
 
 async def test_a_request_of_the_same_turn_is_answered_behind_the_one_that_waits(crowd: Crowd) -> None:
     for number in range(3):
         crowd.ask(number)
-    assert numbers(crowd.peer) == [0, 1]
+    assert crowd.peer.numbers() == [0, 1]
     crowd.peer.transport.send(metadata(3) + metadata(4))
-    assert numbers(crowd.peer) == [2, 3, 4]
+    assert crowd.peer.numbers() == [2, 3, 4]
     await turn()
-    assert numbers(crowd.peer) == []
+    assert crowd.peer.numbers() == []
 
 
 async def test_a_large_answer_leaves_at_once(world: BrokerWorld) -> None:
@@ -135,7 +131,7 @@ async def test_a_large_answer_leaves_at_once(world: BrokerWorld) -> None:
         world.services.catalogue.create_topic(f"{number}".zfill(100))
     crowd = Crowd(world)
     crowd.ask()
-    assert numbers(crowd.peer) == [1]
+    assert crowd.peer.numbers() == [1]
 
 
 async def test_a_peer_that_does_not_read_is_not_received_from_after_the_turn(world: BrokerWorld) -> None:
@@ -148,7 +144,7 @@ async def test_a_peer_that_does_not_read_is_not_received_from_after_the_turn(wor
     crowd.ask(1)
     answered: list[int] = []
     while len(answered) < 2:
-        answered += numbers(crowd.peer)
+        answered += crowd.peer.numbers()
         await turn()
     assert answered == [0, 1]
     assert world.listener.send_memory.unread_bytes == 0
@@ -158,14 +154,14 @@ async def test_a_connection_that_is_closed_sends_what_it_held(crowd: Crowd) -> N
     crowd.ask()
     crowd.peer.connection.close()
     assert crowd.peer.is_closed
-    assert numbers(crowd.peer) == [1]
+    assert crowd.peer.numbers() == [1]
 
 
 async def test_a_bad_request_behind_the_answer_that_waits_does_not_cost_the_answer(crowd: Crowd) -> None:
     crowd.ask()
     crowd.peer.transport.send(b"\xff" * 8)
     assert crowd.peer.is_closed
-    assert numbers(crowd.peer) == [1]
+    assert crowd.peer.numbers() == [1]
 
 
 async def test_a_stop_waits_for_what_is_held(crowd: Crowd) -> None:
@@ -174,7 +170,7 @@ async def test_a_stop_waits_for_what_is_held(crowd: Crowd) -> None:
     assert not crowd.peer.is_closed
     await turn()
     assert crowd.peer.is_closed
-    assert numbers(crowd.peer) == [1]
+    assert crowd.peer.numbers() == [1]
 
 
 @pytest.mark.parametrize("end", ["abort", "hang_up"])

@@ -283,6 +283,10 @@ class Peer:
             del self._received[: 4 + size]
         return frames
 
+    def numbers(self) -> list[int]:
+        """The correlation ids of the responses that have come."""
+        return [int.from_bytes(frame[:4], "big") for frame in self.frames()]
+
     def answers(self) -> list[Any]:
         """The decoded responses that have come, in order."""
         found = []

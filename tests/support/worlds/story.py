@@ -55,6 +55,13 @@ class Story:
         return await self.client.ask(request, 3)
 
     async def consumer_heartbeat(self, member_epoch: int, member_id: str = "m", **fields: Any) -> Any:
+        if member_epoch == 0:
+            fields = {
+                "subscribed_topic_names": ["t"],
+                "rebalance_timeout_ms": MINUTE_MS,
+                "topic_partitions": [],
+                **fields,
+            }
         request = ConsumerGroupHeartbeatRequest(group_id="c", member_id=member_id, member_epoch=member_epoch, **fields)
         return await self.client.ask(request, 1)
 
