@@ -1,5 +1,7 @@
 """Replay is the only writer: what a restart replays is what was live, whatever was done. And replay is strict."""
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -18,8 +20,11 @@ from barnabas.protocol.log_records.catalogue import (
     RemoveTopicRecord,
     TopicRecord,
 )
+from barnabas.protocol.records.batch import iter_batches
+from barnabas.protocol.records.record import iter_records
 from barnabas.protocol.schema import Stored
-from tests.support.worlds.catalogue import CatalogueWorld, state_of
+from tests.support.source_tree import ROOT
+from tests.support.worlds.catalogue import DIRECTORY_ID, CatalogueWorld, state_of
 
 TOPIC = bytes(range(16))
 _names = st.sampled_from(["a", "b", "a.b", "a_b", "c", "bad name", ""])
@@ -167,3 +172,23 @@ def test_a_record_that_is_not_understood_is_refused(value: bytes | None, why: st
 def test_worked_record_values_decode_and_encode_to_the_same_bytes(text: str) -> None:
     value = bytes.fromhex(text)
     assert encode_record(Versioned(decode_record(value), value[2])) == value
+
+
+# --- the page of the format ---
+
+PAGE = ROOT / "docs" / "formats" / "catalogue.md"
+WORKED = re.compile(r"^(KRaft\w+|LeaderChange|\w+Record) +([0-9a-f ]+(?:<\w+>[0-9a-f ]+)*)$", re.MULTILINE)
+
+
+def test_the_worked_bytes_are_what_is_written() -> None:
+    world = CatalogueWorld()
+    topic_id = world.catalogue.create_topic("bt", 1, {"retention.ms": "-1"}).topic_id
+    world.catalogue.allocate_producer_ids()
+    world.catalogue.close()
+    data = world.log()
+    batches = [memoryview(data)[position:] for position, _ in iter_batches(data)]
+    written = {record.value.hex() for batch in batches for record in iter_records(batch) if record.value is not None}
+    text = PAGE.read_text().replace("<topic>", topic_id.hex()).replace("<directory>", DIRECTORY_ID.hex())
+    documented = {name: value.replace(" ", "") for name, value in WORKED.findall(text)}
+    assert len(documented) == 9
+    assert {name for name, value in documented.items() if value not in written} == set()

@@ -1,8 +1,11 @@
-"""Settings of one consumer group, which its members are held to from their next heartbeat on."""
+"""What the settings say of a group now: its own where it has some, else the broker's, from the next heartbeat on."""
 
 import pytest
 
-from barnabas.broker.catalogue.image import GROUP_RESOURCE
+from barnabas.broker.catalogue.alterations import Alteration, Operation
+from barnabas.broker.catalogue.image import BROKER_RESOURCE, GROUP_RESOURCE
+from barnabas.broker.config_resources.groups import GroupConfigs
+from barnabas.broker.coordinator.group_config import ConsumerConfigs
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages.consumer_group_heartbeat import (
     ConsumerGroupHeartbeatRequest,
@@ -11,6 +14,7 @@ from barnabas.protocol.messages.consumer_group_heartbeat import (
 from tests.broker.cluster.test_three_nodes import ask, create
 from tests.support.requests import alter_config
 from tests.support.worlds.broker import BrokerWorld
+from tests.support.worlds.catalogue import CatalogueWorld
 
 
 @pytest.fixture
@@ -36,3 +40,30 @@ async def test_members_of_a_group_hear_its_own_heartbeat_interval(world: BrokerW
     assert [each.error_code for each in altered.responses] == [ErrorCode.NONE]
     after = {group: await heartbeat(world, group, answer.member_epoch) for group, answer in joined.items()}
     assert {group: answer.heartbeat_interval_ms for group, answer in after.items()} == {"own": 7_000, "other": 5_000}
+
+
+def configs(world: CatalogueWorld) -> ConsumerConfigs:
+    return ConsumerConfigs(world.config, GroupConfigs(world.catalogue, world.config))
+
+
+def alter(world: CatalogueWorld, kind: int, resource: str, name: str, value: str) -> None:
+    world.catalogue.alter_configs(kind, resource, [Alteration(name, Operation.SET, value)])
+
+
+def test_groups_see_the_brokers_settings_as_soon_as_they_change() -> None:
+    world = CatalogueWorld()
+    found = configs(world)
+    assert found.of("g").assignment_interval_ms == 1_000
+    alter(world, BROKER_RESOURCE, "", "group.consumer.assignment.interval.ms", "7000")
+    assert found.of("g").assignment_interval_ms == 7_000
+    assert found.of("other") is found.of("g")
+
+
+def test_a_groups_own_settings_are_its_own() -> None:
+    world = CatalogueWorld()
+    found = configs(world)
+    alter(world, GROUP_RESOURCE, "g", "consumer.heartbeat.interval.ms", "6000")
+    assert found.of("g").heartbeat_interval_ms == 6_000
+    assert found.of("other").heartbeat_interval_ms == 5_000
+    alter(world, GROUP_RESOURCE, "g", "consumer.heartbeat.interval.ms", "8000")
+    assert found.of("g").heartbeat_interval_ms == 8_000
