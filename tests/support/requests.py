@@ -5,6 +5,7 @@ from typing import Any
 
 from barnabas.protocol.messages.add_partitions_to_txn import AddPartitionsToTxnRequest, AddPartitionsToTxnTopic
 from barnabas.protocol.messages.create_topics import CreatableReplicaAssignment, CreatableTopic, CreateTopicsRequest
+from barnabas.protocol.messages.delete_records import DeleteRecordsPartition, DeleteRecordsRequest, DeleteRecordsTopic
 from barnabas.protocol.messages.end_txn import EndTxnRequest
 from barnabas.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from barnabas.protocol.messages.incremental_alter_configs import (
@@ -21,7 +22,11 @@ from barnabas.protocol.messages.offset_commit import (
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
 )
-from barnabas.protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup
+from barnabas.protocol.messages.offset_fetch import (
+    OffsetFetchRequest,
+    OffsetFetchRequestGroup,
+    OffsetFetchRequestTopics,
+)
 from barnabas.protocol.messages.offset_for_leader_epoch import (
     OffsetForLeaderEpochRequest,
     OffsetForLeaderPartition,
@@ -74,9 +79,13 @@ def fetch(
 
 
 def list_offsets(
-    *partitions: int, topic: str = "t", timestamp: int = LATEST, isolation_level: int = 0
+    *partitions: int, topic: str = "t", timestamp: int = LATEST, epoch: int = -1, isolation_level: int = 0
 ) -> ListOffsetsRequest:
-    rows = [ListOffsetsPartition(partition_index=each, timestamp=timestamp) for each in partitions or (0,)]
+    """epoch: the leader's."""
+    rows = [
+        ListOffsetsPartition(partition_index=each, current_leader_epoch=epoch, timestamp=timestamp)
+        for each in partitions or (0,)
+    ]
     topics = [ListOffsetsTopic(name=topic, partitions=rows)]
     return ListOffsetsRequest(replica_id=-1, isolation_level=isolation_level, topics=topics)
 
@@ -90,10 +99,19 @@ def metadata(*topics: str | bytes) -> MetadataRequest:
     return MetadataRequest(topics=rows or None, allow_auto_topic_creation=False)
 
 
-def epoch_ends(*partitions: int, topic: str = "t", epoch: int = 0) -> OffsetForLeaderEpochRequest:
-    """OffsetForLeaderEpoch."""
-    rows = [OffsetForLeaderPartition(partition=each, leader_epoch=epoch) for each in partitions or (0,)]
+def epoch_ends(*partitions: int, topic: str = "t", epoch: int = 0, current: int = -1) -> OffsetForLeaderEpochRequest:
+    """OffsetForLeaderEpoch. current: the leader's."""
+    rows = [
+        OffsetForLeaderPartition(partition=each, current_leader_epoch=current, leader_epoch=epoch)
+        for each in partitions or (0,)
+    ]
     return OffsetForLeaderEpochRequest(topics=[OffsetForLeaderTopic(topic=topic, partitions=rows)])
+
+
+def delete_records(topic: str, offset: int, *partitions: int) -> DeleteRecordsRequest:
+    """Of partitions before the same offset, of partition 0 unless others are named."""
+    rows = [DeleteRecordsPartition(partition_index=each, offset=offset) for each in partitions or (0,)]
+    return DeleteRecordsRequest(topics=[DeleteRecordsTopic(name=topic, partitions=rows)], timeout_ms=1000)
 
 
 def create_topic(
@@ -137,9 +155,10 @@ def commit(group: str, offset: int, topic: str = "t", partition: int = 0) -> Off
     return OffsetCommitRequest(group_id=group, generation_id_or_member_epoch=-1, member_id="", topics=topics)
 
 
-def offset_fetch(group: str, **more: Any) -> OffsetFetchRequest:
-    """OffsetFetch of all topics."""
-    return OffsetFetchRequest(groups=[OffsetFetchRequestGroup(group_id=group, topics=None)], **more)
+def offset_fetch(group: str, *topics: tuple[str, list[int]], **more: Any) -> OffsetFetchRequest:
+    """OffsetFetch, from version 8 on, of all topics unless some are named."""
+    named = [OffsetFetchRequestTopics(name=name, partition_indexes=each) for name, each in topics]
+    return OffsetFetchRequest(groups=[OffsetFetchRequestGroup(group_id=group, topics=named or None)], **more)
 
 
 # Transactions: `producer` is (id, epoch)

@@ -146,6 +146,10 @@ class BrokerWorld:
         peer.ask(request, version)
         return peer
 
+    async def ask(self, request: Request, version: int | None = None) -> Any:
+        """The answer to who connects for this request."""
+        return await self.connect().answer_to(request, version)
+
     async def advance(self, delay_ms: float) -> None:
         """Move the clock on, and let what is due happen."""
         self.clock.advance(delay_ms)
@@ -264,6 +268,13 @@ class Peer:
         """Send a request, and let the broker do what it does now."""
         self.ask(request, version, correlation_id)
         await settle()
+
+    async def answer_to(self, request: Request, version: int | None = None) -> Any:
+        """The answer to a request, in however many turns and threads it is made."""
+        await self.put(request, version)
+        if not self.transport.written.is_set():
+            await self.until_answered()
+        return self.answer()
 
     async def until_answered(self) -> None:
         """Wait for the next response that is not here yet: work in a thread takes its time."""
