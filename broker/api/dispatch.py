@@ -293,8 +293,6 @@ class _Entry:
         )
         try:
             result = self._handle(request, context)
-        except NoSuchRequest as error:
-            raise CloseConnection(str(error), self._spec.name) from error
         except Exception as error:
             return self._refusal(request, context, error)
         if isinstance(result, Response):
@@ -354,6 +352,8 @@ class _Entry:
 
     def _refusal(self, request: Request, context: RequestContext, error: BaseException) -> Answer:
         """The answer for a request whose handler raised."""
+        if isinstance(error, NoSuchRequest):
+            raise CloseConnection(str(error), self._spec.name) from error
         code, message = code_and_message(error, self._spec.name, context)
         begin = partial(error_response_in_steps, self._spec, self._version, request, code, message)
         response = self._services.slices.in_slices(begin)

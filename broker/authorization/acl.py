@@ -36,6 +36,7 @@ class Permission(IntEnum):
 
 KNOWN_RESOURCES: Final = frozenset(Resource)
 KNOWN_OPERATIONS: Final = frozenset(Operation)
+KNOWN_PERMISSIONS: Final = frozenset(Permission)
 
 _IMPLIED: Final = {
     Operation.DESCRIBE: frozenset((Operation.READ, Operation.WRITE, Operation.DELETE, Operation.ALTER)),

@@ -4,24 +4,33 @@ Read from what the catalogue carries, once, when somebody asks for them: without
 request may ask for is what Kafka's AclControlManager and AclApis let through, with their codes and sentences; the names
 of records are theirs, too, so that the entries hold in an Apache Kafka that opens the directory.
 
-Invariants: what is here is what the log says; whoever listens has been told of every change.
+Invariants: what is here is what the log says; whoever listens has been told of every change that was answered.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Final, Protocol
 
-from barnabas.broker.authorization.acl import KNOWN_OPERATIONS, KNOWN_RESOURCES, Acl, AclFilter, PatternType, Permission
+from barnabas.broker.authorization.acl import (
+    KNOWN_OPERATIONS,
+    KNOWN_PERMISSIONS,
+    KNOWN_RESOURCES,
+    Acl,
+    AclFilter,
+    PatternType,
+)
 from barnabas.broker.authorization.hosts import check_network
 from barnabas.broker.catalogue.catalogue import Catalogue
-from barnabas.broker.catalogue.framing import Versioned, decode_record
+from barnabas.broker.catalogue.framing import Versioned, decode_record, encoded
 from barnabas.broker.catalogue.image import METADATA_VERSION
 from barnabas.broker.log_lines import line, logger
 from barnabas.broker.session.operations import CLUSTER_NAME, Resource
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.log_records.catalogue import AccessControlEntryRecord, RemoveAccessControlEntryRecord
-from barnabas.storage.steps import Steps
+from barnabas.storage.steps import AT_ONCE, Pauses, Steps, finish, mapped
 
 _log = logger("catalogue")
 
@@ -52,7 +61,9 @@ class Acls:
             record = decode_record(value)
             assert isinstance(record, AccessControlEntryRecord)
             self._by_id[record.id] = Acl.of(record)
-        self._there = set(self._by_id.values())
+        self._there = Counter(self._by_id.values())
+        self._changes = 0  # how often they have changed
+        self._untold: deque[tuple[Sequence[Acl], Sequence[Acl]]] = deque()  # what came and what went, in order
 
     def __len__(self) -> int:
         return len(self._by_id)
@@ -64,27 +75,26 @@ class Acls:
     @property
     def all(self) -> set[Acl]:
         """Every entry, in no order."""
-        return self._there
+        return set(self._there)
 
     def create(self, acls: Sequence[Acl]) -> list[KafkaError | None]:
         """Add those that may be, all in one batch: None for each that is there now. KafkaError if none was added."""
-        results: list[KafkaError | None] = []
-        new: dict[Acl, bytes] = {}
-        for acl in acls:
-            why = why_not(acl, self._catalogue.feature_level(METADATA_VERSION))
-            results.append(why)
-            if why is None and acl not in self._there and acl not in new:
-                new[acl] = self._new_id()
-        if len(new) > CHANGES_MAX:
-            raise KafkaError(ErrorCode.POLICY_VIOLATION, _TOO_MANY_CHANGES)
-        if len(self._by_id) + len(new) > ACLS_MAX:
-            raise KafkaError(ErrorCode.POLICY_VIOLATION, f"There may be no more than {ACLS_MAX} ACLs.")
-        self._catalogue.commit(
-            [Versioned(AccessControlEntryRecord(id=acl_id, **acl.named())) for acl, acl_id in new.items()]
-        )
+        return finish(self.create_in_steps(acls))
+
+    def create_in_steps(self, acls: Sequence[Acl]) -> Steps[list[KafkaError | None]]:
+        """As `create`, decided about the entries that are there when all is decided: anew, if others came or went."""
+        is_new = False
+        while not is_new:
+            changes = self._changes
+            results = yield from mapped(partial(why_not, self._catalogue.feature_level(METADATA_VERSION)), acls)
+            new = yield from self._new(acl for acl, why in zip(acls, results, strict=True) if why is None)
+            change = yield from encoded((yield from mapped(_record, new.items())))
+            is_new = changes == self._changes
+        self._catalogue.commit(change)
+        self._changes += 1
         self._by_id.update((acl_id, acl) for acl, acl_id in new.items())
-        self._there.update(new)
-        self._tell("ACLs created", added=new)
+        self._there.update(new.keys())
+        yield from self._tell("ACLs created", added=list(new))
         return results
 
     def find(self, wanted: AclFilter) -> Steps[list[Acl]]:
@@ -113,15 +123,40 @@ class Acls:
                     f"Cannot remove more than {CHANGES_MAX} acls in a single delete operation.",
                 )
             found.append(of_filter)
-        gone = {
-            acl_id: acl for acl_id, acl in gone.items() if acl_id in self._by_id
-        }  # another request may have been first
-        self._catalogue.commit([Versioned(RemoveAccessControlEntryRecord(id=acl_id)) for acl_id in gone])
+        yield from self._remove(gone)
+        return found
+
+    def _remove(self, found: Mapping[bytes, Acl]) -> Steps[None]:
+        is_new = False
+        while not is_new:
+            changes = self._changes
+            gone = {acl_id: acl for acl_id, acl in found.items() if acl_id in self._by_id}  # others may have been first
+            change = yield from encoded((yield from mapped(_removal, gone)))
+            is_new = changes == self._changes
+        self._catalogue.commit(change)
+        self._changes += 1
         for acl_id in gone:
             del self._by_id[acl_id]
-        self._there = set(self._by_id.values())
-        self._tell("ACLs deleted", removed=[acl for acl in gone.values() if acl not in self._there])
-        return found
+        self._there.subtract(gone.values())
+        for acl in gone.values():
+            if not self._there[acl]:
+                del self._there[acl]
+        yield from self._tell("ACLs deleted", removed=[acl for acl in gone.values() if acl not in self._there])
+
+    def _new(self, acls: Iterable[Acl]) -> Steps[dict[Acl, bytes]]:
+        """Those that are not there yet, each once and with an id. KafkaError if they are too many."""
+        new: dict[Acl, bytes] = {}
+        pauses = Pauses()
+        for acl in acls:
+            if acl not in self._there and acl not in new:
+                new[acl] = self._new_id()
+            if pauses.is_due():
+                yield
+        if len(new) > CHANGES_MAX:
+            raise KafkaError(ErrorCode.POLICY_VIOLATION, _TOO_MANY_CHANGES)
+        if len(self._by_id) + len(new) > ACLS_MAX:
+            raise KafkaError(ErrorCode.POLICY_VIOLATION, f"There may be no more than {ACLS_MAX} ACLs.")
+        return new
 
     def _new_id(self) -> bytes:
         while True:
@@ -129,16 +164,31 @@ class Acls:
             if acl_id not in self._by_id:
                 return acl_id
 
-    def _tell(self, event: str, *, added: Iterable[Acl] = (), removed: Iterable[Acl] = ()) -> None:
-        changed = [*added, *removed]
-        if not changed:
+    def _tell(self, event: str, *, added: Sequence[Acl] = (), removed: Sequence[Acl] = ()) -> Steps[None]:
+        """Tell of a change that was made, some entries after the others as Kafka does; of changes before it first."""
+        if not (added or removed):
             return
-        _log.info(line(event, acls=len(changed), all=len(self._by_id)))
-        for listener in self._listeners:
-            listener.changed(added=added, removed=removed)
+        _log.info(line(event, acls=len(added) + len(removed), all=len(self._by_id)))
+        for first in range(0, len(added) + len(removed), AT_ONCE):
+            self._untold.append((added[first : first + AT_ONCE], removed[first : first + AT_ONCE]))
+        while self._untold:
+            came, went = self._untold.popleft()
+            for listener in self._listeners:
+                listener.changed(added=came, removed=went)
+            if self._untold:
+                yield
 
 
-def why_not(acl: Acl, metadata_version: int) -> KafkaError | None:
+def _record(new: tuple[Acl, bytes]) -> Versioned:
+    acl, acl_id = new
+    return Versioned(AccessControlEntryRecord(id=acl_id, **acl.named()))
+
+
+def _removal(acl_id: bytes) -> Versioned:
+    return Versioned(RemoveAccessControlEntryRecord(id=acl_id))
+
+
+def why_not(metadata_version: int, acl: Acl) -> KafkaError | None:
     """Why there may be no such entry; None if there may."""
     if acl.resource_type == Resource.CLUSTER and acl.resource_name != CLUSTER_NAME:
         return _invalid(f"The only valid name for the CLUSTER resource is {CLUSTER_NAME}")
@@ -150,7 +200,7 @@ def why_not(acl: Acl, metadata_version: int) -> KafkaError | None:
         return _invalid(f"Invalid patternType {'MATCH' if acl.pattern_type == PatternType.MATCH else 'ANY'}")
     if acl.operation not in KNOWN_OPERATIONS:
         return _invalid("Invalid operation ANY")
-    if acl.permission not in set(Permission):
+    if acl.permission not in KNOWN_PERMISSIONS:
         return _invalid("Invalid permissionType ANY")
     if ":" not in acl.principal:
         return _invalid(

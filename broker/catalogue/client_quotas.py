@@ -5,7 +5,7 @@ stored is what was set, for whatever version of Kafka reads it next; what it mea
 The sentences are Kafka's. Another host than `localhost` has to be an address: to look a name up would hold up everybody
 else, and Kafka, which does so, looks it up again at each start.
 
-`alter` and `matching` are pure; `ClientQuotas` is the door to both.
+`alter` and `matching` change nothing; `ClientQuotas` is the door to both.
 """
 
 from __future__ import annotations
@@ -13,11 +13,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from barnabas.broker.catalogue.framing import Versioned
+from barnabas.broker.catalogue.framing import Encoded, Versioned, encoded
 from barnabas.broker.catalogue.image import Image, QuotaEntity, quota_entity
 from barnabas.broker.config.connection_limits import parsed_address
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.log_records.catalogue import ClientQuotaRecord, EntityData
+from barnabas.storage.steps import Pauses, Steps, finish
 
 USER: Final = "user"
 CLIENT_ID: Final = "client-id"
@@ -53,7 +54,7 @@ Outcomes = list[tuple[Entity, KafkaError | None]]
 class ClientQuotas:
     """Those that there are, and the only way to change them."""
 
-    def __init__(self, image: Image, commit: Callable[[Sequence[Versioned]], None]) -> None:
+    def __init__(self, image: Image, commit: Callable[[Encoded], None]) -> None:
         self._image, self._commit = image, commit
         self.when_changed: list[Callable[[], None]] = []
         """Called after a change is durable, before its request is answered. Must not raise."""
@@ -67,10 +68,20 @@ class ClientQuotas:
 
     def alter(self, alterations: Sequence[QuotaAlteration], *, validate_only: bool) -> Outcomes:
         """Change those that may be, all in one batch: what became of each entity. KafkaError where none was."""
-        records, outcomes = alter(alterations, self._image.quotas)
-        if records and not validate_only:
-            self._commit(records)
+        return finish(self.alter_in_steps(alterations, validate_only=validate_only))
+
+    def alter_in_steps(self, alterations: Sequence[QuotaAlteration], *, validate_only: bool) -> Steps[Outcomes]:
+        """As `alter`, decided about what is set when all is decided: anew, if that was changed meanwhile."""
+        is_new = False
+        while not is_new:
+            changes = self.changes
+            records, outcomes = yield from alter(alterations, self._image.quotas)
+            change = yield from encoded([] if validate_only else records)
+            is_new = changes == self.changes
+        if change.records:
+            self._commit(change)
             self.changes += 1
+            yield
             for tell in self.when_changed:
                 tell()
         return outcomes
@@ -78,11 +89,14 @@ class ClientQuotas:
 
 def alter(
     alterations: Sequence[QuotaAlteration], quotas: Mapping[QuotaEntity, Mapping[str, float]]
-) -> tuple[list[Versioned], Outcomes]:
+) -> Steps[tuple[list[Versioned], Outcomes]]:
     """The records, and what becomes of each entity: one that is named twice is refused, and keeps the first change."""
     records: list[Versioned] = []
     outcomes: dict[QuotaEntity, tuple[Entity, KafkaError | None]] = {}
+    pauses = Pauses()
     for wished, changes in alterations:
+        if pauses.is_due(1 + len(wished) + len(changes)):
+            yield
         key = quota_entity(wished)
         entity = dict(key)
         names = [name for name, _ in changes]

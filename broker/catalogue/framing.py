@@ -4,13 +4,16 @@ Knows bytes and schemas, not what a record means. As strict as Kafka's reader: a
 version above the schema's, and bytes behind the body are a DecodeError that names what was found.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from barnabas.protocol.compile import Codec, codec
 from barnabas.protocol.errors import DecodeError
 from barnabas.protocol.log_records import catalogue as schemas
 from barnabas.protocol.primitives import read_uvarint, write_uvarint
+from barnabas.protocol.records.builder import NewRecord, encode_records
 from barnabas.protocol.schema import Stored
+from barnabas.storage.steps import AT_ONCE, Steps
 
 FRAME_VERSION = 1
 
@@ -40,6 +43,29 @@ def encode_record(versioned: Versioned) -> bytes:
         write_uvarint(out, number)
     codec(type(versioned.record), versioned.version).encode_into(versioned.record, out)
     return bytes(out)
+
+
+class Encoded(NamedTuple):
+    """Records that are to be one batch, whatever offset they will have."""
+
+    records: Sequence[Stored]
+    values: Sequence[bytes]
+    """Of each."""
+    area: bytes | bytearray
+    """All of them as they stand in the batch."""
+
+
+def encoded(versioned: Sequence[Versioned]) -> Steps[Encoded]:
+    """The records of one change, which may be very many."""
+    values: list[bytes] = []
+    area = bytearray()
+    for first in range(0, len(versioned), AT_ONCE):
+        some = [encode_record(each) for each in versioned[first : first + AT_ONCE]]
+        area += encode_records([NewRecord(None, value, (), 0) for value in some], first=first)
+        values += some
+        if len(values) < len(versioned):
+            yield
+    return Encoded([each.record for each in versioned], values, area)
 
 
 def decode_record(value: bytes | None) -> Stored:

@@ -244,7 +244,11 @@ class Image:
             configs[record.name] = record.value
 
     def _client_quota(self, record: records.ClientQuotaRecord, epoch: int) -> None:
-        entity = quota_entity({part.entity_type: part.entity_name for part in record.entity})
+        parts = record.entity
+        if len(parts) == 1:  # as nearly all have
+            entity: QuotaEntity = ((parts[0].entity_type, parts[0].entity_name),)
+        else:
+            entity = quota_entity({part.entity_type: part.entity_name for part in parts})
         quotas = self.quotas.setdefault(entity, {})
         if record.remove:
             quotas.pop(record.key, None)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TypedDict
 
 from barnabas.broker.catalogue.features import NEW_LEVELS, initial_records
-from barnabas.broker.catalogue.framing import Versioned, encode_record
+from barnabas.broker.catalogue.framing import Encoded, Versioned, encode_record, encoded
 from barnabas.broker.catalogue.identity import Identity
 from barnabas.broker.catalogue.image import METADATA_VERSION, SUPPORTED_FEATURES, Image
 from barnabas.broker.catalogue.metadata_log import CatalogueError, MetadataLog
@@ -31,10 +31,11 @@ from barnabas.protocol.log_records.catalogue import (
     FeatureLevelRecord,
     RegisterBrokerRecord,
 )
-from barnabas.protocol.records.builder import NewRecord, build_batch
+from barnabas.protocol.records.builder import NewRecord, build_batch, seal_records
 from barnabas.protocol.records.control import control_batch
 from barnabas.storage.disk.directory import Directory
 from barnabas.storage.errors import StorageError
+from barnabas.storage.steps import finish
 
 _log = logger("catalogue")
 
@@ -109,16 +110,14 @@ class Journal:
         registration = self._registration(levels[METADATA_VERSION], listeners, incarnation_id)
         self.commit([*(Versioned(record) for record in first), registration])
 
-    def commit(self, records: Sequence[Versioned]) -> None:
+    def commit(self, change: Sequence[Versioned] | Encoded) -> None:
         """Append the records as one batch, sync it, and replay them. Nothing happens when StorageError is raised."""
+        records, values, area = change if isinstance(change, Encoded) else finish(encoded(change))
         if not records:
             return
         self._open_epoch()
-        now_ms = self._now_ms()
-        values = [encode_record(versioned) for versioned in records]
-        rows = [NewRecord(None, value, (), now_ms) for value in values]
-        self._log.append(build_batch(rows, **self._place()))
-        for (record, _), value in zip(records, values, strict=True):
+        self._log.append(seal_records(area, len(records), self._now_ms(), **self._place()))
+        for record, value in zip(records, values, strict=True):
             self.image.replay(record, self.epoch)
             self.carried.replay(record, value)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from barnabas.broker.catalogue.framing import Versioned
+from barnabas.broker.catalogue.framing import Encoded, Versioned, encoded
 from barnabas.broker.catalogue.image import Image
 from barnabas.broker.log_lines import line, logger
 from barnabas.broker.security.add_scram import NewUser
@@ -25,11 +25,12 @@ from barnabas.protocol.security.scram import (
     credential_of,
     salted,
 )
+from barnabas.storage.steps import Steps, finish, mapped
 
 _log = logger("security")
 
 ALTERATIONS_MAX: Final = 1_000
-"""Of one request, which is one batch and one turn."""
+"""Of one request, which is one batch."""
 _SALT_BYTES: Final = 32
 _SCRAM_SINCE: Final = 11  # metadata.version 3.5-IV2
 _BY_NUMBER: Final = {each.number: each for each in MECHANISMS}
@@ -55,10 +56,21 @@ class Upsertion(NamedTuple):
         return f"Upsertion({self.user!r}, {self.mechanism})"  # the salted password is as good as the password
 
 
+Results = dict[str, KafkaError | None]
+"""What became of each user."""
+
+
+def check_count(alterations: int) -> None:
+    """INVALID_REQUEST for more than one request may ask for."""
+    if alterations > ALTERATIONS_MAX:
+        sentence = f"More than {ALTERATIONS_MAX} user credentials cannot be altered in one request."
+        raise KafkaError(ErrorCode.INVALID_REQUEST, sentence)
+
+
 class Users:
     """Those of one catalogue."""
 
-    def __init__(self, image: Image, commit: Callable[[Sequence[Versioned]], None]) -> None:
+    def __init__(self, image: Image, commit: Callable[[Encoded], None]) -> None:
         """commit: makes records durable and replays them into the image. KafkaError."""
         self._image = image
         self._commit = commit
@@ -88,13 +100,21 @@ class Users:
             if refusal is not None:
                 raise refusal
 
-    def alter(self, deletions: Sequence[Deletion], upsertions: Sequence[Upsertion]) -> dict[str, KafkaError | None]:
+    def alter(self, deletions: Sequence[Deletion], upsertions: Sequence[Upsertion]) -> Results:
         """Change credentials; what becomes of each user. KafkaError if nobody was changed: the request or the disk."""
-        if len(deletions) + len(upsertions) > ALTERATIONS_MAX:
-            sentence = f"More than {ALTERATIONS_MAX} user credentials cannot be altered in one request."
-            raise KafkaError(ErrorCode.INVALID_REQUEST, sentence)
+        return finish(self.alter_in_steps(deletions, upsertions))
+
+    def alter_in_steps(self, deletions: Sequence[Deletion], upsertions: Sequence[Upsertion]) -> Steps[Results]:
+        """As `alter`, decided about the users that there are when all is decided: anew, if others came or went."""
+        check_count(len(deletions) + len(upsertions))
         results, accepted = _decided(deletions, upsertions, self._image)
-        self._commit([_record(each) for each in accepted])
+        is_new = False
+        while not is_new:
+            before = accepted
+            change = yield from encoded((yield from mapped(_record, accepted)))
+            results, accepted = _decided(deletions, upsertions, self._image)
+            is_new = accepted == before
+        self._commit(change)
         for each in accepted:
             what = "user removed" if isinstance(each, Deletion) else "user altered"
             _log.info(line(what, user=each.user, mechanism=_BY_NUMBER[each.mechanism].name))
@@ -114,7 +134,7 @@ def _credential(new: NewUser, salt: bytes) -> ScramCredential:
 
 def _decided(
     deletions: Sequence[Deletion], upsertions: Sequence[Upsertion], image: Image
-) -> tuple[dict[str, KafkaError | None], list[Deletion | Upsertion]]:
+) -> tuple[Results, list[Deletion | Upsertion]]:
     """What becomes of each user, and the alterations to be made."""
     refused: dict[str, KafkaError] = {}
     accepted: dict[str, Deletion | Upsertion] = {}

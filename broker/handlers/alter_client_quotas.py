@@ -5,8 +5,13 @@ keys or their values. POLICY_VIOLATION for more than 10,000 changes, KAFKA_STORA
 is changed. With validate_only nothing is. Versions: 1 flexible.
 """
 
+from __future__ import annotations
+
+from asyncio import Future
+
 from barnabas.broker.catalogue.client_quotas import Entity, Outcomes, QuotaAlteration
 from barnabas.broker.context import RequestContext
+from barnabas.broker.slices import Kind
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.messages.alter_client_quotas import (
     AlterClientQuotasRequest,
@@ -15,16 +20,35 @@ from barnabas.protocol.messages.alter_client_quotas import (
     AlterClientQuotasResponseEntryData,
     EntityData,
 )
+from barnabas.storage.steps import Pauses, Steps
+
+_ALTERING = Kind(may_begin_again=False)
 
 
-def handle(request: AlterClientQuotasRequest, context: RequestContext) -> AlterClientQuotasResponse:
-    wishes = [_wish(entry) for entry in request.entries]
+def handle(
+    request: AlterClientQuotasRequest, context: RequestContext
+) -> AlterClientQuotasResponse | Future[AlterClientQuotasResponse]:
+    return context.services.upkeep.to_the_end(lambda: _altered(request, context), _ALTERING)
+
+
+def _altered(request: AlterClientQuotasRequest, context: RequestContext) -> Steps[AlterClientQuotasResponse]:
+    quotas, pauses = context.services.catalogue.client_quotas, Pauses()
+    wishes: list[QuotaAlteration] = []
+    for entry in request.entries:
+        wishes.append(_wish(entry))
+        if pauses.is_due(1 + len(entry.entity) + len(entry.ops)):
+            yield
     outcomes: Outcomes
     try:
-        outcomes = context.services.catalogue.client_quotas.alter(wishes, validate_only=request.validate_only)
+        outcomes = yield from quotas.alter_in_steps(wishes, validate_only=request.validate_only)
     except KafkaError as refusal:
         outcomes = [(wish.entity, refusal.as_value()) for wish in wishes]
-    return AlterClientQuotasResponse(entries=[_answer(entity, refusal) for entity, refusal in outcomes])
+    answers: list[AlterClientQuotasResponseEntryData] = []
+    for entity, why in outcomes:
+        answers.append(_answer(entity, why))
+        if pauses.is_due(1 + len(entity)):
+            yield
+    return AlterClientQuotasResponse(entries=answers)
 
 
 def _wish(entry: AlterClientQuotasRequestEntryData) -> QuotaAlteration:

@@ -7,10 +7,14 @@ unknown kind of resource, pattern, operation or permission closes the connection
 
 from __future__ import annotations
 
+from asyncio import Future
+from collections.abc import Sequence
+
 from barnabas.broker.authorization.acl import Acl
 from barnabas.broker.catalogue.acl_filters import UNKNOWN
 from barnabas.broker.context import RequestContext
 from barnabas.broker.refusals import NoSuchRequest
+from barnabas.broker.slices import Kind
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.messages.create_acls import (
     AclCreation,
@@ -18,24 +22,31 @@ from barnabas.protocol.messages.create_acls import (
     CreateAclsRequest,
     CreateAclsResponse,
 )
+from barnabas.storage.steps import Steps, mapped
+
+_CREATION = Kind(may_begin_again=False)
 
 
-def handle(request: CreateAclsRequest, context: RequestContext) -> CreateAclsResponse:
-    acls = [_acl(creation) for creation in request.creations]
-    if any(UNKNOWN in (acl.resource_type, acl.pattern_type, acl.operation, acl.permission) for acl in acls):
-        raise NoSuchRequest("ACLs with unknown elements")
+def handle(request: CreateAclsRequest, context: RequestContext) -> CreateAclsResponse | Future[CreateAclsResponse]:
+    return context.services.upkeep.to_the_end(lambda: _created(request, context), _CREATION)
+
+
+def _created(request: CreateAclsRequest, context: RequestContext) -> Steps[CreateAclsResponse]:
+    acls = yield from mapped(_acl, request.creations)
     access = context.services.access
+    results: Sequence[KafkaError | None]
     if access is None:
-        refused = KafkaError(ErrorCode.SECURITY_DISABLED, "No Authorizer is configured.")
-        return _response([refused] * len(acls))
-    try:
-        return _response(access.acls.create(acls))
-    except KafkaError as refusal:
-        return _response([refusal.as_value()] * len(acls))
+        results = [KafkaError(ErrorCode.SECURITY_DISABLED, "No Authorizer is configured.")] * len(acls)
+    else:
+        try:
+            results = yield from access.acls.create_in_steps(acls)
+        except KafkaError as refusal:
+            results = [refusal.as_value()] * len(acls)
+    return CreateAclsResponse(results=(yield from mapped(_result, results)))
 
 
 def _acl(creation: AclCreation) -> Acl:
-    return Acl(
+    acl = Acl(
         creation.resource_type,
         creation.resource_name,
         creation.resource_pattern_type,
@@ -44,14 +55,12 @@ def _acl(creation: AclCreation) -> Acl:
         creation.operation,
         creation.permission_type,
     )
+    if UNKNOWN in (acl.resource_type, acl.pattern_type, acl.operation, acl.permission):
+        raise NoSuchRequest("ACLs with unknown elements")
+    return acl
 
 
-def _response(results: list[KafkaError] | list[KafkaError | None]) -> CreateAclsResponse:
-    return CreateAclsResponse(
-        results=[
-            AclCreationResult(error_code=ErrorCode.NONE, error_message=None)
-            if refusal is None
-            else AclCreationResult(error_code=refusal.code, error_message=refusal.message)
-            for refusal in results
-        ]
-    )
+def _result(why: KafkaError | None) -> AclCreationResult:
+    if why is None:
+        return AclCreationResult(error_code=ErrorCode.NONE, error_message=None)
+    return AclCreationResult(error_code=why.code, error_message=why.message)

@@ -23,7 +23,7 @@ from barnabas.protocol.messages.delete_acls import (
 )
 from barnabas.storage.steps import Steps
 
-_DELETION = Kind(steps_max=5_000, slice_ms=5)
+_DELETION = Kind(steps_max=5_000, slice_ms=5, may_begin_again=False)
 
 
 def handle(request: DeleteAclsRequest, context: RequestContext) -> DeleteAclsResponse | Future[DeleteAclsResponse]:

@@ -74,13 +74,16 @@ class InForce:
 
     def follow(self, stored: Mapping[QuotaEntity, Mapping[str, float]]) -> None:
         """Exactly these are in force from now on, for what is used next. What was used before counts."""
+        wanted: dict[str, dict[Entity, float]] = {key: {} for key in self._keys}
+        for parts, values in stored.items():
+            named = dict(parts)
+            if "ip" not in named:
+                entity = _entity(named)
+                for key, value in values.items():
+                    if key in wanted and isfinite(value) and value > 0:
+                        wanted[key][entity] = value
         for key, quotas in self._keys.items():
-            wanted = {
-                _entity(dict(entity)): values[key]
-                for entity, values in stored.items()
-                if "ip" not in dict(entity) and isfinite(values.get(key, 0)) and values.get(key, 0) > 0
-            }
-            quotas.limits.replace(wanted)
+            quotas.limits.replace(wanted[key])
             if not quotas.limits:
                 quotas.forget()
 

@@ -82,9 +82,32 @@ def build_batch(
     return _seal(header, enumerate(rows), compression, level)
 
 
-def encode_records(records: Sequence[NewRecord], *, compression: int = NONE, level: int | None = None) -> Buffer:
-    """What stands behind the header of a batch of at least one record, numbered without gaps."""
-    return _encode(enumerate(records), records[0].timestamp, compression, level)
+def encode_records(
+    records: Sequence[NewRecord], *, first: int = 0, compression: int = NONE, level: int | None = None
+) -> Buffer:
+    """What stands behind the header of a batch of at least one record, numbered without gaps; or a part of it, whose
+    `first` record has that number."""
+    return _encode(enumerate(records, first), records[0].timestamp, compression, level)
+
+
+def seal_records(area: Buffer, count: int, timestamp_ms: int, *, base_offset: int, leader_epoch: int) -> bytearray:
+    """What build_batch makes of the records that encode_records made this of, all with one timestamp."""
+    header = BatchHeader(
+        base_offset=base_offset,
+        batch_length=0,
+        partition_leader_epoch=leader_epoch,
+        magic=batches.MAGIC,
+        crc=0,
+        attributes=0,
+        last_offset_delta=count - 1,
+        base_timestamp=timestamp_ms,
+        max_timestamp=timestamp_ms,
+        producer_id=batches.NO_PRODUCER_ID,
+        producer_epoch=batches.NO_PRODUCER_EPOCH,
+        base_sequence=batches.NO_SEQUENCE,
+        records_count=count,
+    )
+    return encode_batch(header, area)
 
 
 def build_single(key: bytes, value: bytes | None, timestamp_ms: int) -> bytearray:

@@ -1,6 +1,7 @@
 """Who has which rights sees what: sessions of several users on one broker, and rights that come and go."""
 
 import logging
+from itertools import count
 from typing import Any
 
 import pytest
@@ -116,6 +117,18 @@ async def test_acls_are_created_by_who_may_alter_the_cluster(world: BrokerWorld)
     root.ask(CreateAclsRequest(creations=[creation]))
     assert root.answer().results[0].error_code == 0
     assert topics_of(alice) == {"orders": 0}
+
+
+async def test_of_very_many_acls_one_that_nobody_knows_closes_the_connection_too() -> None:
+    settings = {"authorizer.class.name": STANDARD_AUTHORIZER, "super.users": "User:root"}
+    world = BrokerWorld(settings, stopwatch=count(0.0, 0.0015).__next__)
+    acl: dict[str, Any] = {"resource_type": TOPIC, "resource_name": "t", "principal": "User:a", "host": "*"}
+    creations = [AclCreation(**acl, permission_type=3, operation=operation) for operation in [*[3] * 300, 0]]
+    root = user(world, "root")
+    root.ask(CreateAclsRequest(creations=creations))
+    await until(lambda: root.is_closed)
+    assert world.services.access is not None
+    assert len(world.services.access.acls) == 0
 
 
 async def test_the_short_path_of_produce_is_taken_by_who_is_known_to_be_allowed(world: BrokerWorld) -> None:
