@@ -136,9 +136,9 @@ def alter_config(
 
 
 def join_group(group: str = "g", member_id: str = "", metadata: bytes = b"", **more: Any) -> JoinGroupRequest:
-    said = {"session_timeout_ms": 10_000, "rebalance_timeout_ms": 60_000, "protocol_type": "consumer", **more}
+    said = {"session_timeout_ms": 10_000, "rebalance_timeout_ms": 60_000, "protocol_type": "consumer"}
     protocols = [JoinGroupRequestProtocol(name="range", metadata=metadata)]
-    return JoinGroupRequest(group_id=group, member_id=member_id, protocols=protocols, **said)
+    return JoinGroupRequest(**{"group_id": group, "member_id": member_id, "protocols": protocols, **said, **more})
 
 
 def sync_group(

@@ -15,7 +15,7 @@ from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages.delete_groups import DeleteGroupsRequest
 from barnabas.protocol.messages.describe_groups import DescribeGroupsRequest
 from barnabas.protocol.messages.heartbeat import HeartbeatRequest
-from barnabas.protocol.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
+from barnabas.protocol.messages.join_group import JoinGroupRequestProtocol
 from barnabas.protocol.messages.leave_group import LeaveGroupRequest, MemberIdentity
 from barnabas.protocol.messages.offset_commit import (
     OffsetCommitRequest,
@@ -27,9 +27,9 @@ from barnabas.protocol.messages.offset_delete import (
     OffsetDeleteRequestPartition,
     OffsetDeleteRequestTopic,
 )
-from barnabas.protocol.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
 from barnabas.protocol.registry import ApiKey, response_codec
 from barnabas.protocol.schema import Request
+from tests.support import requests
 from tests.support.worlds.broker import code_of
 from tests.support.worlds.group_api import GroupApi
 
@@ -61,27 +61,13 @@ def of_members(answer: Any) -> list[int]:
 
 
 def join(code: ErrorCode, version: int = 9, **fields: Any) -> Bad:
-    settings: dict[str, Any] = {
-        "group_id": "g",
-        "member_id": "",
-        "session_timeout_ms": 10_000,
-        "rebalance_timeout_ms": 60_000,
-        "protocol_type": "consumer",
-        "protocols": [JoinGroupRequestProtocol(name="range", metadata=b"m")],
-    }
-    return Bad(JoinGroupRequest(**(settings | fields)), version, code, top)
+    return Bad(requests.join_group(**{"metadata": b"m", **fields}), version, code, top)
 
 
-def sync(code: ErrorCode, version: int = 5, **fields: Any) -> Bad:
-    settings: dict[str, Any] = {
-        "group_id": "g",
-        "generation_id": 1,
-        "member_id": MEMBER,
-        "protocol_type": "consumer",
-        "protocol_name": "range",
-        "assignments": [SyncGroupRequestAssignment(member_id=MEMBER, assignment=b"stolen")],
-    }
-    return Bad(SyncGroupRequest(**(settings | fields)), version, code, top)
+def sync(code: ErrorCode, version: int = 5, member_id: str = MEMBER, generation: int = 1, **fields: Any) -> Bad:
+    named: dict[str, Any] = {"group": "g", "protocol_type": "consumer", "protocol_name": "range", **fields}
+    request = requests.sync_group(generation=generation, member_id=member_id, assignments={MEMBER: b"stolen"}, **named)
+    return Bad(request, version, code, top)
 
 
 def beat(code: ErrorCode, version: int = 4, **fields: Any) -> Bad:
@@ -126,7 +112,7 @@ def describe(code: ErrorCode, group_id: str) -> Bad:
 
 
 ANYWHERE = {
-    "join without a group": join(E.INVALID_GROUP_ID, group_id=""),
+    "join without a group": join(E.INVALID_GROUP_ID, group=""),
     "join, session too short": join(E.INVALID_SESSION_TIMEOUT, session_timeout_ms=5_999),
     "join, session too long": join(E.INVALID_SESSION_TIMEOUT, session_timeout_ms=1_800_001),
     "join, session below zero": join(E.INVALID_SESSION_TIMEOUT, session_timeout_ms=-1),
@@ -135,7 +121,7 @@ ANYWHERE = {
     "join as nobody's instance": join(E.UNKNOWN_MEMBER_ID, member_id=_NOBODY, group_instance_id="i"),
     "join without protocols": join(E.INCONSISTENT_GROUP_PROTOCOL, protocols=[]),
     "join without a protocol type": join(E.INCONSISTENT_GROUP_PROTOCOL, protocol_type=""),
-    "sync without a group": sync(E.INVALID_GROUP_ID, group_id=""),
+    "sync without a group": sync(E.INVALID_GROUP_ID, group=""),
     "sync as nobody": sync(E.UNKNOWN_MEMBER_ID, member_id=_NOBODY),
     "heartbeat without a group": beat(E.INVALID_GROUP_ID, group_id=""),
     "heartbeat of nobody": beat(E.UNKNOWN_MEMBER_ID, member_id=_NOBODY),
@@ -166,8 +152,8 @@ IN_A_STABLE_GROUP = {
     ),
     "join with another type": join(E.INCONSISTENT_GROUP_PROTOCOL, protocol_type="connect"),
     "join as somebody's instance": join(E.UNKNOWN_MEMBER_ID, member_id=MEMBER, group_instance_id="i"),
-    "sync, stale generation": sync(E.ILLEGAL_GENERATION, generation_id=0),
-    "sync, generation to come": sync(E.ILLEGAL_GENERATION, generation_id=2),
+    "sync, stale generation": sync(E.ILLEGAL_GENERATION, generation=0),
+    "sync, generation to come": sync(E.ILLEGAL_GENERATION, generation=2),
     "sync with another protocol": sync(E.INCONSISTENT_GROUP_PROTOCOL, protocol_name="other"),
     "heartbeat, stale generation": beat(E.ILLEGAL_GENERATION, generation_id=0),
     "heartbeat as somebody's instance": beat(E.UNKNOWN_MEMBER_ID, group_instance_id="i"),

@@ -10,33 +10,22 @@ from barnabas.protocol.messages.find_coordinator import FindCoordinatorRequest
 from barnabas.protocol.messages.heartbeat import HeartbeatRequest
 from barnabas.protocol.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
 from barnabas.protocol.messages.leave_group import LeaveGroupRequest, MemberIdentity
-from barnabas.protocol.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
+from barnabas.protocol.messages.sync_group import SyncGroupRequest
 from barnabas.protocol.primitives import MAX_STRING_BYTES
+from tests.support import requests
 from tests.support.worlds.group_api import GroupApi
 
 E = ErrorCode
 _JOIN_VERSIONS = range(10)
 
 
-def _join(member_id: str = "", group_id: str = "g", **fields: Any) -> JoinGroupRequest:
-    settings: dict[str, Any] = {
-        "session_timeout_ms": 10_000,
-        "rebalance_timeout_ms": 60_000,
-        "protocol_type": "consumer",
-        "protocols": [JoinGroupRequestProtocol(name="range", metadata=b"m")],
-    }
-    return JoinGroupRequest(group_id=group_id, member_id=member_id, **(settings | fields))
+def _join(member_id: str = "", **fields: Any) -> JoinGroupRequest:
+    return requests.join_group("g", member_id, b"m", **fields)
 
 
-def _sync(member_id: str, generation_id: int, version: int, assignment: bytes = b"all") -> SyncGroupRequest:
-    return SyncGroupRequest(
-        group_id="g",
-        generation_id=generation_id,
-        member_id=member_id,
-        protocol_type="consumer" if version >= 5 else None,
-        protocol_name="range" if version >= 5 else None,
-        assignments=[SyncGroupRequestAssignment(member_id=member_id, assignment=assignment)],
-    )
+def _sync(member_id: str, generation_id: int, version: int) -> SyncGroupRequest:
+    named = {"protocol_type": "consumer", "protocol_name": "range"} if version >= 5 else {}
+    return requests.sync_group("g", generation_id, member_id, {member_id: b"all"}, **named)
 
 
 def _heartbeat(member_id: str, generation_id: int) -> HeartbeatRequest:

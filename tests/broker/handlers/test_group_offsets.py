@@ -24,6 +24,7 @@ E = ErrorCode
 _COMMIT_VERSIONS = range(2, 11)
 _FETCH_VERSIONS = range(1, 11)
 _EPOCH = 4
+_FOREVER_MS = (1 << 63) - 1
 
 
 def _topic(api: GroupApi, name: str, version: int, *partitions: tuple[int, int]) -> OffsetCommitRequestTopic:
@@ -81,16 +82,13 @@ def test_a_commit_of_every_version_is_kept(api: GroupApi, version: int) -> None:
     assert committed.metadata == ""
 
 
-@pytest.mark.parametrize("version", [2, 4])
-def test_an_expiry_of_its_own_is_counted_from_now(api: GroupApi, version: int) -> None:
-    api.ask(_commit(_topic(api, "t", version, (0, 1)), retention_time_ms=60_000), version)
+@pytest.mark.parametrize(("version", "retention_ms"), [(2, 60_000), (4, 60_000), (4, _FOREVER_MS)])
+def test_an_expiry_of_its_own_is_counted_from_now_until_the_end_of_time(
+    api: GroupApi, version: int, retention_ms: int
+) -> None:
+    api.ask(_commit(_topic(api, "t", version, (0, 1)), retention_time_ms=retention_ms), version)
     committed = api.world.coordinator.fetch_offsets("g").offsets["t"][0]
-    assert committed.expire_timestamp_ms == api.world.clock.now_ms() + 60_000
-
-
-def test_an_expiry_after_the_end_of_time_is_at_the_end_of_time(api: GroupApi) -> None:
-    api.ask(_commit(_topic(api, "t", 4, (0, 1)), retention_time_ms=(1 << 63) - 1), 4)
-    assert api.world.coordinator.fetch_offsets("g").offsets["t"][0].expire_timestamp_ms == (1 << 63) - 1
+    assert committed.expire_timestamp_ms == min(api.world.clock.now_ms() + retention_ms, _FOREVER_MS)
 
 
 def test_a_commit_that_the_disk_refuses_is_refused_for_every_partition(api: GroupApi) -> None:
@@ -138,17 +136,3 @@ def test_what_was_committed_is_fetched_in_every_version(api: GroupApi, version: 
     assert found == [(1, 6, E.NONE), (2, -1, E.NONE)]
     if version >= 5:
         assert [each.committed_leader_epoch for each in topic.partitions] == [_EPOCH, -1]
-
-
-def test_an_unknown_topic_id_is_told_per_partition(api: GroupApi) -> None:
-    wanted = OffsetFetchRequestTopics(topic_id=b"\x7f" * 16, partition_indexes=[0, 1])
-    request = OffsetFetchRequest(groups=[OffsetFetchRequestGroup(group_id="g", topics=[wanted])])
-    (topic,) = api.ask(request, 10).groups[0].topics
-    assert [each.error_code for each in topic.partitions] == [E.UNKNOWN_TOPIC_ID, E.UNKNOWN_TOPIC_ID]
-
-
-def test_an_offset_of_an_earlier_topic_of_the_name_does_not_count_for_the_new_id(api: GroupApi) -> None:
-    api.world.topic_ids["t"] = b"\x05" * 16
-    api.world.commit([("t", 0, 5)])
-    (topic,) = _fetch(api, 10, {"t": [0]})
-    assert topic.partitions[0].committed_offset == -1

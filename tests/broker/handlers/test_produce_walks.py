@@ -14,13 +14,14 @@ from barnabas.broker.catalogue import Alteration
 from barnabas.broker.partitions import walks
 from barnabas.broker.slices import SLICE_MS
 from barnabas.protocol.errors import ErrorCode
-from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequest
 from barnabas.protocol.records.batch import BatchHeader
 from barnabas.protocol.records.builder import Rebuilding, build_batch
 from barnabas.protocol.records.compression import GZIP, ZSTD
 from barnabas.storage.log import validate
 from barnabas.storage.log.log import PartitionLog
 from barnabas.storage.log.validate import Walking, walk_in_steps
+from tests.support import requests
 from tests.support.worlds.broker import ANSWER_TIMEOUT_S, BrokerWorld, Peer, settle, turn, until
 from tests.support.worlds.killed_partitions import produced
 
@@ -46,9 +47,9 @@ def bomb(now_ms: int, records: int = RECORDS) -> bytes:
 
 
 def asking(topic: str, *batches: tuple[int, bytes], acks: int = ALL) -> ProduceRequest:
-    data = [PartitionProduceData(index=index, records=batch) for index, batch in batches]
-    topic_data = [TopicProduceData(name=topic, partition_data=data)]
-    return ProduceRequest(transactional_id=None, acks=acks, timeout_ms=1_000, topic_data=topic_data)
+    asked = requests.produce({}, topic, acks=acks)
+    asked.topic_data[0].partition_data = [PartitionProduceData(index=at, records=batch) for at, batch in batches]
+    return asked
 
 
 def ask(peer: Peer, topic: str, *batches: tuple[int, bytes], acks: int = ALL) -> None:
@@ -100,16 +101,6 @@ async def test_walks_take_turns_few_at_a_time_and_others_are_served_in_between(
     assert world.services.walks.parked_bytes == world.services.slices.under_way == 0
 
 
-async def test_a_short_walk_waits_for_no_long_one(world: BrokerWorld) -> None:
-    slow, quick = world.connect(), world.connect()
-    ask(slow, "looked-into", (0, bomb(world.clock.now_ms())))
-    await turn()
-    ask(quick, "looked-into", (1, bomb(world.clock.now_ms(), 10)))
-    assert await until_answered(quick) == [(E.NONE, 0)]
-    assert not slow.transport.written.is_set()
-    assert await until_answered(slow) == [(E.NONE, 0)]
-
-
 async def test_a_short_walk_is_over_in_the_request_itself(world: BrokerWorld) -> None:
     peer = world.connect()
     ask(peer, "looked-into", (0, bomb(world.clock.now_ms(), 10)), (1, bomb(world.clock.now_ms(), 20)))
@@ -150,12 +141,13 @@ async def test_a_batch_that_waits_is_counted_as_what_it_waits_with_at_least(
     assert world.services.walks.parked_bytes == 0
 
 
-async def test_a_long_walk_holds_up_no_shorter_one(world: BrokerWorld) -> None:
+@pytest.mark.parametrize(("records", "is_over_at_once"), [(10, True), (RECORDS // 10, False)])
+async def test_a_long_walk_holds_up_no_shorter_one(world: BrokerWorld, records: int, is_over_at_once: bool) -> None:
     slow, quick, now_ms = world.connect(), world.connect(), world.clock.now_ms()
     ask(slow, "looked-into", (0, bomb(now_ms)))
     await turn()
-    ask(quick, "looked-into", (1, bomb(now_ms, RECORDS // 10)))
-    assert not quick.transport.written.is_set(), "it takes more than a slice"
+    ask(quick, "looked-into", (1, bomb(now_ms, records)))
+    assert quick.transport.written.is_set() is is_over_at_once
     assert await until_answered(quick) == [(E.NONE, 0)]
     assert not slow.transport.written.is_set()
     assert await until_answered(slow) == [(E.NONE, 0)]
@@ -293,29 +285,21 @@ async def test_who_named_the_topics_id_is_not_given_another_of_its_name(world: B
     assert end_offset(world) == 0
 
 
-@pytest.mark.parametrize("policy", ["compact", "delete"])
-async def test_who_named_the_topic_is_given_the_new_one_as_that_wants_its_batches(
-    world: BrokerWorld, policy: str
+@pytest.mark.parametrize(("policy", "is_made_again"), [("compact", True), ("delete", True), ("compact", False)])
+async def test_a_batch_is_walked_again_for_the_settings_it_is_appended_by(
+    world: BrokerWorld, policy: str, is_made_again: bool
 ) -> None:
-    peer, catalogue, now_ms = world.connect(), world.services.catalogue, world.clock.now_ms()
-    catalogue.create_topic("again", 1, {"compression.type": "gzip"})
-    keyless = bytes(build_batch([(None, b"v", (), now_ms)] * RECORDS, compression=ZSTD))
-    ask(peer, "again", (0, keyless))
-    await turn()
-    catalogue.delete_topics(["again"])
-    catalogue.create_topic("again", 1, {"cleanup.policy": policy})
-    assert await until_answered(peer) == [(E.INVALID_RECORD, -1) if policy == "compact" else (E.NONE, 0)]
-    assert world.services.walks.parked_bytes == 0
-
-
-async def test_a_batch_is_walked_again_for_the_settings_it_is_appended_by(world: BrokerWorld) -> None:
+    """Of the topic that was named, or of a new one of its name."""
     peer, catalogue, now_ms = world.connect(), world.services.catalogue, world.clock.now_ms()
     catalogue.create_topic("changing", 1, {"compression.type": "gzip"})
-    keyless = bytes(build_batch([(None, b"v", (), now_ms)] * RECORDS, compression=ZSTD))
-    ask(peer, "changing", (0, keyless))
+    ask(peer, "changing", (0, bytes(build_batch([(None, b"v", (), now_ms)] * RECORDS, compression=ZSTD))))
     await turn()
-    catalogue.alter_configs(2, "changing", [Alteration("cleanup.policy", 0, "compact")])
-    assert await until_answered(peer) == [(E.INVALID_RECORD, -1)]
+    if is_made_again:
+        catalogue.delete_topics(["changing"])
+        catalogue.create_topic("changing", 1, {"cleanup.policy": policy})
+    else:
+        catalogue.alter_configs(2, "changing", [Alteration("cleanup.policy", 0, policy)])
+    assert await until_answered(peer) == [(E.INVALID_RECORD, -1) if policy == "compact" else (E.NONE, 0)]
     assert world.services.walks.parked_bytes == 0
 
 
