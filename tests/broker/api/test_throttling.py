@@ -9,14 +9,15 @@ from barnabas.broker.context import Services
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages.api_versions import ApiVersionsRequest
 from barnabas.protocol.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsTopic
-from barnabas.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
+from barnabas.protocol.messages.create_topics import CreateTopicsRequest
 from barnabas.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
-from barnabas.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
+from barnabas.protocol.messages.fetch import FetchRequest
 from barnabas.protocol.messages.list_groups import ListGroupsRequest
 from barnabas.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
-from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from barnabas.protocol.messages.produce import ProduceRequest
 from barnabas.protocol.primitives import ZERO_UUID
 from barnabas.protocol.registry import ApiKey
+from tests.support import requests
 from tests.support.worlds.broker import BrokerWorld, Peer, request_frame, settle
 
 PRODUCE_VERSIONS = range(3, ApiKey.PRODUCE.max_version + 1)
@@ -55,26 +56,22 @@ def limit(services: Services, entity: dict[str, str | None] = TEST_CLIENT, **quo
     assert refusal is None
 
 
-def produce(world: BrokerWorld, size: int = 1000, acks: int = -1, partition: int = 0) -> ProduceRequest:
-    batch = world.batch(b"x" * size)
-    topic_id = world.services.catalogue.topics["t"].topic_id
-    data = [PartitionProduceData(index=partition, records=batch)]
-    topics = [TopicProduceData(name="t", topic_id=topic_id, partition_data=data)]
-    return ProduceRequest(acks=acks, timeout_ms=1000, topic_data=topics)
+def produce(world: BrokerWorld, size: int = 1000, acks: int = -1) -> ProduceRequest:
+    request = requests.produce(world.batch(b"x" * size), acks=acks)
+    request.topic_data[0].topic_id = world.services.catalogue.topics["t"].topic_id
+    return request
 
 
-def fetch(world: BrokerWorld, offset: int = 0, **changes: Any) -> FetchRequest:
+def fetch(world: BrokerWorld, offset: int = 0, size: int = 1 << 20, **changes: Any) -> FetchRequest:
+    """size: how much it may be in all."""
     topic_id = world.services.catalogue.topics["t"].topic_id
-    partitions = [FetchPartition(partition=0, fetch_offset=offset, partition_max_bytes=1 << 20)]
-    topics = [FetchTopic(topic="t", topic_id=topic_id, partitions=partitions)]
-    return FetchRequest(**{"max_wait_ms": 0, "min_bytes": 1, "topics": topics, **changes})
+    request = requests.fetch(topic_id=topic_id, offset=offset, **changes)
+    request.max_bytes = size
+    return request
 
 
 def create(*names: str, partitions: int = 1) -> CreateTopicsRequest:
-    topics = [
-        CreatableTopic(name=name, num_partitions=partitions, replication_factor=1, assignments=[], configs=[])
-        for name in names
-    ]
+    topics = [topic for name in names for topic in requests.create_topic(name, partitions, 1).topics]
     return CreateTopicsRequest(topics=topics, timeout_ms=1000)
 
 
@@ -82,11 +79,6 @@ async def asked(peer: Peer, request: Any, version: int | None = None) -> list[An
     peer.ask(request, version)
     await settle()
     return peer.answers()
-
-
-async def advance(world: BrokerWorld, ms: float) -> None:
-    world.clock.advance(ms)
-    await settle()
 
 
 # --- produce --------------------------------------------------------------------------------------------------------
@@ -103,9 +95,9 @@ async def test_a_producer_is_answered_at_once_and_then_waits(world: BrokerWorld,
     (answer,) = peer.answers()
     assert answer.responses[0].partition_responses[0].error_code == ErrorCode.NONE
     assert answer.throttle_time_ms == (size - 1000) * 10
-    await advance(world, answer.throttle_time_ms - 1)
+    await world.advance(answer.throttle_time_ms - 1)
     assert peer.answers() == []
-    await advance(world, 1)
+    await world.advance(1)
     assert len(peer.answers()) == 1
 
 
@@ -122,9 +114,9 @@ async def test_a_producer_that_wants_no_answer_waits_too(world: BrokerWorld) -> 
     peer.ask(produce(world, 3000, acks=0))
     peer._asked.clear()
     peer.ask(ListGroupsRequest())
-    await advance(world, 20_000)
+    await world.advance(20_000)
     assert peer.answers() == []
-    await advance(world, 2_000)
+    await world.advance(2_000)
     assert len(peer.answers()) == 1
 
 
@@ -138,7 +130,7 @@ async def test_what_was_asked_before_is_answered_before(world: BrokerWorld) -> N
     peer.transport.send(b"".join(frames))
     await settle()
     assert [int.from_bytes(frame[:4], "big") for frame in peer.frames()] == [1, 2, 3]
-    await advance(world, 30_000)
+    await world.advance(30_000)
     assert [int.from_bytes(frame[:4], "big") for frame in peer.frames()] == [4]
 
 
@@ -200,7 +192,7 @@ async def test_who_is_muted_for_longer_than_a_connection_may_be_idle_is_closed(w
     world.listener.watch_idle()
     assert answer.throttle_time_ms > 700_000
     for _ in range(5):
-        await advance(world, 150_000)
+        await world.advance(150_000)
     assert peer.is_closed
 
 
@@ -217,7 +209,7 @@ async def test_a_consumer_gets_nothing_until_its_time_is_over(world: BrokerWorld
     limit(world.services, consumer_byte_rate=1000.0)
     fill(world, 8_000, 8_000)
     peer = world.connect()
-    first = fetch(world, 0, max_bytes=9_000)
+    first = fetch(world, 0, 9_000)
     (answer,) = await asked(peer, first, version)
     (topic,) = answer.responses
     assert len(topic.partitions[0].records) > 8_000
@@ -226,12 +218,12 @@ async def test_a_consumer_gets_nothing_until_its_time_is_over(world: BrokerWorld
     assert answer.responses == []
     assert 6_000 < answer.throttle_time_ms < 8_000
     peer.ask(fetch(world, 1), version)
-    await advance(world, answer.throttle_time_ms - 1)
+    await world.advance(answer.throttle_time_ms - 1)
     assert peer.answers() == []
-    await advance(world, 5_000)
+    await world.advance(5_000)
     (answer,) = peer.answers()
     if not answer.responses:  # the first read counts a while longer
-        await advance(world, answer.throttle_time_ms)
+        await world.advance(answer.throttle_time_ms)
         (answer,) = await asked(peer, fetch(world, 1), version)
     assert len(answer.responses[0].partitions[0].records) > 8_000
 
@@ -249,7 +241,7 @@ async def test_a_throttled_fetch_remembers_nothing_in_its_session(world: BrokerW
     (answer,) = await asked(peer, moved)
     assert (answer.responses, answer.session_id, answer.error_code) == ([], session_id, 0)
     assert answer.throttle_time_ms > 0
-    await advance(world, 30_000)
+    await world.advance(30_000)
     (answer,) = await asked(peer, fetch(world, 1, session_epoch=2, **on))
     assert answer.responses[0].partitions[0].high_watermark == 2
 
@@ -265,7 +257,7 @@ async def test_a_session_that_was_to_begin_with_a_throttled_fetch_has_not(world:
 async def test_no_more_is_read_than_may_be_had_at_once(world: BrokerWorld) -> None:
     limit(world.services, consumer_byte_rate=100.0)
     fill(world, *[300] * 10)
-    (answer,) = await asked(world.connect(), fetch(world, 0, max_bytes=1 << 20))
+    (answer,) = await asked(world.connect(), fetch(world))
     assert answer.throttle_time_ms in range(1_000)
     assert world.services.quotas.in_force is not None
 
@@ -279,16 +271,12 @@ async def test_what_a_request_costs_counts_by_the_hundredth_of_the_loops_time(
     limit(world.services, request_percentage=1.0)
     peer = world.connect()
     stopwatch.step = 0.001
-    peer.ask(ListGroupsRequest())
-    await settle()
+    (answer,) = await asked(peer, ListGroupsRequest())
     stopwatch.step = 0.0
-    (answer,) = peer.answers()
     assert answer.throttle_time_ms == 0  # some thousandths in a window of ten seconds
     stopwatch.step = 1.0
-    peer.ask(ListGroupsRequest())
-    await settle()
+    (answer,) = await asked(peer, ListGroupsRequest())
     stopwatch.step = 0.0
-    (answer,) = peer.answers()
     assert answer.throttle_time_ms == 1000  # no more than one window
 
 
@@ -334,7 +322,7 @@ async def test_what_is_added_beyond_a_burst_is_refused_where_the_client_knows_th
     assert answer.results[0].error_code == 0
     assert answer.throttle_time_ms == (0 if version >= 3 else 6_000)
     if version < 3:
-        await advance(world, answer.throttle_time_ms)
+        await world.advance(answer.throttle_time_ms)
     wishes[0].count = 21
     await asked(peer, asking, version)
     assert len(world.services.catalogue.topics["t"].partitions) == (20 if version >= 3 else 21)
@@ -365,7 +353,7 @@ async def test_a_topic_somebody_asks_about_is_not_created_while_the_quota_is_use
     (answer,) = await asked(peer, asking)
     assert answer.topics[0].error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     assert answer.throttle_time_ms == 0
-    await advance(world, 20_000)
+    await world.advance(20_000)
     (answer,) = await asked(peer, asking)
     assert answer.topics[0].error_code == 0
 

@@ -9,7 +9,7 @@ from barnabas.protocol.messages.alter_replica_log_dirs import (
     AlterReplicaLogDirTopic,
 )
 from barnabas.protocol.registry import ApiKey
-from tests.support.worlds.broker import BrokerWorld, settle
+from tests.support.worlds.broker import BrokerWorld
 
 E = ErrorCode
 OWN, NOWHERE = "/data", "/nowhere"
@@ -26,12 +26,9 @@ async def move(
         )
         for path, topics in wishes
     ]
-    peer = world.connect()
-    peer.ask(AlterReplicaLogDirsRequest(dirs=dirs), version)
-    await settle()
+    answer = await world.ask(AlterReplicaLogDirsRequest(dirs=dirs), version)
     return {
-        each.topic_name: {row.partition_index: E(row.error_code) for row in each.partitions}
-        for each in peer.answer().results
+        each.topic_name: {row.partition_index: E(row.error_code) for row in each.partitions} for each in answer.results
     }
 
 

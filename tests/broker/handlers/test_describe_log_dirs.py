@@ -9,7 +9,7 @@ from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages.describe_log_dirs import DescribableLogDirTopic, DescribeLogDirsRequest
 from barnabas.protocol.registry import ApiKey
 from tests.support.files.memory_files import VOLUME_BYTES
-from tests.support.worlds.broker import BrokerWorld, settle
+from tests.support.worlds.broker import BrokerWorld
 
 VERSIONS = range(ApiKey.DESCRIBE_LOG_DIRS.min_version, ApiKey.DESCRIBE_LOG_DIRS.max_version + 1)
 ROOM_SINCE = 4
@@ -26,10 +26,7 @@ async def world() -> BrokerWorld:
 async def describe(world: BrokerWorld, topics: dict[str, list[int]] | None, version: int | None = None) -> Any:
     """The one directory of the answer."""
     asked = None if topics is None else [DescribableLogDirTopic(topic=t, partitions=p) for t, p in topics.items()]
-    peer = world.connect()
-    peer.ask(DescribeLogDirsRequest(topics=asked), version)
-    await settle()
-    answer = peer.answer()
+    answer = await world.ask(DescribeLogDirsRequest(topics=asked), version)
     assert answer.error_code == ErrorCode.NONE
     (directory,) = answer.results
     return directory
@@ -47,9 +44,8 @@ def sizes(directory: Any) -> dict[tuple[str, int], int]:
 
 def append(world: BrokerWorld, partition: int, *values: bytes) -> int:
     """Append one batch; its size in bytes."""
-    batch = world.batch(*values)
-    world.services.partitions.append("t", partition, bytearray(batch))
-    return len(batch)
+    world.append("t", *values, partition=partition)
+    return len(world.batch(*values))
 
 
 @pytest.mark.parametrize("version", VERSIONS)

@@ -9,14 +9,14 @@ import pytest
 from barnabas.broker.catalogue.image import BROKER_RESOURCE, TOPIC_RESOURCE
 from barnabas.broker.handlers import produce
 from barnabas.protocol.errors import ErrorCode
-from barnabas.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequest, ProduceResponse, TopicProduceData
 from barnabas.protocol.records.builder import NewRecord, build_batch
 from barnabas.protocol.records.compression import GZIP, ZSTD
 from barnabas.protocol.registry import ApiKey
 from barnabas.storage.config import LogConfig
 from barnabas.storage.errors import StorageError
-from tests.support.worlds.broker import BrokerWorld, settle
+from tests.support import requests
+from tests.support.worlds.broker import BrokerWorld
 
 E = ErrorCode
 VERSIONS = range(ApiKey.PRODUCE.min_version, ApiKey.PRODUCE.max_version + 1)
@@ -44,10 +44,7 @@ def request(
 
 async def answers_to(world: BrokerWorld, asked: ProduceRequest, version: int | None = None) -> list[Any]:
     """The partition results, in order."""
-    peer = world.connect()
-    peer.ask(asked, version)
-    await settle()
-    response: ProduceResponse = peer.answer()
+    response: ProduceResponse = await world.ask(asked, version)
     return [each for topic in response.responses for each in topic.partition_responses]
 
 
@@ -109,10 +106,7 @@ async def test_record_errors_of_one_request_are_bounded(
     monkeypatch.setattr(produce, "RECORD_ERRORS_MAX", 5)
     world.services.catalogue.create_topic("compacted", 4, {"cleanup.policy": "compact"})
     batch = bytes(build_batch([NewRecord(None, b"", (), world.clock.now_ms())] * 3, compression=codec))
-    peer = world.connect()
-    peer.ask(request(world, *(("compacted", index, batch) for index in range(4))))
-    await peer.until_answered()
-    results = [each for topic in peer.answer().responses for each in topic.partition_responses]
+    results = await answers_to(world, request(world, *(("compacted", index, batch) for index in range(4))))
     assert [len(each.record_errors) for each in results] == [3, 2, 0, 0]
     assert {each.error_code for each in results} == {E.INVALID_RECORD}
     assert all("record 0" in each.error_message for each in results)
@@ -178,9 +172,7 @@ async def test_with_flush_messages_1_the_answer_comes_after_the_sync(world: Brok
 async def test_a_reader_that_waits_is_answered_after_the_sync(world: BrokerWorld, acks: int) -> None:
     world.services.catalogue.create_topic("safe", 1, {"flush.messages": "1"})
     reader, peer = world.connect(), world.connect()
-    partition = FetchPartition(partition=0, fetch_offset=0, partition_max_bytes=1000)
-    wanted = FetchTopic(topic="safe", partitions=[partition])
-    reader.ask(FetchRequest(max_wait_ms=10_000, min_bytes=1, max_bytes=1000, topics=[wanted]), 12)
+    reader.ask(requests.fetch(topic="safe", wait_ms=10_000), requests.BY_NAME)
     peer.ask(request(world, ("safe", 0, world.batch(b"a")), acks=acks))
     log = world.services.partitions.get("safe", 0)
     assert (log.high_watermark, log.log_end_offset) == (0, 1)

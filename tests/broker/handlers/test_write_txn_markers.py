@@ -9,7 +9,6 @@ from barnabas.protocol.messages.write_txn_markers import (
     WritableTxnMarkerTopic,
     WriteTxnMarkersRequest,
 )
-from tests.support.worlds.broker import settle
 from tests.support.worlds.transactional_broker import Producer, TransactionalBroker
 
 E = ErrorCode
@@ -43,22 +42,17 @@ async def answer(
     world: TransactionalBroker, *asked: WritableTxnMarker, version: int = 2
 ) -> list[tuple[int, list[int]]]:
     """(producer id, codes) of each marker."""
-    peer = world.broker.connect()
-    peer.ask(WriteTxnMarkersRequest(markers=list(asked)), version)
-    await settle()
-    if not peer.transport.written.is_set():
-        await peer.until_answered()
+    found = await world.broker.ask(WriteTxnMarkersRequest(markers=list(asked)), version)
     return [
         (each.producer_id, [partition.error_code for topic in each.topics for partition in topic.partitions])
-        for each in peer.answer().markers
+        for each in found.markers
     ]
 
 
 async def hanging(world: TransactionalBroker) -> Producer:
     """A transaction on partition 0 that its coordinator knows nothing of."""
     producer = Producer(world, "nobody", 4000, 3)
-    batch = world.broker.batch(b"v", producer=(producer.id, producer.epoch, 0), transactional=True)
-    world.broker.services.partitions.append("t", 0, bytearray(batch))
+    world.broker.append("t", b"v", producer=(producer.id, producer.epoch, 0), transactional=True)
     assert world.log().last_stable_offset == 0
     return producer
 
