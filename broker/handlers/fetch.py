@@ -22,7 +22,6 @@ and do not keep the others from waiting.
 from __future__ import annotations
 
 from contextlib import suppress
-from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from barnabas.broker.catalogue.image import NO_LEADER
@@ -110,10 +109,12 @@ class _Fetch:
         "_any_replica",
         "_api_version",
         "_bytes_left",
+        "_came",
         "_catalogue",
         "_cluster",
         "_committed",
         "_context",
+        "_had",
         "_is_read",
         "_max_bytes",
         "_max_wait_ms",
@@ -156,6 +157,8 @@ class _Fetch:
         """Bytes of records in the last read."""
         self._bytes_left = self._max_bytes
         self._waits_for: dict[PartitionKey, int] = {}
+        self._came = 0  # bytes of records since the last read, in partitions that were woken
+        self._had: dict[int, int] = {}  # bytes, when they were woken last, by their places in `_wanted`
         self.must_answer = False
         """The last read met something that is answered at once: an error, or logs that diverge."""
         self.has_errors = False
@@ -226,7 +229,7 @@ class _Fetch:
         """Whether min_bytes have come together while the partitions were read; from now on it is looked at once."""
         self._is_read = True
         try:
-            return any(self._is_ready(key) for key in islice(woken, None if self.min_bytes <= 1 else 1))
+            return any(map(self._is_ready, woken))
         except Exception:
             return True  # the read meets it again
 
@@ -278,6 +281,8 @@ class _Fetch:
 
     def _begin(self) -> None:
         self.size = 0
+        self._came = 0
+        self._had.clear()
         self._bytes_left = self._max_bytes
         self.must_answer = False
         self.opens_later = False
@@ -289,23 +294,22 @@ class _Fetch:
     def _is_ready(self, woken: PartitionKey) -> bool:
         """Whether min_bytes have come together now that something happened to a partition; raises what a read would.
 
-        As far as that can be known cheaply: one byte is enough for most, and then only the partition woken can have it.
+        Only that one is looked at: the others have what they had when they were read, or woken last.
         """
-        keys = (woken,) if self.min_bytes <= 1 else self._waits_for
-        size = 0
-        for key in keys:
-            asked = self._wanted[self._waits_for[key]][1]
-            try:
-                log = self._partitions.get_to_read(*key, self._any_replica, False)
-            except StillRecovering:
-                continue
-            check_leader_epoch(log, asked.current_leader_epoch)
-            if asked.fetch_offset < log.log_start_offset:
-                return True
-            size += min(log.readable_bytes(asked.fetch_offset, self._committed), asked.partition_max_bytes)
-            if size >= self.min_bytes:
-                return True
-        return False
+        position = self._waits_for[woken]
+        asked = self._wanted[position][1]
+        try:
+            log = self._partitions.get_to_read(*woken, self._any_replica, False)
+        except StillRecovering:
+            return False
+        check_leader_epoch(log, asked.current_leader_epoch)
+        if asked.fetch_offset < log.log_start_offset:
+            return True
+        had = self._had.get(position)
+        has = min(log.readable_bytes(asked.fetch_offset, self._committed), asked.partition_max_bytes)
+        self._came += has - (len(self._results[position].records) if had is None else had)
+        self._had[position] = has
+        return self.size + self._came >= self.min_bytes
 
     def _name(self, topic: str | bytes) -> str:
         if isinstance(topic, str):

@@ -42,14 +42,16 @@ async def test_the_brokers_own_limit_counts_too() -> None:
 
 async def test_a_fetch_waits_for_min_bytes_and_no_longer_than_it_asked_to(world: BrokerWorld) -> None:
     peer = world.connect()
+    world.append("t", bytes(500))
     peer.ask(asking(world, 0, 1, wait_ms=500, min_bytes=2000))
-    world.append("t", bytes(1000))
+    for _ in range(2):  # which is 1,704 bytes with the headers
+        world.append("t", bytes(500))
+        await settle()
+        assert peer.answers() == []
+    world.append("t", bytes(500), partition=1)
     await settle()
-    assert peer.answers() == []
-    world.append("t", bytes(1000), partition=1)
-    await settle()
-    assert [batch_offsets(each) for each in partitions_of(peer.answer())] == [[0], [0]]
-    peer.ask(asking(world, offset=1, wait_ms=500))
+    assert [batch_offsets(each) for each in partitions_of(peer.answer())] == [[0, 1, 2], [0]]
+    peer.ask(asking(world, offset=3, wait_ms=500))
     world.clock.advance(499)
     await settle()
     assert peer.answers() == []
@@ -57,6 +59,23 @@ async def test_a_fetch_waits_for_min_bytes_and_no_longer_than_it_asked_to(world:
     await settle()
     (result,) = partitions_of(peer.answer())
     assert len(result.records) == 0
+
+
+async def test_a_fetch_that_waits_for_many_bytes_looks_only_at_what_something_came_to(
+    world: BrokerWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    peer, looked_at = world.connect(), []
+    peer.ask(asking(world, 0, 1, 2, wait_ms=500, min_bytes=2000))
+    get_to_read = type(world.services.partitions).get_to_read
+
+    def noting(partitions: Any, topic: str, number: int, *how: bool) -> Any:
+        looked_at.append(number)
+        return get_to_read(partitions, topic, number, *how)
+
+    monkeypatch.setattr(type(world.services.partitions), "get_to_read", noting)
+    for number in (2, 0):
+        world.append("t", bytes(500), partition=number)
+    assert looked_at == [2, 0]
 
 
 async def test_a_parked_fetch_is_answered_with_all_that_came_until_then_and_reads_nothing_else_again(
