@@ -68,11 +68,15 @@ class MemoryTransport(asyncio.Transport):
 
     def writelines(self, list_of_data: Iterable[bytes | bytearray | memoryview]) -> None:
         assert not self._is_closing, "written to after close"
-        data = b"".join(list_of_data)
-        self.writes.append(len(data))
+        size = 0
+        for data in list_of_data:  # of many MB: copied once, as by a kernel, where there is room
+            room = 0 if self._unsent else max(0, self.kernel_bytes - len(self._kernel))
+            view = memoryview(data)
+            self._kernel += view[:room]
+            self._unsent += view[room:]
+            size += len(data)
+        self.writes.append(size)
         self.written.set()
-        self._unsent += data
-        self._move_to_kernel()
         if len(self._unsent) > self.high_water >= 0 and not self.is_paused and not self.never_pauses:
             self.is_paused = True
             self.protocol.pause_writing()
