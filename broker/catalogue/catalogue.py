@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from barnabas.broker.catalogue.alterations import Alteration, SettingsWish, settings_records
 from barnabas.broker.catalogue.client_quotas import ClientQuotas
 from barnabas.broker.catalogue.features import FeatureUpdate, update_features, updates_to
-from barnabas.broker.catalogue.framing import Encoded, Versioned
+from barnabas.broker.catalogue.framing import Change, Versioned
 from barnabas.broker.catalogue.identity import Identity
 from barnabas.broker.catalogue.image import BROKER_RESOURCE, RESOURCES, Partition, Topic
 from barnabas.broker.catalogue.journal import Journal, failed
@@ -378,9 +378,7 @@ class Catalogue:
         self.commit([Versioned(ProducerIdsRecord(broker_id=node_id, broker_epoch=epoch, next_producer_id=block.stop))])
         return block
 
-    def commit(
-        self, records: Sequence[Versioned] | Encoded, within: AbstractContextManager[None] | None = None
-    ) -> None:
+    def commit(self, records: Change, within: AbstractContextManager[None] | None = None) -> None:
         """Write records that were decided elsewhere (`acls.py`), all in one batch, and replay them. KafkaError.
 
         `within`: what is prepared before, and counts if that succeeds; StorageError of it is as one of the log.

@@ -55,6 +55,10 @@ class Encoded(NamedTuple):
     """All of them as they stand in the batch."""
 
 
+Change = Sequence[Versioned] | Encoded
+"""The records of one batch."""
+
+
 def encoded(versioned: Sequence[Versioned]) -> Steps[Encoded]:
     """The records of one change, which may be very many."""
     values: list[bytes] = []

@@ -7,11 +7,11 @@ Theory of operation: a run is a raft epoch, but a run that changes nothing write
 epoch with a LeaderChange and, if a Kafka that was killed left a metadata transaction open, aborts that.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import TypedDict
 
 from barnabas.broker.catalogue.features import NEW_LEVELS, initial_records
-from barnabas.broker.catalogue.framing import Encoded, Versioned, encode_record, encoded
+from barnabas.broker.catalogue.framing import Change, Encoded, Versioned, encode_record, encoded
 from barnabas.broker.catalogue.identity import Identity
 from barnabas.broker.catalogue.image import METADATA_VERSION, SUPPORTED_FEATURES, Image
 from barnabas.broker.catalogue.metadata_log import CatalogueError, MetadataLog
@@ -110,7 +110,7 @@ class Journal:
         registration = self._registration(levels[METADATA_VERSION], listeners, incarnation_id)
         self.commit([*(Versioned(record) for record in first), registration])
 
-    def commit(self, change: Sequence[Versioned] | Encoded) -> None:
+    def commit(self, change: Change) -> None:
         """Append the records as one batch, sync it, and replay them. Nothing happens when StorageError is raised."""
         records, values, area = change if isinstance(change, Encoded) else finish(encoded(change))
         if not records:

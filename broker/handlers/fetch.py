@@ -72,7 +72,7 @@ def handle(request: FetchRequest, context: RequestContext) -> FetchAnswer | Wait
         return FetchAnswer(refused.code, refused.session_id, [])
     if request.replica_id >= 0:
         code = _no_replica(context)
-        return _answer(session, [FetchedPartition(asked.partition, code) for _, asked in session.wanted])
+        return session.answered([FetchedPartition(asked.partition, code) for _, asked in session.wanted])
     fetch = _Fetch(request, session, context)
     if len(session.wanted) > _READ_AT_ONCE_MAX:
         return answer_in_turns(fetch, services.slices)
@@ -89,14 +89,6 @@ def _no_replica(context: RequestContext) -> ErrorCode:
     if rights is not None and not rights.allows(Operation.CLUSTER_ACTION, Resource.CLUSTER):
         return ErrorCode.TOPIC_AUTHORIZATION_FAILED
     return ErrorCode.NOT_LEADER_OR_FOLLOWER
-
-
-def _answer(session: FetchContext, results: list[FetchedPartition], unknown_count: int = 0) -> FetchAnswer:
-    try:
-        session_id, topics = session.answer(results, unknown_last=unknown_count > 0)
-    except SessionRefused as refused:
-        return FetchAnswer(refused.code, refused.session_id, [])
-    return FetchAnswer(0, session_id, topics)
 
 
 class _Fetch:
@@ -219,11 +211,13 @@ class _Fetch:
         self._results = yield from mapped(lambda wanted: self._read_partition(*wanted), self._wanted)
         return self._results
 
-    def answer_now(self, results: list[FetchedPartition], *, is_due: bool) -> FetchAnswer | None:
+    def answer_now(self, results: list[FetchedPartition], *, is_due: bool) -> Steps[FetchAnswer | None]:
         """What was just read, if it is due, or enough, or there is nothing to wait for."""
-        if is_due or self.must_answer or self.size >= self.min_bytes:
-            return self._answer(results, self.unknown_count)
-        return self._answer(results, 0) if self.unknown_count == len(results) else None
+        is_due = is_due or self.must_answer or self.size >= self.min_bytes
+        if not is_due and self.unknown_count != len(results):
+            return None
+        self._tell(results)
+        return (yield from self._session.answered_in_steps(results, self.unknown_count if is_due else 0))
 
     def are_ready(self, woken: Collection[PartitionKey]) -> bool:
         """Whether min_bytes have come together while the partitions were read; from now on it is looked at once."""
@@ -261,6 +255,11 @@ class _Fetch:
         return bool(self.size or self.must_answer or self.unknown_count) or len(self._waits_for) != len(self._wanted)
 
     def _answer(self, results: list[FetchedPartition], unknown_count: int) -> FetchAnswer:
+        self._tell(results)
+        return self._session.answered(results, unknown_count)
+
+    def _tell(self, results: list[FetchedPartition]) -> None:
+        """Tell of what is answered with an error."""
         if self.has_errors and self._rights is not None:
             self._rights.tell_more(_READ, _TOPIC)
         if self.has_errors and self._context.services.events.is_on:
@@ -270,7 +269,6 @@ class _Fetch:
                 self._context,
                 [(name(topic), asked, result.error_code) for (topic, asked), result in wanted if result.error_code],
             )
-        return _answer(self._session, results, unknown_count)
 
     def _known_name(self, topic: Topic) -> str:
         """The name, or the id where there is no such topic."""

@@ -20,8 +20,9 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Final
 
 from barnabas.protocol.errors import ErrorCode, KafkaError
-from barnabas.protocol.hot.fetch import FetchedPartition, FetchPartition, FetchRequest
+from barnabas.protocol.hot.fetch import FetchAnswer, FetchedPartition, FetchPartition, FetchRequest
 from barnabas.protocol.hot.writing import Topic
+from barnabas.storage.steps import Pauses, Steps, finish
 
 if TYPE_CHECKING:
     from barnabas.broker.clock import Clock
@@ -110,6 +111,22 @@ class FetchContext:
         self._is_incremental = is_incremental
         self._epoch = 0 if session is None else session.epoch
 
+    def answered(self, results: Sequence[FetchedPartition], unknown_count: int = 0) -> FetchAnswer:
+        """What the client is answered, of whose partitions so many are not known."""
+        try:
+            session_id, topics = self.answer(results, unknown_last=unknown_count > 0)
+        except SessionRefused as refused:
+            return FetchAnswer(refused.code, refused.session_id, [])
+        return FetchAnswer(0, session_id, topics)
+
+    def answered_in_steps(self, results: Sequence[FetchedPartition], unknown_count: int) -> Steps[FetchAnswer]:
+        """As `answered`, of very many; if another request goes on with the session between two steps, it is refused."""
+        try:
+            session_id, topics = yield from self.answer_in_steps(results, unknown_last=unknown_count > 0)
+        except SessionRefused as refused:
+            return FetchAnswer(refused.code, refused.session_id, [])
+        return FetchAnswer(0, session_id, topics)
+
     def answer(self, results: Sequence[FetchedPartition], *, unknown_last: bool) -> tuple[int, Answers]:
         """(session id, topics) for `results`, which are in the order of `wanted`.
 
@@ -119,26 +136,42 @@ class FetchContext:
         session = self._session
         if self._is_incremental and session is not None and not unknown_last:
             return self._answer_changes(session, results)
+        return finish(self._answer_each(results, unknown_last))
+
+    def answer_in_steps(self, results: Sequence[FetchedPartition], *, unknown_last: bool) -> Steps[tuple[int, Answers]]:
+        """As `answer`."""
+        return self._answer_each(results, unknown_last)
+
+    def _answer_each(self, results: Sequence[FetchedPartition], unknown_last: bool) -> Steps[tuple[int, Answers]]:
+        session, pauses = self._session, Pauses()
         pairs: Iterable[tuple[Wanted, FetchedPartition]] = zip(self.wanted, results, strict=True)
         if unknown_last:
             pairs = sorted(pairs, key=_how_unknown)
-        if session is None:
-            return NO_SESSION, _grouped(pairs)
         self._check_epoch(session)
-        answered = []
+        topics: Answers = []
         to_the_end = []
-        for wanted, result in pairs:
-            key = (wanted[0], wanted[1].partition)
-            cached = session.cached.get(key)
-            is_news = cached is None or cached.must_be_answered(result)
-            if is_news or not self._is_incremental:
-                answered.append((wanted, result))
-            if len(result.records) if self._is_incremental else unknown_last:
-                to_the_end.append(key)
+        for (topic, asked), result in pairs:
+            is_news = True
+            if session is not None:
+                key = (topic, asked.partition)
+                cached = session.cached.get(key)
+                is_news = cached is None or cached.must_be_answered(result) or not self._is_incremental
+                if len(result.records) if self._is_incremental else unknown_last:
+                    to_the_end.append(key)
+            if is_news:
+                _add(topics, topic, result)
+            if pauses.is_due():
+                yield
+                self._check_epoch(session)
+        if session is None:
+            return NO_SESSION, topics
         for key in to_the_end:
             if key in session.cached:
                 session.cached[key] = session.cached.pop(key)
-        return session.session_id, _grouped(answered)
+            if pauses.is_due():
+                yield
+                self._check_epoch(session)
+        return session.session_id, topics
 
     def preview(self, results: Sequence[FetchedPartition]) -> Answers:
         """The topics that `answer` would give, in whatever order; nothing is remembered."""
@@ -181,8 +214,8 @@ class FetchContext:
             session.cached[key] = session.cached.pop(key)
         return session.session_id, _grouped(answered)
 
-    def _check_epoch(self, session: Session) -> None:
-        if session.epoch != self._epoch:
+    def _check_epoch(self, session: Session | None) -> None:
+        if session is not None and session.epoch != self._epoch:
             raise SessionRefused(ErrorCode.INVALID_FETCH_SESSION_EPOCH, session.session_id)
 
 
@@ -284,8 +317,12 @@ def _grouped(answers: Iterable[tuple[Wanted, FetchedPartition]]) -> Answers:
     """By topic, in order: neighbours of the same topic share an entry."""
     topics: Answers = []
     for (topic, _), answer in answers:
-        if topics and topics[-1][0] == topic:
-            topics[-1][1].append(answer)
-        else:
-            topics.append((topic, [answer]))
+        _add(topics, topic, answer)
     return topics
+
+
+def _add(topics: Answers, topic: Topic, answer: FetchedPartition) -> None:
+    if topics and topics[-1][0] == topic:
+        topics[-1][1].append(answer)
+    else:
+        topics.append((topic, [answer]))

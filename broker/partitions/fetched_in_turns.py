@@ -41,7 +41,7 @@ class Fetch(Protocol):
     def open_all(self) -> Steps[None]:
         """Open what is not open."""
 
-    def answer_now(self, results: list[FetchedPartition], *, is_due: bool) -> FetchAnswer | None:
+    def answer_now(self, results: list[FetchedPartition], *, is_due: bool) -> Steps[FetchAnswer | None]:
         """The answer; None if it is not due and there is something to wait for."""
 
     def are_ready(self, woken: Collection[tuple[str, int]]) -> bool:
@@ -56,7 +56,7 @@ def answer_in_turns(fetch: Fetch, slices: Slices) -> Future[FetchAnswer]:
 async def _answer(fetch: Fetch, slices: Slices) -> FetchAnswer:
     waiting = fetch.park()
     try:
-        answer = fetch.answer_now(await _read(fetch, slices), is_due=waiting is None)
+        answer = await _answer_now(fetch, slices, await _read(fetch, slices), is_due=waiting is None)
         if answer is not None:
             return answer
         assert waiting is not None
@@ -65,7 +65,7 @@ async def _answer(fetch: Fetch, slices: Slices) -> FetchAnswer:
             waiting.add_done_callback(lambda _: None if over.done() else over.set_result(None))
             await over
         woken = waiting.result() if waiting.done() else waiting.woken
-        last = fetch.answer_now(await _read(fetch, slices, woken), is_due=True)
+        last = await _answer_now(fetch, slices, await _read(fetch, slices, woken), is_due=True)
         assert last is not None
         return last
     finally:
@@ -79,6 +79,12 @@ async def _read(fetch: Fetch, slices: Slices, woken: Woken = None) -> list[Fetch
         await _come(slices.in_slices(fetch.open_all))
         results = await _come(slices.in_slices(fetch.read_in_steps, _READING))
     return results
+
+
+async def _answer_now(
+    fetch: Fetch, slices: Slices, results: list[FetchedPartition], *, is_due: bool
+) -> FetchAnswer | None:
+    return await _come(slices.in_slices(partial(fetch.answer_now, results, is_due=is_due), _READING))
 
 
 async def _come(reply: Reply[T]) -> T:

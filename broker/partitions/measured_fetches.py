@@ -12,6 +12,7 @@ from functools import partial
 
 from barnabas.broker.partitions.fetch_sessions import Answers, FetchContext, FetchSessions
 from barnabas.protocol.hot.fetch import FetchedPartition, FetchRequest
+from barnabas.storage.steps import Steps
 
 Judge = Callable[[Answers], bool]
 """Whether the client may have these topics now."""
@@ -50,8 +51,17 @@ class MeasuredContext(FetchContext):
 
     def answer(self, results: Sequence[FetchedPartition], *, unknown_last: bool) -> tuple[int, Answers]:
         """As FetchContext.answer, or nothing."""
+        nothing = self._unless_granted(results)
+        return super().answer(results, unknown_last=unknown_last) if nothing is None else nothing
+
+    def answer_in_steps(self, results: Sequence[FetchedPartition], *, unknown_last: bool) -> Steps[tuple[int, Answers]]:
+        """As FetchContext.answer_in_steps, or nothing."""
+        nothing = self._unless_granted(results)
+        return (yield from super().answer_in_steps(results, unknown_last=unknown_last)) if nothing is None else nothing
+
+    def _unless_granted(self, results: Sequence[FetchedPartition]) -> tuple[int, Answers] | None:
         if self._judge(self.preview(results)):
-            return super().answer(results, unknown_last=unknown_last)
+            return None
         if self._session is not None and not self._is_incremental:
             self._forget(self._session.session_id)
         return self.answer_nothing()
