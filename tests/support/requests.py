@@ -148,10 +148,13 @@ def sync_group(
     return SyncGroupRequest(group_id=group, generation_id=generation, member_id=member_id, assignments=rows, **more)
 
 
-def commit(group: str, offset: int, topic: str = "t", partition: int = 0) -> OffsetCommitRequest:
-    """OffsetCommit of nobody's member."""
-    row = OffsetCommitRequestPartition(partition_index=partition, committed_offset=offset, committed_metadata="")
-    topics = [OffsetCommitRequestTopic(name=topic, partitions=[row])]
+def commit(group: str, offset: int, topic: str = "t", *partitions: int) -> OffsetCommitRequest:
+    """OffsetCommit of nobody's member, of partition 0 unless others are named."""
+    rows = [
+        OffsetCommitRequestPartition(partition_index=each, committed_offset=offset, committed_metadata="")
+        for each in partitions or (0,)
+    ]
+    topics = [OffsetCommitRequestTopic(name=topic, partitions=rows)]
     return OffsetCommitRequest(group_id=group, generation_id_or_member_epoch=-1, member_id="", topics=topics)
 
 

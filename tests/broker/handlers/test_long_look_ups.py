@@ -40,8 +40,8 @@ async def slow_answer(peer: Peer) -> None:
     await until(peer.transport.written.is_set)
 
 
-def asking(timestamp: int, topic: str = "t") -> ListOffsetsRequest:
-    return requests.list_offsets(topic=topic, timestamp=timestamp)
+def asking(timestamp: int) -> ListOffsetsRequest:
+    return requests.list_offsets(timestamp=timestamp)
 
 
 def told(peer: Peer) -> ListOffsetsPartitionResponse | None:
@@ -52,7 +52,7 @@ def told(peer: Peer) -> ListOffsetsPartitionResponse | None:
 async def test_others_are_answered_while_a_batch_is_walked_that_a_header_points_to(world: BrokerWorld) -> None:
     now_ms = world.clock.now_ms()
     world.services.partitions.append("t", 0, bomb(now_ms))
-    world.services.partitions.append("t", 0, bytearray(world.batch(b"v")))
+    world.append("t", b"v")
     slow, quick = world.connect(), world.connect()
 
     slow.ask(asking(now_ms + 1))
@@ -90,7 +90,7 @@ async def test_a_topic_that_is_deleted_under_a_look_up_is_unknown(world: BrokerW
     now_ms = world.clock.now_ms()
     world.services.partitions.append("t", 0, bomb(now_ms))
     for _ in range(3000):
-        world.services.partitions.append("t", 0, bytearray(world.batch(b"v")))
+        world.append("t", b"v")
     peer = world.connect()
 
     peer.ask(asking(now_ms + 1))

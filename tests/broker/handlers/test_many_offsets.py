@@ -1,23 +1,16 @@
 """OffsetCommit and OffsetFetch of very many partitions, over several turns: all of a commit is seen, or nothing."""
 
 from itertools import count
-from typing import Any
 
 import pytest
 
 from barnabas.broker.coordinator.consumer_groups import RECORDS_AT_ONCE
 from barnabas.protocol.errors import ErrorCode
-from barnabas.protocol.messages.offset_commit import (
-    OffsetCommitRequest,
-    OffsetCommitRequestPartition,
-    OffsetCommitRequestTopic,
-)
 from barnabas.protocol.messages.offset_fetch import (
     OffsetFetchRequest,
-    OffsetFetchRequestGroup,
     OffsetFetchRequestTopic,
-    OffsetFetchRequestTopics,
 )
+from tests.support import requests
 from tests.support.worlds.broker import BrokerWorld, Peer, settle, turn, until
 
 MANY = 2 * RECORDS_AT_ONCE
@@ -35,12 +28,7 @@ async def world() -> BrokerWorld:
 
 
 def _commit(world: BrokerWorld, offset: int) -> Peer:
-    made = OffsetCommitRequestPartition
-    partitions = [made(partition_index=each, committed_offset=offset, committed_metadata="") for each in range(MANY)]
-    peer = world.connect()
-    topics = [OffsetCommitRequestTopic(name="wide", partitions=partitions)]
-    peer.ask(OffsetCommitRequest(group_id="g", generation_id_or_member_epoch=-1, member_id="", topics=topics), 9)
-    return peer
+    return world.asking(requests.commit("g", offset, "wide", *range(MANY)), 9)
 
 
 def _committed(world: BrokerWorld) -> set[int]:
@@ -65,14 +53,12 @@ async def test_commits_of_a_group_are_made_whole_and_in_their_order(world: Broke
 @pytest.mark.parametrize("version", [7, 9])
 @pytest.mark.parametrize("is_all", [False, True])
 async def test_a_fetch_tells_of_one_moment(world: BrokerWorld, version: int, is_all: bool) -> None:
-    kind = OffsetFetchRequestTopic if version < 8 else OffsetFetchRequestTopics
-    topics: Any = None if is_all else [kind(name="wide", partition_indexes=list(range(MANY)))]
-    asked = {"group_id": "g", "topics": topics}
-    request = (
-        OffsetFetchRequest(**asked) if version < 8 else OffsetFetchRequest(groups=[OffsetFetchRequestGroup(**asked)])
-    )
-    peer = world.connect()
-    peer.ask(request, version)
+    wanted = list(range(MANY))
+    request = requests.offset_fetch("g", *([] if is_all else [("wide", wanted)]))
+    if version < 8:
+        topics = None if is_all else [OffsetFetchRequestTopic(name="wide", partition_indexes=wanted)]
+        request = OffsetFetchRequest(group_id="g", topics=topics)
+    peer = world.asking(request, version)
     await until(lambda: world.services.slices.under_way)
     _commit(world, 1)
     await peer.until_answered()
