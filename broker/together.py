@@ -18,6 +18,7 @@ from barnabas.broker.catalogue.image import NO_LEADER, TOPIC_RESOURCE
 from barnabas.broker.cluster.leader_balance import LeaderBalance
 from barnabas.broker.cluster.member import ClusterOfAll, ClusterOfMany
 from barnabas.broker.cluster.nodes import Nodes
+from barnabas.broker.cluster.switching import Switching
 from barnabas.broker.coordinator.runtime.placement import partition_for
 from barnabas.broker.coordinators import Parts, deferred_groups, deferred_transactions
 from barnabas.broker.partitions.led_partitions import LedPartitions
@@ -211,5 +212,6 @@ def join(
     ids = range(alone.node.node_id, alone.node.node_id + len(bound))
     ports = [dict(zip(ids, (each.client_port for each in same), strict=True)) for same in zip(*bound, strict=True)]
     nodes = Nodes(ids, parts.catalogue, parts.config, root, parts.upkeep.loop.call_soon, parts.events)
+    Switching(nodes, parts.upkeep)
     LeaderBalance(nodes, parts.config, parts.clock, parts.upkeep)
     return Together(alone, nodes, parts, flush, fetch_sessions, ports)

@@ -11,6 +11,7 @@ crash in between leaves some there that nobody asks for. A change that cannot be
 
 from __future__ import annotations
 
+from asyncio import Future
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any
@@ -24,7 +25,7 @@ from barnabas.broker.config.racks import RACK_AWARE_SELECTOR, racks
 from barnabas.broker.config.topic_configs import effective
 from barnabas.broker.events.events import Events
 from barnabas.broker.events.kind import Kind
-from barnabas.broker.events.kinds import LEADER_MOVED, NODE_STARTED, NODE_STOPPED
+from barnabas.broker.events.kinds import LEADER_MOVED
 from barnabas.broker.log_lines import line, logger
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.primitives import uuid_text
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 _log = logger("cluster")
 
 PartitionKey = tuple[str, int]
+HaveStopped = Callable[[Callable[[Collection[int]], Collection[int]]], "Future[None] | None"]
 INTERNAL_FACTOR = 3
 """How many replicas a coordinator's topic has where nobody set it and there are as many nodes: Kafka's default."""
 _PREFERRED_IS_AWAY = KafkaError(ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE, "The preferred leader was not available.")
@@ -64,7 +66,7 @@ class Nodes:
         soon: has a function called in the next turn of the loop.
         """
         self._soon = soon
-        self._events = events or Events()
+        self.events = events or Events()
         self.brokers: Collection[int] = tuple(ids)
         self.racks = dict(zip(ids, racks(config.text("broker.rack"), len(ids)), strict=True))
         """The rack of each node; None where it is in none."""
@@ -79,6 +81,10 @@ class Nodes:
         if not self.running:
             _log.warning(line("every node is started", reason="those that ran are not there any more"))
             self.stopped.clear()
+        self.leaving: set[int] = set()
+        """The ids of those that run and are about to stop, once others lead what they do."""
+        self.have_stopped: HaveStopped
+        """As `Switching.have_stopped`, which makes itself known."""
         self._placements: dict[str, list[Placement]] = {}
         self.on_moved: Callable[[Mapping[PartitionKey, Placement]], None] = lambda before: None
         """Called with the placements before, of partitions that have others now, or may have got another epoch."""
@@ -98,6 +104,11 @@ class Nodes:
     def running(self) -> list[int]:
         """The ids of the nodes that are not stopped."""
         return [node for node in self.brokers if node not in self.stopped]
+
+    @property
+    def available(self) -> list[int]:
+        """The ids of the nodes that may lead, and be in sync: those that run, and go on to."""
+        return [node for node in self.running if node not in self.leaving]
 
     def of(self, topic: str, partition: int) -> Placement:
         """Where a partition is that exists."""
@@ -122,12 +133,16 @@ class Nodes:
 
     def unbalanced(self, topic: str) -> list[int]:
         """The numbers of a topic's partitions that others lead than their preferred replicas, which could lead them."""
-        running = self.running
+        running = self.available
         return [
             number
             for number, each in enumerate(self._placements.get(topic, ()))
             if each.leader != each.preferred and placement.elected(each, running, preferred=True) is not None
         ]
+
+    def those(self, topic: str, are_wanted: Callable[[Placement], bool]) -> list[PartitionKey]:
+        """The topic's partitions whose placements are so; none where the topic is gone."""
+        return [(topic, number) for number, each in enumerate(self._placements.get(topic, ())) if are_wanted(each)]
 
     def there(self, keys: Iterable[PartitionKey]) -> list[PartitionKey]:
         """Those of the partitions that exist now."""
@@ -166,7 +181,7 @@ class Nodes:
     def _new(
         self, topic: str, numbers: range, factor: int, assignments: Sequence[Sequence[int]] | None
     ) -> list[Placement]:
-        running, away = self.running, sorted(self.stopped)
+        running, away = self.available, sorted(self.stopped | self.leaving)
         replicas = assignments or placement.spread(topic, numbers, factor, running, away, self.racks)
         return [placement.placed(each, running) for each in replicas]
 
@@ -237,69 +252,25 @@ class Nodes:
             self._placements.update(after)
             for key, now in wanted.items():
                 if now.leader != (was := before[key].leader):
-                    self._tell(LEADER_MOVED, "leader moved", topic=key[0], partition=key[1], was=was, now=now.leader)
+                    self.tell(LEADER_MOVED, "leader moved", topic=key[0], partition=key[1], was=was, now=now.leader)
             led_again = [key for key, was in before.items() if was.leader == NO_LEADER != wanted[key].leader]
             if led_again:
                 self._soon(lambda: self._join_isr(led_again))
         finally:
             self.on_moved(before)  # if it failed, too: epochs that rose are those of the logs that are open
 
-    def _tell(self, kind: Kind, text: str, **facts: Any) -> None:
+    def tell(self, kind: Kind, text: str, **facts: Any) -> None:
+        """It happened: in the log, and as an event."""
         _log.info(line(text, **facts))
-        if self._events.is_on:
-            self._events.tell(kind, facts)
+        if self.events.is_on:
+            self.events.tell(kind, facts)
 
-    def have_stopped(self, wanted: Collection[int]) -> None:
-        """Start and stop nodes, so that exactly these are stopped. KafkaError, and then none was; StorageError."""
-        for node in wanted:
-            self._check(node)
-        if set(wanted) == set(self.brokers):
-            raise KafkaError(ErrorCode.INVALID_REQUEST, "One node has to run: nobody could start the others again.")
-        for node in sorted(self.stopped - set(wanted)):
-            self.start(node)
-        for node in sorted(set(wanted) - self.stopped):
-            self.stop(node)
-
-    def stop(self, node: int) -> None:
-        """The node runs no more: what it led is led by others in sync, or by nobody. KafkaError, StorageError."""
-        running = [other for other in self.running if other != node]
-        wanted = {key: placement.stopped(each, node, running) for key, each in self.every() if node in each.isr}
-        self.stopped.add(node)
-        try:
-            self.change(wanted)
-        except BaseException:
-            self.stopped.discard(node)
-            raise
-        self._tell(NODE_STOPPED, "node stopped", node=node)
-        self.on_stopped(node)
-
-    def start(self, node: int) -> None:
-        """The node runs again: its replicas are in sync, and it leads what nobody led. KafkaError, StorageError.
-
-        What only replicas out of sync could lead is led by one where `unclean.leader.election.enable` allows it.
-        """
-        try:
-            self.on_starting(node)
-        except OSError as error:
-            raise KafkaError(ErrorCode.INVALID_REQUEST, f"Node {node} cannot listen: {error.strerror}") from error
-        running = [other for other in self.brokers if other == node or other not in self.stopped]
-        wanted = {key: placement.started(each, running) for key, each in self.every() if node in each.replicas}
-        for key, each in wanted.items():
-            if each.leader == NO_LEADER and self._may_be_unclean(key[0]):
-                wanted[key] = placement.elected(each, running, preferred=False) or each
-        self.stopped.discard(node)
-        try:
-            self.change(wanted)
-        except BaseException:
-            self.stopped.add(node)
-            self.on_stopped(node)
-            raise
-        self._tell(NODE_STARTED, "node started", node=node)
-
-    def _may_be_unclean(self, topic: str) -> bool:
+    def may_be_unclean(self, topic: str) -> bool:
+        """Whether a replica out of sync may lead the topic's partitions."""
         return effective(self._catalogue.topics[topic].configs, self._config, "unclean.leader.election.enable") is True
 
-    def _check(self, node: int) -> None:
+    def check(self, node: int) -> None:
+        """KafkaError where there is no such node."""
         if node not in self.brokers:
             raise KafkaError(ErrorCode.INVALID_REQUEST, f"There is no node {node}, but {sorted(self.brokers)}.")
 
@@ -310,7 +281,7 @@ class Nodes:
 
     def reassigned(self, topic: str, partition: int, replicas: Sequence[int]) -> Placement:
         """Where a partition would be on these replicas. KafkaError if it cannot be."""
-        running, unclean = self.running, self._may_be_unclean(topic)
+        running, unclean = self.available, self.may_be_unclean(topic)
         if not set(replicas) & set(running):
             raise KafkaError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, "None of these replicas is on a node that runs.")
         now = placement.reassigned(self.of(topic, partition), replicas, running, may_be_unclean=unclean)
@@ -322,11 +293,11 @@ class Nodes:
 
     def lead(self, key: PartitionKey, node: int) -> None:
         """Have a node that runs lead the partition, of which it may be one more replica. KafkaError, StorageError."""
-        self._check(node)
-        if node in self.stopped:
+        self.check(node)
+        if node not in self.available:
             raise KafkaError(ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE, f"Node {node} is stopped.")
         others = [replica for replica in self.of(*key).replicas if replica != node]
-        now = placement.placed([node, *others], self.running)
+        now = placement.placed([node, *others], self.available)
         self.change({key: now._replace(leader=node)})
 
     def elect(self, keys: Iterable[PartitionKey], *, preferred: bool) -> dict[PartitionKey, KafkaError | None]:
@@ -338,7 +309,7 @@ class Nodes:
         wanted: dict[PartitionKey, Placement] = {}
         for key in keys:
             before = self.of(*key)
-            now = placement.elected(before, self.running, preferred=preferred)
+            now = placement.elected(before, self.available, preferred=preferred)
             if before.leader == before.preferred if preferred else before.leader != NO_LEADER:
                 answers[key] = KafkaError(
                     ErrorCode.ELECTION_NOT_NEEDED, "Leader election not needed for topic partition."
@@ -354,7 +325,7 @@ class Nodes:
     def _join_isr(self, keys: Iterable[PartitionKey]) -> None:
         """Other replicas that run have what the leader has: they are in sync, as Kafka's are once they have fetched."""
         before = {key: self.of(*key) for key in self.there(keys)}
-        now = {key: placement.started(each, self.running) for key, each in before.items()}
+        now = {key: placement.started(each, self.available) for key, each in before.items()}
         joined = {key: each for key, each in now.items() if each != before[key]}
         try:
             if joined:

@@ -7,6 +7,7 @@ own would be known to no admin client.
 
 from __future__ import annotations
 
+from asyncio import Future
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -19,7 +20,9 @@ if TYPE_CHECKING:
 STOPPED_NODES = "barnabas.nodes.stopped"
 
 
-def alter_stopped_nodes(alterations: Sequence[Alteration], nodes: Nodes | None, *, validate_only: bool) -> None:
+def alter_stopped_nodes(
+    alterations: Sequence[Alteration], nodes: Nodes | None, *, validate_only: bool
+) -> Future[None] | None:
     """Have exactly the nodes of this list stopped; APPEND stops more of them, SUBTRACT starts some. KafkaError."""
     check_alterations(alterations)
     if nodes is None:
@@ -27,13 +30,14 @@ def alter_stopped_nodes(alterations: Sequence[Alteration], nodes: Nodes | None, 
     if len(alterations) > 1:
         raise KafkaError(ErrorCode.INVALID_REQUEST, f"{STOPPED_NODES} is set alone.")
     ((_, operation, value),) = alterations
-    wanted = set() if operation == Operation.DELETE or not value else _node_ids(value)
+    named = set() if operation == Operation.DELETE or not value else _node_ids(value)
+    if validate_only:
+        return None
     if operation == Operation.APPEND:
-        wanted |= nodes.stopped
-    elif operation == Operation.SUBTRACT:
-        wanted = nodes.stopped - wanted
-    if not validate_only:
-        nodes.have_stopped(wanted)
+        return nodes.have_stopped(named.union)
+    if operation == Operation.SUBTRACT:
+        return nodes.have_stopped(lambda stopped: set(stopped) - named)
+    return nodes.have_stopped(lambda stopped: named)
 
 
 def _node_ids(value: str) -> set[int]:

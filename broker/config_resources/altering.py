@@ -16,9 +16,8 @@ from barnabas.broker.catalogue.catalogue import Catalogue
 from barnabas.broker.catalogue.image import BROKER_RESOURCE, TOPIC_RESOURCE
 from barnabas.broker.catalogue.topics import duplicates
 from barnabas.broker.changes import CHANGES, in_changes
-from barnabas.broker.slices import Slices
+from barnabas.broker.slices import Slices, Work
 from barnabas.protocol.errors import ErrorCode, KafkaError
-from barnabas.storage.steps import Steps
 
 SLICE_SETTINGS = 50
 """How many settings are changed (some 80 us each) before others have their turn."""
@@ -49,8 +48,17 @@ class Answer(Protocol[A_co]):
 
 
 R = TypeVar("R", bound=Resource)
-Wish: TypeAlias = Callable[[R], SettingsWish | None]
-Refusals: TypeAlias = dict[int, KafkaError]
+Wish: TypeAlias = Callable[[R], SettingsWish | Future[None] | None]
+Refusals: TypeAlias = dict[int, KafkaError | None]
+"""By the number of a resource; None where it was not refused."""
+
+
+class Altered(NamedTuple):
+    """What became of resources, by their numbers."""
+
+    refusals: Refusals
+    to_wait_for: dict[int, Future[None]]
+    """Of those that are being altered."""
 
 
 class Change(NamedTuple):
@@ -58,23 +66,24 @@ class Change(NamedTuple):
 
     catalogue: Catalogue
     upkeep: Slices
-    in_hand: Callable[[Callable[[], Refusals]], Refusals]
+    in_hand: Callable[[Callable[[], Altered]], Altered]
     """Calls a function with the request in hand, as `in_hand.keep_in_hand`."""
     validate_only: bool
 
 
 def alter_each(resources: Sequence[R], wish: Wish[R], answer: Answer[A], change: Change) -> list[A] | Future[list[A]]:
-    """Have each resource be as `wish` says, which may raise KafkaError; None: it has seen to that itself.
+    """Have each resource be as `wish` says, which may raise KafkaError; None: it has seen to that itself; or sees to it
+    until the future that it gives is done.
 
     All copies of one that is named twice are refused.
     """
     return change.upkeep.to_the_end(lambda: _alter_all(resources, wish, answer, change), CHANGES)
 
 
-def _alter_all(resources: Sequence[R], wish: Wish[R], answer: Answer[A], change: Change) -> Steps[list[A]]:
+def _alter_all(resources: Sequence[R], wish: Wish[R], answer: Answer[A], change: Change) -> Work[list[A]]:
     twice = duplicates((resource.resource_type, resource.resource_name) for resource in resources)
 
-    def wanted(resource: R) -> SettingsWish | None:
+    def wanted(resource: R) -> SettingsWish | Future[None] | None:
         if (resource.resource_type, resource.resource_name) in twice:
             raise KafkaError(ErrorCode.INVALID_REQUEST, "Each resource must appear at most once.")
         return wish(resource)
@@ -82,8 +91,11 @@ def _alter_all(resources: Sequence[R], wish: Wish[R], answer: Answer[A], change:
     answers: list[A] = []
     for some in in_changes(resources, partial(_size, change.catalogue), SLICE_SETTINGS):
         if answers:
-            yield
-        refusals = change.in_hand(partial(_alter, some, wanted, change))
+            yield None
+        refusals, to_wait_for = change.in_hand(partial(_alter, some, wanted, change))
+        for number, awaited in to_wait_for.items():
+            yield awaited
+            refusals[number] = _refusal(awaited)
         answers += [_answered(resource, refusals.get(number), answer) for number, resource in enumerate(some)]
     return answers
 
@@ -96,23 +108,34 @@ def _size(catalogue: Catalogue, resource: Resource) -> int:
     return len(resource.configs) + (0 if topic is None else len(topic.partitions) // _PARTITIONS_PER_SETTING)
 
 
-def _alter(resources: Sequence[R], wanted: Wish[R], change: Change) -> Refusals:
-    """One change: why which of them are as they were."""
+def _refusal(awaited: Future[None]) -> KafkaError | None:
+    try:
+        awaited.result()
+    except KafkaError as refusal:
+        return refusal.as_value()
+    return None
+
+
+def _alter(resources: Sequence[R], wanted: Wish[R], change: Change) -> Altered:
+    """One change."""
     refusals: Refusals = {}
     wishes: dict[int, SettingsWish] = {}
+    to_wait_for: dict[int, Future[None]] = {}
     for number, resource in enumerate(resources):
         try:
             wish = wanted(resource)
         except KafkaError as refusal:
             refusals[number] = refusal.as_value()
         else:
-            if wish is not None:
+            if isinstance(wish, SettingsWish):
                 wishes[number] = wish
+            elif wish is not None:
+                to_wait_for[number] = wish
     try:
         results = change.catalogue.change_settings(wishes.values(), validate_only=change.validate_only)
     except KafkaError as failure:
         results = [failure.as_value()] * len(wishes)
-    return refusals | {number: why for number, why in zip(wishes, results, strict=True) if why is not None}
+    return Altered(refusals | dict(zip(wishes, results, strict=True)), to_wait_for)
 
 
 def _answered(resource: Resource, why: KafkaError | None, answer: Answer[A]) -> A:

@@ -40,14 +40,16 @@ def handle(
     )
 
 
-def _wish(resource: AlterConfigsResource, services: Services, validate_only: bool) -> SettingsWish | None:
-    """What to have the catalogue do; None for what it does not keep, which is done here."""
+def _wish(
+    resource: AlterConfigsResource, services: Services, validate_only: bool
+) -> SettingsWish | Future[None] | None:
+    """What to have the catalogue do; None for what it does not keep, which is done here, or what to wait for then."""
     kind, name = resource.resource_type, resource.resource_name
     alterations = [Alteration(entry.name, entry.config_operation, entry.value) for entry in resource.configs]
     if kind == LOGGER_RESOURCE:
         alter_loggers(name, alterations, services.node.node_id, validate_only=validate_only)
     elif kind == BROKER_RESOURCE and any(alteration.name == STOPPED_NODES for alteration in alterations):
-        alter_stopped_nodes(alterations, services.cluster.shared, validate_only=validate_only)
+        return alter_stopped_nodes(alterations, services.cluster.shared, validate_only=validate_only)
     elif kind in RESOURCES:
         if kind == BROKER_RESOURCE:
             check_broker_name(name, services.node.node_id)

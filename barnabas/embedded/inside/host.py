@@ -6,7 +6,7 @@ Knows the broker's parts, not who asks: `child.py` reads questions from a socket
 from __future__ import annotations
 
 import os
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from functools import partial
 from inspect import isawaitable
 from itertools import chain
@@ -121,15 +121,15 @@ class Host:
         self._nodes().lead((topic, partition), node)
 
     async def _stop_node(self, node: int) -> None:
-        nodes = self._nodes()
-        await self._have_stopped(nodes, nodes.stopped | {node})
+        await self._have_stopped({node}.union)
 
     async def _start_node(self, node: int) -> None:
-        nodes = self._nodes()
-        await self._have_stopped(nodes, nodes.stopped - {node})
+        await self._have_stopped(lambda stopped: set(stopped) - {node})
 
-    async def _have_stopped(self, nodes: Nodes, wanted: set[int]) -> None:
-        nodes.have_stopped(wanted)
+    async def _have_stopped(self, wanted: Callable[[Collection[int]], Collection[int]]) -> None:
+        under_way = self._nodes().have_stopped(wanted)
+        if under_way is not None:
+            await under_way
         assert self.broker.lifecycle is not None
         await self.broker.lifecycle.settled()
 

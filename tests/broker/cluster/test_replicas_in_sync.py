@@ -146,7 +146,7 @@ async def test_a_replica_out_of_sync_leads_when_it_starts_where_that_is_allowed(
     if place == "topic":
         catalogue.replace_configs(TOPIC_RESOURCE, "u", allowed)
     assert places(await metadata(world, 4, "u")) == [(-1, [1])]
-    nodes.start(3)
+    nodes.have_stopped(lambda stopped: set(stopped) - {3})
     assert nodes.of("u", 0) == ((1, 2, 3), (3,), 3)
     assert places(await metadata(world, 4, "strict")) == [(-1, [1])]
     await switch(world, 2, "false", asked=4)

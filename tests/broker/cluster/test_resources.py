@@ -75,13 +75,13 @@ async def test_a_node_that_is_started_and_stopped_in_one_turn_is_what_it_was_tol
     failures: list[dict[str, object]] = []
     asyncio.get_running_loop().set_exception_handler(lambda _, context: failures.append(context))
     port = on_sockets.members[1].bound[0].port
-    nodes.have_stopped({2})
+    nodes.have_stopped(lambda _: {2})
     await lifecycle.settled()
     for _ in range(2):
-        nodes.have_stopped(set())
-        nodes.have_stopped({2})
+        nodes.have_stopped(lambda _: set())
+        nodes.have_stopped(lambda _: {2})
     if not is_stopped:
-        nodes.have_stopped(set())
+        nodes.have_stopped(lambda _: set())
     await lifecycle.settled()
     gc.collect()  # a task that failed and was not asked says so when it is gone
     try:

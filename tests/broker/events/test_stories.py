@@ -219,8 +219,8 @@ async def nodes_stop_and_start(story: Story) -> None:
     nodes.on_stopped = lambda node: None
     nodes.on_starting = lambda node: None
     nodes.lead(("u", 0), other)
-    nodes.stop(other)
-    nodes.start(other)
+    nodes.have_stopped(lambda _: {other})
+    nodes.have_stopped(lambda _: set())
     told = story.told
     moved = [event.facts for event in told.of("cluster.leader_moved") if event.facts["topic"] == "u"]
     assert (moved[0]["was"], moved[0]["now"]) == (leader, other)
