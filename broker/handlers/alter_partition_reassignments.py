@@ -28,7 +28,8 @@ from barnabas.storage.steps import Steps
 
 _Wish = tuple[str, ReassignablePartition, ReassignablePartitionResponse]
 """The topic, what is asked for, and the answer."""
-_PARTITIONS = Kind(steps_max=1_000, slice_ms=5)
+_PARTITIONS = Kind(steps_max=1_000, slice_ms=5, may_begin_again=False)
+MOVED_IN_A_TURN = 250
 
 
 def handle(
@@ -60,8 +61,11 @@ def _alter(
             partitions.append(answer)
             yield
         topics.append(ReassignableTopicResponse(name=topic.name, partitions=partitions))
-    if services.cluster.shared is not None and wishes:
-        services.cluster.shared.reassign(_still_possible(wishes, may_change_factor, services, words))
+    if services.cluster.shared is not None:
+        for first in range(0, len(wishes), MOVED_IN_A_TURN):
+            some = wishes[first : first + MOVED_IN_A_TURN]
+            services.cluster.shared.reassign(_still_possible(some, may_change_factor, services, words))
+            yield
     response = AlterPartitionReassignmentsResponse(error_code=ErrorCode.NONE, error_message=None, responses=topics)
     if late:
         response.error_code = late.code
@@ -73,7 +77,7 @@ def _alter(
 def _still_possible(
     wishes: list[_Wish], may_change_factor: bool, services: Services, words: Words
 ) -> dict[tuple[str, int], list[int]]:
-    """The replicas to have at once; what became impossible since it was looked at, in another slice, is refused."""
+    """The replicas to have now; what became impossible since it was looked at, in another slice, is refused."""
     found = {}
     for name, wish, answer in wishes:
         why = _why_not(name, wish, may_change_factor, services)

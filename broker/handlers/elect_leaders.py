@@ -11,6 +11,8 @@ before either is looked at. Versions: 1 election types, and an error for the who
 from __future__ import annotations
 
 from asyncio import Future
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from barnabas.broker.context import RequestContext, Services
 from barnabas.broker.refusals import Words, without_time
@@ -23,13 +25,19 @@ from barnabas.protocol.messages.elect_leaders import (
     ReplicaElectionResult,
     TopicPartitions,
 )
-from barnabas.storage.steps import Steps
+from barnabas.storage.steps import Steps, mapped
+
+if TYPE_CHECKING:
+    from barnabas.broker.cluster.nodes import PartitionKey
 
 _PREFERRED, _ANY = 0, 1
+_NOT_LISTED = {ErrorCode.ELECTION_NOT_NEEDED, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}
 _ELECTION_TYPES = {_PREFERRED, _ANY}
 _CODE_SINCE = 1
 SLICE = 1_000
-_TOPICS_OR_PARTITIONS = Kind(steps_max=SLICE, slice_ms=5)
+ELECTED_IN_A_TURN = 250
+_TOPICS_OR_PARTITIONS = Kind(steps_max=SLICE, slice_ms=5, may_begin_again=False)
+_NOT_NEEDED = KafkaError(ErrorCode.ELECTION_NOT_NEEDED, "Leader election not needed for topic partition.")
 
 
 def handle(
@@ -50,42 +58,71 @@ def _elect(request: ElectLeadersRequest, context: RequestContext) -> Steps[Elect
 
 
 def _all(names: list[str], services: Services, preferred: bool) -> Steps[list[ReplicaElectionResult]]:
-    results, words, nodes = [], Words(), services.cluster.shared
-    for name in names:
-        topic = services.catalogue.topics.get(name)
-        partitions = []
-        if nodes is not None and topic is not None:
-            answers = nodes.elect([(name, number) for number in range(len(topic.partitions))], preferred=preferred)
-            needed = [
-                (number, why)
-                for (_, number), why in answers.items()
-                if why is None or why.code is not ErrorCode.ELECTION_NOT_NEEDED
-            ]
-            partitions = [_result(number, why, words) for number, why in needed]
-        results.append(ReplicaElectionResult(topic=name, partition_result=partitions))
-        yield
+    """Of every topic, those of its partitions that had another leader than they should."""
+    if services.cluster.shared is None:
+        return (
+            yield from mapped(lambda name: ReplicaElectionResult(topic=name, partition_result=[]), names, at_once=1)
+        )
+    topics = services.catalogue.topics
+    counts = {name: len(topics[name].partitions) for name in names}
+    every = (TopicPartitions(topic=name, partitions=list(range(count))) for name, count in counts.items())
+    results = yield from _each(every, None, services, preferred)
+    for result in results:
+        result.partition_result = [each for each in result.partition_result if each.error_code not in _NOT_LISTED]
     return results
-
-
-def _result(number: int, why: KafkaError | None, words: Words) -> PartitionResult:
-    if why is None:
-        return PartitionResult(partition_id=number, error_code=ErrorCode.NONE, error_message=None)
-    return PartitionResult(partition_id=number, error_code=why.code, error_message=words.of(why))
 
 
 def _each(
-    topics: list[TopicPartitions], refusal: KafkaError | None, services: Services, preferred: bool
+    topics: Iterable[TopicPartitions], refusal: KafkaError | None, services: Services, preferred: bool
 ) -> Steps[list[ReplicaElectionResult]]:
     results = []
-    words = Words()
+    words, elections = Words(), _Elections(services, preferred)
+    why_not = _NOT_NEEDED if services.cluster.shared is None else None
     for asked in topics:
         partitions = []
         for number in asked.partitions:
-            why = refusal or _elect_one(asked.topic, number, services, preferred)
-            partitions.append(_result(number, why, words))
+            result = PartitionResult(partition_id=number, error_code=ErrorCode.NONE, error_message=None)
+            partitions.append(result)
+            why = refusal or _unknown(asked.topic, number, services) or why_not
+            if why is None:
+                elections.add(asked.topic, result, words)
+            else:
+                _refuse(result, why, words)
             yield
         results.append(ReplicaElectionResult(topic=asked.topic, partition_result=partitions))
+    if why_not is None:
+        elections.hold(words)
     return results
+
+
+def _refuse(result: PartitionResult, why: KafkaError, words: Words) -> None:
+    result.error_code, result.error_message = why.code, words.of(why)
+
+
+class _Elections:
+    """Those that are held together: in one change of the catalogue, and one of where partitions are."""
+
+    def __init__(self, services: Services, preferred: bool) -> None:
+        self._services = services
+        self._preferred = preferred
+        self._results: list[tuple[PartitionKey, PartitionResult]] = []
+
+    def add(self, topic: str, result: PartitionResult, words: Words) -> None:
+        """Hold one for this partition, now or soon."""
+        self._results.append(((topic, result.partition_id), result))
+        if len(self._results) == ELECTED_IN_A_TURN:
+            self.hold(words)
+
+    def hold(self, words: Words) -> None:
+        """Hold those that are not held yet. KafkaError, StorageError."""
+        nodes = self._services.cluster.shared
+        assert nodes is not None, "one node has nothing to elect"
+        answers = nodes.elect(nodes.there(key for key, _ in self._results), preferred=self._preferred)
+        for key, result in self._results:
+            why = answers[key] if key in answers else _unknown(*key, self._services)
+            if why is not None:
+                _refuse(result, why, words)
+        self._results.clear()
 
 
 def _refusal(request: ElectLeadersRequest) -> KafkaError | None:
@@ -99,13 +136,11 @@ def _refusal(request: ElectLeadersRequest) -> KafkaError | None:
     return None
 
 
-def _elect_one(name: str, number: int, services: Services, preferred: bool) -> KafkaError | None:
-    """Why nobody else leads the partition now; None if somebody does."""
+def _unknown(name: str, number: int, services: Services) -> KafkaError | None:
+    """Why there is no such partition; None if there is."""
     topic = services.catalogue.topics.get(name)
     if topic is None:
         return KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"No such topic as {name}")
     if not 0 <= number < len(topic.partitions):
         return KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"No such partition as {name}-{number}")
-    if services.cluster.shared is not None:
-        return services.cluster.shared.elect([(name, number)], preferred=preferred)[name, number]
-    return KafkaError(ErrorCode.ELECTION_NOT_NEEDED, "Leader election not needed for topic partition.")
+    return None
