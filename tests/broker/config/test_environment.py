@@ -1,6 +1,7 @@
 """The environment as Apache Kafka's image reads it."""
 
-import re
+from collections.abc import Mapping
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -10,6 +11,7 @@ from barnabas.broker.config import ConfigError, load_config
 from barnabas.broker.config.accepted import ACCEPTED
 from barnabas.broker.config.environment import NOT_KEYS, Environment, key_of, read_environment
 from barnabas.broker.config.keys import KEYS
+from barnabas.broker.config.load import LoadedConfig
 
 PARTS = st.lists(st.tuples(st.sampled_from("._-"), st.text("abz09", min_size=1, max_size=4)), max_size=6)
 KEY = PARTS.map(lambda parts: "key" + "".join(mark + word for mark, word in parts))
@@ -18,6 +20,16 @@ KEY = PARTS.map(lambda parts: "key" + "".join(mark + word for mark, word in part
 def variable_of(key: str) -> str:
     """The name the image's guide tells people to give a key."""
     return "KAFKA_" + "".join({".": "_", "_": "__", "-": "___"}.get(char, char) for char in key).upper()
+
+
+def load(variables: Mapping[str, str], **more: Any) -> LoadedConfig:
+    return load_config(environment=read_environment(variables), **more)
+
+
+def refusal_of(variables: Mapping[str, str], **more: Any) -> str:
+    with pytest.raises(ConfigError) as refused:
+        load(variables, **more)
+    return str(refused.value)
 
 
 @settings(max_examples=100, deadline=None)
@@ -48,13 +60,12 @@ def test_a_value_with_line_breaks_is_named_once_and_its_lines_are_not_told() -> 
         "KAFKA_SSL_KEYSTORE_KEY": "-----BEGIN PRIVATE KEY-----\nMIIEvAIBADANBg\nsecret.a=b\n-----END PRIVATE KEY-----\n"
     }
     escaped = {"KAFKA_SSL_KEYSTORE_CERTIFICATE_CHAIN": "a\\nb", "KAFKA_LOG_DIRS": "/d\n"}
-    assert load_config(environment=read_environment(pem | escaped)).warnings == [f"KAFKA_SSL_KEYSTORE_KEY: {cut_off}"]
+    assert load(pem | escaped).warnings == [f"KAFKA_SSL_KEYSTORE_KEY: {cut_off}"]
     plain = "org.apache.kafka.common.security.plain.PlainLoginModule"
     jaas = {"KAFKA_SASL_ENABLED_MECHANISMS": "PLAIN", "KAFKA_LISTENERS": "SASL_PLAINTEXT://:0"}
     jaas |= {"KAFKA_LISTENER_NAME_SASL__PLAINTEXT_PLAIN_SASL_JAAS_CONFIG": f'{plain} required\n  user_a="secret";'}
-    with pytest.raises(ConfigError, match=re.escape(f"SASL_JAAS_CONFIG: {cut_off}")) as refused:
-        load_config(environment=read_environment(jaas))
-    assert "secret" not in str(refused.value)
+    refusal = refusal_of(jaas)
+    assert (f"SASL_JAAS_CONFIG: {cut_off}" in refusal, "secret" in refusal) == (True, False)
 
 
 @pytest.mark.parametrize(
@@ -69,9 +80,7 @@ def test_a_value_with_line_breaks_is_named_once_and_its_lines_are_not_told() -> 
     ],
 )
 def test_a_value_that_nobody_can_read_is_refused_by_the_name_of_its_variable(value: str, sentence: str) -> None:
-    with pytest.raises(ConfigError) as refused:
-        load_config(environment=read_environment({"KAFKA_B": "\u00e9", "KAFKA_A": value, "KAFKA_C": "x"}))
-    assert str(refused.value) == sentence
+    assert refusal_of({"KAFKA_B": "\u00e9", "KAFKA_A": value, "KAFKA_C": "x"}) == sentence
 
 
 def test_a_value_has_the_characters_of_the_variable() -> None:
@@ -95,28 +104,21 @@ def test_the_cluster_id_and_the_container_are_told_beside_the_keys() -> None:
     ("variable", "value", "said"),
     [
         ("KAFKA_NUM_PARTITIONS", "two", "KAFKA_NUM_PARTITIONS: Invalid value two for configuration num.partitions"),
+        ("KAFKA_CFG_NUM_PARTITIONS", "two", "KAFKA_CFG_NUM_PARTITIONS: Invalid value two"),
         ("KAFKA_LISTENERS", "9092", "KAFKA_LISTENERS: listeners: 9092 is not of the form"),
         ("KAFKA_LISTENERS", "SASL_SSL://:9092", "KAFKA_LISTENERS: listener SASL_SSL asks for GSSAPI"),
         ("KAFKA_ADVERTISED_LISTENERS", "PLAINTEXT://0.0.0.0:9092", "KAFKA_ADVERTISED_LISTENERS: advertised.listeners"),
         ("KAFKA_LISTENER_SECURITY_PROTOCOL_MAP", "A:B", "KAFKA_LISTENER_SECURITY_PROTOCOL_MAP: listener.sec"),
-        (
-            "KAFKA_SSL_CLIENT_AUTH",
-            "maybe",
-            "KAFKA_SSL_CLIENT_AUTH: Invalid value maybe for configuration ssl.client.auth",
-        ),
+        ("KAFKA_SSL_CLIENT_AUTH", "maybe", "KAFKA_SSL_CLIENT_AUTH: Invalid value maybe for configuration ssl.client"),
         ("KAFKA_PROCESS_ROLES", "controller", "KAFKA_PROCESS_ROLES: process.roles does not name broker"),
     ],
 )
 def test_what_is_wrong_is_told_under_the_name_of_the_variable(variable: str, value: str, said: str) -> None:
-    with pytest.raises(ConfigError) as refused:
-        load_config(environment=read_environment({variable: value}))
-    assert str(refused.value).startswith(said)
+    assert refusal_of({variable: value}).startswith(said)
 
 
 def test_the_variable_is_not_blamed_for_what_a_setting_says() -> None:
-    with pytest.raises(ConfigError) as refused:
-        load_config(environment=read_environment({"KAFKA_NUM_PARTITIONS": "2"}), settings=["num.partitions=none"])
-    assert str(refused.value).startswith("Invalid value none")
+    assert refusal_of({"KAFKA_NUM_PARTITIONS": "2"}, settings=["num.partitions=none"]).startswith("Invalid value none")
 
 
 @settings(max_examples=100, deadline=None)
@@ -127,21 +129,13 @@ def test_a_variable_of_bitnamis_images_is_the_same_key(key: str) -> None:
 
 def test_a_key_under_both_names_is_taken_if_they_agree_and_refused_with_both_names_if_not() -> None:
     agreeing = {"KAFKA_NUM_PARTITIONS": "4", "KAFKA_CFG_NUM_PARTITIONS": "4"}
-    assert load_config(environment=read_environment(agreeing)).config.integer("num.partitions") == 4
+    assert load(agreeing).config.integer("num.partitions") == 4
     for order in (1, -1):
         pairs = [("KAFKA_NUM_PARTITIONS", "4"), ("KAFKA_CFG_NUM_PARTITIONS", "5")][::order]
-        with pytest.raises(ConfigError) as refused:
-            load_config(environment=read_environment(dict(pairs)))
-        assert str(refused.value) == (
+        assert refusal_of(dict(pairs)) == (
             "KAFKA_CFG_NUM_PARTITIONS and KAFKA_NUM_PARTITIONS are both num.partitions, with different values: "
             "remove one"
         )
-
-
-def test_what_is_wrong_in_bitnamis_variable_is_told_under_its_name() -> None:
-    with pytest.raises(ConfigError) as refused:
-        load_config(environment=read_environment({"KAFKA_CFG_NUM_PARTITIONS": "two"}))
-    assert str(refused.value).startswith("KAFKA_CFG_NUM_PARTITIONS: Invalid value two")
 
 
 @pytest.mark.parametrize("name", ["CLUSTER_ID", "KAFKA_CLUSTER_ID", "KAFKA_KRAFT_CLUSTER_ID"])

@@ -28,7 +28,6 @@ def test_the_key_within_a_listeners_setting(name: str, key: str | None) -> None:
 
 def test_a_listeners_own_value_comes_before_the_brokers() -> None:
     config = BrokerConfig({"ssl.client.auth": "required", "listener.name.outside.ssl.client.auth": "none"})
-
     assert ListenerSettings(config, "OUTSIDE").text("ssl.client.auth") == "none"
     assert ListenerSettings(config, "INSIDE").text("ssl.client.auth") == "required"
     assert ListenerSettings(config, "OUTSIDE").name("ssl.client.auth") == "listener.name.outside.ssl.client.auth"
@@ -36,23 +35,19 @@ def test_a_listeners_own_value_comes_before_the_brokers() -> None:
 
 def test_a_brokers_value_given_while_running_does_not_cover_a_listeners_own() -> None:
     config = BrokerConfig({"listener.name.outside.ssl.client.auth": "none"})
-
     config.follow({"ssl.client.auth": "required"}, {})
-
     assert ListenerSettings(config, "OUTSIDE").text("ssl.client.auth") == "none"
 
 
 def test_a_mechanisms_setting_has_no_other_to_stand_in_for_it() -> None:
     login = "org.example.Login required;"
     config = BrokerConfig({"sasl.jaas.config": login, "listener.name.outside.plain.sasl.jaas.config": login})
-
     assert ListenerSettings(config, "OUTSIDE").of_mechanism("PLAIN", "sasl.jaas.config") == login
     assert ListenerSettings(config, "OUTSIDE").of_mechanism("SCRAM-SHA-256", "sasl.jaas.config") is None
 
 
 def test_a_listeners_setting_is_described_as_its_key_is() -> None:
     row = find_key("listener.name.outside.ssl.keystore.password")
-
     assert row is not None
     assert row.is_sensitive
     assert (row.name, row.default, row.update) == (

@@ -36,12 +36,83 @@ def test_without_anything_every_key_has_its_default() -> None:
         config.value(name)
 
 
-def test_an_unknown_key_warns_and_starts() -> None:
-    _, warnings = load_config(settings=["zookeeper.connect=localhost:2181", "ranger.url=http://localhost"])
-    assert warnings == [
-        "unknown configuration key ranger.url: ignored",
-        "unknown configuration key zookeeper.connect: ignored",
-    ]
+AS_IN_KAFKA = (
+    "ssl.keystore.location=/k.jks",
+    "listener.name.internal.ssl.keystore.location=/k",
+    "listeners=SSL://:9093",
+    "sasl.enabled.mechanisms=GSSAPI",
+    "authorizer.class.name=",
+    "max.connections.per.ip=2147483647",
+    "security.inter.broker.protocol=PLAINTEXT",
+    "ssl.client.auth=none",
+    "max.connection.creation.rate=5",
+    "listener.name.plaintext.max.connections=5",
+)  # or with an effect
+COORDINATORS = "offsets.topic.replication.factor=3 transaction.state.log.replication.factor=3"
+BALANCING = "auto.leader.rebalance.enable=false leader.imbalance.check.interval.seconds=10"
+SELECTOR = "replica.selector.class"
+
+
+@pytest.mark.parametrize(
+    ("settings", "brokers", "told"),
+    [
+        (
+            "zookeeper.connect=localhost:2181 ranger.url=http://localhost",
+            1,
+            ["unknown configuration key ranger.url: ignored", "unknown configuration key zookeeper.connect: ignored"],
+        ),
+        (
+            "flush.messages=1 cleanup.polcy=delete",
+            1,
+            [
+                "unknown configuration key cleanup.polcy: ignored: did you mean log.cleanup.policy?",
+                "unknown configuration key flush.messages: ignored; "
+                "topics have it, for brokers it is log.flush.interval.messages",
+            ],
+        ),
+        (
+            "num.io.threads=8 num.network.threads=9",
+            1,
+            ["no effect here: num.network.threads. The part of Apache Kafka it sets is not there in this broker."],
+        ),
+        (BALANCING, 2, []),
+        ("auto.leader.rebalance.enable=true", 1, []),
+        (
+            BALANCING,
+            1,
+            [
+                "no effect here: auto.leader.rebalance.enable, leader.imbalance.check.interval.seconds. "
+                "One node leads every partition."
+            ],
+        ),
+        (f"{SELECTOR}={RACK_AWARE_SELECTOR}", 2, []),
+        (f"{SELECTOR}={RACK_AWARE_SELECTOR}", 1, [f"no effect here: {SELECTOR}. There is one replica."]),
+        (f"{SELECTOR}=com.example.S", 2, [f"no effect here: {SELECTOR}. Only {RACK_AWARE_SELECTOR} is known."]),
+        (
+            "min.insync.replicas=3 transaction.state.log.min.isr=2",
+            1,
+            [
+                "min.insync.replicas 3 counts as 1: topics have 1 replica here",
+                "transaction.state.log.min.isr 2 counts as 1: topics have 1 replica here",
+            ],
+        ),
+        (
+            "default.replication.factor=3",
+            1,
+            ["default.replication.factor 3: there is 1 broker, so no topic is made that names no factor itself"],
+        ),
+        ("default.replication.factor=3", 3, []),
+        (COORDINATORS, 3, []),
+        *((setting, 1, []) for setting in AS_IN_KAFKA),
+    ],
+)
+def test_what_has_no_effect_is_warned_of_and_nothing_else(settings: str, brokers: int, told: list[str]) -> None:
+    assert load_config(settings=settings.split(), brokers=brokers).warnings == told
+
+
+def test_replicas_of_coordinators_topics_have_no_effect_on_one_node() -> None:
+    (warning,) = load_config(settings=COORDINATORS.split()).warnings
+    assert warning.startswith("no effect here: offsets.topic.replication.factor, transaction.state.log.replication.")
 
 
 PEM = "-----BEGIN PRIVATE KEY-----\nMIIEvAIBADANBg+kqhkiG9w0BA/QEF\nmnopqr\nQg==\n-----END PRIVATE KEY-----"
@@ -81,13 +152,6 @@ def test_a_wrong_setting_of_the_authorizer_refuses_to_start(setting: str, named:
         load_config(settings=[setting, f"authorizer.class.name={STANDARD_AUTHORIZER}"])
 
 
-def test_a_key_without_effect_warns_only_when_it_is_set_to_something_else() -> None:
-    _, warnings = load_config(settings=["num.io.threads=8", "num.network.threads=9"])
-    assert warnings == [
-        "no effect here: num.network.threads. The part of Apache Kafka it sets is not there in this broker."
-    ]
-
-
 @pytest.mark.parametrize(
     ("setting", "brokers", "racks"),
     [("a,b,c", 1, ["a,b,c"]), ("a,b,c", 3, ["a", "b", "c"]), ("a", 2, ["a", "a"]), (" a,,c", 3, ["a", None, "c"])],
@@ -101,43 +165,6 @@ def test_nodes_are_in_the_racks_of_a_list(setting: str, brokers: int, racks: lis
 def test_a_list_of_racks_of_another_length_is_refused() -> None:
     with pytest.raises(ConfigError, match=r"^broker.rack a,b names 2 racks for 3 nodes: one for each, or one$"):
         load_config(settings=["broker.rack=a,b"], brokers=3)
-
-
-def test_balancing_leaders_is_warned_of_where_there_is_one_node() -> None:
-    settings = ["auto.leader.rebalance.enable=false", "leader.imbalance.check.interval.seconds=10"]
-    assert load_config(settings=settings, brokers=2).warnings == []
-    assert load_config(settings=["auto.leader.rebalance.enable=true"]).warnings == [], "as it is by default"
-    assert load_config(settings=settings).warnings == [
-        "no effect here: auto.leader.rebalance.enable, leader.imbalance.check.interval.seconds. "
-        "One node leads every partition."
-    ]
-
-
-def test_a_selector_of_replicas_that_selects_none_is_warned_of() -> None:
-    rack_aware, other = f"replica.selector.class={RACK_AWARE_SELECTOR}", "replica.selector.class=com.example.Selector"
-    assert load_config(settings=[rack_aware], brokers=2).warnings == []
-    assert load_config(settings=[rack_aware]).warnings == [
-        "no effect here: replica.selector.class. There is one replica."
-    ]
-    assert load_config(settings=[other], brokers=2).warnings == [
-        f"no effect here: replica.selector.class. Only {RACK_AWARE_SELECTOR} is known."
-    ]
-
-
-def test_more_replicas_in_sync_than_there_are_are_warned_of() -> None:
-    settings = ["min.insync.replicas=3", "transaction.state.log.min.isr=2"]
-    assert load_config(settings=settings).warnings == [
-        "min.insync.replicas 3 counts as 1: topics have 1 replica here",
-        "transaction.state.log.min.isr 2 counts as 1: topics have 1 replica here",
-    ]
-
-
-def test_a_default_factor_that_no_topic_can_have_is_warned_of() -> None:
-    settings = ["default.replication.factor=3"]
-    assert load_config(settings=settings).warnings == [
-        "default.replication.factor 3: there is 1 broker, so no topic is made that names no factor itself"
-    ]
-    assert load_config(settings=settings, brokers=3).warnings == []
 
 
 def test_quotas_that_kafka_has_no_longer_are_ignored_with_what_is_in_their_place() -> None:
@@ -158,25 +185,6 @@ def test_quotas_that_kafka_has_no_longer_are_ignored_with_what_is_in_their_place
 def test_what_asks_for_protection_that_is_not_enforced_refuses_to_start(setting: str, named: str) -> None:
     with pytest.raises(ConfigError, match=named):
         load_config(settings=[setting])
-
-
-@pytest.mark.parametrize(
-    "setting",
-    [
-        "ssl.keystore.location=/k.jks",
-        "listener.name.internal.ssl.keystore.location=/k",
-        "listeners=SSL://:9093",
-        "sasl.enabled.mechanisms=GSSAPI",
-        "authorizer.class.name=",
-        "max.connections.per.ip=2147483647",
-        "security.inter.broker.protocol=PLAINTEXT",
-        "ssl.client.auth=none",
-        "max.connection.creation.rate=5",
-        "listener.name.plaintext.max.connections=5",
-    ],
-)
-def test_a_key_left_at_kafkas_default_or_one_with_an_effect_warns_of_nothing(setting: str) -> None:
-    assert load_config(settings=[setting]).warnings == []
 
 
 @pytest.mark.parametrize(
@@ -204,17 +212,11 @@ def test_a_key_left_at_kafkas_default_or_one_with_an_effect_warns_of_nothing(set
         ("advertised.listeners=PLAINTEXT://0.0.0.0:9092", "PLAINTEXT://0.0.0.0:9092 is no address that clients can"),
         ("advertised.listeners=PLAINTEXT://[::]:9092", "PLAINTEXT://.::.:9092 is no address that clients can"),
         ("inter.broker.listener.name=INTERNAL", "inter.broker.listener.name is INTERNAL, but listeners are PLAINTEXT"),
-        (
-            "max.connections.per.ip.overrides=somewhere:9",
-            "max.connections.per.ip.overrides: somewhere:9 is not ADDRESS:COUNT",
-        ),
+        ("max.connections.per.ip.overrides=somewhere:9", "per.ip.overrides: somewhere:9 is not ADDRESS:COUNT"),
         ("process.roles=controller", "process.roles does not name broker"),
         ("offsets.topic.compression.codec=5", "offsets.topic.compression.codec 5 is no codec: 0 to 4 are"),
         ("offsets.topic.segment.bytes=65536", "offsets.topic.segment.bytes: Value must be at least 1048576"),
-        (
-            "transaction.state.log.segment.bytes=1",
-            "transaction.state.log.segment.bytes: Value must be at least 1048576",
-        ),
+        ("transaction.state.log.segment.bytes=1", "state.log.segment.bytes: Value must be at least 1048576"),
         ("offsets.topic.num.partitions=10001", "offsets.topic.num.partitions: Value must be no more than 10000"),
         ("transaction.state.log.num.partitions=99999", "transaction.state.log.num.partitions: Value must be no more"),
         ("group.coordinator.rebalance.protocols=consumer", "Disabling the 'classic' protocol is not supported"),
@@ -270,13 +272,6 @@ log.retention.hours=168
     ]
     assert [told.host for told in config.advertised_listeners] == ["broker", "localhost"]
     assert warnings == ["no effect here: controller.quorum.voters. There is no controller quorum beside this node."]
-
-
-def test_replicas_of_coordinators_topics_count_where_there_are_several_nodes() -> None:
-    settings = ["offsets.topic.replication.factor=3", "transaction.state.log.replication.factor=3"]
-    (warning,) = load_config(settings=settings).warnings
-    assert warning.startswith("no effect here: offsets.topic.replication.factor, transaction.state.log.replication.")
-    assert load_config(settings=settings, brokers=3).warnings == []
 
 
 @pytest.mark.parametrize("host", ["", "0.0.0.0", "[::]"])
@@ -350,11 +345,3 @@ def test_a_data_directory_of_the_command_line_has_the_catalogue_of_a_file_with_i
     assert "metadata.log.dir not used: --data-dir says where the data are" in moved.warnings
     asked = load_config(properties=written, flags={"log.dirs": "/mine"}, settings=["metadata.log.dir=/asked"])
     assert asked.config.metadata_dir == "/asked"
-
-
-def test_a_key_of_topics_is_told_from_one_that_nobody_knows() -> None:
-    assert load_config(settings=["flush.messages=1", "cleanup.polcy=delete"]).warnings == [
-        "unknown configuration key cleanup.polcy: ignored: did you mean log.cleanup.policy?",
-        "unknown configuration key flush.messages: ignored; "
-        "topics have it, for brokers it is log.flush.interval.messages",
-    ]

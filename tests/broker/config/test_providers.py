@@ -88,10 +88,7 @@ def test_the_settings_of_providers_are_taken_as_written_and_are_no_settings_of_t
         ("${file:alice}", "key: alice is asked for without a path: ${provider:path:key}"),
         ("${file:/etc/kafka/latin:key}", "key: /etc/kafka/latin: not a properties file in UTF-8"),
         ("${dir:/etc/kafka:latin}", "key: /etc/kafka/latin is not in UTF-8"),
-        (
-            "${dir:/etc/kafka/passwords:none}",
-            "key: /etc/kafka/passwords/none cannot be read: No such file or directory",
-        ),
+        ("${dir:/etc/kafka:none}", "key: /etc/kafka/none cannot be read: No such file or directory"),
         ("${dir:/etc/kafka/passwords:../latin}", "key: '../latin' is not the name of a file in /etc/kafka/passwords"),
     ],
 )
