@@ -4,10 +4,14 @@ import pytest
 
 from tests.support.console.world import Console
 from tests.support.inspected_broker import Inspected
+from tests.support.worlds.broker import BrokerWorld
 
 
 @pytest.fixture
-async def console() -> Console:
-    """Over a broker with topic "orders" of two partitions."""
-    world = Inspected(topics={"orders": 2})
+async def world() -> Inspected:
+    return Inspected(topics={"orders": 2})
+
+
+@pytest.fixture
+async def console(world: BrokerWorld) -> Console:
     return Console(world)

@@ -9,7 +9,8 @@ from barnabas.broker.events import KINDS, Kind
 from barnabas.broker.events.events import Facts
 from barnabas.broker.faults.held import About, Held
 from barnabas.broker.faults.plan.of_points import points
-from tests.support.console.world import Console, world_of
+from tests.support.console.world import Console
+from tests.support.inspected_broker import Inspected
 from tests.support.worlds.broker import settle
 
 MARKUP = "<i>tx</i>"
@@ -42,8 +43,7 @@ def test_every_other_step_is_listed_once() -> None:
     assert sorted(listed) == sorted(name for name in points() if not name.startswith("transaction."))
 
 
-async def test_the_steps_are_in_the_order_in_which_they_are_told(console: Console) -> None:
-    world = world_of(console)
+async def test_the_steps_are_in_the_order_in_which_they_are_told(console: Console, world: Inspected) -> None:
     told: list[tuple[str, str]] = []
     names = {name for name in points() if name.startswith("transaction.")}
     mine = await world.init("tx")
@@ -69,8 +69,7 @@ async def test_every_step_is_a_link_with_a_text(console: Console) -> None:
     assert "pause" not in await step(console, "transaction.completed")
 
 
-async def test_a_step_tells_what_is_armed_there_and_who_stands(console: Console) -> None:
-    world = world_of(console)
+async def test_a_step_tells_what_is_armed_there_and_who_stands(console: Console, world: Inspected) -> None:
     await arm(console, {"point": "transaction.marker_written", "position": 1}, "pause")
     html = await step(console, "transaction.marker_written")
     assert 'class="step open"' in html
@@ -94,9 +93,9 @@ async def test_a_fault_is_marked_at_the_record_that_it_matches(console: Console)
     assert "any: crash" in await step(console, "transaction.record_written", "Ongoing")
 
 
-async def test_a_request_that_stands_is_named_with_its_client(console: Console) -> None:
+async def test_a_request_that_stands_is_named_with_its_client(console: Console, world: Inspected) -> None:
     await arm(console, {"api": "FindCoordinator"}, "pause")
-    armed = world_of(console).broker.faults.get().registry.get("torn")
+    armed = world.broker.faults.get().registry.get("torn")
     armed.hold(Held.PAUSED, About(0, facts={"api": "FindCoordinator", "client_id": MARKUP, "connection": "10.0.0.1:4"}))
     armed.hold(Held.PAUSED, About(0, facts={"api": "FindCoordinator", "client_id": None, "connection": "10.0.0.1:5"}))
     text = await console.text("/faults")

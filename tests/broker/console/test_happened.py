@@ -10,7 +10,7 @@ from barnabas.broker.history.history import History
 from barnabas.broker.history.told import Told
 from barnabas.broker.history.wanted import Wanted
 from barnabas.storage.steps import finish
-from tests.support.console.world import Console, world_of
+from tests.support.console.world import Console
 from tests.support.inspected_broker import TIMEOUT_MS, Inspected, now
 from tests.support.worlds.broker import settle
 
@@ -22,8 +22,7 @@ def caused_by(world: Inspected, client_id: str) -> None:
     world.services.events.cause = RequestCause(7, "InitProducerId", 4, client_id, "10.0.0.1:40000", 1, 0, {})
 
 
-async def test_a_transaction_tells_who_fenced_whom(console: Console) -> None:
-    world = world_of(console)
+async def test_a_transaction_tells_who_fenced_whom(console: Console, world: Inspected) -> None:
     await world.begin("payments", ("orders", 0), ("orders", 1))
     caused_by(world, MARKUP)
     await now(world.services.transactions.init_producer_id(InitRequest("payments", TIMEOUT_MS)))
@@ -38,8 +37,7 @@ async def test_a_transaction_tells_who_fenced_whom(console: Console) -> None:
     assert text.index("The abort is complete.") < text.index("A transaction of 0, epoch 0 began")
 
 
-async def test_a_timeout_is_told_with_what_it_was(console: Console) -> None:
-    world = world_of(console)
+async def test_a_timeout_is_told_with_what_it_was(console: Console, world: Inspected) -> None:
     await world.begin("payments", ("orders", 0))
     await world.advance(TIMEOUT_MS + 20_000)
     text = await console.text("/transaction", id="payments")
@@ -47,8 +45,7 @@ async def test_a_timeout_is_told_with_what_it_was(console: Console) -> None:
     assert "Its transaction was aborted for its timeout" in text
 
 
-async def test_the_pages_say_why(console: Console) -> None:
-    world = world_of(console)
+async def test_the_pages_say_why(console: Console, world: Inspected) -> None:
     await world.begin("payments", ("orders", 0))
     await world.commit("readers", "orders", 0)
     text = await console.text("/transaction", id="payments")
@@ -59,8 +56,7 @@ async def test_the_pages_say_why(console: Console) -> None:
     assert "Offset 0 of orders-0 is open" in record
 
 
-async def test_without_control_a_line_says_how_to_get_it(console: Console) -> None:
-    world = world_of(console)
+async def test_without_control_a_line_says_how_to_get_it(console: Console, world: Inspected) -> None:
     await world.begin("payments", ("orders", 0))
     await world.commit("readers", "orders", 0)
     only_look = Console(world, may_change=False)

@@ -6,7 +6,7 @@ import pytest
 
 from barnabas.broker.console.looking import records as looking
 from barnabas.protocol.records.builder import NewRecord, build_batch
-from tests.support.console.world import Console, seen, world_of
+from tests.support.console.world import Console, seen
 from tests.support.inspected_broker import Inspected
 from tests.support.worlds.broker import settle
 
@@ -14,9 +14,8 @@ MARKUP = b"<script>alert(1)</script>"
 
 
 @pytest.fixture
-async def console() -> Console:
-    world = Inspected(topics={"t": 2})
-    return Console(world)
+async def world() -> Inspected:
+    return Inspected(topics={"t": 2})
 
 
 def append(console: Console, *records: NewRecord) -> None:
@@ -27,8 +26,7 @@ def offsets(html: str) -> list[int]:
     return [int(each) for each in re.findall(r'records/(\d+)"', html)]
 
 
-async def test_messages_are_seen_from_an_offset_a_time_or_the_end(console: Console) -> None:
-    world = world_of(console)
+async def test_messages_are_seen_from_an_offset_a_time_or_the_end(console: Console, world: Inspected) -> None:
     for number in range(120):
         append(console, NewRecord(b"k", b"value %d" % number, (), 1_700_000_000_000 + number * 1_000))
     path = "/topics/t/0/messages"
@@ -44,8 +42,7 @@ async def test_messages_are_seen_from_an_offset_a_time_or_the_end(console: Conso
     assert world.services.partitions.get("t", 0).log_end_offset == 120
 
 
-async def test_read_committed_sees_what_its_readers_see(console: Console) -> None:
-    world = world_of(console)
+async def test_read_committed_sees_what_its_readers_see(console: Console, world: Inspected) -> None:
     world.append("t", b"plain")
     lost = await world.begin("lost", ("t", 0))
     await world.end("lost", lost, is_commit=False)
@@ -96,8 +93,7 @@ async def test_one_record_is_told_in_every_way(console: Console) -> None:
     assert "there is no record at offset 0 of t-1" in await console.text("/topics/t/1/records/0", 404)
 
 
-async def test_the_brokers_own_topics_are_decoded(console: Console) -> None:
-    world = world_of(console)
+async def test_the_brokers_own_topics_are_decoded(console: Console, world: Inspected) -> None:
     await world.begin("payments", ("t", 0))
     found = [await console.text(f"/topics/__transaction_state/{number}/messages") for number in range(2)]
     text = " ".join(found)
@@ -129,8 +125,7 @@ async def test_a_record_is_produced_and_shown(console: Console) -> None:
     assert console.world.services.partitions.get("t", 1).log_end_offset == 2
 
 
-async def test_a_transaction_stays_open_until_its_button_commits_it(console: Console) -> None:
-    world = world_of(console)
+async def test_a_transaction_stays_open_until_its_button_commits_it(console: Console, world: Inspected) -> None:
     for _ in range(2):  # the second goes on with what the coordinator and the log know of the first
         for value in ("a", "b"):
             answer = await console.post("/topics/t/0/produce", 303, value=value, in_transaction="1")
@@ -160,8 +155,10 @@ async def test_a_transaction_stays_open_until_its_button_commits_it(console: Con
         ({"as": "xml"}, "as is one of auto, text, json, hex"),
     ],
 )
-async def test_what_is_not_understood_is_one_sentence(console: Console, query: dict[str, str], why: str) -> None:
-    world_of(console).append("t", b"x")
+async def test_what_is_not_understood_is_one_sentence(
+    console: Console, world: Inspected, query: dict[str, str], why: str
+) -> None:
+    world.append("t", b"x")
     assert why in await console.text("/topics/t/0/messages", 400, **query)
 
 

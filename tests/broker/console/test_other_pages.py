@@ -11,7 +11,7 @@ from barnabas.protocol.log_records.consumer_protocol import (
     ConsumerProtocolAssignment,
     ConsumerProtocolAssignmentTopicPartition,
 )
-from tests.support.console.world import Console, world_of
+from tests.support.console.world import Console
 from tests.support.inspected_broker import Inspected, now
 from tests.support.worlds.broker import BrokerWorld
 
@@ -23,9 +23,8 @@ PAGES = (
 
 
 @pytest.fixture
-async def console() -> Console:
-    world = Inspected()
-    return Console(world)
+async def world() -> Inspected:
+    return Inspected()
 
 
 @pytest.mark.parametrize("path", PAGES)
@@ -43,8 +42,9 @@ async def test_every_page_of_several_nodes_can_be_read(path: str) -> None:
     assert "node" in await console.text("/topics/t/2")
 
 
-async def test_a_group_is_behind_as_kafka_counts_it_and_as_its_readers_see_it(console: Console) -> None:
-    world = world_of(console)
+async def test_a_group_is_behind_as_kafka_counts_it_and_as_its_readers_see_it(
+    console: Console, world: Inspected
+) -> None:
     world.services.catalogue.create_topic("t", 1)
     world.append("t", b"a", b"b", b"c")
     await world.begin("open", ("t", 0))
@@ -58,8 +58,7 @@ async def test_a_group_is_behind_as_kafka_counts_it_and_as_its_readers_see_it(co
     assert "there is no group nobody" in await console.text("/group", 404, id="nobody")
 
 
-async def test_members_are_shown_with_what_they_are_assigned(console: Console) -> None:
-    world = world_of(console)
+async def test_members_are_shown_with_what_they_are_assigned(console: Console, world: Inspected) -> None:
     world.services.catalogue.create_topic("t", 2)
     groups = world.services.groups
     join = JoinRequest("g", "", None, MARKUP, "/10.0.0.1", 30_000, 30_000, "consumer", (("range", b""),), False, False)
@@ -78,8 +77,7 @@ async def test_members_are_shown_with_what_they_are_assigned(console: Console) -
     assert "t-0 , t-1" in text
 
 
-async def test_topics_are_shown_with_what_is_their_own(console: Console) -> None:
-    world = world_of(console)
+async def test_topics_are_shown_with_what_is_their_own(console: Console, world: Inspected) -> None:
     world.services.catalogue.create_topic("orders", 2, configs={"retention.ms": "5000"})
     world.append("orders", b"a", b"b")
     assert "orders 2 2 " in await console.text("/topics")

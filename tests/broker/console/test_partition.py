@@ -4,24 +4,22 @@ import re
 
 import pytest
 
-from tests.support.console.world import Console, seen, world_of
+from tests.support.console.world import Console, seen
 from tests.support.inspected_broker import Inspected
 
 MARKUP = "<b>readers</b>"
 
 
 @pytest.fixture
-async def console() -> Console:
-    world = Inspected(topics={"t": 2})
-    return Console(world)
+async def world() -> Inspected:
+    return Inspected(topics={"t": 2})
 
 
 def view(**query: int) -> dict[str, int]:
     return {name.rstrip("_"): value for name, value in query.items()}
 
 
-async def test_a_log_is_drawn_with_its_marks_and_groups(console: Console) -> None:
-    world = world_of(console)
+async def test_a_log_is_drawn_with_its_marks_and_groups(console: Console, world: Inspected) -> None:
     world.append("t", b"a", b"b")
     world.append("t", b"c")
     await world.commit(MARKUP, "t", 2)
@@ -36,8 +34,7 @@ async def test_a_log_is_drawn_with_its_marks_and_groups(console: Console) -> Non
     assert "&lt;b&gt;readers&lt;/b&gt; 2 2 1" in text
 
 
-async def test_a_view_has_an_address_and_leads_to_others(console: Console) -> None:
-    world = world_of(console)
+async def test_a_view_has_an_address_and_leads_to_others(console: Console, world: Inspected) -> None:
     for _ in range(100):
         world.append("t", b"x")
     html = await console.get("/topics/t/0", **view(from_=40, to=60))
@@ -55,8 +52,7 @@ async def test_a_view_has_an_address_and_leads_to_others(console: Console) -> No
     assert "Offsets 99 to 99" in beyond
 
 
-async def test_a_cell_tells_its_batch(console: Console) -> None:
-    world = world_of(console)
+async def test_a_cell_tells_its_batch(console: Console, world: Inspected) -> None:
     mine = await world.begin("pay<ments", ("t", 0))
     text = await console.text("/topics/t/0", at=0)
     assert "readers of committed records do not come this far" in text
@@ -67,8 +63,7 @@ async def test_a_cell_tells_its_batch(console: Console) -> None:
     assert "A marker: the transaction of this producer is aborted here." in await console.text("/topics/t/0", at=1)
 
 
-async def test_a_log_that_is_empty_says_why(console: Console) -> None:
-    world = world_of(console)
+async def test_a_log_that_is_empty_says_why(console: Console, world: Inspected) -> None:
     assert "Nothing was written to this partition yet" in await console.text("/topics/t/1")
     world.append("t", b"x")
     world.services.partitions.delete_records_before("t", 0, 1)
@@ -89,7 +84,7 @@ async def test_a_log_that_is_empty_says_why(console: Console) -> None:
     ],
 )
 async def test_what_is_not_there_is_one_sentence(
-    console: Console, path: str, query: dict[str, str], status: int, why: str
+    console: Console, world: Inspected, path: str, query: dict[str, str], status: int, why: str
 ) -> None:
-    world_of(console).append("t", b"x")
+    world.append("t", b"x")
     assert why in await console.text(path, status, **query)

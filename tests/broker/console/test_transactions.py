@@ -8,7 +8,7 @@ from barnabas.broker.console.drawing.timeline import WIDTH, timeline
 from barnabas.broker.console.looking.transactions import Change
 from barnabas.broker.coordinator.transaction.model import Transaction
 from barnabas.broker.coordinator.transaction.states import TransactionState
-from tests.support.console.world import Console, world_of
+from tests.support.console.world import Console
 from tests.support.inspected_broker import TIMEOUT_MS, Inspected
 from tests.support.worlds.broker import settle
 
@@ -16,9 +16,8 @@ MARKUP = "<script>alert('x')</script>&\""
 
 
 @pytest.fixture
-async def console() -> Console:
-    world = Inspected(topics={"orders": 3})
-    return Console(world)
+async def world() -> Inspected:
+    return Inspected(topics={"orders": 3})
 
 
 async def test_a_broker_without_transactions_says_so(console: Console) -> None:
@@ -26,8 +25,9 @@ async def test_a_broker_without_transactions_says_so(console: Console) -> None:
     assert "No transaction is open" in await console.text("/transactions", which="open")
 
 
-async def test_open_transactions_come_first_with_their_time_and_whom_they_hold_back(console: Console) -> None:
-    world = world_of(console)
+async def test_open_transactions_come_first_with_their_time_and_whom_they_hold_back(
+    console: Console, world: Inspected
+) -> None:
     mine = await world.begin("done", ("orders", 0))
     await world.end("done", mine, is_commit=True)
     await world.begin("payments", ("orders", 0), ("orders", 1))
@@ -43,8 +43,9 @@ async def test_open_transactions_come_first_with_their_time_and_whom_they_hold_b
     assert "No such id has nobody in it." in await console.text("/transactions", q="nobody")
 
 
-async def test_a_transaction_shows_its_history_its_partitions_and_what_an_abort_does(console: Console) -> None:
-    world = world_of(console)
+async def test_a_transaction_shows_its_history_its_partitions_and_what_an_abort_does(
+    console: Console, world: Inspected
+) -> None:
     await world.begin("payments", ("orders", 2))
     await world.commit("readers", "orders", 0, 0, 0)
     html = await console.get("/transaction", id="payments")
@@ -58,8 +59,7 @@ async def test_a_transaction_shows_its_history_its_partitions_and_what_an_abort_
     assert "Abort the transaction" in html
 
 
-async def test_the_button_aborts_what_it_showed(console: Console) -> None:
-    world = world_of(console)
+async def test_the_button_aborts_what_it_showed(console: Console, world: Inspected) -> None:
     mine = await world.begin("payments", ("orders", 0))
     form: dict[str, Any] = {"id": "payments", "producer_id": mine.producer_id, "producer_epoch": mine.producer_epoch}
     answer = await console.post("/transaction/abort", 303, **form)
@@ -74,8 +74,7 @@ async def test_the_button_aborts_what_it_showed(console: Console) -> None:
     assert "has ended meanwhile: nothing was aborted" in answer.text
 
 
-async def test_without_control_nothing_is_aborted(console: Console) -> None:
-    world = world_of(console)
+async def test_without_control_nothing_is_aborted(console: Console, world: Inspected) -> None:
     mine = await world.begin("payments", ("orders", 0))
     only_look = Console(world, may_change=False)
     html = await only_look.get("/transaction", id="payments")
@@ -86,8 +85,7 @@ async def test_without_control_nothing_is_aborted(console: Console) -> None:
     assert world.services.partitions.get("orders", 0).last_stable_offset == 0
 
 
-async def test_a_timeout_is_told_as_one(console: Console) -> None:
-    world = world_of(console)
+async def test_a_timeout_is_told_as_one(console: Console, world: Inspected) -> None:
     await world.begin("payments", ("orders", 0))
     await world.advance(TIMEOUT_MS + 20_000)
     text = await console.text("/transaction", id="payments")
@@ -95,8 +93,7 @@ async def test_a_timeout_is_told_as_one(console: Console) -> None:
     assert "of these timed out 1" in await console.text("/transactions")
 
 
-async def test_markup_in_names_is_text(console: Console) -> None:
-    world = world_of(console)
+async def test_markup_in_names_is_text(console: Console, world: Inspected) -> None:
     await world.begin(MARKUP, ("orders", 0))
     await world.commit(MARKUP, "orders", 0)
     for html in (await console.get("/transactions"), await console.get("/transaction", id=MARKUP)):
