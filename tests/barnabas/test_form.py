@@ -73,12 +73,6 @@ def test_a_changed_source_puts_compiled_modules_aside(checkout: Path) -> None:
     assert runs_pure(checkout) == f"barnabas: the pure modules run: {said}"
 
 
-def test_a_source_that_is_gone_puts_compiled_modules_aside(checkout: Path) -> None:
-    with (compiled(checkout) / form.MANIFEST).open("a") as manifest:
-        manifest.write("source 1 1 00 protocol/gone.py\n")
-    assert "protocol/gone.py, of which compiled modules were made, is not there" in runs_pure(checkout)
-
-
 def test_a_library_that_cannot_be_loaded_is_not_used(checkout: Path) -> None:
     compiled(checkout)
     assert "cannot be loaded" in runs_pure(checkout)
@@ -100,11 +94,21 @@ def test_a_manifest_of_another_version_is_not_understood(checkout: Path) -> None
     assert "has another version" in runs_pure(checkout)
 
 
-@pytest.mark.parametrize("line", ["source 12", "source 12 34 ab", "source 12 x ab protocol/primitives.py"])
-def test_a_damaged_manifest_fails_no_import(checkout: Path, line: str) -> None:
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("source 12", "is damaged"),
+        ("source 12 34 ab", "is damaged"),
+        ("source 12 x ab protocol/primitives.py", "is damaged"),
+        ("source 1 1 00 protocol/gone.py\n", "protocol/gone.py, of which compiled modules were made, is not there"),
+    ],
+)
+def test_a_manifest_that_is_damaged_or_names_a_source_that_is_gone_fails_no_import(
+    checkout: Path, line: str, said: str
+) -> None:
     with (compiled(checkout) / form.MANIFEST).open("a") as manifest:
         manifest.write(line)
-    assert "is damaged" in runs_pure(checkout)
+    assert said in runs_pure(checkout)
 
 
 def test_what_was_compiled_for_another_python_is_not_touched(checkout: Path) -> None:
@@ -119,22 +123,20 @@ def test_pure_modules_can_be_demanded(checkout: Path) -> None:
     assert runs_pure(checkout, wished=form.PURE) == ""
 
 
-def test_compiled_modules_can_be_demanded(checkout: Path) -> None:
-    out, err = run(checkout, PROGRAM, form.COMPILED)
-    assert out == ""
-    assert "ImportError: BARNABAS_FORM=compiled, but there is no manifest" in err
-
-
-def test_a_form_that_does_not_exist_is_refused(checkout: Path) -> None:
-    out, err = run(checkout, PROGRAM, "complied")
-    assert out == ""
-    assert "ImportError: BARNABAS_FORM=complied is neither pure nor compiled" in err
-
-
-def test_a_program_whose_demand_was_refused_never_goes_on_with_pure_modules(checkout: Path) -> None:
-    out, err = run(checkout, f"try: import {MODULE}\nexcept ImportError: pass\n{PROGRAM}", form.COMPILED)
-    assert out == ""
-    assert "ImportError: BARNABAS_FORM=compiled, but there is no manifest" in err
+@pytest.mark.parametrize(
+    ("program", "wished", "said"),
+    [
+        (PROGRAM, form.COMPILED, "BARNABAS_FORM=compiled, but there is no manifest"),
+        (PROGRAM, "complied", "BARNABAS_FORM=complied is neither pure nor compiled"),
+        (f"try: import {MODULE}\nexcept ImportError: pass\n{PROGRAM}", form.COMPILED, "compiled, but there is no man"),
+    ],
+    ids=["there is none", "a misspelt one", "a program that was refused goes on"],
+)
+def test_a_form_that_is_demanded_and_not_there_runs_nothing(
+    checkout: Path, program: str, wished: str, said: str
+) -> None:
+    out, err = run(checkout, program, wished)
+    assert (out, "ImportError: BARNABAS_FORM=" in err, said in err) == ("", True, True), err
 
 
 @pytest.mark.parametrize("wished", [form.PURE, pytest.param(form.COMPILED, marks=only_compiled)])

@@ -55,6 +55,13 @@ class Site:
     def connect(self, kernel_bytes: int = 1 << 30) -> MemoryTransport:
         return MemoryTransport(HttpConnection(self.server), kernel_bytes)
 
+    async def sent(self, request: bytes, kernel_bytes: int = 1 << 30) -> MemoryTransport:
+        """A connection on which this was asked."""
+        peer = self.connect(kernel_bytes)
+        peer.send(request)
+        await settle()
+        return peer
+
     async def ask(self, request: bytes, step: int = 1 << 30) -> tuple[bytes, bytes]:
         """(status line, body) of the answer on a connection of its own."""
         peer = self.connect()
@@ -78,9 +85,7 @@ async def test_a_request_may_come_byte_by_byte_and_have_a_query() -> None:
 
 async def test_requests_on_one_connection_are_answered_in_order() -> None:
     site = Site()
-    peer = site.connect()
-    peer.send(METRICS + READY + READY.replace(b"ready", b"nowhere"))
-    await settle()
+    peer = await site.sent(METRICS + READY + READY.replace(b"ready", b"nowhere"))
     assert peer.read() == b""
     site.scrapes[0].set_result(b"all well\n")
     await settle()
@@ -90,9 +95,7 @@ async def test_requests_on_one_connection_are_answered_in_order() -> None:
 
 async def test_head_is_get_without_the_body() -> None:
     site = Site()
-    peer = site.connect()
-    peer.send(READY.replace(b"GET", b"HEAD"))
-    await settle()
+    peer = await site.sent(READY.replace(b"GET", b"HEAD"))
     head, _, body = peer.read().partition(b"\r\n\r\n")
     assert (head.split(b"\r\n")[0], b"content-length: 6" in head, body) == (b"HTTP/1.1 200 OK", True, b"")
     peer.send(READY)
@@ -113,9 +116,7 @@ async def test_head_is_get_without_the_body() -> None:
 async def test_what_is_no_request_for_a_page_is_refused_and_its_connection_closed(
     request_bytes: bytes, status: bytes
 ) -> None:
-    peer = Site().connect()
-    peer.send(request_bytes)
-    await settle()
+    peer = await Site().sent(request_bytes)
     assert peer.read().partition(b"\r\n")[0].startswith(b"HTTP/1.1 " + status)
     assert peer.is_lost
 
@@ -124,9 +125,7 @@ async def test_who_does_not_say_who_it_is_gets_no_further_than_a_requests_head()
     site = Site()
     site.server.guard = Guard(None, site.clock, token="secret")
     assert await site.ask(READY) == (b"HTTP/1.1 200 OK", b"ready\n")
-    peer = site.connect()
-    peer.send(b"POST /clean HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\n")
-    await settle()
+    peer = await site.sent(b"POST /clean HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\n")
     head = peer.read()
     assert head.startswith(b"HTTP/1.1 401 Unauthorized\r\n")
     assert b"www-authenticate: Bearer\r\n" in head
@@ -136,9 +135,7 @@ async def test_who_does_not_say_who_it_is_gets_no_further_than_a_requests_head()
 async def test_a_refusal_is_no_longer_held_back_when_its_peer_is_gone() -> None:
     site = Site()
     site.server.guard = Guard(None, site.clock, token="secret", delay_ms=1_000)
-    peer = site.connect()
-    peer.send(METRICS.replace(b"Host", b"Authorization: Bearer guess\r\nHost"))
-    await settle()
+    peer = await site.sent(METRICS.replace(b"Host", b"Authorization: Bearer guess\r\nHost"))
     assert (peer.read(), site.clock.pending_timers()) == (b"", 1)
     peer.abort()
     await settle()
@@ -196,9 +193,7 @@ async def test_a_slow_peer_is_cut_off() -> None:
 
 async def test_a_peer_that_does_not_read_is_cut_off_and_read_no_further() -> None:
     site = Site()
-    peer = site.connect(kernel_bytes=10)
-    peer.send(READY + READY)
-    await settle()
+    peer = await site.sent(READY + READY, kernel_bytes=10)
     peer.send(READY * 1000)
     assert len(peer.in_flight) >= len(READY) * 1000
     site.clock.advance(REQUEST_TIMEOUT_MS)
@@ -207,9 +202,7 @@ async def test_a_peer_that_does_not_read_is_cut_off_and_read_no_further() -> Non
 
 async def test_an_answer_that_was_read_late_lets_the_next_request_in() -> None:
     site = Site()
-    peer = site.connect(kernel_bytes=50)
-    peer.send(READY + READY)
-    await settle()
+    peer = await site.sent(READY + READY, kernel_bytes=50)
     answers = b""
     while len(answers.split(b"ready\n")) < 3 and (more := peer.read()):
         answers += more
@@ -331,9 +324,7 @@ CLEAN = b"POST /clean?partition=t HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r
 
 async def test_an_answer_may_come_bit_by_bit() -> None:
     site = Site()
-    peer = site.connect()
-    peer.send(CLEAN)
-    await settle()
+    peer = await site.sent(CLEAN)
     head = peer.read()
     assert head.startswith(b"HTTP/1.1 200 ")
     assert b"transfer-encoding: chunked" in head.lower()
@@ -351,9 +342,7 @@ async def test_an_answer_may_come_bit_by_bit() -> None:
 
 async def test_what_is_told_to_a_peer_that_does_not_read_comes_to_an_end() -> None:
     site = Site()
-    peer = site.connect(kernel_bytes=10)
-    peer.send(CLEAN)
-    await settle()
+    peer = await site.sent(CLEAN, kernel_bytes=10)
     for _ in range(3):
         site.lines.put_nowait(b"line\n" * 100)
         await settle()

@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -32,10 +33,9 @@ DASHBOARD = ROOT / "docs" / "grafana.json"
 class Watched:
     """A broker, and what is scraped from it."""
 
-    def __init__(self, files: MemoryFiles | None = None) -> None:
-        self.world = BrokerWorld(
-            {"offsets.topic.num.partitions": "2", "transaction.state.log.num.partitions": "1"}, files
-        )
+    def __init__(self, files: MemoryFiles | None = None, *, topics: Mapping[str, int] | None = None) -> None:
+        few = {"offsets.topic.num.partitions": "2", "transaction.state.log.num.partitions": "1"}
+        self.world = BrokerWorld(few, files, topics=topics)
         self.meter = Meter(lambda: 0)
         self.world.dispatcher = Dispatcher(self.world.services, meter=self.meter)
         self.peer = self.world.connect()
@@ -80,8 +80,7 @@ def of(**labels: object) -> Labels:
 
 
 async def test_offsets_sizes_and_traffic_are_those_of_the_log() -> None:
-    watched = Watched()
-    watched.world.services.catalogue.create_topic("t", 2)
+    watched = Watched(topics={"t": 2})
     size = await watched.produce("t", b"a", b"b") + await watched.produce("t", b"c")
     found = await watched.scrape()
     place = of(topic="t", partition=0)
@@ -134,8 +133,7 @@ async def test_bytes_in_count_on_when_retention_deletes() -> None:
 
 
 async def test_a_group_has_its_lag_to_the_end_and_to_the_last_stable_offset() -> None:
-    watched = Watched()
-    watched.world.services.catalogue.create_topic("t")
+    watched = Watched(topics={"t": 1})
     await watched.produce("t", b"a", b"b", b"c")
     await _open_transaction(watched)
     await watched.commit("g", "t", 1)
@@ -159,8 +157,7 @@ async def _open_transaction(watched: Watched) -> tuple[int, int]:
 
 
 async def test_a_transaction_is_told_from_its_beginning_to_its_end() -> None:
-    watched = Watched()
-    watched.world.services.catalogue.create_topic("t")
+    watched = Watched(topics={"t": 1})
     producer_id, epoch = await _open_transaction(watched)
     watched.world.clock.advance(5_000)
     found = await watched.scrape()
@@ -182,8 +179,7 @@ async def test_a_transaction_is_told_from_its_beginning_to_its_end() -> None:
 
 async def test_a_partition_nobody_used_is_told_after_a_clean_stop_and_not_after_a_kill() -> None:
     files = MemoryFiles(0)
-    first = Watched(files)
-    first.world.services.catalogue.create_topic("t")
+    first = Watched(files, topics={"t": 1})
     size = await first.produce("t", b"a", b"b")
     await first.commit("g", "t", 1)
     await first.world.close()
@@ -231,8 +227,7 @@ async def test_series_are_bounded_and_what_is_left_out_is_counted(monkeypatch: p
 
 
 async def test_every_row_of_the_table_is_told_and_nothing_else() -> None:
-    watched = Watched()
-    watched.world.services.catalogue.create_topic("t")
+    watched = Watched(topics={"t": 1})
     kinds = ("producer_byte_rate", "consumer_byte_rate", "request_percentage", "controller_mutation_rate")
     wish = QuotaAlteration({"user": None}, [(kind, 1e9) for kind in kinds])
     watched.world.services.catalogue.client_quotas.alter([wish], validate_only=False)
@@ -308,8 +303,7 @@ def test_the_content_type_is_that_of_the_format() -> None:
 
 
 async def test_what_clients_use_of_their_quotas_is_told_while_there_are_some() -> None:
-    watched = Watched()
-    watched.world.services.catalogue.create_topic("t", 1)
+    watched = Watched(topics={"t": 1})
     assert "kafka_server_quota_byte_rate" not in await watched.scrape()
     wish = QuotaAlteration({"client-id": "test"}, [("producer_byte_rate", 10.0)])
     watched.world.services.catalogue.client_quotas.alter([wish], validate_only=False)
