@@ -9,6 +9,7 @@ from barnabas import Barnabas
 from barnabas.client.client import Client
 from barnabas.client.produce.producer import Producer
 from barnabas.client.transactions.producer import TransactionalProducer
+from tests.support.clients.committed import begun
 
 NewBroker = Callable[..., Barnabas]
 
@@ -39,13 +40,7 @@ class Writer:
     def begin(self, broker: Barnabas, transactional_id: str, *values: bytes) -> TransactionalProducer:
         """A transaction with these records in orders-0, flushed and left open."""
         client = self._stack.enter_context(Client(broker.bootstrap_servers))
-        producer = TransactionalProducer(client, transactional_id)
-        producer.init()
-        producer.begin()
-        for value in values:
-            producer.send("orders", value, partition=0)
-        producer.flush()
-        return producer
+        return begun(client, transactional_id, *values, topic="orders")
 
     def close(self) -> None:
         self._stack.close()

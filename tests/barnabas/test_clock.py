@@ -9,7 +9,7 @@ import pytest
 from barnabas import Barnabas, BarnabasError
 from barnabas.client.client import Client
 from barnabas.client.produce.producer import Producer
-from barnabas.client.transactions.producer import TransactionalProducer
+from tests.support.clients.committed import begun
 
 MINUTE = timedelta(minutes=1)
 
@@ -62,11 +62,7 @@ def test_what_it_cannot_do_is_said_in_a_sentence(broker: Barnabas) -> None:
 
 def test_a_transaction_is_aborted_and_records_go(broker: Barnabas) -> None:
     with Client(broker.bootstrap_servers) as client:
-        transaction = TransactionalProducer(client, "tx", timeout_ms=60_000)
-        transaction.init()
-        transaction.begin()
-        transaction.send("t", b"never seen")
-        transaction.flush()
+        begun(client, "tx", b"never seen")
         assert broker.open_transactions()
         broker.clock.advance("2m")
         assert not broker.open_transactions()

@@ -12,7 +12,7 @@ from barnabas.client.admin.topics import delete_topic, describe_topics
 from barnabas.client.client import Client
 from barnabas.client.clock import Deadline
 from barnabas.client.metadata import ClusterInfo, PartitionInfo
-from barnabas.client.transactions.producer import TransactionalProducer
+from tests.support.clients.committed import begun
 
 
 @pytest.fixture(scope="module", params=[False, True], ids=["process", "thread"])
@@ -71,10 +71,7 @@ def test_a_restart_keeps_ports_leaders_and_who_is_stopped() -> None:
 def test_transactions_of_all_nodes_are_told() -> None:
     with Barnabas(brokers=3, topics={"t": 3}) as broker, Client(broker.bootstrap_servers) as client:
         for name in "abcdef":
-            with TransactionalProducer(client, name) as producer:
-                producer.init()
-                producer.begin()
-                producer.send("t", b"v", partition=0)
+            with begun(client, name, b"v") as producer:
                 producer.commit()
         assert [each.transactional_id for each in broker.transactions()] == list("abcdef")
 

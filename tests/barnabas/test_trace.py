@@ -4,18 +4,14 @@ import pytest
 
 from barnabas import Barnabas, BarnabasError
 from barnabas.client.client import Client
-from barnabas.client.transactions.producer import TransactionalProducer
 from barnabas.pytest_plugin import describe
 from tests.barnabas.conftest import NewBroker
+from tests.support.clients.committed import begun
 
 
 def commit(broker: Barnabas, transactional_id: str) -> None:
     with Client(broker.bootstrap_servers, client_id="pays") as client:
-        producer = TransactionalProducer(client, transactional_id)
-        producer.init()
-        producer.begin()
-        producer.send("orders", b"value", partition=0)
-        producer.commit()
+        begun(client, transactional_id, b"value", topic="orders").commit()
 
 
 def test_it_tells_what_happened_and_what_led_to_it(new_broker: NewBroker) -> None:

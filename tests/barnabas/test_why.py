@@ -11,16 +11,13 @@ from barnabas.client.offsets import READ_COMMITTED
 from barnabas.client.transactions.producer import TransactionalProducer
 from barnabas.pytest_plugin import describe
 from tests.barnabas.conftest import Writer
+from tests.support.clients.committed import begun
 
 
 def test_a_consumer_that_waits_for_a_transaction(broker: Barnabas) -> None:
     assert broker.why.hanging() == {}
     with Client(broker.bootstrap_servers) as client:
-        producer = TransactionalProducer(client, "tx", timeout_ms=60_000)
-        producer.init()
-        producer.begin()
-        producer.send("orders", b"v", partition=0)
-        producer.flush()
+        producer = begun(client, "tx", b"v", topic="orders")
         begin = {"isolation": READ_COMMITTED, "auto_offset_reset": "earliest"}
         with GroupConsumer(client, "g", ["orders"], **begin) as consumer:  # type: ignore[arg-type]  # of two types
             assert list(consumer.poll(timeout_ms=200)) == []

@@ -3,13 +3,12 @@ own address, and what cannot be used is refused before anything is made."""
 
 import asyncio
 import socket
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
 
-from barnabas.broker.cli import main
 from barnabas.broker.config import load_config
 from barnabas.broker.config.environment import Environment, read_environment
 from barnabas.broker.net.bound import bind_listeners, close_sockets
@@ -23,23 +22,17 @@ from barnabas.client.produce.producer import Producer
 from barnabas.protocol.messages.describe_cluster import DescribeClusterRequest
 from barnabas.protocol.messages.find_coordinator import FindCoordinatorRequest
 from barnabas.protocol.messages.metadata import MetadataRequest
+from tests.support.command_line import Barnabas
 from tests.support.ipv6 import speaks_ipv6
-from tests.support.own_logging import kept_logging
 from tests.support.ports import unused_port
 from tests.support.processes.forwarder import Forwarder
 
-Refused = Callable[..., tuple[int, str]]
-
-
 # What config/kraft/server.properties of Apache Kafka 3.9 and config/server.properties of 4.3 set.
-SHIPPED = {
-    "3.9": b"""
+_SHIPPED = b"""
 process.roles=broker,controller
 node.id=1
-controller.quorum.voters=1@localhost:9093
 listeners=PLAINTEXT://:9092,CONTROLLER://:9093
 inter.broker.listener.name=PLAINTEXT
-advertised.listeners=PLAINTEXT://localhost:9092
 controller.listener.names=CONTROLLER
 listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT,SSL:SSL,SASL_PLAINTEXT:SASL_PLAINTEXT,SASL_SSL:SASL_SSL
 num.network.threads=3
@@ -49,39 +42,27 @@ socket.receive.buffer.bytes=102400
 socket.request.max.bytes=104857600
 log.dirs=/tmp/kraft-combined-logs
 num.partitions=1
-num.recovery.threads.per.data.dir=1
 offsets.topic.replication.factor=1
 transaction.state.log.replication.factor=1
 transaction.state.log.min.isr=1
 log.retention.hours=168
 log.segment.bytes=1073741824
 log.retention.check.interval.ms=300000
+"""
+SHIPPED = {
+    "3.9": _SHIPPED
+    + b"""
+controller.quorum.voters=1@localhost:9093
+advertised.listeners=PLAINTEXT://localhost:9092
+num.recovery.threads.per.data.dir=1
 """,
-    "4.3": b"""
-process.roles=broker,controller
-node.id=1
+    "4.3": _SHIPPED
+    + b"""
 controller.quorum.bootstrap.servers=localhost:9093
-listeners=PLAINTEXT://:9092,CONTROLLER://:9093
-inter.broker.listener.name=PLAINTEXT
 advertised.listeners=PLAINTEXT://localhost:9092,CONTROLLER://localhost:9093
-controller.listener.names=CONTROLLER
-listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT,SSL:SSL,SASL_PLAINTEXT:SASL_PLAINTEXT,SASL_SSL:SASL_SSL
-num.network.threads=3
-num.io.threads=8
-socket.send.buffer.bytes=102400
-socket.receive.buffer.bytes=102400
-socket.request.max.bytes=104857600
-log.dirs=/tmp/kraft-combined-logs
-num.partitions=1
 num.recovery.threads.per.data.dir=2
-offsets.topic.replication.factor=1
 share.coordinator.state.topic.replication.factor=1
 share.coordinator.state.topic.min.isr=1
-transaction.state.log.replication.factor=1
-transaction.state.log.min.isr=1
-log.retention.hours=168
-log.segment.bytes=1073741824
-log.retention.check.interval.ms=300000
 """,
 }
 
@@ -166,24 +147,6 @@ def test_what_testcontainers_sets_starts_with_a_word_on_what_is_ignored(
     assert [each.split()[3].rstrip(":") for each in warnings if each.startswith("unknown")] == unknown
 
 
-@pytest.fixture
-def refused(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Iterator[Refused]:
-    """refused(*arguments, **variables): (exit status, the one line on stderr) of a start that does not succeed."""
-
-    def run(*arguments: str, **variables: str) -> tuple[int, str]:
-        with monkeypatch.context() as patch:
-            for name, value in variables.items():
-                patch.setenv(name, value)
-            status = main(["serve", "--log-level", "error", *arguments])
-        out, err = capsys.readouterr()
-        assert out == ""
-        (said,) = err.strip().splitlines()
-        return status, said
-
-    with kept_logging():
-        yield run
-
-
 @pytest.mark.parametrize(
     ("arguments", "variables", "status", "words"),
     [
@@ -209,10 +172,18 @@ def refused(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch)
     ],
 )  # fmt: skip
 def test_bad_input_is_refused_in_one_line_and_leaves_nothing_behind(
-    refused: Refused, tmp_path: Path, arguments: list[str], variables: dict[str, str], status: int, words: str
+    offline: Barnabas,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    arguments: list[str],
+    variables: dict[str, str],
+    status: int,
+    words: str,
 ) -> None:
-    told = refused("--data-dir", str(tmp_path / "new" / "data"), *arguments, **variables)
-    assert (told[0], words in told[1]) == (status, True), told
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    told = offline("serve", "--log-level", "error", "--data-dir", str(tmp_path / "new" / "data"), *arguments)
+    assert (told.status, told.stdout, told.stderr.count("\n"), words in told.stderr) == (status, "", 1, True), told
     assert list(tmp_path.rglob("*")) in ([], [tmp_path / "new"])
 
 

@@ -9,12 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from barnabas.broker.cli import main
 from barnabas.protocol.errors import ErrorCode
 from tests.support.command_line import Barnabas
 from tests.support.files.data_directory import open_catalogue
 from tests.support.ipv6 import speaks_ipv6
-from tests.support.own_logging import kept_logging
 from tests.support.probes.records import batch
 from tests.support.probes.wire import Wire
 from tests.support.processes.served import Served
@@ -33,19 +31,15 @@ def served(tmp_path: Path) -> Iterator[Served]:
 
 
 @pytest.fixture
-def refused(capsys: pytest.CaptureFixture[str]) -> Iterator[Refused]:
+def refused(offline: Barnabas) -> Refused:
     """refused(*arguments): (exit status, the one line on stderr) of a start that does not succeed, in this process."""
 
     def run(*arguments: str) -> tuple[int, str]:
-        status = main(["serve", "--log-level", "error", *arguments])
-        out, err = capsys.readouterr()
-        assert out == ""
-        (said,) = err.strip().splitlines()
-        assert said.startswith("barnabas: ")
-        return status, said
+        status, out, err = offline("serve", "--log-level", "error", *arguments)
+        assert (out, err.count("\n"), err.startswith("barnabas: ")) == ("", 1, True), err
+        return status, err.strip()
 
-    with kept_logging():
-        yield run
+    return run
 
 
 def test_the_first_line_says_where_and_both_localhosts_answer(served: Served, tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import pytest
 from barnabas.client.client import Client
 from barnabas.client.transactions.producer import TransactionalProducer
 from barnabas.protocol.errors import KafkaError
+from tests.support.clients.committed import begun
 from tests.support.command_line import Barnabas
 from tests.support.processes.served import Running
 
@@ -23,11 +24,7 @@ def test_each_question_is_answered_in_lines_and_in_json(running: Running, offlin
     where = ["--http", running.http]
     assert offline("why", "hanging", *where).stdout == "Nothing hangs.\n"
     with Client(running.address) as client:
-        producer = TransactionalProducer(client, "tx", timeout_ms=600_000)
-        producer.init()
-        producer.begin()
-        producer.send("t", b"open", partition=0)
-        producer.flush()
+        producer = begun(client, "tx", b"open", timeout_ms=600_000)
         assert offline("why", *where, "producer", "tx").stdout.startswith(
             "Transactional id tx has a transaction in t-0"
         )
@@ -50,11 +47,7 @@ def test_what_makes_no_sense_to_the_broker_is_one_line_and_status_2(running: Run
 
 def test_whose_request_fenced_a_producer(running: Running, offline: Barnabas) -> None:
     with Client(running.address) as client, Client(running.address) as other:
-        old = TransactionalProducer(client, "tx", timeout_ms=600_000)
-        old.init()
-        old.begin()
-        old.send("t", b"never seen", partition=0)
-        old.flush()
+        old = begun(client, "tx", b"never seen", timeout_ms=600_000)
         TransactionalProducer(other, "tx", timeout_ms=600_000).init()
         with pytest.raises(KafkaError):
             old.commit()

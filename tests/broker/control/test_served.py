@@ -16,8 +16,8 @@ from barnabas.client.client import Client
 from barnabas.client.consume.group import GroupConsumer
 from barnabas.client.offsets import LATEST, READ_COMMITTED, list_offsets
 from barnabas.client.produce.producer import Producer
-from barnabas.client.transactions.producer import TransactionalProducer
 from barnabas.protocol.errors import KafkaError
+from tests.support.clients.committed import begun
 from tests.support.clients.heartbeats import heartbeat
 from tests.support.command_line import Barnabas
 from tests.support.processes.served import TIMEOUT_S, Running, ask
@@ -28,11 +28,7 @@ DAY_MS = 86_400_000
 
 def test_a_transaction_that_nobody_ends_is_aborted_when_its_time_is_over(running: Running) -> None:
     with Client(running.address) as client:
-        tx = TransactionalProducer(client, "tx", timeout_ms=600_000)
-        tx.init()
-        tx.begin()
-        tx.send("t", b"open", partition=0)
-        tx.flush()
+        tx = begun(client, "tx", b"open", timeout_ms=600_000)
         assert ask(running.http, "POST", {"freeze": True})[0] == 200
         status, state = ask(running.http, "POST", {"advance": "11m"})
         assert (status, state["state"]) == (200, "frozen")

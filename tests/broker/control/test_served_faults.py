@@ -11,8 +11,8 @@ import pytest
 from barnabas.broker.events import KINDS
 from barnabas.client.client import Client
 from barnabas.client.offsets import LATEST, READ_COMMITTED, list_offsets
-from barnabas.client.transactions.producer import TransactionalProducer
 from barnabas.protocol.errors import KafkaError
+from tests.support.clients.committed import begun
 from tests.support.command_line import Barnabas
 from tests.support.processes.served import Running, ask
 
@@ -37,11 +37,7 @@ def committed_end(running: Running, timeout_ms: int = 30_000) -> int:
 def test_a_commit_whose_answer_is_lost_was_made(running: Running) -> None:
     arm(running, {"api": "EndTxn", "transactional_id": "tx"}, {"lose_answer": True}, name="lost")
     with Client(running.address) as client:
-        tx = TransactionalProducer(client, "tx", timeout_ms=60_000)
-        tx.init()
-        tx.begin()
-        tx.send("t", b"x", partition=0)
-        tx.flush()
+        tx = begun(client, "tx", b"x")
         client.timeout_ms = 500
         with pytest.raises(KafkaError, match="did not answer EndTxn in time"):
             tx.commit()
@@ -52,11 +48,7 @@ def test_a_commit_whose_answer_is_lost_was_made(running: Running) -> None:
 def test_a_commit_stands_at_a_pause_until_it_is_released(running: Running) -> None:
     arm(running, {"api": "EndTxn"}, {"pause": True}, name="here")
     with Client(running.address) as client, ThreadPoolExecutor(1) as thread:
-        tx = TransactionalProducer(client, "tx", timeout_ms=60_000)
-        tx.init()
-        tx.begin()
-        tx.send("t", b"x", partition=0)
-        tx.flush()
+        tx = begun(client, "tx", b"x")
         committing = thread.submit(tx.commit)
         assert ask(running.http, "GET", path=f"{PATH}/here?wait_standing=1&timeout=30s")[0] == 200
         assert committed_end(running) == 0

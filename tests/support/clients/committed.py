@@ -11,11 +11,17 @@ from barnabas.client.offsets import READ_COMMITTED
 from barnabas.client.transactions.producer import TransactionalProducer
 
 
-def begun(client: Client, transactional_id: str) -> TransactionalProducer:
-    """A producer in a transaction, of a new life."""
-    producer = TransactionalProducer(client, transactional_id)
+def begun(
+    client: Client, transactional_id: str, *values: bytes, topic: str = "t", timeout_ms: int = 60_000
+) -> TransactionalProducer:
+    """A producer in a transaction, of a new life, that has these values in partition 0 of the topic."""
+    producer = TransactionalProducer(client, transactional_id, timeout_ms=timeout_ms)
     producer.init()
     producer.begin()
+    for value in values:
+        producer.send(topic, value, partition=0)
+    if values:
+        producer.flush()
     return producer
 
 
