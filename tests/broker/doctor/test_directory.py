@@ -1,10 +1,7 @@
 """What a start would meet in a data directory; looking changes nothing."""
 
 import os
-import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -21,15 +18,7 @@ from barnabas.protocol.files.names import CATALOGUE_END, CLEAN_SHUTDOWN
 from barnabas.protocol.log_records.catalogue import FeatureLevelRecord
 from barnabas.storage.disk.files import RealFiles
 from barnabas.storage.log_directory import LogDirectory
-from tests.support.files.data_directory import open_catalogue
-
-HOLDER = """
-import sys
-from barnabas.storage.disk.files import RealFiles
-RealFiles().lock(sys.argv[1])
-print("locked", flush=True)
-sys.stdin.read()
-"""
+from tests.support.files.data_directory import locked, open_catalogue, snapshot
 
 
 def examine(path: Path, cluster_id: str | None = None, **settings: str) -> list[Finding]:
@@ -40,10 +29,6 @@ def examine(path: Path, cluster_id: str | None = None, **settings: str) -> list[
     found = [each for each in directory.examine(config) if each.check != "disk"]
     assert snapshot(path.parent) == before
     return found
-
-
-def snapshot(path: Path) -> dict[str, bytes | None]:
-    return {str(each): each.read_bytes() if each.is_file() else None for each in path.rglob("*")}
 
 
 @pytest.fixture
@@ -58,17 +43,6 @@ def used(tmp_path: Path) -> Path:
     (path / "t-0").mkdir()
     (path / ".kafka_cleanshutdown").write_text("")
     return path
-
-
-@contextmanager
-def locked(path: Path) -> Iterator[int]:
-    """Another process holds the lock; its id."""
-    command = [sys.executable, "-c", HOLDER, str(path / ".lock")]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as holder:
-        assert holder.stdout is not None
-        assert holder.stdout.readline() == "locked\n"
-        yield holder.pid
-        holder.communicate("")
 
 
 def test_a_path_where_nothing_is_becomes_a_new_cluster(tmp_path: Path) -> None:
@@ -97,10 +71,8 @@ def test_a_directory_of_another_node_or_cluster_is_told_with_what_would_help(use
     assert (other.level, other.says) == ("problem", f"{used} belongs to node.id 1, and node.id is 7")
     assert other.advice == "set node.id=1, or choose another directory"
     other, _ = examine(used, cluster_id="red")
-    assert (other.level, other.says) == (
-        "warning",
-        f"{used} belongs to cluster blue and stays so, whatever CLUSTER_ID says",
-    )
+    says = f"{used} belongs to cluster blue and stays so, whatever CLUSTER_ID says"
+    assert (other.level, other.says) == ("warning", says)
 
 
 def test_a_directory_that_is_locked_is_told_with_the_process_that_holds_it(used: Path) -> None:
@@ -141,10 +113,8 @@ def test_a_catalogue_that_a_newer_version_wrote_is_told(used: Path) -> None:
     with pytest.raises(ReplayError):
         catalogue._journal.commit([Versioned(newer)])
     (found,) = examine(used)
-    assert (found.level, "metadata.version is at level 99: this version knows 7 to 33" in found.says) == (
-        "problem",
-        True,
-    )
+    assert found.level == "problem"
+    assert "metadata.version is at level 99: this version knows 7 to 33" in found.says
     assert found.advice is not None
     assert "newer" in found.advice
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -29,16 +27,9 @@ from barnabas.protocol.log_records.catalogue import (
     UserScramCredentialRecord,
 )
 from barnabas.protocol.records.builder import NewRecord, build_batch
-from tests.support.files.data_directory import CLUSTER_METADATA, open_catalogue, write_partition
+from tests.support.files.data_directory import CLUSTER_METADATA, locked, open_catalogue, snapshot, write_partition
 
 LOG = "00000000000000000000.log"
-HOLDER = """
-import sys
-from barnabas.storage.disk.files import RealFiles
-RealFiles().lock(sys.argv[1])
-print("locked", flush=True)
-sys.stdin.read()
-"""
 
 
 class Left:
@@ -69,10 +60,6 @@ class Left:
         assert not report.is_ready
         (found,) = [each for each in report.findings if each.level is Level.PROBLEM]
         return found.says
-
-
-def snapshot(path: Path) -> dict[str, bytes | None]:
-    return {str(each): each.read_bytes() if each.is_file() else None for each in path.rglob("*")}
 
 
 def said(report: Report, of: str) -> list[str]:
@@ -129,12 +116,8 @@ def test_a_directory_without_meta_properties_is_none(tmp_path: Path) -> None:
 def test_a_directory_in_use_is_not_looked_at(left: Left) -> None:
     left.stopped()
     (left.path / ".lock").touch()
-    holder = [sys.executable, "-c", HOLDER, str(left.path / ".lock")]
-    with subprocess.Popen(holder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "locked\n"
-        assert f"in use by process {process.pid}" in left.problem()
-        process.communicate("")
+    with locked(left.path) as pid:
+        assert f"in use by process {pid}" in left.problem()
 
 
 def test_a_directory_that_is_no_partition_is_named(left: Left) -> None:
@@ -233,14 +216,7 @@ def test_what_only_several_nodes_know_is_told(left: Left) -> None:
 
 def test_transactions_that_are_not_ended_are_told_with_what_becomes_of_them(left: Left) -> None:
     def txn(name: str, state: TransactionState, timeout_ms: int = 60_000) -> Transaction:
-        return Transaction(
-            transactional_id=name,
-            producer_id=7,
-            producer_epoch=1,
-            timeout_ms=timeout_ms,
-            state=state,
-            last_update_timestamp_ms=1,
-        )
+        return Transaction(name, 7, 1, timeout_ms, state, last_update_timestamp_ms=1)
 
     ongoing = TransactionState.ONGOING
     states = [

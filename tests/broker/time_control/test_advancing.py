@@ -28,6 +28,14 @@ def control_of(world: BrokerWorld) -> TimeControl:
     return world.broker.time_control.get()
 
 
+def impatient(world: BrokerWorld) -> TimeControl:
+    """One that gives a move up after 50 ms."""
+    clock, services, broker = world.environment.clock, world.services, world.broker
+    settling = Settling(asyncio.get_running_loop(), services, broker._housekeeping, broker.flush, patience_s=0.05)
+    assert isinstance(clock, MovableClock)
+    return TimeControl(clock, settling, broker._directory.root, broker.events)
+
+
 def long_poll(topic_id: bytes) -> FetchRequest:
     """What consumers ask, over and over, with their default settings."""
     return fetch(topic="", topic_id=topic_id, wait_ms=500)
@@ -181,10 +189,7 @@ async def test_a_move_ends_with_a_sentence_where_something_goes_on_for_too_long(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     world = BrokerWorld(movable=True)
-    clock, services, broker = world.environment.clock, world.services, world.broker
-    settling = Settling(asyncio.get_running_loop(), services, broker._housekeeping, broker.flush, patience_s=0.05)
-    assert isinstance(clock, MovableClock)
-    control = TimeControl(clock, settling, broker._directory.root, broker.events)
+    services, control = world.services, impatient(world)
     endless: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     def begin() -> None:
@@ -261,10 +266,7 @@ async def test_consumers_that_ask_again_at_once_do_not_make_a_move_long() -> Non
 async def test_consumers_are_answered_where_a_move_is_given_up() -> None:
     world = BrokerWorld(movable=True)
     topic_id = world.services.catalogue.create_topic("t", 1).topic_id
-    clock, services, broker = world.environment.clock, world.services, world.broker
-    settling = Settling(asyncio.get_running_loop(), services, broker._housekeeping, broker.flush, patience_s=0.05)
-    assert isinstance(clock, MovableClock)
-    control = TimeControl(clock, settling, broker._directory.root, broker.events)
+    services, control = world.services, impatient(world)
     peer, endless = world.connect(), asyncio.get_running_loop().create_future()
 
     def begin() -> None:

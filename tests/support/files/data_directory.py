@@ -1,8 +1,11 @@
 """A data directory made without a broker: the catalogue in it, on real files, and partitions with given records."""
 
 import os
+import subprocess
+import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from barnabas.broker.catalogue import Catalogue
@@ -24,6 +27,13 @@ from barnabas.storage.disk.files import RealFiles
 CLUSTER_METADATA = "__cluster_metadata-0"
 CLUSTER_ID = "Barnabas-Test-Cluster0"
 DIRECTORY_ID = bytes(range(16, 32))
+_HOLDER = """
+import sys
+from barnabas.storage.disk.files import RealFiles
+RealFiles().lock(sys.argv[1])
+print("locked", flush=True)
+sys.stdin.read()
+"""
 
 
 def open_catalogue(data_dir: Path, config: BrokerConfig | None = None) -> Catalogue:
@@ -53,3 +63,19 @@ def write_partition(data_dir: Path, catalogue: Catalogue, topic: str, partition:
     rows = [NewRecord(None, value, (), 1_700_000_000_000) for value in values]
     batch = build_batch(rows, leader_epoch=catalogue.leader_epoch(topic, partition)) if rows else b""
     (directory / segment_file(0, FileKind.LOG)).write_bytes(batch)
+
+
+def snapshot(path: Path) -> dict[str, bytes | None]:
+    """Of all files, and of directories by name: to see that nothing was changed."""
+    return {str(each): each.read_bytes() if each.is_file() else None for each in path.rglob("*")}
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[int]:
+    """Another process holds the lock; its id."""
+    command = [sys.executable, "-c", _HOLDER, str(path / ".lock")]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == "locked\n"
+        yield holder.pid
+        holder.communicate("")
