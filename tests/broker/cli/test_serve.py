@@ -19,6 +19,7 @@ from tests.support.processes.served import Served
 from tests.support.requests import produce
 
 Refused = Callable[..., tuple[int, str]]
+CONTROL = ("--ephemeral", "--port", "0", "--control", "--http", "127.0.0.1:0")
 ADVERTISED = ("--set", "advertised.listeners=PLAINTEXT://h:65535")
 TWO_LISTENERS = ("--set", "listeners=PLAINTEXT://127.0.0.1:1,PLAINTEXT2://127.0.0.1:2", "--set",
                  "listener.security.protocol.map=PLAINTEXT:PLAINTEXT,PLAINTEXT2:PLAINTEXT")  # fmt: skip
@@ -162,6 +163,14 @@ def test_flags_come_before_settings_before_the_environment_before_the_file(tmp_p
         (["--set", "num.partitions=none"], 1, "num.partitions"),
         (["--set", "listeners=SSL://127.0.0.1:0"], 1, "SSL"),
         (["--config", "/does/not/exist"], 1, "/does/not/exist"),
+        (["--http", "9404"], 2, "--http 9404 is not HOST:PORT"),
+        (["--http", "localhost:99999"], 2, "--http localhost:99999 is not HOST:PORT"),
+        (["--log-format", "xml"], 2, "--log-format xml is none of text, json"),
+        (["--control"], 2, "--control is served over HTTP: barnabas serve --control --http 127.0.0.1:9404"),
+        (["--control-token", "x"], 2, "--control-token is for --control"),
+        ([*CONTROL, "--control-token", ""], 2, "has visible ASCII characters"),
+        ([*CONTROL, "--control-token", "a\nb"], 2, "has visible ASCII characters"),
+        (["--control=yes", "--http", "127.0.0.1:0"], 2, "--control takes no value"),
     ],
 )
 def test_a_command_line_that_makes_no_sense_is_told_in_one_line(
@@ -171,11 +180,20 @@ def test_a_command_line_that_makes_no_sense_is_told_in_one_line(
     assert "secret" not in told[1], "what is not understood may be a password"
 
 
-def test_a_port_in_use_is_told(refused: Refused, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("--http 127.0.0.1:PORT", "another program (--http picks another port, with port 0 a free one)"),
+        ("--port PORT", "another program (--port picks another port, --port 0 a free one)"),
+    ],
+)
+def test_a_port_in_use_is_told_and_nothing_is_made(refused: Refused, tmp_path: Path, words: str, told: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
-        port = other.getsockname()[1]
-        status, said = refused("--port", str(port), "--data-dir", str(tmp_path))
-    assert (status, f"127.0.0.1:{port} is in use" in said) == (1, True), said
+        port = str(other.getsockname()[1])
+        given = ["--port", "0", *words.replace("PORT", port).split()]
+        status, said = refused("--data-dir", str(tmp_path / "d"), *given)
+    assert (status, f"127.0.0.1:{port} is in use by {told}" in said) == (1, True), said
+    assert not (tmp_path / "d").exists()
 
 
 def test_a_directory_in_use_is_told_with_the_process_that_uses_it(

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.processes.served import TIMEOUT_S, Running, Served
+from tests.support.processes.served import TIMEOUT_S, Running
 from tests.support.source_tree import ROOT
 
 
@@ -54,29 +54,6 @@ print([name for name in wanted if name in set(sys.modules) - before])
 """
     done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
-
-
-@pytest.mark.parametrize(
-    ("arguments", "status", "words"),
-    [
-        (("--http", "9404"), 2, "--http 9404 is not HOST:PORT"),
-        (("--http", "localhost:99999"), 2, "--http localhost:99999 is not HOST:PORT"),
-        (("--log-format", "xml"), 2, "--log-format xml is none of text, json"),
-        (("--http", "TAKEN"), 1, "is in use by another program (--http picks another port, with port 0 a free one)"),
-        (("--port", "TAKEN_PORT"), 1, "another program (--port picks another port, --port 0 a free one)"),
-    ],
-)
-def test_what_cannot_be_is_refused_and_leaves_nothing(
-    tmp_path: Path, arguments: tuple[str, ...], status: int, words: str
-) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = str(taken.getsockname()[1])
-        given = [word.replace("TAKEN_PORT", port).replace("TAKEN", f"127.0.0.1:{port}") for word in arguments]
-        directory = tmp_path / "d"
-        refused = Served("--port", "0", "--data-dir", str(directory), *given)
-        found, _, err = refused.end()
-    assert (found, refused.ready, len(err.splitlines()), words in err) == (status, "", 1, True), err
-    assert not directory.exists()
 
 
 @pytest.mark.parametrize("is_container", [False, True])

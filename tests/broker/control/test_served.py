@@ -126,22 +126,6 @@ def test_without_control_there_is_none(tmp_path: Path, offline: Barnabas) -> Non
         assert (status, err) == (1, f"barnabas: {it.http}: this is no broker that is served with --control\n")
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (["--control"], "--control is served over HTTP: barnabas serve --control --http 127.0.0.1:9404"),
-        (["--control-token", "x"], "--control-token is for --control"),
-        (["--control", "--http", "127.0.0.1:0", "--control-token", ""], "has visible ASCII characters"),
-        (["--control", "--http", "127.0.0.1:0", "--control-token", "a\nb"], "has visible ASCII characters"),
-        (["--control=yes", "--http", "127.0.0.1:0"], "--control takes no value"),
-    ],
-)
-def test_usage_errors(offline: Barnabas, words: list[str], said: str) -> None:
-    status, _, err = offline("serve", "--ephemeral", "--port", "0", *words)
-    assert status == 2
-    assert said in err
-
-
 def test_nothing_of_it_is_imported_unless_it_is_asked_for() -> None:
     program = """
 import sys
