@@ -28,6 +28,7 @@ from barnabas.broker.coordinator.group.consumer.model import (
     Member,
     ResolvedRegex,
 )
+from barnabas.broker.coordinator.group.consumer.records import is_large
 from barnabas.broker.coordinator.group.consumer.timers import is_of_consumer_group
 from barnabas.broker.coordinator.group.kinds import AnyGroup, AnyOutcome, check_group_id, tombstones
 from barnabas.broker.coordinator.group.migration.downgrade import members_gone
@@ -202,9 +203,9 @@ def in_one_step(decide: Callable[[AnyGroup | None], AnyOutcome], group: AnyGroup
 
 
 def _prepared(partition: GroupPartition, group_id: str, steps: Steps[AnyOutcome]) -> Steps[AnyOutcome]:
-    """What comes of the steps; many records are encoded and replayed before they are written."""
+    """What comes of the steps; many records, or large ones, are encoded and replayed before they are written."""
     outcome = yield from steps
-    if len(outcome.records) <= RECORDS_AT_ONCE:
+    if len(outcome.records) <= RECORDS_AT_ONCE and not any(map(is_large, outcome.records)):
         return outcome
     prepared = yield from partition.machine.prepared(group_id, outcome.records)
     yield

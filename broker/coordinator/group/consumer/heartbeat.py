@@ -7,7 +7,7 @@ batch of records, and the answer says what the member now has.
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Collection, Generator
 from typing import NamedTuple
 
 from barnabas.broker.coordinator.group.consumer import records, regexes
@@ -41,6 +41,7 @@ from barnabas.broker.coordinator.group.consumer.subscriptions import (
 from barnabas.broker.coordinator.group.consumer.targets import Target, last_target, may_compute, new_target
 from barnabas.broker.coordinator.group.consumer.timers import cancelled_timers, rebalance_timer, session_timer
 from barnabas.broker.coordinator.runtime.outcome import CancelTimer, Effect, Outcome, ResolveTopics, SetTimer
+from barnabas.storage.steps import AT_ONCE, Steps, mapped
 
 
 class Step(NamedTuple):
@@ -112,7 +113,12 @@ def take_step(
         effects += cancelled_timers(replaced.member_id)
     elif before.classic is not None and request.classic is None:
         effects += cancelled_timers(before.member_id)
+    are_many = request.topic_names is not None and len(request.topic_names) > AT_ONCE
+    if are_many:
+        yield from _known_hashes(request.topic_names or (), topics)
     member = _updated(before, request)
+    if are_many:
+        yield
     if member != before:
         written.append(records.member_stored(group.group_id, member))
     regex = regexes.update(
@@ -131,15 +137,31 @@ def take_step(
         target = yield from _target(group, before, member, epoch, topics, now_ms, config)
         written += target.records
         has_subscription_changed = _has_names_changed(before, member) or regex.status is not Status.UNCHANGED
-        reconciled = _reconciled(group, member, target, request, has_subscription_changed, topics)
+        reconciled = yield from _reconciled(group, member, target, request, has_subscription_changed, topics)
         if reconciled != member:
-            written.append(records.current_stored(group.group_id, reconciled))
+            written.append((yield from _current_stored(group.group_id, reconciled)))
             effects += _revocation_effects(reconciled)
         member = reconciled
     effects.append(SetTimer(session_timer(member.member_id), config.session_timeout_of(member)))
     if regex.to_resolve:
         effects.append(ResolveTopics(regex.to_resolve, request.may_describe))
     return Step(member, tuple(written), tuple(effects), epoch.seen, is_target_old)
+
+
+def _known_hashes(names: Collection[str], topics: Topics) -> Steps[None]:
+    """Have the hashes of very many topics made, which are kept, before all are asked for at once."""
+    yield from mapped(lambda name: topics.hash(name) if name in topics.ids else 0, names)
+    yield
+
+
+def _current_stored(group_id: str, member: Member) -> Steps[records.ConsumerRecord]:
+    """What the member now has; of very many topics with the bytes of it, as those of targets."""
+    if len(member.assigned) <= AT_ONCE:
+        return records.current_stored(group_id, member)
+    yield
+    stored = records.current_stored(group_id, member)
+    yield
+    return records.encoded(stored)
 
 
 # The member
@@ -276,7 +298,7 @@ def _reconciled(
     request: HeartbeatRequest,
     has_subscription_changed: bool,
     topics: Topics,
-) -> Member:
+) -> Steps[Member]:
     if not has_subscription_changed and member.is_reconciled_to(target.epoch):
         return member
     given = Circumstances(
@@ -287,7 +309,7 @@ def _reconciled(
         owned=request.owned,
         has_subscription_changed=has_subscription_changed,
     )
-    return reconcile(member, given)
+    return (yield from reconcile(member, given))
 
 
 def _revocation_effects(member: Member) -> list[Effect]:

@@ -19,6 +19,7 @@ from typing import NamedTuple
 from barnabas.broker.coordinator.group.consumer.assignors.model import Assignment
 from barnabas.broker.coordinator.group.consumer.model import NOTHING_OWNED, Claimed, Member, MemberState, Owned
 from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.storage.steps import Pauses, Steps
 
 NOT_OWNED = -1
 _NO_PARTITIONS: dict[int, int] = {}
@@ -48,28 +49,31 @@ class Circumstances(NamedTuple):
         )
 
 
-def reconcile(member: Member, given: Circumstances) -> Member:
-    """The member's successor; the same one if nothing changes. FENCED_MEMBER_EPOCH for a state nobody knows."""
+def reconcile(member: Member, given: Circumstances) -> Steps[Member]:
+    """The member's successor; the same one if nothing changes. FENCED_MEMBER_EPOCH for a state nobody knows.
+
+    In steps where there are very many topics.
+    """
     return _BY_STATE[member.state](member, given)
 
 
-def _stable(member: Member, given: Circumstances) -> Member:
+def _stable(member: Member, given: Circumstances) -> Steps[Member]:
     if member.member_epoch != given.target_epoch:
-        return _next(member, given, member.member_epoch)
+        return (yield from _next(member, given, member.member_epoch))
     return _without_unsubscribed(member, given) if given.has_subscription_changed else member
 
 
-def _unrevoked(member: Member, given: Circumstances) -> Member:
+def _unrevoked(member: Member, given: Circumstances) -> Steps[Member]:
     if not given.may_still_own(member.pending_revocation):
-        return _next(member, given, member.member_epoch)
+        return (yield from _next(member, given, member.member_epoch))
     return _without_unsubscribed(member, given) if given.has_subscription_changed else member
 
 
-def _unreleased(member: Member, given: Circumstances) -> Member:
+def _unreleased(member: Member, given: Circumstances) -> Steps[Member]:
     return _next(member, given, member.member_epoch)
 
 
-def _unknown(member: Member, given: Circumstances) -> Member:
+def _unknown(member: Member, given: Circumstances) -> Steps[Member]:
     if given.owned is None or given.owned:
         raise KafkaError(
             ErrorCode.FENCED_MEMBER_EPOCH,
@@ -78,7 +82,7 @@ def _unknown(member: Member, given: Circumstances) -> Member:
     return _next(member, given, given.target_epoch)
 
 
-_BY_STATE: dict[MemberState, Callable[[Member, Circumstances], Member]] = {
+_BY_STATE: dict[MemberState, Callable[[Member, Circumstances], Steps[Member]]] = {
     MemberState.STABLE: _stable,
     MemberState.UNREVOKED_PARTITIONS: _unrevoked,
     MemberState.UNRELEASED_PARTITIONS: _unreleased,
@@ -101,12 +105,13 @@ def _without_unsubscribed(member: Member, given: Circumstances) -> Member:
     return moved
 
 
-def _next(member: Member, given: Circumstances, epoch_while_revoking: int) -> Member:
+def _next(member: Member, given: Circumstances, epoch_while_revoking: int) -> Steps[Member]:
     """Give up what is not in the target; once that is done, get what is in it and free."""
     kept: dict[bytes, dict[int, int]] = {}
     revoked: dict[bytes, dict[int, int]] = {}
     added: dict[bytes, list[int]] = {}
     waits = False
+    pauses = Pauses()
     for topic_id in dict.fromkeys((*given.target, *member.assigned)):
         had = member.assigned.get(topic_id, _NO_PARTITIONS)
         wanted = set(given.target.get(topic_id, ()) if topic_id in given.subscribed else ())
@@ -117,6 +122,8 @@ def _next(member: Member, given: Circumstances, epoch_while_revoking: int) -> Me
         waits = waits or len(free) < len(missing)
         if free:
             added[topic_id] = free
+        if pauses.is_due():
+            yield
     if revoked and given.may_still_own(revoked):
         return member.moved_to(epoch_while_revoking)._replace(
             state=MemberState.UNREVOKED_PARTITIONS, assigned=kept, pending_revocation=revoked

@@ -24,6 +24,7 @@ from barnabas.protocol.log_records.prefixed import decode_value, encode_key, enc
 from barnabas.protocol.schema import Stored
 
 _VERSION = 0
+_LARGE_BYTES = 32 << 10  # of a target of some thousand topics: it is encoded, and replayed, in some milliseconds
 
 KEYS: dict[int, type[Stored]] = {number: log.KEYS[number] for number in (3, 4, 5, 6, 7, 8, 16)}
 _VALUES: dict[type[Stored], type[Stored]] = {key: log.VALUES[number] for number, key in KEYS.items()}
@@ -41,6 +42,12 @@ class ConsumerRecord(NamedTuple):
 def encoded(record: ConsumerRecord) -> ConsumerRecord:
     """The record with its bytes: of many records in one batch, they are made in steps. Raises EncodeError."""
     return record._replace(bytes_of_both=encode(record))
+
+
+def is_large(record: object) -> bool:
+    """Whether it was encoded before, for it takes long: then it is long to replay, too."""
+    both = record.bytes_of_both if isinstance(record, ConsumerRecord) else None
+    return both is not None and len(both[1] or b"") > _LARGE_BYTES
 
 
 def encode(record: ConsumerRecord) -> tuple[bytes, bytes | None]:

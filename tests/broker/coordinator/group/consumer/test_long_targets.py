@@ -81,6 +81,17 @@ def test_a_small_target_is_there_at_once(world: GroupWorld) -> None:
     assert [*map(len, reply.assignment.values())] == [2]
 
 
+def test_a_member_of_very_many_topics_is_given_all_of_them(world: GroupWorld) -> None:
+    """Its records are large enough to be encoded and replayed in steps."""
+    names = tuple(f"m{number}" for number in range(2_000))
+    for number, name in enumerate(names):
+        world.topics.make(name, 1, topic_id=(1 << 40 | number).to_bytes(16, "big"))
+    joining = world.beat("a", topics=names)
+    world.answered(joining)
+    assert len(reply_of(joining).assignment) == len(names)
+    assert _group(world).members["a"].assigned.keys() == {world.topics.ids[name] for name in names}
+
+
 def test_nothing_of_a_heartbeat_is_written_before_its_target(world: GroupWorld) -> None:
     computing = _computing(world)
     batches_count = world.topic.batches_count
