@@ -221,3 +221,16 @@ async def test_a_topic_made_again_while_its_deletion_waits_is_not_deleted(world:
 
     await _answer(world, DeleteTopicsRequest(topic_names=names, timeout_ms=1_000), 5, make_again)
     assert list(catalogue.topics) == [names[-1]]
+
+
+async def test_the_first_batch_of_a_partition_in_a_run_makes_one_sync_and_the_runs_first_opens_the_epoch() -> None:
+    first = BrokerWorld(topics={"t": 3})
+    for number in range(3):
+        await first.connect().put(requests.produce({number: first.batch(b"v")}, acks=1), 12)
+    await first.close()
+    world, made = BrokerWorld(files=first.files), []
+    for number in (0, 1, 1, 2):
+        before = sum(call.name == "sync" for call in world.files.calls)
+        await world.connect().put(requests.produce({number: world.batch(b"v")}, acks=1), 12)
+        made.append(sum(call.name == "sync" for call in world.files.calls) - before)
+    assert made == [2, 1, 0, 1]
