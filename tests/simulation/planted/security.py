@@ -32,9 +32,9 @@ BUGS = (
     ),
     bug("ACLs that are not written", "An ACL holds until the next start.").at(
         "Journal.commit",
-        "self._log.append(build_batch(rows, **self._place()))",
+        "self._log.append(seal_records(area, len(records), self._now_ms(), **self._place()))",
         "if type(records[0].record).__name__ != 'AccessControlEntryRecord':\n"
-        "    self._log.append(build_batch(rows, **self._place()))",
+        "    self._log.append(seal_records(area, len(records), self._now_ms(), **self._place()))",
     ),
     bug(
         "a throttle that is only told", "The answer says for how long a client has to wait, and it is served at once."

@@ -8,15 +8,15 @@ BUGS = (
     ),
     Bug("a deletion that is not written", "A topic is deleted until the next start.").at(
         "Journal.commit",
-        "self._log.append(build_batch(rows, **self._place()))",
+        "self._log.append(seal_records(area, len(records), self._now_ms(), **self._place()))",
         "if type(records[0].record).__name__ != 'RemoveTopicRecord':\n"
-        "    self._log.append(build_batch(rows, **self._place()))",
+        "    self._log.append(seal_records(area, len(records), self._now_ms(), **self._place()))",
     ),
     Bug("settings that are not written", "A topic has its new settings until the next start.").at(
         "Journal.commit",
-        "self._log.append(build_batch(rows, **self._place()))",
+        "self._log.append(seal_records(area, len(records), self._now_ms(), **self._place()))",
         "if type(records[0].record).__name__ != 'ConfigRecord':\n"
-        "    self._log.append(build_batch(rows, **self._place()))",
+        "    self._log.append(seal_records(area, len(records), self._now_ms(), **self._place()))",
     ),
     Bug("records that are not deleted", "DeleteRecords tells a log start that the log does not have.").at(
         "Retention.start_at",
