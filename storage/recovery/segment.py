@@ -65,11 +65,13 @@ class SegmentWalk:
         self._synced = synced
         self._what: str | None = None
         self._lowest = LONG_MAX
+        self._before = segment.base_offset  # the lowest offset that the batch before may have
 
     def __iter__(self) -> Iterator[tuple[int, BatchHeader, EndTxnMarker | None]]:
         try:
             for position, batch in self._batches():
                 header, marker = self._check(position, batch)
+                self._before = self.next_offset
                 self.position, self.next_offset = position + len(batch), header.next_offset
                 yield position, header, marker
         except DecodeError as error:
@@ -127,7 +129,8 @@ class SegmentWalk:
     def _check(self, position: int, batch: memoryview) -> tuple[BatchHeader, EndTxnMarker | None]:
         header = parse_header(batch)
         if header.base_offset < self.next_offset or header.last_offset_delta < 0:
-            self._lowest = header.base_offset
+            if header.base_offset > self._before:  # else no offset of the batch before makes this one right
+                self._lowest = header.base_offset
             raise DecodeError(
                 f"batch at {position} has offsets {header.base_offset} to {header.last_offset}, "
                 f"expected {self.next_offset} or more"

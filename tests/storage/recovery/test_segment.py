@@ -87,6 +87,19 @@ def test_what_is_behind_the_last_whole_batch_is_torn_or_bad(behind: bytes, tail:
     assert (walked.damage.next_offset, walked.damage.size) == (2, len(behind))
 
 
+@pytest.mark.parametrize(
+    ("last", "behind", "lowest"),
+    [(1, 0, 2), (1, 1, 2), (5, 0, 6), (5, 1, 6), (5, 2, 2), (5, 5, 5)],
+)
+def test_offsets_that_go_back_blame_the_batch_before_only_where_it_may_be_wrong(
+    last: int, behind: int, lowest: int
+) -> None:
+    """Behind a batch at offset 0: one at `last` is wrong if there is a place for it below the batch that follows."""
+    _, walked = walk(batch(0) + batch(last) + batch(behind))
+    assert walked.damage is not None
+    assert (walked.damage.next_offset, walked.damage.lowest_offset) == (last + 1, lowest)
+
+
 @pytest.mark.parametrize("position", range(8, len(NEXT)))
 def test_a_changed_byte_with_a_batch_behind_it_is_bad_or_harmless(position: int) -> None:
     """The leader epoch is not covered by the CRC; neither is the offset, but it must not go back."""
