@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from barnabas.broker.cluster.nodes import Nodes, PartitionKey
     from barnabas.broker.events.cause import Cause
 
-PARTITIONS_IN_A_TURN = 250
+PARTITIONS_IN_A_TURN = 150
 TOPICS_IN_A_TURN = 2_500
 """How many are looked at, where the node has few partitions."""
 _ONE_AT_A_TIME = Kind(under_way_max=1, steps_max=1, may_begin_again=False)

@@ -29,7 +29,7 @@ from barnabas.storage.steps import Steps
 _Wish = tuple[str, ReassignablePartition, ReassignablePartitionResponse]
 """The topic, what is asked for, and the answer."""
 _PARTITIONS = Kind(steps_max=1_000, slice_ms=5, may_begin_again=False)
-MOVED_IN_A_TURN = 250
+MOVED_IN_A_TURN = 150
 
 
 def handle(

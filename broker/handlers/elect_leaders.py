@@ -35,7 +35,7 @@ _NOT_LISTED = {ErrorCode.ELECTION_NOT_NEEDED, ErrorCode.UNKNOWN_TOPIC_OR_PARTITI
 _ELECTION_TYPES = {_PREFERRED, _ANY}
 _CODE_SINCE = 1
 SLICE = 1_000
-ELECTED_IN_A_TURN = 250
+ELECTED_IN_A_TURN = 150
 _TOPICS_OR_PARTITIONS = Kind(steps_max=SLICE, slice_ms=5, may_begin_again=False)
 _NOT_NEEDED = KafkaError(ErrorCode.ELECTION_NOT_NEEDED, "Leader election not needed for topic partition.")
 
