@@ -139,3 +139,5 @@ def test_only_a_partition_that_lacks_replicas_may_show_a_transaction_later() -> 
     assert not list(torn_moments(found))
     late.high_watermark = 5
     assert list(torn_moments(found))
+    found.sends.append(Send(producer, None, other, b"w", 0, 0, outcome=Outcome.OK, offset=4))
+    assert not list(torn_moments(found)), "a record is there, where the marker might be"

@@ -27,7 +27,7 @@ class Terms:
     slices_are_hasty: bool = False
     """Whether work in slices rests for a second now and then."""
     boots_us: list[int] = field(default_factory=list)
-    """When a run of the broker or of one of its nodes began, or a coordinator that was not loaded is tried again."""
+    """When a run of the broker or of a node began, a full disk had room, or an unloaded coordinator is tried again."""
 
     def aborted_by_us(self, begun_us: int, now_us: int) -> int:
         """By when a transaction is aborted that nobody ended, as far as can be said now: its broker has to be up."""

@@ -113,6 +113,7 @@ class Misfortunes:
     def _make_room(self) -> None:
         self._note("the disk has room")
         self._machine.disk.capacity = None
+        self._machine.boots_us.append(self._world.now_us)  # what could not be written is tried again
 
     def _jump(self) -> None:
         """The wall clock goes ahead, by seconds or by hours."""

@@ -49,6 +49,7 @@ def torn_moments(history: History) -> Iterator[str]:
         for transaction in history.transactions
         for at, first in ends_of(transaction, min).items()
     }
+    records = {(send.at, send.offset) for send in history.sends if send.outcome is Outcome.OK}
     shown: dict[str, dict[TopicPartition, int]] = {}
     for polls in _fetches(history):
         ends = shown.setdefault(polls[0].client, {})
@@ -58,8 +59,9 @@ def torn_moments(history: History) -> Iterator[str]:
             if transaction is None:
                 continue
             lasts = ends_of(transaction, max)
-            if history.lacks_replicas and poll.high_watermark <= lasts[poll.at] + 1:
-                continue
+            behind = range(lasts[poll.at] + 1, poll.high_watermark)
+            if history.lacks_replicas and all((poll.at, offset) in records for offset in behind):
+                continue  # its marker is not there yet
             for at, last in lasts.items():
                 if at != poll.at and last < ends.get(at, 0):
                     where = f"{at[0]}-{at[1]}, and not in {poll.at[0]}-{poll.at[1]}"
