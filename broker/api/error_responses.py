@@ -2,7 +2,7 @@
 
 Where the response has an error code at its top, it goes there. Otherwise each topic, partition, group or resource
 that was asked about is answered with it: what the response lists is what the request listed, fields of the same name
-carried over. A request may list very many: the answer is made with a pause behind each.
+carried over; where it listed nothing, so does the answer. A request may list very many: there is a pause behind each.
 """
 
 from __future__ import annotations
@@ -86,12 +86,14 @@ def _fill(answer: Struct, asked: Any, version: int, code: ErrorCode, message: st
 def _fill_list(
     answer: Struct, field: Field, struct: type[Struct], asked: Any, version: int, code: ErrorCode, message: str | None
 ) -> Steps[bool]:
+    is_asked = False
     for name in (field.name, *_ASKED_AS.get(field.name, ())):
         elements = _listed(asked, name)
         if elements:
             break
+        is_asked = is_asked or hasattr(asked, name.partition(".")[0])
     else:
-        return False
+        return is_asked  # for nothing: then nothing is to be answered
     answered = []
     placed = False
     for each in elements:

@@ -22,7 +22,7 @@ from barnabas.protocol.messages.heartbeat import HeartbeatRequest
 from barnabas.protocol.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from barnabas.protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestTopic
 from barnabas.protocol.registry import ApiKey, response_codec, spec
-from barnabas.protocol.schema import Request, Struct
+from barnabas.protocol.schema import Request, Struct, default_instance
 
 CODE = ErrorCode.UNKNOWN_SERVER_ERROR
 
@@ -40,6 +40,17 @@ def refused(request: Request, version: int) -> Any:
 
 def test_the_code_stands_at_the_top_where_there_is_one() -> None:
     assert refused(HeartbeatRequest(group_id="g", generation_id=1, member_id="m"), 4).error_code == CODE
+
+
+@pytest.mark.parametrize("key", ApiKey)
+def test_a_request_that_lists_nothing_is_answered_with_nothing_or_with_the_code_at_the_top(key: ApiKey) -> None:
+    for version in range(key.min_version, key.max_version + 1):
+        refused(default_instance(spec(key).request), version)
+
+
+def test_a_list_that_is_null_is_answered_as_an_empty_one() -> None:
+    request = ElectLeadersRequest(election_type=0, topic_partitions=None, timeout_ms=0)
+    assert refused(request, 0).replica_election_results == []
 
 
 def test_topics_and_partitions_are_answered_one_by_one() -> None:
