@@ -56,6 +56,17 @@ def mapped(make: Callable[[A], T], items: Iterable[A], at_once: int = AT_ONCE) -
     return made
 
 
+def decided(decide: Callable[[], Steps[T]], changes: Callable[[], int]) -> Steps[T]:
+    """What `decide` comes to when nothing changed while it paused: it decides anew until that is so.
+
+    `changes`: how often what it looks at has changed so far."""
+    while True:
+        before = changes()
+        decision = yield from decide()
+        if changes() == before:
+            return decision
+
+
 Work = Generator[int | Callable[[], None], None, T]
 """Long work in a helper process, or in slices: pauses with the bytes read and written since the pause before, or with a
 function that is to be called before it goes on, in whatever thread (a sync)."""

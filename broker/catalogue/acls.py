@@ -10,7 +10,7 @@ Invariants: what is here is what the log says; whoever listens has been told of 
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, KeysView, Mapping, Sequence
 from functools import partial
 from typing import Final, Protocol
 
@@ -24,13 +24,13 @@ from barnabas.broker.authorization.acl import (
 )
 from barnabas.broker.authorization.hosts import check_network
 from barnabas.broker.catalogue.catalogue import Catalogue
-from barnabas.broker.catalogue.framing import Versioned, decode_record, encoded
+from barnabas.broker.catalogue.framing import Encoded, Versioned, decode_record, encoded
 from barnabas.broker.catalogue.image import METADATA_VERSION
 from barnabas.broker.log_lines import line, logger
 from barnabas.broker.session.operations import CLUSTER_NAME, Resource
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.log_records.catalogue import AccessControlEntryRecord, RemoveAccessControlEntryRecord
-from barnabas.storage.steps import AT_ONCE, Pauses, Steps, finish, mapped
+from barnabas.storage.steps import AT_ONCE, Pauses, Steps, decided, finish, mapped
 
 _log = logger("catalogue")
 
@@ -73,9 +73,9 @@ class Acls:
         self._listeners.append(listener)
 
     @property
-    def all(self) -> set[Acl]:
-        """Every entry, in no order."""
-        return set(self._there)
+    def all(self) -> KeysView[Acl]:
+        """Every entry, in no order, as they are now and as they change."""
+        return self._there.keys()
 
     def create(self, acls: Sequence[Acl]) -> list[KafkaError | None]:
         """Add those that may be, all in one batch: None for each that is there now. KafkaError if none was added."""
@@ -83,13 +83,7 @@ class Acls:
 
     def create_in_steps(self, acls: Sequence[Acl]) -> Steps[list[KafkaError | None]]:
         """As `create`, decided about the entries that are there when all is decided: anew, if others came or went."""
-        is_new = False
-        while not is_new:
-            changes = self._changes
-            results = yield from mapped(partial(why_not, self._catalogue.feature_level(METADATA_VERSION)), acls)
-            new = yield from self._new(acl for acl, why in zip(acls, results, strict=True) if why is None)
-            change = yield from encoded((yield from mapped(_record, new.items())))
-            is_new = changes == self._changes
+        results, new, change = yield from decided(partial(self._decide_new, acls), self._count_changes)
         self._catalogue.commit(change)
         self._changes += 1
         self._by_id.update((acl_id, acl) for acl, acl_id in new.items())
@@ -127,12 +121,7 @@ class Acls:
         return found
 
     def _remove(self, found: Mapping[bytes, Acl]) -> Steps[None]:
-        is_new = False
-        while not is_new:
-            changes = self._changes
-            gone = {acl_id: acl for acl_id, acl in found.items() if acl_id in self._by_id}  # others may have been first
-            change = yield from encoded((yield from mapped(_removal, gone)))
-            is_new = changes == self._changes
+        gone, change = yield from decided(partial(self._decide_gone, found), self._count_changes)
         self._catalogue.commit(change)
         self._changes += 1
         for acl_id in gone:
@@ -142,6 +131,21 @@ class Acls:
             if not self._there[acl]:
                 del self._there[acl]
         yield from self._tell("ACLs deleted", removed=[acl for acl in gone.values() if acl not in self._there])
+
+    def _count_changes(self) -> int:
+        return self._changes
+
+    def _decide_new(self, acls: Sequence[Acl]) -> Steps[tuple[list[KafkaError | None], dict[Acl, bytes], Encoded]]:
+        """Why each may not be, or None; those that are to be added, and the records that add them."""
+        level = self._catalogue.feature_level(METADATA_VERSION)
+        results = yield from mapped(partial(why_not, level), acls)
+        new = yield from self._new(acl for acl, why in zip(acls, results, strict=True) if why is None)
+        return results, new, (yield from encoded((yield from mapped(_record, new.items()))))
+
+    def _decide_gone(self, found: Mapping[bytes, Acl]) -> Steps[tuple[dict[bytes, Acl], Encoded]]:
+        """Those that nobody else has removed, and the records that remove them."""
+        gone = {acl_id: acl for acl_id, acl in found.items() if acl_id in self._by_id}
+        return gone, (yield from encoded((yield from mapped(_removal, gone))))
 
     def _new(self, acls: Iterable[Acl]) -> Steps[dict[Acl, bytes]]:
         """Those that are not there yet, each once and with an id. KafkaError if they are too many."""

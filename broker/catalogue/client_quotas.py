@@ -11,6 +11,7 @@ else, and Kafka, which does so, looks it up again at each start.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Final, NamedTuple
 
 from barnabas.broker.catalogue.framing import Encoded, Versioned, encoded
@@ -18,7 +19,7 @@ from barnabas.broker.catalogue.image import Image, QuotaEntity, quota_entity
 from barnabas.broker.config.connection_limits import parsed_address
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.log_records.catalogue import ClientQuotaRecord, EntityData
-from barnabas.storage.steps import Pauses, Steps, finish
+from barnabas.storage.steps import Pauses, Steps, decided, finish
 
 USER: Final = "user"
 CLIENT_ID: Final = "client-id"
@@ -72,12 +73,8 @@ class ClientQuotas:
 
     def alter_in_steps(self, alterations: Sequence[QuotaAlteration], *, validate_only: bool) -> Steps[Outcomes]:
         """As `alter`, decided about what is set when all is decided: anew, if that was changed meanwhile."""
-        is_new = False
-        while not is_new:
-            changes = self.changes
-            records, outcomes = yield from alter(alterations, self._image.quotas)
-            change = yield from encoded([] if validate_only else records)
-            is_new = changes == self.changes
+        decide = partial(self._decide, alterations, validate_only=validate_only)
+        change, outcomes = yield from decided(decide, lambda: self.changes)
         if change.records:
             self._commit(change)
             self.changes += 1
@@ -85,6 +82,12 @@ class ClientQuotas:
             for tell in self.when_changed:
                 tell()
         return outcomes
+
+    def _decide(
+        self, alterations: Sequence[QuotaAlteration], *, validate_only: bool
+    ) -> Steps[tuple[Encoded, Outcomes]]:
+        records, outcomes = yield from alter(alterations, self._image.quotas)
+        return (yield from encoded([] if validate_only else records)), outcomes
 
 
 def alter(

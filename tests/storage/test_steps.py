@@ -1,6 +1,8 @@
 """Work in steps: where it pauses."""
 
-from barnabas.storage.steps import AT_ONCE, Pauses
+import pytest
+
+from barnabas.storage.steps import AT_ONCE, Pauses, Steps, decided
 
 
 def test_a_pause_is_due_behind_each_hundred_small_things_however_they_are_counted() -> None:
@@ -8,3 +10,21 @@ def test_a_pause_is_due_behind_each_hundred_small_things_however_they_are_counte
     assert [number for number in range(1, 251) if pauses.is_due()] == [AT_ONCE, 2 * AT_ONCE]
     several = Pauses()
     assert [several.is_due(40) for _ in range(6)] == [False, False, True, False, False, True]
+
+
+def test_what_is_decided_in_steps_is_decided_anew_until_nothing_changed_meanwhile() -> None:
+    things: list[str] = []
+
+    def decide() -> Steps[list[str]]:
+        seen = list(things)
+        yield
+        return seen
+
+    steps = decided(decide, lambda: len(things))
+    for thing in ("one", "two"):
+        next(steps)
+        things.append(thing)
+    next(steps)
+    with pytest.raises(StopIteration) as over:
+        next(steps)
+    assert over.value.value == ["one", "two"]
