@@ -56,6 +56,11 @@ def mapped(make: Callable[[A], T], items: Iterable[A], at_once: int = AT_ONCE) -
     return made
 
 
+def listed(items: Iterable[T]) -> Steps[list[T]]:
+    """All of them."""
+    return (yield from mapped(lambda item: item, items))
+
+
 def decided(decide: Callable[[], Steps[T]], changes: Callable[[], int]) -> Steps[T]:
     """What `decide` comes to when nothing changed while it paused: it decides anew until that is so.
 

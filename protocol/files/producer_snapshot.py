@@ -8,6 +8,7 @@ Of a producer's window only the latest batch is stored; `last_offset` -1 means t
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from barnabas.protocol.errors import DecodeError
@@ -38,39 +39,57 @@ class ProducerEntry(NamedTuple):
 
 def encode(entries: list[ProducerEntry]) -> bytes:
     """The whole file."""
-    body = b"".join(_ENTRY.pack(*entry) for entry in entries)
-    counted = len(entries).to_bytes(4, "big") + body
-    return _HEADER.pack(_VERSION, crc32c(counted), len(entries)) + body
+    return with_header(b"".join(_ENTRY.pack(*entry) for entry in entries))
+
+
+def encode_entry(entry: ProducerEntry) -> bytes:
+    """ENTRY_SIZE bytes."""
+    return _ENTRY.pack(*entry)
+
+
+def with_header(entries: Buffer) -> bytes:
+    """The whole file, of its encoded entries."""
+    count = len(entries) // ENTRY_SIZE
+    counted = count.to_bytes(4, "big") + entries
+    return _HEADER.pack(_VERSION, crc32c(counted), count) + entries
 
 
 def decode(data: Buffer, end_offset: int | None = None) -> list[ProducerEntry]:
+    """Every entry. DecodeError as `iter_entries`."""
+    return list(iter_entries(data, end_offset))
+
+
+def iter_entries(data: Buffer, end_offset: int | None = None) -> Iterator[ProducerEntry]:
     """Every entry; DecodeError on another version, a wrong CRC, or a size that does not fit the count.
 
-    end_offset: the offset in the file's name; then also on entries that no log has which ends there.
+    end_offset: the offset in the file's name; then also at an entry that no log has which ends there.
     """
+    _check_header(data)
+    open_since: set[int] = set()
+    for entry in map(ProducerEntry._make, _ENTRY.iter_unpack(memoryview(data)[_HEADER.size :])):
+        if end_offset is not None:
+            _check_offsets(entry, end_offset, open_since)
+        yield entry
+
+
+def _check_header(data: Buffer) -> None:
     if len(data) < _HEADER.size:
         raise DecodeError(f"producer snapshot of {len(data)} bytes is too short")
     version, crc, count = _HEADER.unpack_from(data)
     if version != _VERSION:
         raise DecodeError(f"producer snapshot version {version}")
-    view = memoryview(data)
-    if (found := crc32c(view[_CRC_FROM:])) != crc:
+    if (found := crc32c(memoryview(data)[_CRC_FROM:])) != crc:
         raise DecodeError(f"producer snapshot crc {found:#010x}, stored {crc:#010x}")
     if len(data) != _HEADER.size + count * ENTRY_SIZE:
         raise DecodeError(f"producer snapshot of {len(data)} bytes for {count} entries")
-    entries = [ProducerEntry._make(entry) for entry in _ENTRY.iter_unpack(view[_HEADER.size :])]
-    if end_offset is not None:
-        _check_offsets(entries, end_offset)
-    return entries
 
 
-def _check_offsets(entries: list[ProducerEntry], end_offset: int) -> None:
-    open_since: set[int] = set()
-    for entry in entries:
-        last, delta, first_in_txn = entry.last_offset, entry.offset_delta, entry.current_txn_first_offset
-        if last >= 0 and not 0 <= delta <= last < end_offset:
-            raise DecodeError(f"producer {entry.producer_id}: offsets {last - delta} to {last} below {end_offset}")
-        if first_in_txn >= end_offset or first_in_txn in open_since:
-            raise DecodeError(f"producer {entry.producer_id}: a transaction from offset {first_in_txn} on")
-        if first_in_txn >= 0:
-            open_since.add(first_in_txn)
+def _check_offsets(entry: ProducerEntry, end_offset: int, open_since: set[int]) -> None:
+    """`open_since`: where the transactions of the entries before it begin; that of this one joins them."""
+    last, delta, first_in_txn = entry.last_offset, entry.offset_delta, entry.current_txn_first_offset
+    if last >= 0 and not 0 <= delta <= last < end_offset:
+        raise DecodeError(f"producer {entry.producer_id}: offsets {last - delta} to {last} below {end_offset}")
+    if first_in_txn >= end_offset or first_in_txn in open_since:
+        raise DecodeError(f"producer {entry.producer_id}: a transaction from offset {first_in_txn} on")
+    if first_in_txn >= 0:
+        open_since.add(first_in_txn)

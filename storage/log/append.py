@@ -214,6 +214,8 @@ class Appender:
                 producer.add(_new_tuple(SeenBatch, seen), now_ms)
                 if attributes & TRANSACTIONAL_MASK and producer.current_txn_first_offset is None:
                     self._producers.open_transaction(producer_id, producer, first_offset)
+                if (encoded := self._producers.encoded) is not None:
+                    encoded.changed(producer_id)
             watermarks.extend(last_offset + 1)
         except BaseException as mistake:
             self._not_accounted_for(first_offset, mistake)

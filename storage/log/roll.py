@@ -107,7 +107,7 @@ class Roller:
             active.seal()
         if self._flusher.recovery_point > active.base_offset:
             self._flusher.flush_now([active])
-        self._snapshots.write(self._watermarks.log_end_offset, self._producers.to_snapshot())
+        self._snapshots.write(self._watermarks.log_end_offset, self._producers.snapshot())
 
     def _seal(self, end_offset: int) -> None:
         """The same for a roll, which syncs nothing: others wait. The next flush does, and writes the snapshot last."""
@@ -115,9 +115,9 @@ class Roller:
         if not active.is_sealed:
             active.seal()
         if not self._flusher.reaches(end_offset):
-            snapshots.write(end_offset, self._producers.to_snapshot())  # who goes past it syncs the indexes with it
+            snapshots.write(end_offset, self._producers.snapshot())  # who goes past it syncs the indexes with it
         elif end_offset not in snapshots.offsets:
-            snapshots.write_later(end_offset, self._producers.to_snapshot())
+            snapshots.write_later(end_offset, self._producers.snapshot())
         elif active.files_to_sync().paths:  # its indexes were not those that the snapshot vouches for
             self._flusher.flush_now([active])
 

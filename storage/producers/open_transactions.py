@@ -10,11 +10,11 @@ Invariant: `open` and `unstable` are in the order of the first offsets, since tr
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable
 from typing import NamedTuple
 
 from barnabas.protocol.files.txn_index import AbortedTxn
 from barnabas.protocol.records.control import EndTxnMarker
+from barnabas.storage.steps import Pauses, Steps
 
 
 class CompletedTxn(NamedTuple):
@@ -93,9 +93,12 @@ class OpenTransactions:
                     del self.unstable[completed.first_offset]
             self.unreplicated[:] = [txn for txn in self.unreplicated if txn.last_offset >= high_watermark]
 
-    def restore(self, opened: Iterable[tuple[int, int]]) -> None:
+    def restore(self, opened: list[tuple[int, int]]) -> Steps[None]:
         """Begin again with these (first offset, producer id)."""
         for known in (self.unstable, self._open, self.unreplicated, self._held):
             known.clear()
+        pauses = Pauses()
         for first_offset, producer_id in sorted(opened):
             self.begin(producer_id, first_offset)
+            if pauses.is_due():
+                yield

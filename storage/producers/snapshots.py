@@ -14,9 +14,10 @@ from collections.abc import Iterable
 
 from barnabas.protocol.errors import DecodeError
 from barnabas.protocol.files.names import FileKind, segment_file
-from barnabas.protocol.files.producer_snapshot import ProducerEntry, decode, encode
+from barnabas.protocol.files.producer_snapshot import ProducerEntry, iter_entries
 from barnabas.storage.disk.directory import Directory
 from barnabas.storage.disk.small_file import Replacement, SmallFile
+from barnabas.storage.steps import Steps, listed
 
 
 class ProducerSnapshots:
@@ -29,19 +30,19 @@ class ProducerSnapshots:
         self.unsynced: set[int] = set()
         self._later: dict[int, Replacement] = {}
 
-    def write(self, offset: int, entries: list[ProducerEntry]) -> None:
+    def write(self, offset: int, content: bytes) -> None:
         """Write the state below `offset`, unless that was done already."""
         if offset in self.offsets:
             return
-        self._directory.write(_name(offset), encode(entries), 0)
+        self._directory.write(_name(offset), content, 0)
         insort(self.offsets, offset)
         self.unsynced.add(offset)
 
-    def write_later(self, offset: int, entries: list[ProducerEntry]) -> None:
+    def write_later(self, offset: int, content: bytes) -> None:
         """Have a flush write the state below `offset`: `replacements`, then `written`."""
         file = SmallFile(self._directory, _name(offset))
         file.changed()
-        self._later[offset] = file.replacement(encode(entries))
+        self._later[offset] = file.replacement(content)
 
     @property
     def are_awaited(self) -> bool:
@@ -75,13 +76,13 @@ class ProducerSnapshots:
         for replacement in self._later.values():
             replacement.file.give_up()
 
-    def newest(self, at_or_below: int) -> tuple[int, list[ProducerEntry]] | None:
+    def newest(self, at_or_below: int) -> Steps[tuple[int, list[ProducerEntry]] | None]:
         """Offset and entries of the newest snapshot that can be read. Those found damaged on the way are removed."""
         for offset in reversed(self.offsets[: bisect_right(self.offsets, at_or_below)]):
             data = self._directory.read(_name(offset))
             if data is not None:
                 try:
-                    return offset, decode(data, offset)
+                    return offset, (yield from listed(iter_entries(data, offset)))
                 except DecodeError:
                     pass  # torn, wrong, or of a later version: an older one and the log give the same state
             self.remove([offset])

@@ -9,6 +9,7 @@ Invariants:
   after a load there may be more below: `wants_older` says when reading them would decide an answer, `add_older` takes
   them;
 - a producer's `current_txn_first_offset` and `OpenTransactions` say the same;
+- with more than ENCODED_FROM producers, who has changed is told `encoded`;
 - no batch of a known producer is among the refused ones: its sequence is checked anyway.
 
 docs/formats/producer-snapshot.md describes the file; KIP-98, KIP-360, KIP-890 and KIP-1228 the rules.
@@ -22,16 +23,20 @@ from itertools import pairwise
 from typing import Final
 
 from barnabas.protocol.errors import ErrorCode
-from barnabas.protocol.files.producer_snapshot import ProducerEntry
+from barnabas.protocol.files.producer_snapshot import ProducerEntry, encode
 from barnabas.protocol.files.txn_index import AbortedTxn
 from barnabas.protocol.records.batch import BatchHeader
 from barnabas.protocol.records.control import EndTxnMarker
+from barnabas.storage.producers.encoded import EncodedProducers
 from barnabas.storage.producers.open_transactions import CompletedTxn, OpenTransactions
 from barnabas.storage.producers.producer import WINDOW_BATCHES, Producer, ProducerState, SeenBatch, comes_after
 from barnabas.storage.producers.refused_batches import RefusedBatches
 from barnabas.storage.refusals import AppendRefused
+from barnabas.storage.steps import Pauses, Steps
 
 EXPIRY_GRACE_MS: Final = 600_000  # a producer seen this recently stays, however old its records say they are
+ENCODED_FROM: Final = 1_000
+"""With more producers the entries of a snapshot are encoded as they change: so many take a millisecond."""
 EPOCH_BUMPED_SINCE: Final = 2  # transaction.version: every transaction ends with a new producer epoch
 PRODUCER_EPOCH_MAX: Final = 2**15 - 1
 
@@ -39,8 +44,12 @@ PRODUCER_EPOCH_MAX: Final = 2**15 - 1
 class Producers:
     """All producers of one partition."""
 
-    def __init__(self, seen_from: int = 0) -> None:
+    def __init__(self, seen_from: int = 0, encoded_from: int = ENCODED_FROM) -> None:
         self._producers: dict[int, Producer] = {}
+        self._encoded_from = encoded_from
+        self.encoded: EncodedProducers | None = None
+        """Present once there are very many producers. It is told of everyone that has changed, by `append_plain` too.
+        """
         self._transactions = OpenTransactions()
         self._refused = RefusedBatches()
         self.seen_from = seen_from
@@ -178,6 +187,10 @@ class Producers:
         """One entry per producer, as a `.snapshot` file keeps them."""
         return [producer.entry(producer_id) for producer_id, producer in self._producers.items()]
 
+    def snapshot(self) -> bytes:
+        """The content of a `.snapshot` file."""
+        return encode(self.to_snapshot()) if self.encoded is None else self.encoded.content()
+
     # --- changing ---
 
     def add_batch(self, header: BatchHeader, seen_ms: int) -> None:
@@ -189,6 +202,8 @@ class Producers:
         producer.add(SeenBatch.of(header), seen_ms)
         if header.is_transactional and producer.current_txn_first_offset is None:
             self.open_transaction(header.producer_id, producer, header.base_offset)
+        if self.encoded is not None:
+            self.encoded.changed(header.producer_id)
 
     def open_transaction(self, producer_id: int, producer: Producer, first_offset: int) -> None:
         """The first batch of a transaction is in the log."""
@@ -214,13 +229,20 @@ class Producers:
         producer.last_timestamp = marker.timestamp
         producer.seen_ms = seen_ms
         producer.current_txn_first_offset = None
+        if self.encoded is not None:
+            self.encoded.changed(marker.producer_id)
         if completed is not None:
             self._transactions.end(completed, hold=hold)
 
     def _new(self, producer_id: int, producer_epoch: int) -> Producer:
         self._refused.forget(producer_id)
         producer = self._producers[producer_id] = Producer(producer_epoch)
+        self._count()
         return producer
+
+    def _count(self) -> None:
+        if self.encoded is None and len(self._producers) > self._encoded_from:
+            self.encoded = EncodedProducers(self._producers)
 
     def high_watermark_moved(self, high_watermark: int) -> None:
         """Transactions whose marker is below the high watermark no longer hold the last stable offset back."""
@@ -246,18 +268,24 @@ class Producers:
             )
         self.seen_from = from_offset
 
-    def restore(self, entries: Iterable[ProducerEntry], offset: int, seen_ms: int) -> None:
-        """Start from a snapshot taken at `offset`, in the place of whatever was known."""
+    def restore(self, entries: Iterable[ProducerEntry], offset: int, seen_ms: int) -> Steps[None]:
+        """Start from a snapshot taken at `offset`, in the place of whatever was known. Nothing is right in between."""
         self._producers.clear()
+        self.encoded = None
         self._refused.clear()
         self.seen_from = offset
+        opened: list[tuple[int, int]] = []
+        pauses = Pauses()
         for entry in entries:
-            self._producers[entry.producer_id] = Producer.restored(entry, seen_ms)
-        self._transactions.restore(
-            (producer.current_txn_first_offset, producer_id)
-            for producer_id, producer in self._producers.items()
-            if producer.current_txn_first_offset is not None
-        )
+            producer = self._producers[entry.producer_id] = Producer.restored(entry, seen_ms)
+            if producer.current_txn_first_offset is not None:
+                opened.append((producer.current_txn_first_offset, entry.producer_id))
+            self._count()
+            if self.encoded is not None:
+                self.encoded.changed(entry.producer_id)
+            if pauses.is_due():
+                yield
+        yield from self._transactions.restore(opened)
 
     def expire(self, now_ms: int, expiration_ms: int) -> list[int]:
         """Forget producers without an open transaction that are older than `expiration_ms`; returns which.
@@ -275,5 +303,7 @@ class Producers:
         ]
         for producer_id in expired:
             del self._producers[producer_id]
+            if self.encoded is not None:
+                self.encoded.forget(producer_id)
         self._refused.expire(now_ms, expiration_ms)
         return expired

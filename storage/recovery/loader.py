@@ -239,7 +239,7 @@ class _Loader:
             self._epochs.truncate_from_end(segment.base_offset)
             self._snapshots.remove([offset for offset in self._snapshots.offsets if offset > segment.base_offset])
             if index > 0:
-                self._snapshots.write(segment.base_offset, self._rebuild.producers.to_snapshot())
+                self._snapshots.write(segment.base_offset, self._rebuild.producers.snapshot())
         self._directory.remove(segment.txn_index.name)
         segment.reset_indexes()
         self._sums.forget(segment)

@@ -51,9 +51,9 @@ class ProducerRebuild:
         if self.offset is not None and self.offset > offset:
             segment = self._segments[bisect_left(self._segments, offset, key=lambda segment: segment.base_offset) - 1]
             raise CorruptFile(segment.log.path, f"batches up to {self.offset}, and the next segment begins at {offset}")
-        found = self._snapshots.newest(offset)
+        found = yield from self._snapshots.newest(offset)
         if found is not None and (self.offset is None or found[0] > self.offset):
-            self.producers.restore(found[1], found[0], self._now_ms)
+            yield from self.producers.restore(found[1], found[0], self._now_ms)
             self.offset = found[0]
             self._note("R" if self.offset == offset else "S")
         if self.offset is None:

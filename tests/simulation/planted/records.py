@@ -47,8 +47,8 @@ BUGS = (
     .at("Roller.seal_active", "self._watermarks.log_end_offset", "self._segments.active.base_offset")
     .at(
         "Roller._seal",
-        "snapshots.write(end_offset, self._producers.to_snapshot())",
-        "snapshots.write(active.base_offset, self._producers.to_snapshot())",
+        "snapshots.write(end_offset, self._producers.snapshot())",
+        "snapshots.write(active.base_offset, self._producers.snapshot())",
     ),
     Bug("a marker that leaves the transaction open", "The producer of a marker is still in its transaction.").at(
         "Producers.add_marker",

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from barnabas.protocol.errors import ErrorCode
+from barnabas.protocol.files.producer_snapshot import decode
 from barnabas.protocol.records import compression
 from barnabas.protocol.records.batch import HEADER_SIZE, compute_crc, iter_batches, parse_header, verify_crc
 from barnabas.protocol.records.builder import build_batch
@@ -14,6 +15,7 @@ from barnabas.protocol.records.control import end_txn_marker
 from barnabas.storage.config import LogConfig
 from barnabas.storage.log.append import Appender, AppendOrigin, AppendResult
 from barnabas.storage.log.validate import walk, walk_in_steps
+from barnabas.storage.producers.encoded import EncodedProducers
 from barnabas.storage.refusals import AppendRefused
 from tests.support.worlds.log import START_MS, LogWorld, open_world
 
@@ -278,6 +280,7 @@ def test_the_short_way_and_the_careful_way_agree(settings: dict[str, Any], trans
         for sequence in (0, 2):
             world.append(b"a", b"b", producer_id=PID, epoch=1, sequence=sequence, transactional=transactional)
         world.log.config = LogConfig()._replace(**settings)
+        world.log.producers.encoded = EncodedProducers(world.log.producers._producers)
         if careful:
             world.log._appender._plain_attributes = frozenset()
         return world
@@ -293,6 +296,7 @@ def test_the_short_way_and_the_careful_way_agree(settings: dict[str, Any], trans
             outcomes.append(
                 (outcome, stored(world), log.log_end_offset, log.last_stable_offset, log.producers.to_snapshot())
             )
+            assert sorted(decode(log.producers.snapshot())) == sorted(log.producers.to_snapshot())
         assert outcomes[0] == outcomes[1], batch.hex()
 
 

@@ -11,6 +11,7 @@ from barnabas.protocol.records.control import EndTxnMarker
 from barnabas.storage.producers.producer import SeenBatch
 from barnabas.storage.producers.window import EXPIRY_GRACE_MS, Producers
 from barnabas.storage.refusals import AppendRefused
+from barnabas.storage.steps import finish
 from tests.support.records.producer_batches import PID, batch
 
 DAY_MS = 86_400_000
@@ -52,7 +53,7 @@ class Partition:
     def restart(self) -> None:
         entries, end = self.producers.to_snapshot(), self.end
         self.producers = Producers()
-        self.producers.restore(entries, end, seen_ms=0)
+        finish(self.producers.restore(entries, end, seen_ms=0))
 
 
 @pytest.fixture

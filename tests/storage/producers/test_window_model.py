@@ -13,6 +13,7 @@ from barnabas.storage.producers.open_transactions import CompletedTxn
 from barnabas.storage.producers.producer import WINDOW_BATCHES
 from barnabas.storage.producers.window import Producers
 from barnabas.storage.refusals import AppendRefused
+from barnabas.storage.steps import finish
 from tests.support.records.producer_batches import batch
 
 
@@ -96,7 +97,7 @@ def test_the_rules_agree_with_a_model_that_remembers_everything(
         if step[0] == "restart":
             entries = producers.to_snapshot()
             producers = Producers()
-            producers.restore(entries, model.end, seen_ms=0)
+            finish(producers.restore(entries, model.end, seen_ms=0))
         elif step[0] == "marker":
             _mark(model, producers, EndTxnMarker(bool(step[3]), step[1], step[2], 0, model.end, 2000))
         else:
