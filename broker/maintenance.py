@@ -1,14 +1,16 @@
-"""What moves partitions between data directories, what compacts them, and what removes expired delegation tokens: built
-when first needed, ended together."""
+"""What moves partitions between data directories, what compacts them, what removes expired delegation tokens, and what
+keeps the catalogue's log short: built when first needed, ended together."""
 
 from __future__ import annotations
 
-from asyncio import AbstractEventLoop
+from asyncio import AbstractEventLoop, Future
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 from barnabas.broker.config.log_configs import log_config
 from barnabas.broker.context import Deferred
+from barnabas.broker.log_lines import logger
+from barnabas.broker.slices import Kind
 
 if TYPE_CHECKING:
     from barnabas.broker.catalogue import Catalogue
@@ -22,8 +24,12 @@ if TYPE_CHECKING:
     from barnabas.broker.partitions.moves import Moves
     from barnabas.broker.partitions.partitions import Partitions
     from barnabas.broker.partitions.waiters import Waiters
-    from barnabas.broker.slices import Slices
+    from barnabas.broker.slices import Slices, Work
     from barnabas.broker.workers.workers import Workers
+
+
+_log = logger("broker")
+_SNAPSHOT = Kind(under_way_max=1, may_begin_again=False, first_ms=0)
 
 
 class Needs(NamedTuple):
@@ -46,7 +52,7 @@ class Needs(NamedTuple):
 
 
 class Maintenance:
-    """The moves, the cleaner and the expiring of one broker."""
+    """The moves, the cleaner, the expiring and the snapshots of one broker."""
 
     def __init__(self, needs: Needs) -> None:
         self.moves: Deferred[Moves] = Deferred(self._open_moves)
@@ -61,6 +67,7 @@ class Maintenance:
         if self._needs.tokens is not None:
             self._expiring = self._open_expiring(self._needs.tokens)
             self._expiring.start()
+        self._needs.catalogue.keep_short(self._begin_snapshot)
 
     def close(self) -> None:
         """The broker stops: what is under way is given up."""
@@ -76,7 +83,18 @@ class Maintenance:
     def is_busy(self) -> bool:
         """Whether something is copied or synced in a thread."""
         moves, cleaner = self.moves.built, self.cleaner.built
-        return (moves is not None and moves.is_copying) or (cleaner is not None and cleaner.is_syncing)
+        return (
+            (moves is not None and moves.is_copying)
+            or (cleaner is not None and cleaner.is_syncing)
+            or self._needs.catalogue.is_in_thread
+        )
+
+    def _begin_snapshot(self, steps: Callable[[], Work[None]]) -> None:
+        if self._is_closed:
+            return
+        begun = self._needs.upkeep.in_slices(steps, _SNAPSHOT)
+        assert begun is not None, "its first slice is in another turn"
+        begun.add_done_callback(_log_mistake)
 
     def _start_cleaner(self) -> None:
         if not self._is_closed:
@@ -132,3 +150,9 @@ class Maintenance:
     def _is_moving(self, key: tuple[str, int]) -> bool:
         moves = self.moves.built
         return moves is not None and key in moves.under_way()
+
+
+def _log_mistake(snapshot: Future[None]) -> None:
+    """It is ours; the catalogue goes on with the log that it has."""
+    if not snapshot.cancelled() and (mistake := snapshot.exception()) is not None:
+        _log.error("the snapshot of the catalogue failed", exc_info=mistake)

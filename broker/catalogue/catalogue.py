@@ -41,6 +41,7 @@ from barnabas.broker.config import BrokerConfig
 from barnabas.broker.config.dynamic import usable
 from barnabas.broker.events.events import Events
 from barnabas.broker.log_lines import line, logger
+from barnabas.broker.slices import Work
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.files.names import BOOTSTRAP_CHECKPOINT
 from barnabas.protocol.log_records.catalogue import ConfigRecord, ProducerIdsRecord
@@ -110,6 +111,15 @@ class Catalogue:
         """Topics may have replicas on several nodes from now on, which `placing` keeps."""
         self._placing = placing
         self._writer = self._writer._replace(brokers=placing.brokers, stopped=placing.stopped)
+
+    def keep_short(self, begin: Callable[[Callable[[], Work[None]]], None]) -> None:
+        """Give `begin` the steps of a snapshot whenever the log has grown by so much, as `Journal.keep_short`."""
+        self._journal.keep_short(begin)
+
+    @property
+    def is_in_thread(self) -> bool:
+        """Whether files of it are written or removed in a thread."""
+        return self._journal.is_in_thread
 
     def close(self) -> None:
         """Say what a cleanly stopped broker says. StorageError when the disk does not take it."""

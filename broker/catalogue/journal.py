@@ -1,13 +1,17 @@
-"""The image and the log it is replayed from, kept in step: open, append, close.
+"""The image and the log it is replayed from, kept in step: open, append, keep short, close.
 
 Knows when an epoch is opened, what a new directory begins with and what a clean stop leaves. Decides nothing about
 topics.
 
 Theory of operation: a run is a raft epoch, but a run that changes nothing writes nothing. The first change opens the
 epoch with a LeaderChange and, if a Kafka that was killed left a metadata transaction open, aborts that.
+
+A start reads the newest snapshot and all of the log behind it. So once the log has grown by so much, or by as much as
+the last snapshot was large, a snapshot is made in steps, of what there is at one moment: anew if something changes, and
+after some tries not before the log has grown again.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import TypedDict
 
 from barnabas.broker.catalogue.features import NEW_LEVELS, initial_records
@@ -21,6 +25,7 @@ from barnabas.broker.catalogue.snapshot import snapshot
 from barnabas.broker.catalogue.topics import Writer
 from barnabas.broker.config import Listener
 from barnabas.broker.log_lines import line, logger
+from barnabas.broker.slices import Work
 from barnabas.protocol.files.checkpoints import encode_partition_metadata
 from barnabas.protocol.files.names import BOOTSTRAP_CHECKPOINT, PARTITION_METADATA
 from barnabas.protocol.listener_protocols import PROTOCOLS
@@ -42,6 +47,7 @@ _log = logger("catalogue")
 METADATA_TOPIC_ID = bytes(15) + b"\x01"
 
 SNAPSHOT_BYTES_MAX = 1 << 20  # of log behind a snapshot, whatever is configured: a start reads all of it
+_TRIES_MAX = 3
 _REGISTRATION_VERSIONS = ((30, 4), (17, 3), (8, 2), (0, 1))  # from which metadata.version on
 
 
@@ -84,6 +90,9 @@ class Journal:
         before = self._quorum_state.leader_epoch if self._quorum_state else 0
         self.epoch = max(before, self._log.last_epoch) + 1
         self.is_epoch_open = False
+        self._begin_snapshot: Callable[[Callable[[], Work[None]]], None] | None = None
+        self._next_snapshot_bytes = self._snapshot_bytes  # of log behind the last one
+        self._is_snapshot_due = False
 
     @property
     def end_offset(self) -> int:
@@ -120,6 +129,22 @@ class Journal:
         for record, value in zip(records, values, strict=True):
             self.image.replay(record, self.epoch)
             self.carried.replay(record, value)
+        is_long = self._log.bytes_behind_snapshot >= self._next_snapshot_bytes
+        if is_long and self._begin_snapshot is not None and not self._is_snapshot_due:
+            self._is_snapshot_due = True
+            self._begin_snapshot(self._snapshot_in_steps)
+
+    def keep_short(self, begin: Callable[[Callable[[], Work[None]]], None]) -> None:
+        """Give `begin` the steps of a snapshot whenever the log has grown by so much: to be done a bit at a time.
+
+        The broker that is to stop lets them come to an end, or gives them up.
+        """
+        self._begin_snapshot = begin
+
+    @property
+    def is_in_thread(self) -> bool:
+        """Whether files of it are written or removed in a thread."""
+        return self._log.is_in_thread
 
     def close(self) -> None:
         """Leave `quorum-state` and `catalogue-end` as they should be after a clean stop, and no longer a log than the
@@ -134,7 +159,38 @@ class Journal:
         self._log.note_end()
 
     def _write_snapshot(self) -> None:
-        content = snapshot(
+        try:
+            self._log.replace_with_snapshot(b"".join(self._snapshot()))
+        except StorageError as error:
+            _log.warning(line("no snapshot of the catalogue", reason=error))
+
+    def _snapshot_in_steps(self) -> Work[None]:
+        grows_by = self._snapshot_bytes
+        try:
+            for _ in range(_TRIES_MAX):
+                content = yield from self._content_in_steps()
+                if content is not None:
+                    grows_by = max(grows_by, len(content))
+                    yield from self._log.replace_in_steps(content)
+                    return
+        except StorageError as error:
+            _log.warning(line("no snapshot of the catalogue", reason=error))
+        finally:
+            self._next_snapshot_bytes = self._log.bytes_behind_snapshot + grows_by
+            self._is_snapshot_due = False
+
+    def _content_in_steps(self) -> Work[bytes | None]:
+        """That of a snapshot; None if something changed meanwhile."""
+        content, end_offset = bytearray(), self._log.next_offset
+        for batch in self._snapshot():
+            content += batch
+            yield None
+            if self._log.next_offset != end_offset:
+                return None
+        return bytes(content)
+
+    def _snapshot(self) -> Iterator[bytearray]:
+        return snapshot(
             Writer(self._identity, self.image, (self._identity.node_id,)),
             self._quorum,
             self.carried,
@@ -142,10 +198,6 @@ class Journal:
             epoch=self._log.last_epoch,
             timestamp_ms=self._log.last_timestamp_ms,
         )
-        try:
-            self._log.replace_with_snapshot(content)
-        except StorageError as error:
-            _log.warning(line("no snapshot of the catalogue", reason=error))
 
     def _open_epoch(self) -> None:
         if not self.is_epoch_open:

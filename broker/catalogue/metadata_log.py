@@ -9,7 +9,8 @@ written, only the last one can be torn: damage with a good batch behind it is co
 opened. After a clean stop none is torn, and `catalogue-end` says where the log ended: it is never shorter again.
 """
 
-from collections.abc import Iterator
+from bisect import bisect_right
+from collections.abc import Callable, Generator, Iterator
 from typing import NamedTuple
 
 from barnabas.broker.log_lines import line, logger
@@ -36,6 +37,8 @@ from barnabas.protocol.records.batch import (
 )
 from barnabas.storage.disk.directory import Directory
 from barnabas.storage.disk.disk_file import DiskFile
+from barnabas.storage.disk.small_file import SmallFile
+from barnabas.storage.disk.sync_job import RemovalJob, SyncJob
 from barnabas.storage.errors import StorageError
 
 _log = logger("catalogue")
@@ -76,6 +79,8 @@ class MetadataLog:
         self.last_timestamp_ms = -1
         self.bytes_behind_snapshot = 0
         """What a start reads of the log, besides the newest snapshot."""
+        self.is_in_thread = False
+        """Whether a snapshot is written, or what it stands for removed, in a thread."""
         self._file: DiskFile | None = None  # the segment appended to; none yet
         self._position = 0
         self._noted_end = 0  # what `catalogue-end` says
@@ -106,6 +111,7 @@ class MetadataLog:
         ]
         segments.sort()
         start = self.next_offset
+        del segments[: bisect_right(segments, start) - 1]  # a power cut may have brought some of these back
         if segments and segments[0] > start:
             raise CatalogueError(f"{self._where()} begins at offset {segments[0]} and no snapshot reaches that far")
         log_end = segments[0] if segments else start
@@ -227,17 +233,71 @@ class MetadataLog:
         """
         snapshot = MetadataSnapshot(self.next_offset, self.last_epoch)
         self._directory.write_atomically(snapshot.name, content)
-        fresh = self._directory.open(segment_file(snapshot.end_offset, FileKind.LOG), create=True)
+        self._begin_segment()
+        self.bytes_behind_snapshot = 0
+        for name in self._older_than(snapshot):
+            self._directory.remove(name)
+        self._directory.sync()
+
+    def replace_in_steps(self, content: bytes) -> Generator[Callable[[], None], None, None]:
+        """The same while changes go on, with all that waits for the disk in a thread; given up, it does no more.
+
+        `content` is of what there is now. What is appended meanwhile goes to a segment that begins here.
+        """
+        snapshot, bytes_replaced = MetadataSnapshot(self.next_offset, self.last_epoch), self.bytes_behind_snapshot
+        file = SmallFile(self._directory, snapshot.name)
+        file.changed()
+        self._begin_segment()
+        try:
+            yield from self._in_thread(SyncJob(self._directory.disk, replacements=[file.replacement(content)]))
+            self.bytes_behind_snapshot -= bytes_replaced
+            yield from self._in_thread(RemovalJob(self._directory, self._older_than(snapshot)))
+        finally:
+            file.give_up()
+
+    def _begin_segment(self) -> None:
+        """Append to a segment that begins at the end, unless one does."""
+        if self._file is not None and not self._position:
+            return
+        fresh = self._directory.open(segment_file(self.next_offset, FileKind.LOG), create=True)
         fresh.truncate(0)
         self._directory.sync()
         if self._file is not None:
             self._file.close()
-        self._file, self._position, self.bytes_behind_snapshot = fresh, 0, 0
-        for name in sorted(self._directory.names()):
-            parsed, older = parse_segment_file(name), parse_metadata_snapshot(name)
-            if (parsed is not None and parsed.base_offset < snapshot.end_offset) or (older and older < snapshot):
-                self._directory.remove(name)
-        self._directory.sync()
+        self._file, self._position, self._name_is_safe = fresh, 0, True
+
+    def _older_than(self, snapshot: MetadataSnapshot) -> list[str]:
+        """The files of what the snapshot stands for, segments in the order of their offsets."""
+        return [
+            name
+            for name in sorted(self._directory.names())
+            if ((parsed := parse_segment_file(name)) is not None and parsed.base_offset < snapshot.end_offset)
+            or ((older := parse_metadata_snapshot(name)) is not None and older < snapshot)
+        ]
+
+    def _in_thread(self, job: SyncJob) -> Generator[Callable[[], None], None, None]:
+        """StorageError if it failed."""
+        failures = [StorageError(self._where(), "given up")]
+
+        def run() -> None:
+            try:
+                job.run()
+            except StorageError as failure:
+                failures.append(failure)
+            else:
+                failures.clear()
+
+        self.is_in_thread = True
+        try:
+            yield run
+        finally:
+            self.is_in_thread = False
+            if failures:
+                job.failed(failures[-1])
+            else:
+                job.finish()
+        if failures:
+            raise failures[-1]
 
     def _take_back(self, file: DiskFile) -> None:
         """Cut off what a failed append left. If that cannot be done either, nothing may be appended behind it.

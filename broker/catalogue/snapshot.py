@@ -28,8 +28,8 @@ from barnabas.protocol.log_records.catalogue import (
 )
 from barnabas.protocol.records.builder import NewRecord, build_batch
 from barnabas.protocol.records.control import control_batch
+from barnabas.storage.steps import AT_ONCE
 
-_RECORDS_PER_BATCH = 10_000
 _NO_BROKER_EPOCH = -1
 
 
@@ -41,16 +41,19 @@ def snapshot(
     *,
     epoch: int,
     timestamp_ms: int,
-) -> bytes:
-    """The content of a snapshot file. `timestamp_ms` and `epoch` are those of the last batch it stands for."""
+) -> Iterator[bytearray]:
+    """The batches of a snapshot file. `timestamp_ms` and `epoch` are those of the last batch it stands for.
+
+    They are made as they are asked for: ask for no more once the image has changed.
+    """
     header = quorum.snapshot_header(timestamp_ms)
-    out, offset = control_batch(header, timestamp_ms=timestamp_ms, leader_epoch=epoch), len(header)
+    yield control_batch(header, timestamp_ms=timestamp_ms, leader_epoch=epoch)
+    offset = len(header)
     values = _values(writer, carried, registration_version)
-    while rows := [NewRecord(None, value, (), timestamp_ms) for value in islice(values, _RECORDS_PER_BATCH)]:
-        out += build_batch(rows, base_offset=offset, leader_epoch=epoch)
+    while rows := [NewRecord(None, value, (), timestamp_ms) for value in islice(values, AT_ONCE)]:
+        yield build_batch(rows, base_offset=offset, leader_epoch=epoch)
         offset += len(rows)
-    out += control_batch(snapshot_footer(), timestamp_ms=timestamp_ms, base_offset=offset, leader_epoch=epoch)
-    return bytes(out)
+    yield control_batch(snapshot_footer(), timestamp_ms=timestamp_ms, base_offset=offset, leader_epoch=epoch)
 
 
 def _values(writer: Writer, carried: Iterable[bytes], registration_version: int) -> Iterator[bytes]:

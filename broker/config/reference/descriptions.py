@@ -165,8 +165,8 @@ _TEXTS = {
     "leader.imbalance.check.interval.seconds": "How often partitions are looked at that another leads than their "
     "preferred replica.",
     # storage
-    "metadata.log.max.record.bytes.between.snapshots": "A clean stop that finds so much of the catalogue's log, or "
-    "1 MiB, behind its last snapshot writes one.",
+    "metadata.log.max.record.bytes.between.snapshots": "A snapshot replaces the catalogue's log when so much was "
+    "written since the last one, but at most 1 MiB (or, while the broker runs, the size of that one).",
     "log.cleaner.backoff.ms": "How long the cleaner waits when no log is dirty enough.",
     "log.cleaner.dedupe.buffer.size": "Memory for the keys of all logs that are being compacted: 24 bytes a key.",
     "log.cleaner.enable": "Whether logs are compacted.",
