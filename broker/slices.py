@@ -7,8 +7,9 @@ holds the work up nor makes a turn of it endless, for a slice has a largest numb
 Theory of operation: what is asked for is begun at once, and mostly over within its first slice. What is not goes round
 with the others: in each turn of the loop the next of them have a slice each, until the time of one slice is over. Where
 clients can ask for any amount (`rests`), a rest as long follows, so half of the loop is free, however many ask for
-however much. A step may yield a future: its work then goes on when that is done, with or without a result. Or it yields
-a function for a thread: that is called once its work has room, and an exception of it is the work's.
+however much. But no longer than REST_MS_MAX: where a slice takes seconds the machine stood still. A step may yield a
+future: its work then goes on when that is done, with or without a result. Or it yields a function for a thread: that is
+called once its work has room, and an exception of it is the work's.
 
 Only some of a kind are under way at a time, since each holds memory. One too many gives up what it has, waits in line
 and is begun again; work that may not be done twice is begun only when there is room. So the line holds nothing but
@@ -41,6 +42,7 @@ Work: TypeAlias = Generator[Future[Any] | Callable[[], None] | None, None, T]
 to be called in a thread."""
 
 SLICE_MS = 2
+REST_MS_MAX = 50
 UNDER_WAY_MAX = 4
 
 _NOT_OVER: Any = object()
@@ -220,7 +222,7 @@ class Slices:
             return
         self._is_turn_due = True
         if self._rest_s > 0:
-            self.loop.call_later(self._rest_s, self._turn)
+            self.loop.call_later(min(self._rest_s, REST_MS_MAX / 1000), self._turn)
         else:
             self.loop.call_soon(self._turn)
 

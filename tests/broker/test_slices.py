@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import pytest
 
-from barnabas.broker.slices import LOOK_UP, SLICE_MS, UNDER_WAY_MAX, Kind, Slices, Work
+from barnabas.broker.slices import LOOK_UP, REST_MS_MAX, SLICE_MS, UNDER_WAY_MAX, Kind, Slices, Work
 from tests.support.worlds.broker import settle
 
 STEPS_A_SLICE = 3
@@ -128,6 +128,18 @@ async def test_what_clients_ask_for_leaves_half_of_the_loop_to_others(rests: boo
         await world.loop.turn()
         delays = [delay_s for delay_s, _ in world.loop.calls if delay_s]
         assert [delay_s >= SLICE_MS / 1000 for delay_s in delays] == ([True] if rests else [])
+
+
+async def test_the_rest_is_short_though_the_machine_stood_still_within_a_slice(world: World) -> None:
+    def work() -> Work[None]:
+        for _ in range(2):
+            world.stopwatch.looks += 1_000_000
+            yield None
+
+    world.slices.in_slices(work)
+    for _ in range(2):
+        assert max(delay_s for delay_s, _ in world.loop.calls) == REST_MS_MAX / 1000
+        await world.loop.turn()
 
 
 async def test_a_stopwatch_that_stands_still_neither_stops_the_work_nor_makes_a_turn_endless(world: World) -> None:

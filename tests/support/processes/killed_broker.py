@@ -9,7 +9,7 @@ import time
 from typing import Any
 
 from barnabas.protocol.schema import Request
-from tests.support.fuzz.socket_client import SocketClient
+from tests.support.fuzz.socket_client import TIMEOUT_S, SocketClient
 from tests.support.processes.server import Server
 
 BACK_TIMEOUT_S = 60.0
@@ -47,6 +47,9 @@ class Line:
             return await self._client.ask(request, version)
         except asyncio.IncompleteReadError as cut:
             raise ConnectionResetError("the broker is gone") from cut
+        except TimeoutError:
+            said = await asyncio.to_thread(self._broker.server.abort)
+            raise AssertionError(f"no answer to {type(request).__name__} in {TIMEOUT_S:.0f} s:\n{said}") from None
 
     async def advance(self, delay_ms: float) -> None:
         """Let time pass."""

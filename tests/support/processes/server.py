@@ -133,6 +133,11 @@ class Server(ABC):
         """SIGKILL: what a crash of the process does."""
         self._end(signal.SIGKILL, STOP_TIMEOUT_S)
 
+    def abort(self) -> str:
+        """SIGABRT: what a process prints that was started with `-X faulthandler`, which is where its threads are."""
+        self._end(signal.SIGABRT, STOP_TIMEOUT_S)
+        return self.log
+
     def stop(self) -> int:
         """SIGTERM: a clean stop. Returns the exit status."""
         return self._end(signal.SIGTERM, STOP_TIMEOUT_S)
