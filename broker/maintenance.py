@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from barnabas.broker.workers.workers import Workers
 
 
-_log = logger("broker")
+_log = logger("catalogue")
 _SNAPSHOT = Kind(under_way_max=1, may_begin_again=False, first_ms=0)
 
 
@@ -67,7 +67,7 @@ class Maintenance:
         if self._needs.tokens is not None:
             self._expiring = self._open_expiring(self._needs.tokens)
             self._expiring.start()
-        self._needs.catalogue.keep_short(self._begin_snapshot)
+        self._needs.catalogue.journal.keep_short(self._begin_snapshot)
 
     def close(self) -> None:
         """The broker stops: what is under way is given up."""
@@ -86,7 +86,7 @@ class Maintenance:
         return (
             (moves is not None and moves.is_copying)
             or (cleaner is not None and cleaner.is_syncing)
-            or self._needs.catalogue.is_in_thread
+            or self._needs.catalogue.journal.is_in_thread
         )
 
     def _begin_snapshot(self, steps: Callable[[], Work[None]]) -> None:

@@ -41,7 +41,6 @@ from barnabas.broker.config import BrokerConfig
 from barnabas.broker.config.dynamic import usable
 from barnabas.broker.events.events import Events
 from barnabas.broker.log_lines import line, logger
-from barnabas.broker.slices import Work
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.files.names import BOOTSTRAP_CHECKPOINT
 from barnabas.protocol.log_records.catalogue import ConfigRecord, ProducerIdsRecord
@@ -66,7 +65,7 @@ class Catalogue:
     ) -> None:
         self.events = Events()
         """Where is told that topics are about to be created: the broker's, once it has opened the catalogue."""
-        self._journal, self._image = journal, journal.image
+        self.journal, self._image = journal, journal.image
         self._identity, self._config, self._random_bytes = identity, config, random_bytes
         self._writer = Writer(identity, self._image, (identity.node_id,))
         self.places = Places(self._image, lambda: (identity.directory_id,))
@@ -112,22 +111,13 @@ class Catalogue:
         self._placing = placing
         self._writer = self._writer._replace(brokers=placing.brokers, stopped=placing.stopped)
 
-    def keep_short(self, begin: Callable[[Callable[[], Work[None]]], None]) -> None:
-        """Give `begin` the steps of a snapshot whenever the log has grown by so much, as `Journal.keep_short`."""
-        self._journal.keep_short(begin)
-
-    @property
-    def is_in_thread(self) -> bool:
-        """Whether files of it are written or removed in a thread."""
-        return self._journal.is_in_thread
-
     def close(self) -> None:
         """Say what a cleanly stopped broker says. StorageError when the disk does not take it."""
         led = self._writer.resignations()
         for start in range(0, len(led), _CHANGES_PER_BATCH):
-            self._journal.commit(led[start : start + _CHANGES_PER_BATCH])
-        self._journal.commit(fenced(self._image))
-        self._journal.close()
+            self.journal.commit(led[start : start + _CHANGES_PER_BATCH])
+        self.journal.commit(fenced(self._image))
+        self.journal.close()
 
     # --- what it says ---
 
@@ -143,7 +133,7 @@ class Catalogue:
     @property
     def features_epoch(self) -> int:
         """Rises whenever the feature levels may have changed."""
-        return self._journal.end_offset
+        return self.journal.end_offset
 
     @property
     def broker_epoch(self) -> int:
@@ -154,7 +144,7 @@ class Catalogue:
     @property
     def leadership(self) -> Leadership:
         """Where the quorum stands, which this node alone is."""
-        return Leadership(*self._identity, self._journal.epoch, self._journal.end_offset)
+        return Leadership(*self._identity, self.journal.epoch, self.journal.end_offset)
 
     def was_deleted(self, name: str) -> bool:
         """Whether a topic of this name was deleted in this run and is not there again, as far as that is remembered."""
@@ -174,7 +164,7 @@ class Catalogue:
 
     def announced_epoch(self, partition: Partition) -> int:
         """The leader epoch that clients get: the one it has in this run, or will have once it is used."""
-        return partition.leader_epoch + (partition.elected_in != self._journal.epoch)
+        return partition.leader_epoch + (partition.elected_in != self.journal.epoch)
 
     def _partition(self, topic: str, partition: int) -> Partition:
         found = self.topics.get(topic)
@@ -194,7 +184,7 @@ class Catalogue:
     def leader_epoch(self, topic: str, partition: int) -> int:
         """The leader epoch to append with. Raises it, durably, at the first use in this run."""
         found = self._partition(topic, partition)
-        if found.elected_in != self._journal.epoch:
+        if found.elected_in != self.journal.epoch:
             self.lead([(topic, partition)])
         return found.leader_epoch
 
@@ -203,7 +193,7 @@ class Catalogue:
         elections = [
             self._writer.election(self.topics[topic].topic_id, number)
             for topic, number in partitions
-            if self._partition(topic, number).elected_in != self._journal.epoch
+            if self._partition(topic, number).elected_in != self.journal.epoch
         ]
         self._commit_each(elections)
 
@@ -211,7 +201,7 @@ class Catalogue:
         """Others lead these partitions from now on: the epochs that clients get rise, durably. KafkaError."""
         elections: list[Versioned] = []
         for topic, number in partitions:
-            is_announced_only = self._partition(topic, number).elected_in != self._journal.epoch
+            is_announced_only = self._partition(topic, number).elected_in != self.journal.epoch
             election = self._writer.election(self.topics[topic].topic_id, number)
             elections += [election] * (1 + is_announced_only)  # the first makes true what was announced
         self._commit_each(elections)
@@ -395,7 +385,7 @@ class Catalogue:
         """
         try:
             with within or nullcontext():
-                self._journal.commit(records)
+                self.journal.commit(records)
         except StorageError as error:
             _log.error(line("change not made", reason=error))
             raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, failed(error)) from error

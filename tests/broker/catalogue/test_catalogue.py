@@ -200,10 +200,10 @@ def test_a_full_disk_changes_nothing_and_the_next_change_goes_through(world: Cat
 
 
 def test_a_feature_level_above_ours_is_not_opened(world: CatalogueWorld) -> None:
-    world.catalogue._journal._open_epoch()
+    world.catalogue.journal._open_epoch()
     future = Versioned(FeatureLevelRecord(name="metadata.version", feature_level=34))
     with pytest.raises(Exception, match="this version knows 7 to 33"):
-        world.catalogue._journal.commit([future])
+        world.catalogue.journal.commit([future])
     with pytest.raises(CatalogueError, match=r"offset 7: feature metadata.version is at level 34"):
         world.kill()
 

@@ -10,7 +10,6 @@ from barnabas.broker.catalogue.identity import Identity
 from barnabas.broker.catalogue.journal import SNAPSHOT_BYTES_MAX
 from barnabas.broker.catalogue.metadata_log import CatalogueError
 from barnabas.broker.catalogue.quorum import Quorum, snapshot_footer
-from barnabas.broker.slices import Work
 from barnabas.protocol.log_records.catalogue import (
     AccessControlEntryRecord,
     ClearElrRecord,
@@ -33,17 +32,10 @@ from barnabas.protocol.records.record import iter_records
 from barnabas.storage.disk.directory import Directory
 from barnabas.storage.disk.disk import Disk
 from tests.support.files.memory_files import PowerCut, Survival
-from tests.support.worlds.catalogue import DIRECTORY_ID, NODE_ID, CatalogueWorld, state_of
+from tests.support.worlds.catalogue import DIRECTORY, DIRECTORY_ID, NODE_ID, CatalogueWorld, state_of
 
-DIRECTORY = "/d/__cluster_metadata-0"
 USER = UserScramCredentialRecord(name="u", mechanism=1, salt=b"s", stored_key=b"k", server_key=b"v", iterations=4096)
 AT_EVERY_STOP = {"metadata.log.max.record.bytes.between.snapshots": "1"}
-
-
-def names(world: CatalogueWorld) -> list[str]:
-    """The snapshots and segments there are; a snapshot comes before the segment that begins at its end."""
-    found = (entry.name for entry in world.files.entries(DIRECTORY))
-    return sorted(name for name in found if name.endswith((".log", ".checkpoint")))
 
 
 def content(world: CatalogueWorld, name: str) -> list[Any]:
@@ -58,17 +50,6 @@ def content(world: CatalogueWorld, name: str) -> list[Any]:
     return found
 
 
-def fill(world: CatalogueWorld) -> None:
-    """Some of everything that a catalogue holds."""
-    catalogue = world.catalogue
-    catalogue.create_topic("a", 3, {"retention.ms": "-1"})
-    catalogue.create_topic("gone")
-    catalogue.delete_topics(["gone"])
-    catalogue.lead([("a", 0), ("a", 2)])
-    catalogue.replace_configs(4, "", {"log.retention.ms": "5"})
-    catalogue.allocate_producer_ids()
-
-
 @pytest.fixture
 def world() -> CatalogueWorld:
     return CatalogueWorld(settings=AT_EVERY_STOP)
@@ -76,9 +57,9 @@ def world() -> CatalogueWorld:
 
 def test_a_stop_behind_little_log_writes_none() -> None:
     world = CatalogueWorld()
-    fill(world)
+    world.fill()
     world.stop()
-    assert names(world) == ["00000000000000000000.log"]
+    assert world.files_of_log() == ["00000000000000000000.log"]
 
 
 def test_a_stop_behind_a_mebibyte_of_log_writes_one() -> None:
@@ -87,19 +68,19 @@ def test_a_stop_behind_a_mebibyte_of_log_writes_one() -> None:
         world.catalogue.create_topic("t", 1000)
         world.catalogue.delete_topics(["t"])
     world.stop()
-    assert [name for name in names(world) if name.endswith(".checkpoint")]
+    assert [name for name in world.files_of_log() if name.endswith(".checkpoint")]
     assert "t" not in world.catalogue.topics
 
 
 def test_the_next_start_says_what_the_one_before_said(world: CatalogueWorld) -> None:
     for _ in range(3):
         if "a" not in world.catalogue.topics:
-            fill(world)
+            world.fill()
         world.catalogue.lead([("a", 1)])
         world.catalogue.close()
         before = state_of(world.catalogue)
         end_offset = world.catalogue.features_epoch
-        snapshot, segment = names(world)
+        snapshot, segment = world.files_of_log()
         assert snapshot.startswith(f"{end_offset:020d}-")
         assert segment == f"{end_offset:020d}.log"
         assert state_of(world.start()) == before
@@ -108,9 +89,9 @@ def test_the_next_start_says_what_the_one_before_said(world: CatalogueWorld) -> 
 
 
 def test_a_snapshot_has_the_form_of_kafkas(world: CatalogueWorld) -> None:
-    fill(world)
+    world.fill()
     world.catalogue.close()
-    snapshot, _ = names(world)
+    snapshot, _ = world.files_of_log()
     records = content(world, snapshot)
     kinds = ControlRecordType
     assert records[:3] == [kinds.SNAPSHOT_HEADER, kinds.KRAFT_VERSION, kinds.KRAFT_VOTERS]
@@ -137,19 +118,19 @@ def test_a_directory_that_kafka_4_4_formatted_begins_with_what_its_first_snapsho
         assert [record for record in logged if record in (*first, USER)] == [*first, USER]
         (registered,) = [record for record in logged if isinstance(record, RegisterBrokerRecord)]
         assert (registered.broker_id, registered.broker_epoch) == (NODE_ID, catalogue.broker_epoch)
-    fill(world)
+    world.fill()
     before = state_of(world.catalogue)
     assert state_of(world.kill()) == before
 
 
 def test_what_means_nothing_here_is_carried_along(world: CatalogueWorld) -> None:
     user = USER
-    world.catalogue._journal.commit([Versioned(user), Versioned(NoOpRecord())])  # as another Kafka would
+    world.catalogue.journal.commit([Versioned(user), Versioned(NoOpRecord())])  # as another Kafka would
     world.kill()
     for _ in range(2):
         world.catalogue.allocate_producer_ids()
         world.stop()
-        records = content(world, names(world)[0])
+        records = content(world, world.files_of_log()[0])
         assert records.count(user) == 1
         assert NoOpRecord() not in records
 
@@ -206,13 +187,13 @@ def test_of_what_no_image_holds_and_of_quotas_only_what_is_there_is_in_a_snapsho
         ClearElrRecord(topic_name="a"),
         ClearElrRecord(topic_name=""),
     ]
-    fill(world)
-    world.catalogue._journal.commit([Versioned(record) for record in (*gone, *there)])  # as another Kafka would
+    world.fill()
+    world.catalogue.journal.commit([Versioned(record) for record in (*gone, *there)])  # as another Kafka would
     world.kill()
     for _ in range(2):
         world.catalogue.allocate_producer_ids()
         world.stop()
-        records = content(world, names(world)[0])
+        records = content(world, world.files_of_log()[0])
         assert [record for record in records if record in there] == sorted(there, key=records.index)
         assert [record for record in records if record in gone] == []
         assert sum(records.count(record) for record in there) == len(there)
@@ -222,7 +203,7 @@ def test_the_directory_of_a_cluster_with_another_controller_is_refused() -> None
     world = CatalogueWorld()
     other = controller(1)
     other.controller_id = NODE_ID + 1
-    world.catalogue._journal.commit([Versioned(other)])
+    world.catalogue.journal.commit([Versioned(other)])
     with pytest.raises(CatalogueError, match="controller 2 is registered beside node 1"):
         world.kill()
 
@@ -230,12 +211,12 @@ def test_the_directory_of_a_cluster_with_another_controller_is_refused() -> None
 @pytest.mark.parametrize("are_apart", [False, True])
 def test_a_partition_nobody_leads_has_its_replica_in_sync_or_eligible(world: CatalogueWorld, are_apart: bool) -> None:
     level = FeatureLevelRecord(name="eligible.leader.replicas.version", feature_level=int(are_apart))
-    world.catalogue._journal.commit(
+    world.catalogue.journal.commit(
         [Versioned(FeatureLevelRecord(name="metadata.version", feature_level=30)), Versioned(level)]
     )
-    fill(world)
+    world.fill()
     world.catalogue.close()
-    partitions = [record for record in content(world, names(world)[0]) if isinstance(record, PartitionRecord)]
+    partitions = [record for record in content(world, world.files_of_log()[0]) if isinstance(record, PartitionRecord)]
     assert len(partitions) == 3
     for record in partitions:
         assert record.leader == -1
@@ -243,12 +224,12 @@ def test_a_partition_nobody_leads_has_its_replica_in_sync_or_eligible(world: Cat
 
 
 def test_a_full_disk_leaves_the_log_and_a_clean_stop(world: CatalogueWorld) -> None:
-    fill(world)
+    world.fill()
     world.files.fail("pwrite", errno.ENOSPC, path=".checkpoint")
     world.catalogue.close()
     world.files.heal()
     before = state_of(world.catalogue)
-    assert names(world) == ["00000000000000000000.log"]
+    assert world.files_of_log() == ["00000000000000000000.log"]
     assert state_of(world.start()) == before
 
 
@@ -258,7 +239,7 @@ def test_a_power_cut_at_any_moment_of_the_stop_loses_nothing(survival: Survival,
     def stopped(cut: int | None) -> tuple[CatalogueWorld, int]:
         """Two stops with snapshots, the power cut before change `cut` in the second; how many changes there were."""
         world = CatalogueWorld(settings=AT_EVERY_STOP)
-        fill(world)
+        world.fill()
         world.stop()
         world.catalogue.lead([("a", 1)])
         world.files.cut_power_at(cut)
@@ -280,138 +261,9 @@ def test_a_power_cut_at_any_moment_of_the_stop_loses_nothing(survival: Survival,
         assert "afterwards" in world.stop().topics
 
 
-class Running:
-    """A broker's part in it: `go_on` does what is due of a snapshot, a step at a time."""
-
-    def __init__(self, world: CatalogueWorld) -> None:
-        self.world = world
-        self._steps: list[Work[None]] = []
-        world.catalogue.keep_short(lambda begin: self._steps.append(begin()))
-
-    @property
-    def is_due(self) -> bool:
-        return bool(self._steps)
-
-    def go_on(self, steps_max: int = 1_000) -> int:
-        """Do so many steps, or all there are; how many it were. What is for a thread is done at once."""
-        for done in range(steps_max):
-            if not self._steps:
-                return done
-            try:
-                what = next(self._steps[0])
-            except StopIteration:
-                del self._steps[0]
-            else:
-                if callable(what):
-                    what()
-        return steps_max
-
-
-def test_a_log_that_grows_is_replaced_by_a_snapshot_while_the_broker_runs(world: CatalogueWorld) -> None:
-    running = Running(world)
-    fill(world)
-    end_offset = world.catalogue.features_epoch
-    assert running.go_on() > 0
-    snapshot, segment = names(world)
-    assert (snapshot[:20], segment) == (f"{end_offset:020d}", f"{end_offset:020d}.log")
-    assert running.go_on() == 0
-    fill_more(world)
-    assert running.go_on() > 0
-    later, _ = names(world)
-    assert later > snapshot
-    before = state_of(world.catalogue)
-    assert state_of(world.kill()) == before
-
-
-def fill_more(world: CatalogueWorld) -> None:
-    """As much as the largest snapshot there is."""
-    for number in range(50):
-        world.catalogue.create_topic(f"b-{number}", 3)
-
-
-@pytest.mark.parametrize("steps", range(12))
-def test_what_changes_while_a_snapshot_is_made_is_in_it_or_behind_it(world: CatalogueWorld, steps: int) -> None:
-    running = Running(world)
-    fill(world)
-    running.go_on(steps)
-    world.catalogue.create_topic("meanwhile", 2)
-    world.catalogue.delete_topics(["a"])
-    before = state_of(world.catalogue)
-    assert state_of(world.kill()) == before
-    running.go_on()
-    assert state_of(world.kill()) == before
-    assert "meanwhile" in world.catalogue.topics
-
-
-def test_a_catalogue_that_always_changes_is_tried_some_times_and_then_once_it_has_grown_again() -> None:
-    world = CatalogueWorld(settings={"metadata.log.max.record.bytes.between.snapshots": "3000"})
-    running = Running(world)
-    for tried in range(2):
-        size = len(world.log())
-        while not running.is_due:
-            world.catalogue.allocate_producer_ids()
-        assert len(world.log()) - size > 2500 * tried
-        steps = 0
-        while running.go_on(1):
-            steps += 1
-            world.catalogue.allocate_producer_ids()
-        assert 1 < steps < 10
-    assert names(world) == ["00000000000000000000.log"]
-    while not running.is_due:
-        world.catalogue.allocate_producer_ids()
-    running.go_on()
-    assert len(names(world)) == 2
-
-
-def test_a_full_disk_leaves_the_log_and_the_next_snapshot_is_written(world: CatalogueWorld) -> None:
-    running = Running(world)
-    fill(world)
-    world.files.fail("pwrite", errno.ENOSPC, path=".checkpoint")
-    running.go_on()
-    world.files.heal()
-    assert not [name for name in names(world) if name.endswith(".checkpoint")]
-    fill_more(world)
-    running.go_on()
-    assert [name for name in names(world) if name.endswith(".checkpoint")]
-    before = state_of(world.catalogue)
-    assert state_of(world.kill()) == before
-
-
-@pytest.mark.parametrize("survival", ["nothing", "some", "everything"])
-def test_a_power_cut_at_any_moment_of_a_snapshot_loses_nothing(survival: Survival) -> None:
-    def run(cut: int | None) -> tuple[CatalogueWorld, int]:
-        """Two snapshots while the broker runs, the power cut before change `cut`; how many changes there were."""
-        world = CatalogueWorld(settings=AT_EVERY_STOP)
-        running = Running(world)
-        fill(world)
-        before = world.files.changes_made
-        world.files.cut_power_at(None if cut is None else before + cut)
-        try:
-            running.go_on()
-            world.files.cut_power_at(None)
-            fill_more(world)
-            more = world.files.changes_made
-            world.files.cut_power_at(None if cut is None else more + cut)
-            running.go_on()
-        except PowerCut:
-            assert cut is not None
-        world.files.cut_power_at(None)
-        return world, world.files.changes_made - before
-
-    cut = 0
-    while True:
-        world, _ = run(cut)
-        expected = state_of(world.catalogue)
-        assert state_of(world.cut_power(survival)) == expected
-        if len(names(world)) == 2 and cut > 20:
-            break
-        cut += 1
-    assert cut < 100
-
-
 def first_change_of_the_second_stop() -> int:
     world = CatalogueWorld(settings=AT_EVERY_STOP)
-    fill(world)
+    world.fill()
     world.stop()
     world.catalogue.lead([("a", 1)])
     return world.files.changes_made

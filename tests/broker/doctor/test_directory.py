@@ -111,7 +111,7 @@ def test_a_catalogue_that_a_newer_version_wrote_is_told(used: Path) -> None:
     catalogue = open_catalogue(used)
     newer = FeatureLevelRecord(name="metadata.version", feature_level=99)
     with pytest.raises(ReplayError):
-        catalogue._journal.commit([Versioned(newer)])
+        catalogue.journal.commit([Versioned(newer)])
     (found,) = examine(used)
     assert found.level == "problem"
     assert "metadata.version is at level 99: this version knows 7 to 33" in found.says

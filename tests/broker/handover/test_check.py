@@ -97,7 +97,7 @@ def test_a_torn_last_change_is_told_and_left_as_it_is(left: Left) -> None:
 
 
 def test_levels_that_a_release_does_not_know_are_a_problem_for_it_alone(left: Left) -> None:
-    left.catalogue._journal.commit([Versioned(FeatureLevelRecord(name="metadata.version", feature_level=33))])
+    left.catalogue.journal.commit([Versioned(FeatureLevelRecord(name="metadata.version", feature_level=33))])
     left.stopped()
     assert left.checked("4.4").is_ready
     report = left.checked("4.3")
@@ -156,7 +156,7 @@ def test_a_partition_in_a_directory_that_was_not_named_is_a_problem(left: Left) 
     elsewhere = PartitionChangeRecord(
         partition_id=1, topic_id=left.catalogue.topics["t"].topic_id, directories=[bytes(range(1, 17))]
     )
-    left.catalogue._journal.commit([Versioned(elsewhere, 2)])
+    left.catalogue.journal.commit([Versioned(elsewhere, 2)])
     left.stopped()
     (left.path / "t-1").rename(left.path.parent / "t-1")
     assert left.problem() == "t-1 is in a data directory that was not named here"
@@ -181,11 +181,11 @@ def test_a_cluster_of_several_is_refused_by_name(left: Left) -> None:
     other = RegisterBrokerRecord(
         broker_id=2, incarnation_id=bytes(16), broker_epoch=5, end_points=[], features=[], rack=None
     )
-    left.catalogue._journal._log.append(  # past the image, which would refuse it
+    left.catalogue.journal._log.append(  # past the image, which would refuse it
         build_batch(
             [NewRecord(None, encode_record(Versioned(other, 3)), (), 0)],
-            base_offset=left.catalogue._journal.end_offset,
-            leader_epoch=left.catalogue._journal.epoch,
+            base_offset=left.catalogue.journal.end_offset,
+            leader_epoch=left.catalogue.journal.epoch,
         )
     )
     assert "broker 2 is registered beside node 1" in left.problem()
@@ -196,13 +196,13 @@ def test_what_has_no_effect_here_is_counted(left: Left) -> None:
         UserScramCredentialRecord(name=name, mechanism=1, salt=b"", stored_key=b"", server_key=b"", iterations=4096)
         for name in ("u", "v", "u")
     ]
-    left.catalogue._journal.commit([Versioned(user) for user in users])
+    left.catalogue.journal.commit([Versioned(user) for user in users])
     (says,) = said(left.stopped().checked(), "security")
     assert says.startswith("2 SCRAM credentials: carried on, and in force where")
 
 
 def test_what_only_several_nodes_know_is_told(left: Left) -> None:
-    left.catalogue._journal.commit(
+    left.catalogue.journal.commit(
         [Versioned(ConfigRecord(resource_type=4, resource_name="", name="barnabas.nodes.stopped", value="2"))]
     )
     (left.stopped().path / "barnabas-nodes.json").write_text("{}")

@@ -15,7 +15,8 @@ from tests.support.files.memory_files import MemoryFiles, Survival
 
 NODE_ID = 1
 DIRECTORY_ID = bytes(range(16, 32))
-LOG = "/d/__cluster_metadata-0/00000000000000000000.log"
+DIRECTORY = "/d/__cluster_metadata-0"
+LOG = f"{DIRECTORY}/00000000000000000000.log"
 
 
 class CatalogueWorld:
@@ -60,6 +61,21 @@ class CatalogueWorld:
         """A clean stop and start."""
         self.catalogue.close()
         return self.start()
+
+    def files_of_log(self) -> list[str]:
+        """The snapshots and segments there are; a snapshot comes before the segment that begins at its end."""
+        found = (entry.name for entry in self.files.entries(DIRECTORY))
+        return sorted(name for name in found if name.endswith((".log", ".checkpoint")))
+
+    def fill(self) -> None:
+        """Have some of everything that a catalogue holds."""
+        catalogue = self.catalogue
+        catalogue.create_topic("a", 3, {"retention.ms": "-1"})
+        catalogue.create_topic("gone")
+        catalogue.delete_topics(["gone"])
+        catalogue.lead([("a", 0), ("a", 2)])
+        catalogue.replace_configs(4, "", {"log.retention.ms": "5"})
+        catalogue.allocate_producer_ids()
 
     def log(self) -> bytes:
         file = self.files.open(LOG, read_only=True)
