@@ -24,6 +24,12 @@ TIMEOUT_PER_KILL_S = 60
 SETTINGS = {"offsets.topic.num.partitions": 2, "transaction.state.log.num.partitions": 2}
 
 
+@pytest.fixture(autouse=True)
+def where_threads_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have a broker that is aborted print it: KilledBroker does so with one that gives no answer."""
+    monkeypatch.setenv("PYTHONFAULTHANDLER", "1")
+
+
 class Load:
     """Programs that write transaction after transaction until `stopped`; each that is ended is told in `ended`."""
 

@@ -10,4 +10,4 @@ class OwnBroker(BrokerProcess):
 
     def command(self) -> list[str]:
         _, *arguments = super().command()
-        return [sys.executable, "-X", "faulthandler", "-m", "barnabas", *arguments]
+        return [sys.executable, "-m", "barnabas", *arguments]

@@ -134,7 +134,7 @@ class Server(ABC):
         self._end(signal.SIGKILL, STOP_TIMEOUT_S)
 
     def abort(self) -> str:
-        """SIGABRT: what a process prints that was started with `-X faulthandler`, which is where its threads are."""
+        """SIGABRT: return its log, which says where its threads are if PYTHONFAULTHANDLER was set."""
         self._end(signal.SIGABRT, STOP_TIMEOUT_S)
         return self.log
 
