@@ -270,9 +270,7 @@ class Producers:
 
     def restore(self, entries: Iterable[ProducerEntry], offset: int, seen_ms: int) -> Steps[None]:
         """Start from a snapshot taken at `offset`, in the place of whatever was known. Nothing is right in between."""
-        self._producers.clear()
-        self.encoded = None
-        self._refused.clear()
+        self._clear()
         self.seen_from = offset
         opened: list[tuple[int, int]] = []
         pauses = Pauses()
@@ -286,6 +284,11 @@ class Producers:
             if pauses.is_due():
                 yield
         yield from self._transactions.restore(opened)
+
+    def _clear(self) -> None:
+        self._producers.clear()
+        self.encoded = None
+        self._refused.clear()
 
     def expire(self, now_ms: int, expiration_ms: int) -> list[int]:
         """Forget producers without an open transaction that are older than `expiration_ms`; returns which.
