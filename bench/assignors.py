@@ -9,7 +9,7 @@ import time
 from itertools import pairwise
 from random import Random
 
-from barnabas.broker.coordinator.group.consumer.assignors.by_name import ASSIGNORS
+from barnabas.broker.coordinator.group.decisions.consumer.assignors.by_name import ASSIGNORS
 from tests.support.worlds.assigned_group import AssignedGroup, Subscriber
 
 _DEFAULT = (500, 10, 100)

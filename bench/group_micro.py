@@ -10,10 +10,15 @@ import tracemalloc
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from barnabas.broker.coordinator.group.classic.model import CommittedOffset, GroupConfig, GroupRecord, OffsetCommitted
-from barnabas.broker.coordinator.group.kinds import AnyRecord
-from barnabas.broker.coordinator.group.machine import GroupMachine
-from barnabas.broker.coordinator.group.records import encode
+from barnabas.broker.coordinator.group.decisions.classic.model import (
+    CommittedOffset,
+    GroupConfig,
+    GroupRecord,
+    OffsetCommitted,
+)
+from barnabas.broker.coordinator.group.decisions.kinds import AnyRecord
+from barnabas.broker.coordinator.group.decisions.machine import GroupMachine
+from barnabas.broker.coordinator.group.decisions.records import encode
 from barnabas.broker.coordinator.runtime.loading import Loader
 from barnabas.broker.coordinator.runtime.outcome import Producer
 from barnabas.broker.coordinator.runtime.shard import Appended

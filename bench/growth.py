@@ -15,10 +15,10 @@ from typing import NamedTuple
 
 import uvloop
 
-from barnabas.broker.catalogue.alterations import Alteration, Operation
-from barnabas.broker.catalogue.image import TOPIC_RESOURCE
-from barnabas.broker.coordinator.transaction.model import InitReply, InitRequest
-from barnabas.broker.coordinator.transaction.states import TransactionState
+from barnabas.broker.coordinator.transaction.decisions.model import InitReply, InitRequest
+from barnabas.broker.coordinator.transaction.decisions.states import TransactionState
+from barnabas.broker.metadata.catalogue.alterations import Alteration, Operation
+from barnabas.broker.metadata.image.image import TOPIC_RESOURCE
 from barnabas.protocol.messages.end_txn import EndTxnRequest
 from barnabas.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from barnabas.protocol.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic

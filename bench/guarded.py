@@ -14,10 +14,10 @@ from pathlib import Path
 import uvloop
 
 from barnabas import form
-from barnabas.broker.authorization.acl import Acl, PatternType, Permission
-from barnabas.broker.catalogue.client_quotas import QuotaAlteration
 from barnabas.broker.config.authorizer import STANDARD_AUTHORIZER
-from barnabas.broker.session.operations import Operation, Resource
+from barnabas.broker.metadata.image.client_quotas import QuotaAlteration
+from barnabas.broker.security.acl.acl import Acl, PatternType, Permission
+from barnabas.broker.security.session.operations import Operation, Resource
 from bench.micro import MEMORY_FILES, Bench, Case, Prepare
 from bench.traced import CASES, process_us
 

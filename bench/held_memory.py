@@ -12,8 +12,8 @@ from collections.abc import Awaitable, Callable
 
 import uvloop
 
-from barnabas.broker.coordinator.transaction.model import InitReply, InitRequest
-from barnabas.broker.coordinator.transaction.states import TransactionState
+from barnabas.broker.coordinator.transaction.decisions.model import InitReply, InitRequest
+from barnabas.broker.coordinator.transaction.decisions.states import TransactionState
 from barnabas.protocol.messages.end_txn import EndTxnRequest
 from bench.micro import MEMORY_FILES, Bench, batch, produce
 from tests.support.worlds.broker import request_frame

@@ -19,16 +19,16 @@ from typing import Any, NamedTuple, cast
 import uvloop
 
 from barnabas.broker.api.dispatch import Dispatcher
-from barnabas.broker.app import Broker
-from barnabas.broker.clock import Stopwatch, monotonic
 from barnabas.broker.config import BrokerConfig
-from barnabas.broker.config.listeners import Listener
-from barnabas.broker.coordinator.transaction.model import InitReply, InitRequest
-from barnabas.broker.coordinator.transaction.states import TransactionState
-from barnabas.broker.data import open_directory
-from barnabas.broker.environment import Environment
-from barnabas.broker.net.bound import BoundAddress
-from barnabas.broker.net.connection import Connection
+from barnabas.broker.config.listeners.listeners import Listener
+from barnabas.broker.coordinator.transaction.decisions.model import InitReply, InitRequest
+from barnabas.broker.coordinator.transaction.decisions.states import TransactionState
+from barnabas.broker.network.bound import BoundAddress
+from barnabas.broker.network.connection import Connection
+from barnabas.broker.runtime.clock import Stopwatch, monotonic
+from barnabas.broker.server.app import Broker
+from barnabas.broker.server.data import open_directory
+from barnabas.broker.server.environment import Environment
 from barnabas.protocol.listener_protocols import PLAINTEXT
 from barnabas.protocol.messages.add_partitions_to_txn import AddPartitionsToTxnRequest, AddPartitionsToTxnTopic
 from barnabas.protocol.messages.end_txn import EndTxnRequest

@@ -16,7 +16,7 @@ from pathlib import Path
 import uvloop
 
 from barnabas import form
-from barnabas.broker.history.history import History
+from barnabas.broker.insight.history.history import History
 from bench.micro import (
     MEMORY_FILES,
     Bench,

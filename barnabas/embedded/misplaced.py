@@ -28,7 +28,7 @@ def says_where(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def _place(function: str, name: str, known: list[str]) -> str:
-    from barnabas.broker.faults.plan.places import ACTIONS, FACTS, OF_PLANS, points_with
+    from barnabas.broker.control.faults.plan.places import ACTIONS, FACTS, OF_PLANS, points_with
     from barnabas.client.near_names import did_you_mean
 
     if function != "arm":

@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import Callable, Sequence, Sized
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from barnabas.broker.context import RequestContext
-from barnabas.broker.log_lines import line, logger
+from barnabas.broker.runtime.log_lines import line, logger
+from barnabas.broker.services import RequestContext
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.storage.errors import StorageError
 

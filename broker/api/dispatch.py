@@ -25,16 +25,16 @@ from struct import Struct
 from struct import error as StructError
 from typing import TYPE_CHECKING, Final
 
-from barnabas.broker.api import hot, large_answers, large_requests
 from barnabas.broker.api.answers import Answer, CloseConnection, Parked, code_and_message, failure_of
 from barnabas.broker.api.entry import Client, Entry, Wrap
 from barnabas.broker.api.error_responses import error_response_in_steps
+from barnabas.broker.api.in_hand import keep_in_hand
+from barnabas.broker.api.produce_fetch import hot, large_answers, large_requests
 from barnabas.broker.api.repeated import RepeatedRequests
 from barnabas.broker.api.table import Row, table_for
-from barnabas.broker.context import RequestContext, Services
-from barnabas.broker.in_hand import keep_in_hand
-from barnabas.broker.refusals import NoSuchRequest
-from barnabas.broker.session.session import Authentication, Session
+from barnabas.broker.runtime.refusals import NoSuchRequest
+from barnabas.broker.security.session.session import Authentication, Session
+from barnabas.broker.services import RequestContext, Services
 from barnabas.protocol.errors import DecodeError, ErrorCode
 from barnabas.protocol.headers import encode_response_header
 from barnabas.protocol.primitives import skip_tags
@@ -42,19 +42,21 @@ from barnabas.protocol.registry import ApiKey, request_codec, response_codec, sp
 from barnabas.protocol.schema import Request, Response
 
 if TYPE_CHECKING:
-    from barnabas.broker.api.door import Door
-    from barnabas.broker.api.gate import Gate
-    from barnabas.broker.api.metering import Meter
-    from barnabas.broker.api.throttling import Throttling
-    from barnabas.broker.api.tracing import Tracer
+    from barnabas.broker.api.authentication.door import Door
+    from barnabas.broker.api.authentication.gate import Gate
+    from barnabas.broker.api.stages.metering import Meter
+    from barnabas.broker.api.stages.throttling import Throttling
+    from barnabas.broker.api.stages.tracing import Tracer
 
 _HEADER: Final = Struct(">hhih")  # api_key, api_version, correlation_id, size of client_id
 _SIZE: Final = Struct(">i")
-_GATE: Final = "barnabas.broker.api.gate"  # imported where somebody has to authenticate
-_TRACING: Final = "barnabas.broker.api.tracing"  # imported where somebody listens
-_THROTTLING: Final = "barnabas.broker.api.throttling"  # imported where there are quotas
-_GUARDS: Final = "barnabas.broker.guards.table"  # imported where there is an authorizer
-_SHORT_PRODUCE: Final = "barnabas.broker.api.short_produce"  # imported as a handler is: no start waits for it
+_GATE: Final = "barnabas.broker.api.authentication.gate"  # imported where somebody has to authenticate
+_TRACING: Final = "barnabas.broker.api.stages.tracing"  # imported where somebody listens
+_THROTTLING: Final = "barnabas.broker.api.stages.throttling"  # imported where there are quotas
+_GUARDS: Final = "barnabas.broker.api.guards.table"  # imported where there is an authorizer
+_SHORT_PRODUCE: Final = (
+    "barnabas.broker.api.produce_fetch.short_produce"  # imported as a handler is: no start waits for it
+)
 
 Dispatch = Callable[[memoryview, Client], Answer]
 Handle = Callable[[Request, RequestContext], Response | Future[Response]]
@@ -137,7 +139,7 @@ class Dispatcher:
 
     def preload(self, row: Row) -> None:
         """Import what the API needs, so that its first request need not wait for it."""
-        import_module(f"barnabas.broker.handlers.{row.handler}")
+        import_module(f"barnabas.broker.api.handlers.{row.handler}")
         spec(row.key)
         if row.key == ApiKey.PRODUCE:
             import_module(_SHORT_PRODUCE)
@@ -167,7 +169,7 @@ class Dispatcher:
                 return self._api_versions_entry(row)
             served = f"served are {row.min_version} to {row.max_version}"
             raise CloseConnection(f"version {version} of {row.key.api_name}, {served}", row.key.api_name)
-        handle = import_module(f"barnabas.broker.handlers.{row.handler}").handle
+        handle = import_module(f"barnabas.broker.api.handlers.{row.handler}").handle
         if self._services.access is not None:
             handle = import_module(_GUARDS).guarded(row, handle)
         tracer = self._tracer()
@@ -199,7 +201,7 @@ class Dispatcher:
 
     def _api_versions_entry(self, row: Row) -> Entry:
         """A version of ApiVersions we do not know: its body is not read, and the answer has the form of version 0."""
-        handler = import_module(f"barnabas.broker.handlers.{row.handler}")
+        handler = import_module(f"barnabas.broker.api.handlers.{row.handler}")
 
         def serve(frame: memoryview, position: int, correlation_id: int, client: Client) -> Answer:
             return _encoded(row.key, 0, correlation_id, handler.unsupported_version(self._services))

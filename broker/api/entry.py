@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Protocol, TypeAlias
 
 from barnabas.broker.api.answers import Answer
-from barnabas.broker.cluster.cluster import Node
-from barnabas.broker.session.session import Session
+from barnabas.broker.metadata.cluster.cluster import Node
+from barnabas.broker.security.session.session import Session
 
 
 class Client(Protocol):

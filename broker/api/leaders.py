@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from barnabas.broker.catalogue.image import NO_LEADER
+from barnabas.broker.metadata.image.image import NO_LEADER
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.hot.fetch import FetchedPartition
 from barnabas.protocol.hot.produce import PartitionResult
@@ -16,7 +16,7 @@ from barnabas.protocol.hot.writing import NodeEndpoint, Topic
 
 if TYPE_CHECKING:
     from barnabas.broker.api.entry import Client
-    from barnabas.broker.context import Services
+    from barnabas.broker.services import Services
 
 PRODUCE_NAMES_LEADERS_SINCE: Final = 10
 FETCH_NAMES_LEADERS_SINCE: Final = 16

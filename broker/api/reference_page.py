@@ -85,7 +85,7 @@ def _line(row: Row) -> str:
     flexible = "-" if row.key.flexible_since is None else str(row.key.flexible_since)
     operations = ", ".join(map(str, row.accesses)) or "-"
     message = f"`protocol/messages/{row.key.name.lower()}.py`"
-    handler = f"`broker/handlers/{row.handler}.py`"
+    handler = f"`broker/api/handlers/{row.handler}.py`"
     return f"| {int(row.key)} | {row.key.api_name} | {served} | {flexible} | {operations} | {message} | {handler} |\n"
 
 

@@ -1,6 +1,6 @@
 """The APIs this broker offers: the one truth that dispatch, ApiVersions and docs/apis.md are derived from.
 
-A row names the API, the module of `broker/handlers` that answers it, and the versions served, which are Apache Kafka
+A row names the API, the module of `broker/api/handlers` that answers it, and the versions served, which are Apache Kafka
 4.4.0's whole range. What is not here is not offered, and a request for it closes the connection, as in Kafka.
 Handlers are named and not imported: a module is loaded when its API is first asked for. It also says which operations
 an API is, in the words of Kafka's ACLs: an authorizer would have to allow them to the request's principal. There is
@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from barnabas.broker.context import OfferedApi
-from barnabas.broker.session.operations import Access, Operation, Resource
+from barnabas.broker.security.session.operations import Access, Operation, Resource
+from barnabas.broker.services import OfferedApi
 from barnabas.protocol.registry import ApiKey
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ class Row(NamedTuple):
 
     key: ApiKey
     handler: str
-    """The module `barnabas.broker.handlers.<handler>`."""
+    """The module `barnabas.broker.api.handlers.<handler>`."""
     min_version: int
     max_version: int
     advertised_min_version: int

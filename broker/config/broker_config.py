@@ -9,16 +9,16 @@ from collections.abc import Callable, Mapping, Sequence
 from enum import IntEnum
 from typing import TYPE_CHECKING, NamedTuple
 
-from barnabas.broker.config.keys import KEYS, Key, Update
-from barnabas.broker.config.listener_keys import key_within, row_of_listener
-from barnabas.broker.config.listeners import (
+from barnabas.broker.config.definitions.keys import KEYS, Key, Update
+from barnabas.broker.config.definitions.values import Value, check, in_force, parse
+from barnabas.broker.config.listeners.listener_keys import key_within, row_of_listener
+from barnabas.broker.config.listeners.listeners import (
     Listener,
     check_advertised,
     check_ports,
     parse_listeners,
     parse_protocol_map,
 )
-from barnabas.broker.config.values import Value, check, in_force, parse
 
 if TYPE_CHECKING:
     from barnabas.protocol.security.jaas import LoginModule
@@ -79,7 +79,7 @@ def find_key(name: str) -> Key | None:
         if within is not None:
             key = find_key(within)
             return None if key is None else row_of_listener(name, key)
-        from barnabas.broker.config.accepted import ACCEPTED, THROTTLED_RATES
+        from barnabas.broker.config.definitions.accepted import ACCEPTED, THROTTLED_RATES
 
         key = ACCEPTED.get(name) or THROTTLED_RATES.get(name)
     return key

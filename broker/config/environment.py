@@ -9,7 +9,7 @@ dot of every `_`; here `__` and `___` keep their meaning, since no key has two d
 in `NOT_KEYS` and `_IDLE`. Two variables that mean one thing have to agree.
 
 `BARNABAS_CONTAINER` is ours: set to anything but nothing it says that this is a container, whose gateway brings those
-that come in by a mapped port (`broker/net/advertised.py`). Knows no particular key and reads no environment itself.
+that come in by a mapped port (`broker/network/advertised.py`). Knows no particular key and reads no environment itself.
 """
 
 from collections.abc import Iterator, Mapping

@@ -9,16 +9,16 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
 from barnabas.broker.config.broker_config import BrokerConfig, ConfigError, find_key, parse_value
-from barnabas.broker.config.connection_limits import OVERRIDES, parsed_overrides
+from barnabas.broker.config.definitions.keys import KEYS, OF_AUTHORIZER, Key
+from barnabas.broker.config.definitions.values import Check, InvalidValue, Range, ValueType, check
 from barnabas.broker.config.environment import Environment
-from barnabas.broker.config.keys import KEYS, OF_AUTHORIZER, Key
-from barnabas.broker.config.listener_keys import key_within
-from barnabas.broker.config.listeners import Listener
+from barnabas.broker.config.listeners.connection_limits import OVERRIDES, parsed_overrides
+from barnabas.broker.config.listeners.listener_keys import key_within
+from barnabas.broker.config.listeners.listeners import Listener
 from barnabas.broker.config.racks import RACK_AWARE_SELECTOR, racks
 from barnabas.broker.config.refusals import asks_for
 from barnabas.broker.config.replicas import REPLICATION_FACTOR, effective_min_insync_replicas
 from barnabas.broker.config.unknown_keys import warnings_of_unknown
-from barnabas.broker.config.values import Check, InvalidValue, Range, ValueType, check
 from barnabas.protocol.errors import DecodeError
 from barnabas.protocol.files import properties as java_properties
 from barnabas.protocol.files.properties import MISREAD, is_misread_utf8
@@ -266,7 +266,7 @@ def _check_internal_topics(config: BrokerConfig) -> None:
         partitions, segment = f"{prefix}.num.partitions", f"{prefix}.segment.bytes"
         if config.static.keys().isdisjoint((partitions, segment)):
             continue
-        from barnabas.broker.config.topic_configs import CREATED_PARTITIONS_MAX, TOPIC_KEYS  # few set them
+        from barnabas.broker.config.resources.topic_configs import CREATED_PARTITIONS_MAX, TOPIC_KEYS  # few set them
 
         ranges: dict[str, Check] = {
             partitions: Range(1, CREATED_PARTITIONS_MAX),
@@ -294,7 +294,7 @@ def _check_authorizer(config: BrokerConfig) -> None:
 
 def _check_groups(config: BrokerConfig) -> None:
     if any(name.startswith("group.") for name in config.static):
-        from barnabas.broker.config.group_configs import inconsistency  # tables that few starts need
+        from barnabas.broker.config.resources.group_configs import inconsistency  # tables that few starts need
 
         if found := inconsistency(config):
             key, sentence = found
@@ -354,7 +354,7 @@ def _take_java_options(config: BrokerConfig, options: str, read_file: Callable[[
 
 def _check_sasl(config: BrokerConfig) -> list[str]:
     """Warnings, where every SASL listener has what it needs. ConfigError."""
-    from barnabas.broker.config.sasl_settings import sasl_settings, warnings_of_sasl
+    from barnabas.broker.config.sasl.sasl_settings import sasl_settings, warnings_of_sasl
 
     for listener in config.listeners:
         if listener.speaks_sasl:

@@ -13,9 +13,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from barnabas.broker.config.broker_config import BrokerConfig
-from barnabas.broker.config.dynamic import usable
-from barnabas.broker.config.keys import KEYS, STRING, Key
+from barnabas.broker.config.definitions.keys import KEYS, STRING, Key
 from barnabas.broker.config.racks import racks
+from barnabas.broker.config.resources.dynamic import usable
 
 HTTP_ADDRESS = Key("barnabas.http.address", STRING, None)
 """Described where the broker serves HTTP."""

@@ -4,8 +4,8 @@ Whoever sets one of these counts on it, and a broker that ignored it would be op
 A key that is left at Kafka's own default, or set to nothing, asks for nothing.
 """
 
-from barnabas.broker.config.keys import Key
-from barnabas.broker.config.listener_keys import key_within
+from barnabas.broker.config.definitions.keys import Key
+from barnabas.broker.config.listeners.listener_keys import key_within
 
 _BY_NAME = {
     "principal.builder.class": "a class that makes principals",

@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Container, Iterable, Mapping
 
-from barnabas.broker.config.keys import KEYS
-from barnabas.broker.config.topic_configs import TOPIC_KEYS
+from barnabas.broker.config.definitions.keys import KEYS
+from barnabas.broker.config.resources.topic_configs import TOPIC_KEYS
 
 UNKNOWN_KEY = "unknown configuration key "
 _NAME = re.compile(r"[a-z][a-z0-9]{,40}(?:[._-][a-z0-9]{1,40})+")
@@ -39,7 +39,7 @@ def warnings_of_unknown(names: Iterable[str], file: Mapping[str, str], given: Co
 
 def near_key(name: str) -> str:
     """`: did you mean log.dirs?`, where a key of brokers is near."""
-    from barnabas.broker.config.accepted import ACCEPTED
+    from barnabas.broker.config.definitions.accepted import ACCEPTED
     from barnabas.client.near_names import did_you_mean
 
     return did_you_mean(name, (*KEYS, *ACCEPTED))

@@ -1,1 +1,1 @@
-"""What a test may do to a running broker over HTTP, where `serve --control` lets it: JSON over Starlette."""
+"""What changes how a broker behaves while it runs: faults, and its clock."""

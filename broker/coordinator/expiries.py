@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from barnabas.broker.clock import Clock, Timer
-from barnabas.broker.coordinator.group import expiry
-from barnabas.broker.coordinator.group.classic.model import GroupConfig
-from barnabas.broker.coordinator.group.kinds import AnyOutcome
-from barnabas.broker.coordinator.group_partition import GroupPartition
-from barnabas.broker.log_lines import line, logger
-from barnabas.broker.slices import Kind, Slices
+from barnabas.broker.coordinator.group.decisions import expiry
+from barnabas.broker.coordinator.group.decisions.classic.model import GroupConfig
+from barnabas.broker.coordinator.group.decisions.kinds import AnyOutcome
+from barnabas.broker.coordinator.group.group_partition import GroupPartition
+from barnabas.broker.runtime.clock import Clock, Timer
+from barnabas.broker.runtime.log_lines import line, logger
+from barnabas.broker.runtime.slices import Kind, Slices
 from barnabas.protocol.errors import KafkaError
 from barnabas.storage.steps import Steps
 

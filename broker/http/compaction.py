@@ -16,7 +16,7 @@ from barnabas.protocol.errors import KafkaError
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
-    from barnabas.broker.context import Services
+    from barnabas.broker.services import Services
 
 _PARTITIONS_MAX = 1_000  # that a query may name
 

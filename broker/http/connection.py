@@ -19,17 +19,17 @@ from typing import TYPE_CHECKING, Protocol, cast
 
 import h11
 
-from barnabas.broker.config.listeners import address_text
-from barnabas.broker.control.admission import is_plain_host
+from barnabas.broker.config.listeners.listeners import address_text
 from barnabas.broker.http.asgi import AsgiRequest, Mounted
+from barnabas.broker.http.control.admission import is_plain_host
 from barnabas.broker.http.pages import FORBIDDEN, JSON, METHOD_NOT_ALLOWED, Page, Pages, Stream, is_loopback
-from barnabas.broker.log_lines import line, logger
-from barnabas.broker.net.advertised import peer_of
-from barnabas.broker.session.principal import ANONYMOUS, Principal
+from barnabas.broker.network.advertised import peer_of
+from barnabas.broker.runtime.log_lines import line, logger
+from barnabas.broker.security.session.principal import ANONYMOUS, Principal
 
 if TYPE_CHECKING:
-    from barnabas.broker.clock import Clock, Timer
     from barnabas.broker.http.guard import Guard
+    from barnabas.broker.runtime.clock import Clock, Timer
 
 _log = logger("http")
 HEAD_BYTES_MAX = 16 << 10

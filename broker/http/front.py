@@ -12,19 +12,19 @@ from barnabas.broker.http.pages import Page, Pages, Stream
 from barnabas.broker.http.server import HttpServer
 
 if TYPE_CHECKING:
-    from barnabas.broker.api.metering import Meter
-    from barnabas.broker.clock import Clock
-    from barnabas.broker.context import Deferred, Services
-    from barnabas.broker.control.admission import Admission
-    from barnabas.broker.faults.faults import Faults
-    from barnabas.broker.history.history import History
+    from barnabas.broker.api.stages.metering import Meter
+    from barnabas.broker.control.faults.faults import Faults
+    from barnabas.broker.control.time_control.time_control import TimeControl
     from barnabas.broker.http.asgi import AsgiApp, Mounted, Receive, Send
     from barnabas.broker.http.compaction import Compaction
+    from barnabas.broker.http.control.admission import Admission
     from barnabas.broker.http.secured import HttpSecurity
-    from barnabas.broker.member import Member
-    from barnabas.broker.net.network import Network
+    from barnabas.broker.insight.history.history import History
+    from barnabas.broker.network.network import Network
     from barnabas.broker.partitions.recovery_pass import RecoveryPass
-    from barnabas.broker.time_control.time_control import TimeControl
+    from barnabas.broker.runtime.clock import Clock
+    from barnabas.broker.server.nodes.member import Member
+    from barnabas.broker.services import Deferred, Services
 
 _CONSOLE_BODY_BYTES_MAX = 1 << 20  # of a form, which may have a record in it
 
@@ -55,16 +55,16 @@ def awaited(broker: Observed) -> list[str]:
 
 
 def _control(broker: Observed, admission: Admission) -> Mounted:
-    from barnabas.broker.control.application import application
-    from barnabas.broker.control.clock_room import clock_room
-    from barnabas.broker.control.describing import BODY_BYTES_MAX
-    from barnabas.broker.control.faults_room import faults_room
-    from barnabas.broker.control.trace_room import trace_room
-    from barnabas.broker.control.why_room import why_room
     from barnabas.broker.http.asgi import Mounted
-    from barnabas.broker.why.sources.armed_faults import ArmedFaults
-    from barnabas.broker.why.sources.kept_ring import KeptRing
-    from barnabas.broker.why.why import Why
+    from barnabas.broker.http.control.application import application
+    from barnabas.broker.http.control.clock_room import clock_room
+    from barnabas.broker.http.control.describing import BODY_BYTES_MAX
+    from barnabas.broker.http.control.faults_room import faults_room
+    from barnabas.broker.http.control.trace_room import trace_room
+    from barnabas.broker.http.control.why_room import why_room
+    from barnabas.broker.insight.why.sources.armed_faults import ArmedFaults
+    from barnabas.broker.insight.why.sources.kept_ring import KeptRing
+    from barnabas.broker.insight.why.why import Why
 
     history = broker.history.get()  # it keeps what happens from now on
     rooms = [
@@ -85,14 +85,16 @@ def _console(broker: Observed, clock: Clock, control: Admission | None, *, is_gu
     async def console(scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
         nonlocal application
         if application is None:  # in a thread, since it takes a tenth of a second
-            await asyncio.get_running_loop().run_in_executor(None, import_module, "barnabas.broker.console.application")
+            await asyncio.get_running_loop().run_in_executor(
+                None, import_module, "barnabas.broker.http.console.application"
+            )
         if application is None:
-            from barnabas.broker.console.application import application as made
-            from barnabas.broker.console.observed import Observed
-            from barnabas.broker.control.admission import Admission
-            from barnabas.broker.why.sources.armed_faults import ArmedFaults
-            from barnabas.broker.why.sources.kept_ring import KeptRing
-            from barnabas.broker.why.why import Why
+            from barnabas.broker.http.console.application import application as made
+            from barnabas.broker.http.console.observed import Observed
+            from barnabas.broker.http.control.admission import Admission
+            from barnabas.broker.insight.why.sources.armed_faults import ArmedFaults
+            from barnabas.broker.insight.why.sources.kept_ring import KeptRing
+            from barnabas.broker.insight.why.why import Why
 
             asked = broker.services, broker.members, broker.time_control, broker.faults
             told = broker.unready_reason, lambda: awaited(broker)

@@ -20,14 +20,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from barnabas.broker.http.pages import FORBIDDEN, JSON, PLAIN_TEXT, Page
-from barnabas.broker.log_lines import Seldom, logger
-from barnabas.broker.session.operations import CLUSTER_NAME, Operation, Resource
-from barnabas.broker.session.principal import ANONYMOUS, Principal
+from barnabas.broker.runtime.log_lines import Seldom, logger
+from barnabas.broker.security.session.operations import CLUSTER_NAME, Operation, Resource
+from barnabas.broker.security.session.principal import ANONYMOUS, Principal
 
 if TYPE_CHECKING:
-    from barnabas.broker.authorization.authorizer import Authorizer
-    from barnabas.broker.clock import Clock
     from barnabas.broker.http.passwords import Passwords
+    from barnabas.broker.runtime.clock import Clock
+    from barnabas.broker.security.acl.authorizer import Authorizer
 
 _log = logger("security")
 UNAUTHORIZED = 401

@@ -14,7 +14,7 @@ from ipaddress import ip_address
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from barnabas.broker.clock import Clock
+    from barnabas.broker.runtime.clock import Clock
 
 OK, BAD_REQUEST, FORBIDDEN, NOT_FOUND, METHOD_NOT_ALLOWED, CONFLICT, SERVICE_UNAVAILABLE = (
     200,

@@ -13,7 +13,7 @@ import hashlib
 import hmac
 from collections.abc import Callable, Sequence
 
-from barnabas.broker.security.mechanism import AuthenticationFailed, Exchange
+from barnabas.broker.security.sasl.mechanism import AuthenticationFailed, Exchange
 from barnabas.protocol.security.scram import ITERATIONS_MIN, ScramCredential, ScramMechanism, credential_of, salted
 
 KNOWN_MAX = 64

@@ -12,22 +12,22 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from barnabas.broker.config.broker_config import ConfigError
-from barnabas.broker.config.listener_settings import ListenerSettings
+from barnabas.broker.config.sasl.listener_settings import ListenerSettings
 from barnabas.broker.http.guard import Guard
 from barnabas.broker.http.passwords import Lookup, Passwords
-from barnabas.broker.net.handshakes import Handshakes
-from barnabas.broker.net.tls_memory import Endpoint, TlsMemory
-from barnabas.broker.net.tls_stream import TlsStream
-from barnabas.broker.security import plain
-from barnabas.broker.session.principal import Principal
+from barnabas.broker.network.tls.handshakes import Handshakes
+from barnabas.broker.network.tls.tls_memory import Endpoint, TlsMemory
+from barnabas.broker.network.tls.tls_stream import TlsStream
+from barnabas.broker.security.sasl import plain
+from barnabas.broker.security.session.principal import Principal
 from barnabas.protocol.security.scram import MECHANISMS
 
 if TYPE_CHECKING:
-    from barnabas.broker.api.door import Door
-    from barnabas.broker.clock import Clock
-    from barnabas.broker.context import Services
+    from barnabas.broker.api.authentication.door import Door
     from barnabas.broker.http.connection import HttpConnection
-    from barnabas.broker.net.network import Network
+    from barnabas.broker.network.network import Network
+    from barnabas.broker.runtime.clock import Clock
+    from barnabas.broker.services import Services
 
 _RECEIVE_BYTES = 16 << 10
 HANDSHAKES_MAX = 32

@@ -12,16 +12,16 @@ import socket
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from barnabas.broker.log_lines import Seldom, line, logger
-from barnabas.broker.session.principal import ANONYMOUS, Principal
+from barnabas.broker.runtime.log_lines import Seldom, line, logger
+from barnabas.broker.security.session.principal import ANONYMOUS, Principal
 
 if TYPE_CHECKING:
-    from barnabas.broker.clock import Clock
     from barnabas.broker.http.asgi import Mounted
     from barnabas.broker.http.connection import HttpConnection
     from barnabas.broker.http.pages import Pages
     from barnabas.broker.http.secured import HttpSecurity
-    from barnabas.broker.net.network import Listening, Network
+    from barnabas.broker.network.network import Listening, Network
+    from barnabas.broker.runtime.clock import Clock
 
 _log = logger("http")
 CONNECTIONS_MAX = 32

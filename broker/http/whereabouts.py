@@ -10,8 +10,8 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from barnabas.broker.member import Member
-    from barnabas.broker.net.bound import BoundAddress
+    from barnabas.broker.network.bound import BoundAddress
+    from barnabas.broker.server.nodes.member import Member
 
 
 def whereabouts(cluster_id: str, members: Iterable[Member]) -> bytes:

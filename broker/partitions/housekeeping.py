@@ -16,27 +16,27 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from barnabas.broker.events.kinds import PRODUCER_IDS_EXPIRED, SEGMENT_DELETED
-from barnabas.broker.events.some import some
-from barnabas.broker.log_lines import line, logger
-from barnabas.broker.partitions.disk_work import storage_failure
-from barnabas.broker.partitions.recoveries import StillRecovering
+from barnabas.broker.partitions.flush.disk_work import storage_failure
+from barnabas.broker.partitions.opening.recoveries import StillRecovering
 from barnabas.broker.partitions.removals import Removals
-from barnabas.broker.slices import Kind
-from barnabas.broker.under_way import UnderWay
+from barnabas.broker.runtime.events.kinds import PRODUCER_IDS_EXPIRED, SEGMENT_DELETED
+from barnabas.broker.runtime.events.some import some
+from barnabas.broker.runtime.log_lines import line, logger
+from barnabas.broker.runtime.slices import Kind
+from barnabas.broker.runtime.under_way import UnderWay
 from barnabas.protocol.errors import KafkaError
 from barnabas.storage.errors import StorageError
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop, Future
 
-    from barnabas.broker.clock import Clock, Timer
     from barnabas.broker.config import BrokerConfig
-    from barnabas.broker.events import Events
-    from barnabas.broker.partitions.flushing import GroupFlush
+    from barnabas.broker.partitions.flush.flushing import GroupFlush
     from barnabas.broker.partitions.partitions import Partitions
     from barnabas.broker.partitions.waiters import Waiters
-    from barnabas.broker.slices import Slices
+    from barnabas.broker.runtime.clock import Clock, Timer
+    from barnabas.broker.runtime.events import Events
+    from barnabas.broker.runtime.slices import Slices
     from barnabas.storage.log.log import PartitionLog
 
 _log = logger("storage")

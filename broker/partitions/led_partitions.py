@@ -13,21 +13,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from barnabas.broker.catalogue.image import INTERNAL_TOPICS
 from barnabas.broker.config.replicas import effective_min_insync_replicas
-from barnabas.broker.config.topic_configs import effective
+from barnabas.broker.config.resources.topic_configs import effective
+from barnabas.broker.metadata.image.image import INTERNAL_TOPICS
 from barnabas.broker.partitions.partitions import Partitions
 from barnabas.protocol.errors import ErrorCode, KafkaError
 
 if TYPE_CHECKING:
-    from barnabas.broker.catalogue import Catalogue
-    from barnabas.broker.catalogue.image import Topic
-    from barnabas.broker.clock import Clock
-    from barnabas.broker.cluster.cluster import Cluster
     from barnabas.broker.config import BrokerConfig
-    from barnabas.broker.partitions.flushing import GroupFlush
+    from barnabas.broker.metadata.catalogue import Catalogue
+    from barnabas.broker.metadata.cluster.cluster import Cluster
+    from barnabas.broker.metadata.image.image import Topic
+    from barnabas.broker.partitions.flush.flushing import GroupFlush
     from barnabas.broker.partitions.waiters import PartitionKey, Waiters
-    from barnabas.broker.slices import Slices
+    from barnabas.broker.runtime.clock import Clock
+    from barnabas.broker.runtime.slices import Slices
     from barnabas.protocol.records.batch import BatchHeader
     from barnabas.storage.log.log import PartitionLog
 

@@ -25,20 +25,20 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
-from barnabas.broker.log_lines import line, logger
-from barnabas.broker.partitions.disk_work import storage_failure
-from barnabas.broker.partitions.recoveries import StillRecovering
+from barnabas.broker.partitions.flush.disk_work import storage_failure
+from barnabas.broker.partitions.opening.recoveries import StillRecovering
+from barnabas.broker.runtime.log_lines import line, logger
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.storage.errors import StorageError
 from barnabas.storage.moving import ROUND_BYTES, Move, Round
 
 if TYPE_CHECKING:
-    from barnabas.broker.catalogue import Catalogue
-    from barnabas.broker.catalogue.image import Topic
-    from barnabas.broker.clock import Clock
-    from barnabas.broker.partitions.flushing import GroupFlush
+    from barnabas.broker.metadata.catalogue import Catalogue
+    from barnabas.broker.metadata.image.image import Topic
+    from barnabas.broker.partitions.flush.flushing import GroupFlush
     from barnabas.broker.partitions.partitions import Partitions
     from barnabas.broker.partitions.waiters import PartitionKey, Waiters
+    from barnabas.broker.runtime.clock import Clock
     from barnabas.storage.log.log import PartitionLog
     from barnabas.storage.log_directory import LogDirectory
 

@@ -19,15 +19,15 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
-from barnabas.broker.catalogue.image import TOPIC_RESOURCE
-from barnabas.broker.config.log_configs import log_config
-from barnabas.broker.log_lines import line, logger
-from barnabas.broker.partitions.failed_openings import FailedOpenings
+from barnabas.broker.config.resources.log_configs import log_config
+from barnabas.broker.metadata.image.image import TOPIC_RESOURCE
+from barnabas.broker.partitions.opening.failed_openings import FailedOpenings
+from barnabas.broker.partitions.opening.recoveries import OpensLater, Recoveries, StillRecovering
+from barnabas.broker.partitions.opening.recovery_log import log_opening
+from barnabas.broker.partitions.opening.unopened import Unopened
 from barnabas.broker.partitions.past_appends import PastAppends
-from barnabas.broker.partitions.recoveries import OpensLater, Recoveries, StillRecovering
-from barnabas.broker.partitions.recovery_log import log_opening
-from barnabas.broker.partitions.storage_failures import StorageFailures
-from barnabas.broker.partitions.unopened import Unopened
+from barnabas.broker.partitions.room.storage_failures import StorageFailures
+from barnabas.broker.runtime.log_lines import line, logger
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.records.batch import BatchHeader, WritableBuffer
 from barnabas.protocol.records.control import EndTxnMarker
@@ -38,15 +38,15 @@ from barnabas.storage.producers.refused_batches import RefusedBatches
 if TYPE_CHECKING:
     from asyncio import Future
 
-    from barnabas.broker.catalogue import Catalogue
-    from barnabas.broker.catalogue.image import Topic
-    from barnabas.broker.clock import Clock
-    from barnabas.broker.cluster.cluster import Cluster
     from barnabas.broker.config import BrokerConfig
-    from barnabas.broker.partitions.flushing import GroupFlush
+    from barnabas.broker.metadata.catalogue import Catalogue
+    from barnabas.broker.metadata.cluster.cluster import Cluster
+    from barnabas.broker.metadata.image.image import Topic
+    from barnabas.broker.partitions.flush.flushing import GroupFlush
     from barnabas.broker.partitions.waiters import PartitionKey, Waiters
-    from barnabas.broker.slices import Slices
-    from barnabas.broker.workers.workers import Workers
+    from barnabas.broker.runtime.clock import Clock
+    from barnabas.broker.runtime.slices import Slices
+    from barnabas.broker.runtime.workers.workers import Workers
     from barnabas.storage.config import LogConfig
     from barnabas.storage.log.log import PartitionLog
     from barnabas.storage.log_directories import LogDirectories

@@ -13,16 +13,16 @@ from asyncio import Future
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from barnabas.broker.log_lines import line, logger
-from barnabas.broker.partitions.recoveries import StillRecovering
-from barnabas.broker.slices import Kind, Work
+from barnabas.broker.partitions.opening.recoveries import StillRecovering
+from barnabas.broker.runtime.log_lines import line, logger
+from barnabas.broker.runtime.slices import Kind, Work
 from barnabas.protocol.errors import KafkaError
 
 if TYPE_CHECKING:
-    from barnabas.broker.clock import Clock, Timer
     from barnabas.broker.partitions.partitions import Partitions
     from barnabas.broker.partitions.waiters import PartitionKey
-    from barnabas.broker.slices import Slices
+    from barnabas.broker.runtime.clock import Clock, Timer
+    from barnabas.broker.runtime.slices import Slices
 
 _log = logger("storage")
 _PASS = Kind(under_way_max=1, steps_max=1, slice_ms=0.5, may_begin_again=False)

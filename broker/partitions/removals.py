@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from barnabas.broker.log_lines import line, logger
-from barnabas.broker.partitions.disk_work import storage_failure
+from barnabas.broker.partitions.flush.disk_work import storage_failure
+from barnabas.broker.runtime.log_lines import line, logger
 from barnabas.storage.errors import StorageError
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop, Future
 
-    from barnabas.broker.clock import Clock
+    from barnabas.broker.runtime.clock import Clock
     from barnabas.storage.disk.deletion import Removing
     from barnabas.storage.log_directories import LogDirectories
 

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from barnabas.broker.catalogue.image import METADATA_VERSION
-from barnabas.broker.catalogue.topics import DIRECTORIES_LEVEL
-from barnabas.broker.log_lines import line, logger
+from barnabas.broker.metadata.image.image import METADATA_VERSION
+from barnabas.broker.metadata.image.topics import DIRECTORIES_LEVEL
+from barnabas.broker.runtime.log_lines import line, logger
 from barnabas.protocol.files.names import CLUSTER_METADATA_TOPIC, partition_directory
 from barnabas.storage.errors import StorageError
 from barnabas.storage.partition_metadata import read_topic_id
 
 if TYPE_CHECKING:
-    from barnabas.broker.catalogue import Catalogue
-    from barnabas.broker.catalogue.image import Partition
+    from barnabas.broker.metadata.catalogue import Catalogue
+    from barnabas.broker.metadata.image.image import Partition
     from barnabas.broker.partitions.partitions import Partitions
     from barnabas.storage.log_directories import LogDirectories
     from barnabas.storage.log_directory import LogDirectory

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop, Future
 
-    from barnabas.broker.clock import Clock, Timer
+    from barnabas.broker.runtime.clock import Clock, Timer
 
 T = TypeVar("T")
 PartitionKey = tuple[str, int]

@@ -1,5 +1,1 @@
-"""Who a client is: the mechanisms of SASL, and where their users are told.
-
-Knows tokens and credentials, no requests and no sockets: `broker/session` holds what came of an exchange, and
-`broker/handlers` carries its tokens.
-"""
+"""Who a client is, and what it may do: SASL, TLS, ACLs, sessions."""

@@ -19,7 +19,7 @@ from random import Random
 from scripts.mutating.points import Point, points
 from scripts.mutating.process import ROOT
 
-PLACES = ("storage", "broker/coordinator", "broker/handlers", "protocol")
+PLACES = ("storage", "broker/coordinator", "broker/api/handlers", "protocol")
 PRODUCT = ("barnabas", "broker", "client", "logfiles", "protocol", "storage")
 ALIKE_MAX = 3
 """So many cases of one parametrized test are tried before other tests."""

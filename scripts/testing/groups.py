@@ -68,7 +68,7 @@ FAST = (
 HOT = (
     "tests/protocol",
     "tests/storage",
-    "tests/broker/handlers",
+    "tests/broker/api/handlers",
     "tests/broker/coordinator",
     "tests/barnabas/test_form.py",
 )

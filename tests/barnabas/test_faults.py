@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from barnabas import Barnabas, BarnabasError
-from barnabas.broker.faults.plan.of_requests import ACTIONS, MATCHES
+from barnabas.broker.control.faults.plan.of_requests import ACTIONS, MATCHES
 from barnabas.client.client import Client
 from barnabas.client.produce.producer import Producer
 from barnabas.embedded import faults

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from barnabas.broker.catalogue import NewTopic
-from barnabas.broker.catalogue.alterations import Alteration
 from barnabas.broker.config import BrokerConfig
-from barnabas.broker.config.listeners import Listener
-from barnabas.broker.data import open_files_max
-from barnabas.broker.environment import Environment
-from barnabas.broker.net.bound import BoundAddress
-from barnabas.broker.start import start_broker
+from barnabas.broker.config.listeners.listeners import Listener
+from barnabas.broker.metadata.catalogue import NewTopic
+from barnabas.broker.metadata.catalogue.alterations import Alteration
+from barnabas.broker.network.bound import BoundAddress
+from barnabas.broker.server.data import open_files_max
+from barnabas.broker.server.environment import Environment
+from barnabas.broker.server.start import start_broker
 from barnabas.client.admin.topics import create_topic, delete_topic
 from barnabas.client.client import Client
 from barnabas.client.consume.consumer import Consumer

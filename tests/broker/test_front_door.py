@@ -11,8 +11,8 @@ import pytest
 
 from barnabas.broker.config import load_config
 from barnabas.broker.config.environment import Environment, read_environment
-from barnabas.broker.net.bound import bind_listeners, close_sockets
-from barnabas.broker.start import start_broker
+from barnabas.broker.network.bound import bind_listeners, close_sockets
+from barnabas.broker.server.start import start_broker
 from barnabas.client.addresses import Address
 from barnabas.client.client import Client
 from barnabas.client.clock import Deadline, SystemClock
@@ -243,7 +243,7 @@ async def test_in_a_container_who_comes_from_the_gateway_is_told_localhost(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     gateway, connect = "127.0.0.3", socket.create_connection
-    monkeypatch.setattr("barnabas.broker.net.network.default_gateways", lambda: {gateway})
+    monkeypatch.setattr("barnabas.broker.network.network.default_gateways", lambda: {gateway})
     async with running(tmp_path / "data", is_container=True, listeners="PLAINTEXT://:0") as ports:
         port = ports["PLAINTEXT"]
         assert await asyncio.to_thread(addresses_told, "127.0.0.2", port) == {("127.0.0.2", port)}

@@ -16,7 +16,7 @@ import pytest
 from barnabas.broker.http.connection import HttpConnection
 from barnabas.broker.http.pages import Page, Pages
 from barnabas.broker.http.server import HttpServer
-from barnabas.broker.partitions.recoveries import StillRecovering
+from barnabas.broker.partitions.opening.recoveries import StillRecovering
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsTopic
 from barnabas.protocol.messages.delete_topics import DeleteTopicsRequest

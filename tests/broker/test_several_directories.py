@@ -4,10 +4,10 @@ from functools import partial
 
 import pytest
 
-from barnabas.broker.catalogue import features
-from barnabas.broker.catalogue.features import FeatureUpdate, UpgradeType
-from barnabas.broker.catalogue.image import METADATA_VERSION
-from barnabas.broker.catalogue.topics import NewPartitions
+from barnabas.broker.metadata.image import features
+from barnabas.broker.metadata.image.features import FeatureUpdate, UpgradeType
+from barnabas.broker.metadata.image.image import METADATA_VERSION
+from barnabas.broker.metadata.image.topics import NewPartitions
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.messages.describe_log_dirs import DescribeLogDirsRequest
 from barnabas.storage.errors import StorageError

@@ -6,8 +6,8 @@ from functools import partial
 
 import pytest
 
-from barnabas.broker import members
-from barnabas.broker.partitions.walks import Walking
+from barnabas.broker.partitions.produce.walks import Walking
+from barnabas.broker.server.nodes import members
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages.metadata import MetadataRequest
 from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from barnabas.broker.coordinator.transaction.states import TransactionState
+from barnabas.broker.coordinator.transaction.decisions.states import TransactionState
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages.init_producer_id import InitProducerIdRequest
 from barnabas.protocol.records.batch import iter_batches

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from barnabas.broker.coordinator.transaction import records
+from barnabas.broker.coordinator.transaction.decisions import records
 from barnabas.protocol.records.record import Record
 from tests.support.clients.java import run_program
 from tests.support.stories.transaction import Story

@@ -12,11 +12,11 @@ import pytest
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from barnabas.broker.app import Broker
 from barnabas.broker.config import BrokerConfig
-from barnabas.broker.environment import Environment
-from barnabas.broker.net.bound import bind_listeners
-from barnabas.broker.start import start_broker
+from barnabas.broker.network.bound import bind_listeners
+from barnabas.broker.server.app import Broker
+from barnabas.broker.server.environment import Environment
+from barnabas.broker.server.start import start_broker
 from tests.compat.model import PARTITIONS, StreamingClient
 from tests.support.depth import long
 from tests.support.files.limited_files import LimitedFiles

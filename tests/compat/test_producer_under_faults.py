@@ -8,7 +8,7 @@ import pytest
 from kafka import KafkaProducer
 from kafka.errors import KafkaError as PythonClientError
 
-from tests.broker.control.test_served_faults import PATH, arm, committed_end
+from tests.broker.http.control.test_served_faults import PATH, arm, committed_end
 from tests.support.processes.served import Running, ask
 
 

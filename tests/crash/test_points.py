@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from barnabas import Barnabas
-from barnabas.broker.events import KINDS
+from barnabas.broker.runtime.events import KINDS
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 from barnabas.protocol.messages.create_topics import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest

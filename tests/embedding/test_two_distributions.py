@@ -14,7 +14,7 @@ BUILD = "from hatchling.build import build_wheel; import sys; print(build_wheel(
 WORK = {
     BROKER: """
 from barnabas.protocol.records.crc32c import crc32c
-from barnabas.broker.config.keys import KEYS
+from barnabas.broker.config.definitions.keys import KEYS
 assert crc32c(b"123456789") == 0xE3069283 and KEYS
 """,
     SPARK: """

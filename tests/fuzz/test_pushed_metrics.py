@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from barnabas.broker.api.metering import Meter
+from barnabas.broker.api.stages.metering import Meter
+from barnabas.broker.clients.telemetry.series import SERIES_MAX
 from barnabas.broker.http.metrics.scrape import scrape
 from barnabas.broker.http.metrics.sources import RUNNING, Sources
-from barnabas.broker.telemetry.series import SERIES_MAX
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages.get_telemetry_subscriptions import GetTelemetrySubscriptionsRequest
 from barnabas.protocol.messages.push_telemetry import PushTelemetryRequest

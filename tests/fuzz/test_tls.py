@@ -1,6 +1,6 @@
 """Peers that shook hands, and then send records that TLS does not know, half of one, or broken requests in good ones.
 
-Handshakes that are broken are in `tests/broker/net/test_tls_stream.py`. Here a peer has been let in; its listener asks
+Handshakes that are broken are in `tests/broker/network/tls/test_tls_stream.py`. Here a peer has been let in; its listener asks
 for SASL besides in half of the worlds. Whatever it sends, nothing is logged as an error, nothing of it is kept once it
 is gone, and the next client is served.
 """
@@ -12,8 +12,8 @@ from random import Random
 import pytest
 
 from barnabas.broker.api.dispatch import Dispatcher
-from barnabas.broker.net.connection import Connection
-from barnabas.broker.session.principal import Principal
+from barnabas.broker.network.connection import Connection
+from barnabas.broker.security.session.principal import Principal
 from barnabas.protocol.framing import FrameBuffer
 from barnabas.protocol.messages.api_versions import ApiVersionsRequest
 from tests.support.fuzz.sasl import OPENINGS, attempt

@@ -12,15 +12,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from barnabas.broker.coordinator.group.consumer.assignors import hash_order
-from barnabas.broker.coordinator.group.consumer.assignors.hash_order import (
+from barnabas.broker.coordinator.group.decisions.consumer.assignors import hash_order
+from barnabas.broker.coordinator.group.decisions.consumer.assignors.hash_order import (
     INTEGER,
     STRING,
     TOPIC_ID,
     HashOrder,
     KeyType,
 )
-from barnabas.broker.coordinator.group.consumer.assignors.input_order import timeline_order
+from barnabas.broker.coordinator.group.decisions.consumer.assignors.input_order import timeline_order
 from barnabas.protocol.primitives import uuid_text
 from barnabas.storage.steps import finish
 from tests.support.kafka.assignors import KafkasAssignors

@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from barnabas.broker.config.accepted import ACCEPTED, INTERNAL
-from barnabas.broker.config.client_metrics import CLIENT_METRICS_KEYS, ClientMetricsKey
-from barnabas.broker.config.group_configs import GROUP_KEYS, GroupKey
-from barnabas.broker.config.keys import KEYS, OF_AUTHORIZER, OWN, Key, Update
+from barnabas.broker.config.definitions.accepted import ACCEPTED, INTERNAL
+from barnabas.broker.config.definitions.keys import KEYS, OF_AUTHORIZER, OWN, Key, Update
+from barnabas.broker.config.definitions.values import OffsetReset, OneOf, Range, ThrottledReplicas
 from barnabas.broker.config.reference.differences import DIFFERENT_DEFAULTS
-from barnabas.broker.config.topic_configs import TOPIC_KEYS, TopicKey
-from barnabas.broker.config.values import OffsetReset, OneOf, Range, ThrottledReplicas
+from barnabas.broker.config.resources.client_metrics import CLIENT_METRICS_KEYS, ClientMetricsKey
+from barnabas.broker.config.resources.group_configs import GROUP_KEYS, GroupKey
+from barnabas.broker.config.resources.topic_configs import TOPIC_KEYS, TopicKey
 from tests.support.clients.java import run_program
 
 _WORDS_IN_ANOTHER_CASE = "(case insensitive) "

@@ -5,9 +5,9 @@ from pathlib import Path
 
 from barnabas.broker.config import BrokerConfig
 from barnabas.broker.config.broker_config import ConfigError
-from barnabas.broker.config.group_configs import GROUP_KEYS, validate
+from barnabas.broker.config.definitions.values import ValueType
 from barnabas.broker.config.load import load_config
-from barnabas.broker.config.values import ValueType
+from barnabas.broker.config.resources.group_configs import GROUP_KEYS, validate
 from barnabas.protocol.errors import KafkaError
 from tests.support.clients.java import run_program
 

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from barnabas.broker.coordinator.group import records
-from barnabas.broker.coordinator.group.classic.model import GroupStored, StoredGroup
-from barnabas.broker.coordinator.group.consumer.records import ConsumerRecord
+from barnabas.broker.coordinator.group.decisions import records
+from barnabas.broker.coordinator.group.decisions.classic.model import GroupStored, StoredGroup
+from barnabas.broker.coordinator.group.decisions.consumer.records import ConsumerRecord
 from barnabas.client.admin.groups import describe_group
 from barnabas.client.admin.topics import create_topic
 from barnabas.client.client import GROUP, Client

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from barnabas.broker.tls.principal_mapping import NoMatchingRule, PrincipalMapper
+from barnabas.broker.security.tls.principal_mapping import NoMatchingRule, PrincipalMapper
 from barnabas.protocol.errors import DecodeError
 from barnabas.protocol.files.properties import decode
 from barnabas.protocol.security.jaas import LoginModule, parse_file, parse_modules

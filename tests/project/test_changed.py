@@ -16,8 +16,8 @@ GOLDEN = 'STORIES = Path(__file__).parents[2] / "golden" / "group"\n'
 FILES = {
     "storage/log.py": "LIMIT = 5\n\n\ndef append(at):\n    return at\n\n\ndef read(at):\n    return at\n",
     "storage/whole.py": "from barnabas.storage import log\n",
-    "broker/dispatch.py": 'import_module(f"barnabas.broker.handlers.{name}")\n',
-    "broker/handlers/end_txn.py": "def handle():\n    return 1\n",
+    "broker/dispatch.py": 'import_module(f"barnabas.broker.api.handlers.{name}")\n',
+    "broker/api/handlers/end_txn.py": "def handle():\n    return 1\n",
     "tests/support/worlds.py": "from barnabas.broker import dispatch\n",
     "tests/storage/test_log.py": "from barnabas.storage.log import read\n",
     "tests/storage/test_far.py": "import barnabas.storage.whole\n",
@@ -84,7 +84,7 @@ def test_what_imports_a_changed_module_runs_the_nearest_first(root: Path) -> Non
 
 
 def test_what_names_a_handler_runs_before_what_only_reaches_all_of_them(root: Path) -> None:
-    chosen = _selected(root, "broker/handlers/end_txn.py", "def handle():\n    return 2\n")
+    chosen = _selected(root, "broker/api/handlers/end_txn.py", "def handle():\n    return 2\n")
     assert chosen.paths == ("tests/broker/test_transactions.py", "tests/broker/test_others.py")
 
 

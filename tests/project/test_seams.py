@@ -8,18 +8,18 @@ import pytest
 
 from tests.support import source_tree as tree
 
-COMMAND_LINE = ("broker/cli/", "broker/doctor/", "broker/ephemeral.py")
+COMMAND_LINE = ("broker/cli/", "broker/cli/doctor/", "broker/cli/serving/ephemeral.py")
 """Programs of their own, which run in no world."""
 SEAMS = {
     "time": (
         ("time.time", "time.time_ns", "time.monotonic", "time.monotonic_ns", "time.perf_counter", "time.sleep"),
-        ("broker/clock.py", "client/clock.py"),
+        ("broker/runtime/clock.py", "client/clock.py"),
     ),
     "chance": (
         ("os.urandom", "secrets.", "random.", "uuid.uuid"),
         (
-            "broker/console/entering.py",  # the secret of browsers' sessions, over HTTP
-            "broker/faults/matching.py",  # dice of the plan's own seed
+            "broker/http/console/entering.py",  # the secret of browsers' sessions, over HTTP
+            "broker/control/faults/matching.py",  # dice of the plan's own seed
             "client/consume/consumer_membership.py",  # unless an id is passed in
             "client/security/sasl.py",  # nonces, unless they are passed in
             "storage/cleaner/offset_map.py",  # where a key lies in a table that nobody sees
@@ -28,21 +28,21 @@ SEAMS = {
     "files": (
         ("open", "os.open", "os.fsync", "os.listdir", "os.remove", "os.rename", "os.replace", "os.scandir", "os.stat"),
         (
-            "broker/net/advertised.py",  # the machine's routes, for `Network.default_gateways`
-            "broker/secure/directory.py",  # made before there is a broker
-            "broker/token_keys/files.py",  # keys of tokens, which no simulated broker has
-            "broker/workers/",  # processes beside the loop, which a broker may be told to do without
+            "broker/network/advertised.py",  # the machine's routes, for `Network.default_gateways`
+            "broker/server/secure/directory.py",  # made before there is a broker
+            "broker/security/oauth_keys/files.py",  # keys of tokens, which no simulated broker has
+            "broker/runtime/workers/",  # processes beside the loop, which a broker may be told to do without
             "client/security/client_properties.py",  # the file of --command-config, which commands read
             "storage/disk/",
         ),
     ),
     "sockets": (
         ("socket.socket", "socket.create_connection", "socket.getaddrinfo", "socket.create_server"),
-        ("broker/net/bound.py", "client/network.py"),
+        ("broker/network/bound.py", "client/network.py"),
     ),
     "threads and processes": (
         ("threading.Thread", "subprocess.", "os.fork", "multiprocessing."),
-        ("broker/workers/",),
+        ("broker/runtime/workers/",),
     ),
 }
 FILES = [path for path in tree.python_files() if str(path).startswith(("broker/", "storage/", "client/"))]

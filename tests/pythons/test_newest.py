@@ -6,7 +6,7 @@ from importlib.util import find_spec
 
 import pytest
 
-from barnabas.broker.patterns import MISSING
+from barnabas.broker.runtime.patterns import MISSING
 from barnabas.client.client import Client
 from barnabas.client.consume.consumer import ConsumedRecord
 from barnabas.client.consume.consumer_membership import ConsumerProtocol

@@ -39,7 +39,7 @@ def killed() -> MemoryFiles:
 
 
 def recover(files: MemoryFiles, directory: LogDirectory) -> ClosedLog:
-    """As broker/partitions/recovery_job.py does it."""
+    """As broker/partitions/opening/recovery_job.py does it."""
     path = "/d/t-0"
     checkpoint = directory.recovered.checkpoint(KEY, was_clean=False, meta=directory.meta)
     there = Directory(Disk(files, path), path)

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from barnabas.broker.coordinator.group.classic.model import CommitRequest, OffsetToCommit
-from barnabas.broker.coordinator.transaction.model import AddRequest, EndRequest, InitReply, InitRequest
+from barnabas.broker.coordinator.group.decisions.classic.model import CommitRequest, OffsetToCommit
+from barnabas.broker.coordinator.transaction.decisions.model import AddRequest, EndRequest, InitReply, InitRequest
 from barnabas.protocol.errors import ErrorCode
 from tests.support.worlds.broker import BrokerWorld, settle
 

@@ -6,7 +6,7 @@ import threading
 from dataclasses import dataclass
 from functools import partial
 
-from barnabas.broker.workers.job import Steps
+from barnabas.broker.runtime.workers.job import Steps
 from barnabas.storage.disk.files import Files
 from barnabas.storage.errors import StorageError
 

@@ -2,10 +2,10 @@
 
 import ssl
 
-from barnabas.broker.net.connection import Connection
-from barnabas.broker.session.principal import Principal
-from barnabas.broker.session.session import Session
-from barnabas.broker.tls.endpoint import Endpoint
+from barnabas.broker.network.connection import Connection
+from barnabas.broker.security.session.principal import Principal
+from barnabas.broker.security.session.session import Session
+from barnabas.broker.security.tls.endpoint import Endpoint
 from tests.support.certificates import authority
 from tests.support.tls_peer import TlsPeer, client_context
 from tests.support.worlds.broker import BrokerWorld

@@ -2,11 +2,11 @@
 
 from collections.abc import Callable
 
-from barnabas.broker.clock import Timer, TimerQueue
+from barnabas.broker.runtime.clock import Timer, TimerQueue
 
 
 class VirtualClock:
-    """A `barnabas.broker.clock.Clock` moved by `advance`."""
+    """A `barnabas.broker.runtime.clock.Clock` moved by `advance`."""
 
     def __init__(self, start_ms: int = 1_700_000_000_000) -> None:
         self._start_ms = start_ms

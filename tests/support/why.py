@@ -3,12 +3,12 @@
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from barnabas.broker.context import Services
-from barnabas.broker.events import Kind
-from barnabas.broker.why.rules.answer import Answer
-from barnabas.broker.why.sources.held_up import NOTHING_HELD_UP, HeldUp
-from barnabas.broker.why.sources.ring import NO_RING, Happened, Ring
-from barnabas.broker.why.why import Why
+from barnabas.broker.insight.why.rules.answer import Answer
+from barnabas.broker.insight.why.sources.held_up import NOTHING_HELD_UP, HeldUp
+from barnabas.broker.insight.why.sources.ring import NO_RING, Happened, Ring
+from barnabas.broker.insight.why.why import Why
+from barnabas.broker.runtime.events import Kind
+from barnabas.broker.services import Services
 from tests.support.inspected_broker import now
 from tests.support.worlds.broker import BrokerWorld
 

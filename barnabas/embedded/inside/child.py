@@ -7,7 +7,7 @@ import os
 import socket
 from typing import Any, NoReturn, cast
 
-from barnabas.broker import log_lines
+from barnabas.broker.runtime import log_lines
 from barnabas.embedded.channel import HEAD, decode, encode
 from barnabas.embedded.inside.host import FORESEEN, Host, open_host
 from barnabas.storage.disk.files import raise_descriptor_limit

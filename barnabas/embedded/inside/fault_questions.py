@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from barnabas.broker.faults.registry import NotInTime
+from barnabas.broker.control.faults.registry import NotInTime
 
 if TYPE_CHECKING:
-    from barnabas.broker.app import Broker
-    from barnabas.broker.faults.registry import FaultRegistry
+    from barnabas.broker.control.faults.registry import FaultRegistry
+    from barnabas.broker.server.app import Broker
 
 
 def fault_questions(broker: Broker) -> Mapping[str, Callable[..., Any | Awaitable[Any]]]:

@@ -12,22 +12,22 @@ from inspect import isawaitable
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from barnabas.broker.app import Broker
-from barnabas.broker.catalogue import CatalogueError
-from barnabas.broker.catalogue.topics import NewTopic
 from barnabas.broker.config import BrokerConfig
 from barnabas.broker.config.broker_config import ConfigError
 from barnabas.broker.config.load import load_config
-from barnabas.broker.environment import Environment
-from barnabas.broker.faults.model import FaultRefused
-from barnabas.broker.history.lines import line_of
-from barnabas.broker.history.wanted import wanted
-from barnabas.broker.log_lines import line, logger
-from barnabas.broker.net.bound import BoundAddress, bind_nodes, close_sockets
-from barnabas.broker.own_time import movable
-from barnabas.broker.start import start_broker
-from barnabas.broker.time_control.movable_clock import ClockRefused
-from barnabas.broker.time_control.words import duration_ms, moment_ms
+from barnabas.broker.control.faults.model import FaultRefused
+from barnabas.broker.control.time_control.movable_clock import ClockRefused
+from barnabas.broker.control.time_control.words import duration_ms, moment_ms
+from barnabas.broker.insight.history.lines import line_of
+from barnabas.broker.insight.history.wanted import wanted
+from barnabas.broker.metadata.catalogue import CatalogueError
+from barnabas.broker.metadata.image.topics import NewTopic
+from barnabas.broker.network.bound import BoundAddress, bind_nodes, close_sockets
+from barnabas.broker.runtime.log_lines import line, logger
+from barnabas.broker.server.app import Broker
+from barnabas.broker.server.environment import Environment
+from barnabas.broker.server.own_time import movable
+from barnabas.broker.server.start import start_broker
 from barnabas.embedded.inside import questions, whys
 from barnabas.embedded.inside.fault_questions import fault_questions
 from barnabas.embedded.inside.securing import client_settings, rights, secure
@@ -36,9 +36,9 @@ from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.storage.errors import StorageError
 
 if TYPE_CHECKING:
-    from barnabas.broker.cluster.nodes import Nodes
-    from barnabas.broker.secure.directory import Security
-    from barnabas.broker.time_control.time_control import ClockState, TimeControl
+    from barnabas.broker.control.time_control.time_control import ClockState, TimeControl
+    from barnabas.broker.metadata.cluster.nodes import Nodes
+    from barnabas.broker.server.secure.directory import Security
 
 
 class QuestionFailed(Exception):

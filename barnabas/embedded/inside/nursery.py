@@ -23,7 +23,7 @@ from contextlib import suppress
 from importlib import import_module
 from typing import Any, NoReturn
 
-from barnabas.broker.ephemeral import EphemeralDirectory
+from barnabas.broker.cli.serving.ephemeral import EphemeralDirectory
 from barnabas.embedded.channel import HEAD, decode, encode, read_exactly
 from barnabas.embedded.running import LOG_NAME
 

@@ -1,6 +1,6 @@
 """What can be asked of a running broker, answered in plain values from its own state.
 
-A view of the broker's read model (broker/inspection/), with the waiting that does not do: for recoveries and loading.
+A view of the broker's read model (broker/insight/inspection/), with the waiting that does not do: for recoveries and loading.
 Each question is a function of the broker's services and the arguments. Records are read as a Fetch reads them and
 decoded as a consumer decodes them.
 """
@@ -11,11 +11,11 @@ from collections.abc import Callable
 from types import MappingProxyType
 from typing import Any
 
-from barnabas.broker.context import Services
-from barnabas.broker.inspection.logs import log_of
-from barnabas.broker.inspection.topics import every_topic
-from barnabas.broker.inspection.transactions import every_transaction, started_ms
-from barnabas.broker.partitions.recoveries import StillRecovering
+from barnabas.broker.insight.inspection.logs import log_of
+from barnabas.broker.insight.inspection.topics import every_topic
+from barnabas.broker.insight.inspection.transactions import every_transaction, started_ms
+from barnabas.broker.partitions.opening.recoveries import StillRecovering
+from barnabas.broker.services import Services
 from barnabas.client.consume.decoding import Aborted, decode_records
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.storage.log.log import PartitionLog

@@ -10,15 +10,15 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from barnabas.broker.clock import wall_ms
 from barnabas.broker.config import BrokerConfig
 from barnabas.broker.config.broker_config import ConfigError
+from barnabas.broker.runtime.clock import wall_ms
 from barnabas.client.near_names import did_you_mean
 from barnabas.protocol.errors import ErrorCode, KafkaError
 
 if TYPE_CHECKING:
-    from barnabas.broker.authorization.acl import Acl
-    from barnabas.broker.secure.directory import Security
+    from barnabas.broker.security.acl.acl import Acl
+    from barnabas.broker.server.secure.directory import Security
 
 _ADDRESS = {"java": "bootstrap.servers", "librdkafka": "bootstrap.servers", "spark": "kafka.bootstrap.servers"}
 _KINDS = (*_ADDRESS, "kafka_python")
@@ -30,7 +30,7 @@ def secure(config: BrokerConfig, users: Mapping[str, str]) -> tuple[Security, di
     users: with their passwords, who are added to those that the directory has.
     """
     try:
-        from barnabas.broker.secure.secured import open_for, settings_for
+        from barnabas.broker.server.secure.secured import open_for, settings_for
     except ImportError as missing:
         raise ConfigError("secure needs the package cryptography: pip install 'barnabas[secure]'") from missing
     security = open_for(config, wall_ms(), os.urandom, users)
@@ -41,8 +41,8 @@ def rights(security: Security, grants: Mapping[str, Sequence[str]]) -> list[Acl]
     """What users are granted, each in the words of `barnabas acls add`. ConfigError."""
     if not grants:
         return []
-    from barnabas.broker.authorization.acl import Acl
-    from barnabas.broker.cli.acl_options import rights_of
+    from barnabas.broker.cli.acl.acl_options import rights_of
+    from barnabas.broker.security.acl.acl import Acl
 
     found: list[Acl] = []
     for user, texts in grants.items():
@@ -64,8 +64,8 @@ def client_settings(security: Security | None, kind: str, user: str, bootstrap: 
         raise KafkaError(ErrorCode.INVALID_REQUEST, f"{kind} is no kind of client{known}")
     if security is None:
         return {_ADDRESS.get(kind, "bootstrap_servers"): bootstrap}
-    from barnabas.broker.secure import clients
-    from barnabas.broker.secure.directory import AUTHORITY
+    from barnabas.broker.server.secure import clients
+    from barnabas.broker.server.secure.directory import AUTHORITY
 
     if user not in security.passwords:
         raise KafkaError(ErrorCode.INVALID_REQUEST, f"there is no user {user}{_known(user, security)}")

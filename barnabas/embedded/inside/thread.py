@@ -14,8 +14,8 @@ from collections.abc import Mapping
 from concurrent.futures import Future
 from typing import Any, ClassVar
 
-from barnabas.broker import log_lines
-from barnabas.broker.ephemeral import EphemeralDirectory
+from barnabas.broker.cli.serving.ephemeral import EphemeralDirectory
+from barnabas.broker.runtime import log_lines
 from barnabas.embedded.errors import BarnabasError, NotRunning
 from barnabas.embedded.inside.host import FORESEEN, Host, open_host
 from barnabas.embedded.running import ANSWER_TIMEOUT_S, LOG_NAME

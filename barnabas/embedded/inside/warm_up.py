@@ -10,14 +10,14 @@ from importlib import import_module
 from tempfile import TemporaryDirectory
 
 _COORDINATORS = (
-    "barnabas.broker.coordinator.groups",
-    "barnabas.broker.coordinator.transactions",
+    "barnabas.broker.coordinator.group.groups",
+    "barnabas.broker.coordinator.transaction.transactions",
     "barnabas.broker.coordinator.runtime.topic",
 )
 _LISTENING = (
-    "barnabas.broker.api.tracing",
-    "barnabas.broker.coordinator.telling.groups",
-    "barnabas.broker.coordinator.telling.transactions",
+    "barnabas.broker.api.stages.tracing",
+    "barnabas.broker.coordinator.events.groups",
+    "barnabas.broker.coordinator.events.transactions",
 )
 _LAZY = ("barnabas.client.consume.decoding", "concurrent.futures.thread", "shutil")
 
@@ -30,7 +30,7 @@ def warm_up() -> Iterator[str]:
     from barnabas.protocol.registry import request_codec, response_codec
 
     for row in API_TABLE:
-        import_module(f"barnabas.broker.handlers.{row.handler}")
+        import_module(f"barnabas.broker.api.handlers.{row.handler}")
         request_codec(row.key, row.max_version)
         response_codec(row.key, row.max_version)
         yield row.handler
@@ -43,9 +43,9 @@ def _write_a_catalogue() -> None:
     """So that the codecs of its records are there, and those of the data directory's own files."""
     import os
 
-    from barnabas.broker.catalogue import Catalogue
     from barnabas.broker.config.load import load_config
-    from barnabas.broker.data import open_directory
+    from barnabas.broker.metadata.catalogue import Catalogue
+    from barnabas.broker.server.data import open_directory
     from barnabas.protocol.files.names import CLUSTER_METADATA_TOPIC, partition_directory
     from barnabas.storage.disk.files import RealFiles
 

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 from barnabas.protocol.errors import ErrorCode, KafkaError
 
 if TYPE_CHECKING:
-    from barnabas.broker.app import Broker
+    from barnabas.broker.server.app import Broker
 
 
 async def _asked(broker: Broker, name: str, *about: Any) -> Any:
-    from barnabas.broker.why.sources.armed_faults import ArmedFaults
-    from barnabas.broker.why.sources.kept_ring import KeptRing
-    from barnabas.broker.why.why import Why
+    from barnabas.broker.insight.why.sources.armed_faults import ArmedFaults
+    from barnabas.broker.insight.why.sources.kept_ring import KeptRing
+    from barnabas.broker.insight.why.why import Why
 
     found = getattr(Why(broker.services, KeptRing(broker.history.get()), ArmedFaults(broker.faults)), name)(*about)
     return await found if isawaitable(found) else found

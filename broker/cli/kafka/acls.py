@@ -5,12 +5,20 @@ from __future__ import annotations
 from argparse import ArgumentTypeError
 from collections.abc import Iterable, Sequence
 
-from barnabas.broker.authorization.acl import PatternType, Permission
-from barnabas.broker.cli.acl_options import operation, principal, trimmed
-from barnabas.broker.cli.acl_words import PATTERN_TYPES, RESOURCE_OPTIONS, Wish, WishError, entries, filters, looked_for
-from barnabas.broker.cli.acls import authorizer_named
+from barnabas.broker.cli.acl.acl_options import operation, principal, trimmed
+from barnabas.broker.cli.acl.acl_words import (
+    PATTERN_TYPES,
+    RESOURCE_OPTIONS,
+    Wish,
+    WishError,
+    entries,
+    filters,
+    looked_for,
+)
+from barnabas.broker.cli.acl.acls import authorizer_named
 from barnabas.broker.cli.kafka.flags import ALONE, VALUE, Options, Refusal, cluster, read, said_by, says_version
-from barnabas.broker.session.operations import SUPPORTED, Operation, Resource
+from barnabas.broker.security.acl.acl import PatternType, Permission
+from barnabas.broker.security.session.operations import SUPPORTED, Operation, Resource
 from barnabas.client.admin.acls import AclBinding, AclBindingFilter, create_acls, delete_acls, describe_acls
 from barnabas.client.client import Client
 from barnabas.protocol.errors import KafkaError

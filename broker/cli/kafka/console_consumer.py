@@ -6,7 +6,6 @@ import sys
 from collections.abc import Sequence
 from contextlib import ExitStack
 
-from barnabas.broker.cli.consume import CONSUMER, ISOLATION, Source
 from barnabas.broker.cli.kafka.flags import (
     ALONE,
     VALUE,
@@ -22,6 +21,7 @@ from barnabas.broker.cli.kafka.flags import (
 )
 from barnabas.broker.cli.kafka.formatter import Formatter, formatter_of
 from barnabas.broker.cli.kafka.topics import chosen_topics
+from barnabas.broker.cli.records.consume import CONSUMER, ISOLATION, Source
 from barnabas.broker.cli.terminal.stopping import StopSignals
 from barnabas.client.admin.configs import ResourceType, describe_configs
 from barnabas.client.client import Client

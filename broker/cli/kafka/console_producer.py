@@ -21,7 +21,7 @@ from barnabas.broker.cli.kafka.flags import (
     said_by,
     says_version,
 )
-from barnabas.broker.cli.produce import ACKS
+from barnabas.broker.cli.records.produce import ACKS
 from barnabas.broker.cli.terminal.lines import lines_as_they_come
 from barnabas.client.produce.producer import Producer
 from barnabas.client.security.client_properties import read_properties

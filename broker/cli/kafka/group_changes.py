@@ -10,7 +10,7 @@ from argparse import ArgumentTypeError
 from collections.abc import Collection, Iterable, Mapping
 from datetime import timedelta
 
-from barnabas.broker.cli.group_offsets import time_ms
+from barnabas.broker.cli.group.group_offsets import time_ms
 from barnabas.broker.cli.kafka.flags import Options, Refusal, said_by, whole_number
 from barnabas.client.admin import groups
 from barnabas.client.admin.topics import describe_topics

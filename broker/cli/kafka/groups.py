@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Sequence
 
-from barnabas.broker.cli.group_offsets import log_ends
+from barnabas.broker.cli.group.group_offsets import log_ends
 from barnabas.broker.cli.kafka.flags import (
     ALONE,
     MAYBE_VALUE,
@@ -271,7 +271,7 @@ def _print_state(client: Client, info: GroupInfo, is_verbose: bool) -> None:
 
 
 def _validate_regex(client: Client, options: Options) -> None:
-    from barnabas.broker.patterns import InvalidPattern, compile_pattern
+    from barnabas.broker.runtime.patterns import InvalidPattern, compile_pattern
 
     text = options.value("validate-regex") or ""
     try:

@@ -22,7 +22,7 @@ _DUMP_FLAGS = {
 
 def kafka_server_start(arguments: Sequence[str]) -> int:
     """`kafka-server-start FILE [--override KEY=VALUE]…` is `barnabas serve --config FILE --set KEY=VALUE…`."""
-    from barnabas.broker.cli.serve import run
+    from barnabas.broker.cli.serving.serve import run
 
     if not arguments or arguments[0].startswith("-"):
         raise UsageError("kafka-server-start: the first argument is a server.properties; -daemon is not here")

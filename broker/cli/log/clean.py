@@ -36,7 +36,7 @@ def run(options: argparse.Namespace) -> int:
             print(f"\r{where}: {event['done_bytes'] / 1e6:.0f} MB\x1b[K", end="", file=sys.stderr, flush=True)
 
     if options.http is not None or options.bootstrap_server is not None:
-        from barnabas.broker.cli.control_request import found_http
+        from barnabas.broker.cli.control.control_request import found_http
         from barnabas.broker.cli.terminal.client_settings import settings_of
 
         _ask(found_http(options), settings_of(options), options.partition, told)
@@ -69,8 +69,8 @@ def _row(event: dict[str, Any]) -> list[object]:
 
 
 def _clean_stopped(options: argparse.Namespace, told: Told) -> None:
-    from barnabas.broker.cli.serve_options import load
-    from barnabas.broker.log_lines import configure
+    from barnabas.broker.cli.serving.serve_options import load
+    from barnabas.broker.runtime.log_lines import configure
     from barnabas.protocol.files.names import META_PROPERTIES
 
     given = {"--set": options.set, "--config": options.config}
@@ -85,12 +85,12 @@ def _clean_stopped(options: argparse.Namespace, told: Told) -> None:
 
 
 async def _clean(config: Any, choices: Sequence[TopicChoice], told: Told) -> None:
-    from barnabas.broker.app import Broker
-    from barnabas.broker.config.listeners import Listener
-    from barnabas.broker.data import open_directory
-    from barnabas.broker.environment import Environment
-    from barnabas.broker.net.bound import BoundAddress
-    from barnabas.broker.workers.helper import helper_processes_max
+    from barnabas.broker.config.listeners.listeners import Listener
+    from barnabas.broker.network.bound import BoundAddress
+    from barnabas.broker.runtime.workers.helper import helper_processes_max
+    from barnabas.broker.server.app import Broker
+    from barnabas.broker.server.data import open_directory
+    from barnabas.broker.server.environment import Environment
     from barnabas.protocol.listener_protocols import PLAINTEXT
     from barnabas.storage.disk.files import raise_descriptor_limit
     from barnabas.storage.errors import StorageError

@@ -13,12 +13,12 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from barnabas.broker.catalogue.image import Topic
+from barnabas.broker.cli.doctor.directory import topics_of
+from barnabas.broker.cli.doctor.partitions import missing
 from barnabas.broker.cli.log.repair_plan import Loss, Plan, Planner, orphans
 from barnabas.broker.cli.log.repair_work import carry_out, open_and_close
 from barnabas.broker.cli.terminal.failures import FAILURE, UsageError
-from barnabas.broker.doctor.directory import topics_of
-from barnabas.broker.doctor.partitions import missing
+from barnabas.broker.metadata.image.image import Topic
 from barnabas.client.clock import SystemClock
 from barnabas.client.near_names import did_you_mean
 from barnabas.logfiles.data_directory import NoDataDirectory, PartitionFiles, read_layout

@@ -15,8 +15,8 @@ class UsageError(Exception):
 
 def describe(error: Exception) -> tuple[str | None, int]:
     """(the sentence, the exit status); no sentence for what nobody foresaw."""
-    from barnabas.broker.catalogue import CatalogueError
     from barnabas.broker.config import ConfigError
+    from barnabas.broker.metadata.catalogue import CatalogueError
     from barnabas.client.errors import AuthenticationFailed, ConnectionFailed
     from barnabas.protocol.errors import DecodeError, KafkaError
     from barnabas.storage.errors import StorageError

@@ -58,13 +58,13 @@ def _transactional_ids(client: Client) -> Iterable[str]:
 
 
 def _topic_configs(client: Client) -> Iterable[str]:
-    from barnabas.broker.config.topic_configs import TOPIC_KEYS
+    from barnabas.broker.config.resources.topic_configs import TOPIC_KEYS
 
     return TOPIC_KEYS
 
 
 def _quotas(client: Client) -> Iterable[str]:
-    from barnabas.broker.catalogue.client_quotas import KEYS
+    from barnabas.broker.metadata.image.client_quotas import KEYS
 
     return KEYS
 

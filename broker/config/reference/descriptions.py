@@ -323,8 +323,8 @@ _NO_SUCH_PART = "The part of Apache Kafka it sets is not there in this broker."
 
 def documentation(name: str) -> str | None:
     """The text of a key; None for a name that is no key."""
-    from barnabas.broker.config.accepted import ACCEPTED, THROTTLED_RATES
-    from barnabas.broker.config.group_configs import GROUP_KEYS
+    from barnabas.broker.config.definitions.accepted import ACCEPTED, THROTTLED_RATES
+    from barnabas.broker.config.resources.group_configs import GROUP_KEYS
 
     if name in _OF_OTHERS:
         return _OF_OTHERS[name]

@@ -3,15 +3,15 @@
 import sys
 from collections.abc import Iterable, Iterator
 
-from barnabas.broker.config.accepted import ACCEPTED
-from barnabas.broker.config.client_metrics import ATTRIBUTES, CLIENT_METRICS_KEYS
+from barnabas.broker.config.definitions.accepted import ACCEPTED
+from barnabas.broker.config.definitions.keys import KEYS, Key, Update
 from barnabas.broker.config.environment import NOT_KEYS
-from barnabas.broker.config.group_configs import GROUP_KEYS, GroupKey
-from barnabas.broker.config.keys import KEYS, Key, Update
 from barnabas.broker.config.reference.descriptions import documentation, why_without_effect
 from barnabas.broker.config.reference.differences import DIFFERENT_DEFAULTS
 from barnabas.broker.config.refusals import asks_for
-from barnabas.broker.config.topic_configs import TOPIC_KEYS, TopicKey
+from barnabas.broker.config.resources.client_metrics import ATTRIBUTES, CLIENT_METRICS_KEYS
+from barnabas.broker.config.resources.group_configs import GROUP_KEYS, GroupKey
+from barnabas.broker.config.resources.topic_configs import TOPIC_KEYS, TopicKey
 
 _HEAD = """\
 # Configuration

@@ -18,13 +18,13 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any, Generic, Protocol, TypeVar
 
-from barnabas.broker.clock import Clock
 from barnabas.broker.coordinator.runtime.loading import Loader, Replayed, Source
 from barnabas.broker.coordinator.runtime.placement import partition_for
 from barnabas.broker.coordinator.runtime.shard import Journal, Shard
-from barnabas.broker.log_lines import line, logger
-from barnabas.broker.partitions.recoveries import StillRecovering
-from barnabas.broker.slices import Kind, Slices, Work
+from barnabas.broker.partitions.opening.recoveries import StillRecovering
+from barnabas.broker.runtime.clock import Clock
+from barnabas.broker.runtime.log_lines import line, logger
+from barnabas.broker.runtime.slices import Kind, Slices, Work
 from barnabas.protocol.errors import DecodeError, ErrorCode, KafkaError
 
 _log = logger("coordinator")

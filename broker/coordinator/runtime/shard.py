@@ -20,7 +20,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
-from barnabas.broker.clock import Clock, Timer
 from barnabas.broker.coordinator.runtime.outcome import (
     Answer,
     CancelTimer,
@@ -37,9 +36,10 @@ from barnabas.broker.coordinator.runtime.outcome import (
 )
 from barnabas.broker.coordinator.runtime.teller import Teller, Telling
 from barnabas.broker.coordinator.runtime.waiting import WhenSynced, give_up, refuse
-from barnabas.broker.events.cause import TimerCause
-from barnabas.broker.log_lines import line, logger
-from barnabas.broker.replies import Reply, answer_nobody
+from barnabas.broker.runtime.clock import Clock, Timer
+from barnabas.broker.runtime.events.cause import TimerCause
+from barnabas.broker.runtime.log_lines import line, logger
+from barnabas.broker.runtime.replies import Reply, answer_nobody
 from barnabas.protocol.errors import EncodeError, ErrorCode, KafkaError
 
 R = TypeVar("R")

@@ -1,4 +1,4 @@
-"""Whom a shard has tell what happens, where somebody listens: what is in `broker/coordinator/telling/`."""
+"""Whom a shard has tell what happens, where somebody listens: what is in `broker/coordinator/events/`."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from barnabas.broker.coordinator.runtime.outcome import Outcome
-from barnabas.broker.events.events import Events
+from barnabas.broker.runtime.events.events import Events
 
 
 class Teller(Protocol):
-    """Tells what decisions are and what comes of them, where somebody listens (`broker/coordinator/telling/`)."""
+    """Tells what decisions are and what comes of them, where somebody listens (`broker/coordinator/events/`)."""
 
     def seen(self, entity_id: str, outcome: Outcome[Any, Any]) -> Any:
         """Before anything of the decision has happened: what `happened` has to know of how it was."""

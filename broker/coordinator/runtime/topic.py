@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from barnabas.broker.coordinator.runtime.outcome import Producer
 from barnabas.broker.coordinator.runtime.shard import Appended
-from barnabas.broker.replies import answer_nobody
+from barnabas.broker.runtime.replies import answer_nobody
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.records.batch import NO_PRODUCER_EPOCH, NO_PRODUCER_ID
 from barnabas.protocol.records.builder import NewRecord, build_batch, build_plain, build_single
@@ -22,7 +22,7 @@ from barnabas.storage.errors import StorageError
 from barnabas.storage.log.append import AppendOrigin
 
 if TYPE_CHECKING:
-    from barnabas.broker.catalogue import Catalogue, Topic
+    from barnabas.broker.metadata.catalogue import Catalogue, Topic
     from barnabas.broker.partitions.partitions import Partitions
 
 

@@ -12,10 +12,10 @@ from asyncio import Future, gather
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from barnabas.broker.clock import Timer
 from barnabas.broker.coordinator.runtime.outcome import as_coordinator_error
-from barnabas.broker.log_lines import line, logger
-from barnabas.broker.replies import Reply, reply_to
+from barnabas.broker.runtime.clock import Timer
+from barnabas.broker.runtime.log_lines import line, logger
+from barnabas.broker.runtime.replies import Reply, reply_to
 from barnabas.protocol.errors import ErrorCode, KafkaError
 
 R = TypeVar("R")

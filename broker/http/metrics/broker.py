@@ -7,7 +7,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
 from barnabas.broker.http.metrics.sources import Readings, Sources
-from barnabas.broker.inspection.logs import (
+from barnabas.broker.insight.inspection.logs import (
     below_min_insync_replicas,
     offline_directories,
     offline_reason,
@@ -15,13 +15,13 @@ from barnabas.broker.inspection.logs import (
     rooms,
     still_recovering,
 )
-from barnabas.broker.inspection.nodes import running, spread
-from barnabas.broker.inspection.topics import every_topic
-from barnabas.broker.workers.helper import resident_bytes
+from barnabas.broker.insight.inspection.nodes import running, spread
+from barnabas.broker.insight.inspection.topics import every_topic
+from barnabas.broker.runtime.workers.helper import resident_bytes
 from barnabas.storage.steps import Steps
 
 if TYPE_CHECKING:
-    from barnabas.broker.api.door import Door
+    from barnabas.broker.api.authentication.door import Door
 
 
 def read_broker(sources: Sources, readings: Readings) -> Steps[None]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from barnabas.broker.http.metrics.sources import Readings, Sources
-from barnabas.broker.inspection.cleaning import cleaner, data_directories, uncleanable
+from barnabas.broker.insight.inspection.cleaning import cleaner, data_directories, uncleanable
 
 
 def read_cleaner(sources: Sources, readings: Readings) -> None:

@@ -2,7 +2,7 @@
 
 `org.apache.kafka.producer.record.send.total` is `barnabas_client_producer_record_send_total`. Every series says whose
 it is, in labels that a client's own attributes never replace. How many series there are is bounded where they are kept
-(`broker/telemetry/series.py`).
+(`broker/clients/telemetry/series.py`).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from barnabas.broker.http.metrics.sources import Readings, Sources, Times
 from barnabas.storage.steps import Steps
 
 if TYPE_CHECKING:
-    from barnabas.broker.telemetry.points import Histogram
+    from barnabas.broker.clients.telemetry.points import Histogram
 
 PUSHED_HELP = "Pushed by clients, and as they say."
 _PREFIX = "barnabas_client_"

@@ -10,16 +10,16 @@ from itertools import groupby
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
-from barnabas.broker.coordinator.group.classic.states import State
-from barnabas.broker.coordinator.group.consumer.model import GroupState
+from barnabas.broker.coordinator.group.decisions.classic.states import State
+from barnabas.broker.coordinator.group.decisions.consumer.model import GroupState
 from barnabas.broker.http.metrics.sources import Readings, Sources
 from barnabas.broker.http.metrics.table import GROUP_PARTITIONS_MAX, GROUPS_MAX
-from barnabas.broker.inspection.groups import Committed, LoadedGroup, begin_loading, loaded_groups
-from barnabas.broker.inspection.lag import lag
+from barnabas.broker.insight.inspection.groups import Committed, LoadedGroup, begin_loading, loaded_groups
+from barnabas.broker.insight.inspection.lag import lag
 from barnabas.storage.steps import Steps
 
 if TYPE_CHECKING:
-    from barnabas.broker.context import Services
+    from barnabas.broker.services import Services
 
 _SLICE = 100  # groups looked at in a step
 _CONSUMER_GROUPS = "kafka_server_group_coordinator_metrics_consumer_group_count"

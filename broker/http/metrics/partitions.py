@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING
 
 from barnabas.broker.http.metrics.sources import Readings, Sources
 from barnabas.broker.http.metrics.table import PARTITIONS_MAX, TOPICS_MAX
-from barnabas.broker.inspection import logs
-from barnabas.broker.inspection.topics import TopicSummary, every_topic, topic_name
+from barnabas.broker.insight.inspection import logs
+from barnabas.broker.insight.inspection.topics import TopicSummary, every_topic, topic_name
 from barnabas.storage.errors import StorageError
 from barnabas.storage.steps import Steps
 
 if TYPE_CHECKING:
-    from barnabas.broker.context import Services
+    from barnabas.broker.services import Services
 
 _SLICE = 100  # partitions read in a step, some ten µs each
 

@@ -3,6 +3,8 @@
 import sys
 from collections.abc import Iterator
 
+from barnabas.broker.clients.telemetry.points import BUCKETS_MAX
+from barnabas.broker.clients.telemetry.series import SERIES_MAX, SERIES_OF_CLIENT_MAX
 from barnabas.broker.http.metrics.table import (
     GROUP_PARTITIONS_MAX,
     GROUPS_MAX,
@@ -13,8 +15,6 @@ from barnabas.broker.http.metrics.table import (
     PARTITIONS_MAX,
     TOPICS_MAX,
 )
-from barnabas.broker.telemetry.points import BUCKETS_MAX
-from barnabas.broker.telemetry.series import SERIES_MAX, SERIES_OF_CLIENT_MAX
 
 _HEAD = f"""\
 # Metrics

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from itertools import accumulate
 
-from barnabas.broker.api.metering import TIME_BUCKETS
+from barnabas.broker.api.stages.metering import TIME_BUCKETS
 from barnabas.broker.http.metrics.sources import Readings, Sources, Times
 from barnabas.protocol.errors import ErrorCode
 

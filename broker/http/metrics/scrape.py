@@ -21,7 +21,7 @@ from barnabas.broker.http.metrics.requests import read_requests
 from barnabas.broker.http.metrics.sources import Readings, Sources, Times
 from barnabas.broker.http.metrics.table import COUNTER, HISTOGRAM, METRICS, Metric
 from barnabas.broker.http.metrics.transactions import read_transactions
-from barnabas.broker.slices import Kind
+from barnabas.broker.runtime.slices import Kind
 from barnabas.storage.steps import Steps
 
 if TYPE_CHECKING:

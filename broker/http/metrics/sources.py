@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from barnabas.broker.http.metrics.table import BY_NAME, HISTOGRAM
 
 if TYPE_CHECKING:
-    from barnabas.broker.api.door import Door
-    from barnabas.broker.api.metering import Meter
-    from barnabas.broker.context import Services
+    from barnabas.broker.api.authentication.door import Door
+    from barnabas.broker.api.stages.metering import Meter
+    from barnabas.broker.services import Services
 
 STARTING, RUNNING, STOPPING = 1, 3, 6
 """Kafka's numbers of a broker's states."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 
-from barnabas.broker.coordinator.transaction.states import TransactionState
+from barnabas.broker.coordinator.transaction.decisions.states import TransactionState
 from barnabas.broker.http.metrics.sources import Readings, Sources
-from barnabas.broker.inspection.transactions import ended, is_open, loaded_transactions, started_ms
+from barnabas.broker.insight.inspection.transactions import ended, is_open, loaded_transactions, started_ms
 from barnabas.storage.steps import Steps
 
 _SLICE = 2_000  # transactions looked at in a step

@@ -10,20 +10,20 @@ import asyncio
 from collections.abc import AsyncIterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from barnabas.broker.config.log_configs import log_config
+from barnabas.broker.config.resources.log_configs import log_config
 from barnabas.broker.partitions.cleaning.figures import Cleaned
-from barnabas.broker.partitions.recoveries import StillRecovering
-from barnabas.broker.slices import Kind
+from barnabas.broker.partitions.opening.recoveries import StillRecovering
+from barnabas.broker.runtime.slices import Kind
 from barnabas.client.near_names import did_you_mean
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.storage.errors import StorageError
 
 if TYPE_CHECKING:
-    from barnabas.broker.catalogue import Catalogue
     from barnabas.broker.config import BrokerConfig
+    from barnabas.broker.metadata.catalogue import Catalogue
     from barnabas.broker.partitions.cleaning.cleaner import Cleaner
     from barnabas.broker.partitions.partitions import Partitions
-    from barnabas.broker.slices import Slices
+    from barnabas.broker.runtime.slices import Slices
     from barnabas.storage.log.cleanable import Cleanable
     from barnabas.storage.log.log import PartitionLog
 

@@ -20,15 +20,15 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from barnabas.broker.events.kinds import LOG_CLEANED
-from barnabas.broker.log_lines import line, logger
 from barnabas.broker.partitions.cleaning.choice import Candidate, filthiest_first
 from barnabas.broker.partitions.cleaning.figures import Cleaned, CleanerFigures, SetAside
 from barnabas.broker.partitions.cleaning.put_off import PutOff
 from barnabas.broker.partitions.cleaning.round import Discarded, Round, Surroundings
 from barnabas.broker.partitions.cleaning.sleeping import Sleeping
-from barnabas.broker.slices import Kind
-from barnabas.broker.workers.workers import HelperDied
+from barnabas.broker.runtime.events.kinds import LOG_CLEANED
+from barnabas.broker.runtime.log_lines import line, logger
+from barnabas.broker.runtime.slices import Kind
+from barnabas.broker.runtime.workers.workers import HelperDied
 from barnabas.protocol.errors import KafkaError
 from barnabas.protocol.files.names import CLUSTER_METADATA_TOPIC, UNCLEANABLE_PARTITIONS
 from barnabas.storage.errors import DirectoryOffline, StorageError
@@ -36,9 +36,9 @@ from barnabas.storage.log.cleanable import Cleanable, first_dirty
 from barnabas.storage.log.replacing import removal_of_cleaned
 
 if TYPE_CHECKING:
-    from barnabas.broker.clock import Timer
     from barnabas.broker.partitions.waiters import PartitionKey
-    from barnabas.broker.slices import Work
+    from barnabas.broker.runtime.clock import Timer
+    from barnabas.broker.runtime.slices import Work
     from barnabas.storage.disk.directory import Directory
     from barnabas.storage.log.log import PartitionLog
 

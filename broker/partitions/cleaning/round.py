@@ -17,19 +17,19 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 from barnabas.broker.partitions.cleaning.figures import Cleaned
-from barnabas.broker.partitions.disk_work import storage_failure
+from barnabas.broker.partitions.flush.disk_work import storage_failure
 from barnabas.storage.cleaner.decisions import LastRecord
 from barnabas.storage.cleaner.job import CleanJob, SourceSegment
 from barnabas.storage.log.replacing import Replaced, SegmentsGone, removal_of_cleaned
 
 if TYPE_CHECKING:
-    from barnabas.broker.clock import Clock, Stopwatch
-    from barnabas.broker.events import Events
     from barnabas.broker.partitions.cleaning.settings import CleanerSettings
     from barnabas.broker.partitions.partitions import Partitions
     from barnabas.broker.partitions.waiters import PartitionKey
-    from barnabas.broker.slices import Slices, Work
-    from barnabas.broker.workers.workers import Workers
+    from barnabas.broker.runtime.clock import Clock, Stopwatch
+    from barnabas.broker.runtime.events import Events
+    from barnabas.broker.runtime.slices import Slices, Work
+    from barnabas.broker.runtime.workers.workers import Workers
     from barnabas.storage.cleaner.results import CleanResult
     from barnabas.storage.disk.sync_job import SyncJob
     from barnabas.storage.errors import StorageError

@@ -18,7 +18,7 @@ from barnabas.storage.resting import base_offsets
 if TYPE_CHECKING:
     from barnabas.broker.partitions.cleaning.round import Surroundings
     from barnabas.broker.partitions.waiters import PartitionKey
-    from barnabas.broker.slices import Work
+    from barnabas.broker.runtime.slices import Work
 
 LOOKED_AT_MAX: Final = 100
 """How many are looked at before the open logs are again."""

@@ -11,9 +11,9 @@ from time import thread_time
 
 import pytest
 
-from barnabas.broker.catalogue import NewTopic
 from barnabas.broker.config.authorizer import STANDARD_AUTHORIZER
-from barnabas.broker.coordinator.group.classic.model import CommitRequest, OffsetToCommit
+from barnabas.broker.coordinator.group.decisions.classic.model import CommitRequest, OffsetToCommit
+from barnabas.broker.metadata.catalogue import NewTopic
 from barnabas.protocol.errors import ErrorCode
 from tests.support.depth import long
 from tests.support.files.memory_files import MemoryFiles

@@ -2,7 +2,7 @@
 
 import pytest
 
-from barnabas.broker.security.oauthbearer import Bearer, OAuthBearerExchange
+from barnabas.broker.security.sasl.oauthbearer import Bearer, OAuthBearerExchange
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages.metadata import MetadataRequest
 from barnabas.protocol.messages.sasl_authenticate import SaslAuthenticateRequest

@@ -12,7 +12,7 @@ from barnabas.broker.api import repeated
 from barnabas.broker.api.dispatch import Dispatcher
 from barnabas.broker.api.entry import Client
 from barnabas.broker.api.repeated import REPEATED_UP_TO, REQUEST_BYTES_MAX, RepeatedRequests
-from barnabas.broker.coordinator.transaction.model import InitReply, InitRequest
+from barnabas.broker.coordinator.transaction.decisions.model import InitReply, InitRequest
 from barnabas.protocol.messages.add_offsets_to_txn import AddOffsetsToTxnRequest
 from barnabas.protocol.messages.add_partitions_to_txn import AddPartitionsToTxnRequest, AddPartitionsToTxnTopic
 from barnabas.protocol.messages.end_txn import EndTxnRequest

@@ -23,7 +23,7 @@ def test_the_versions_served_are_all_of_kafkas(row: Row) -> None:
 
 @pytest.mark.parametrize("row", API_TABLE, ids=lambda row: row.key.api_name)
 def test_there_is_a_handler(row: Row) -> None:
-    assert callable(import_module(f"barnabas.broker.handlers.{row.handler}").handle)
+    assert callable(import_module(f"barnabas.broker.api.handlers.{row.handler}").handle)
 
 
 def test_what_is_offered_is_the_table_and_produce_from_0() -> None:

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from barnabas.broker.app import Broker
 from barnabas.broker.cli import main
 from barnabas.broker.config import BrokerConfig
-from barnabas.broker.config.listeners import Listener
-from barnabas.broker.data import open_directory
-from barnabas.broker.environment import Environment
-from barnabas.broker.net.bound import BoundAddress, bind
+from barnabas.broker.config.listeners.listeners import Listener
+from barnabas.broker.network.bound import BoundAddress, bind
+from barnabas.broker.server.app import Broker
+from barnabas.broker.server.data import open_directory
+from barnabas.broker.server.environment import Environment
 from barnabas.logfiles.data_directory import read_layout
 from barnabas.protocol.listener_protocols import PLAINTEXT
 from barnabas.protocol.records.builder import build_batch

@@ -27,25 +27,25 @@ NOT_NEEDED = (
     "prometheus_client",
     "starlette",
     # of ours: what inspects, controls, tells, and helps
-    "barnabas.broker.access",
-    "barnabas.broker.api.tracing",
-    "barnabas.broker.authorization",
-    "barnabas.broker.catalogue.acls",
+    "barnabas.broker.metadata.access.access",
+    "barnabas.broker.api.stages.tracing",
+    "barnabas.broker.security.acl",
+    "barnabas.broker.metadata.access.acls",
     "barnabas.broker.config.authorizer",
-    "barnabas.broker.console",
-    "barnabas.broker.control",
-    "barnabas.broker.coordinator.telling",
-    "barnabas.broker.faults.registry",
-    "barnabas.broker.guards",
-    "barnabas.broker.history.history",
+    "barnabas.broker.http.console",
+    "barnabas.broker.http.control",
+    "barnabas.broker.coordinator.events",
+    "barnabas.broker.control.faults.registry",
+    "barnabas.broker.api.guards",
+    "barnabas.broker.insight.history.history",
     "barnabas.broker.http",
-    "barnabas.broker.inspection",
-    "barnabas.broker.net.tls_stream",
-    "barnabas.broker.secure",
-    "barnabas.broker.time_control.movable_clock",
-    "barnabas.broker.token_keys",
-    "barnabas.broker.tls",
-    "barnabas.broker.why",
+    "barnabas.broker.insight.inspection",
+    "barnabas.broker.network.tls.tls_stream",
+    "barnabas.broker.server.secure",
+    "barnabas.broker.control.time_control.movable_clock",
+    "barnabas.broker.security.oauth_keys",
+    "barnabas.broker.security.tls",
+    "barnabas.broker.insight.why",
     "barnabas.storage.cleaner",
     "barnabas.storage.log.batches",
     "barnabas.storage.log.strip",
@@ -69,7 +69,7 @@ def loaded(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
 
 
 def test_a_broker_was_started(loaded: set[str]) -> None:
-    assert {"barnabas.broker.app", "barnabas.storage.log.log"} <= loaded
+    assert {"barnabas.broker.server.app", "barnabas.storage.log.log"} <= loaded
 
 
 @pytest.mark.parametrize("module", NOT_NEEDED)

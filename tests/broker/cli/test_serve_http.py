@@ -47,9 +47,9 @@ def test_nothing_of_http_is_loaded_unless_it_is_asked_for() -> None:
     program = """
 import sys
 before = set(sys.modules)  # what measures coverage has imported something, too
-from barnabas.broker.cli.serve import run
-import barnabas.broker.app, barnabas.broker.api.dispatch
-wanted = ("h11", "prometheus_client", "barnabas.broker.http", "barnabas.broker.api.metering", "json")
+from barnabas.broker.cli.serving.serve import run
+import barnabas.broker.server.app, barnabas.broker.api.dispatch
+wanted = ("h11", "prometheus_client", "barnabas.broker.http", "barnabas.broker.api.stages.metering", "json")
 print([name for name in wanted if name in set(sys.modules) - before])
 """
     done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)

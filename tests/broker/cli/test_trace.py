@@ -3,9 +3,9 @@
 import json
 from typing import Any
 
-from barnabas.broker.cli.trace.event_stream import events_in
-from barnabas.broker.cli.trace.perfetto import trace_of
-from barnabas.broker.history.lines import line_of
+from barnabas.broker.cli.control.trace.event_stream import events_in
+from barnabas.broker.cli.control.trace.perfetto import trace_of
+from barnabas.broker.insight.history.lines import line_of
 
 CAUSE = {"request": 7, "api": "EndTxn", "client_id": "me", "peer": "10.0.0.1:5", "correlation_id": 3, "node": 1}
 

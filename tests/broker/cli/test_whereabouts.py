@@ -9,7 +9,7 @@ import pytest
 
 from barnabas.client.admin.configs import ResourceType, describe_configs
 from barnabas.client.client import Client
-from tests.broker.control.test_secured_http import Secured
+from tests.broker.http.control.test_secured_http import Secured
 from tests.support.command_line import Barnabas
 from tests.support.processes.own_broker import OwnBroker
 from tests.support.processes.served import Running

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from barnabas.broker.config import ConfigError, load_config
-from barnabas.broker.config.accepted import ACCEPTED
+from barnabas.broker.config.definitions.accepted import ACCEPTED
+from barnabas.broker.config.definitions.keys import KEYS
 from barnabas.broker.config.environment import NOT_KEYS, Environment, key_of, read_environment
-from barnabas.broker.config.keys import KEYS
 from barnabas.broker.config.load import LoadedConfig
 
 PARTS = st.lists(st.tuples(st.sampled_from("._-"), st.text("abz09", min_size=1, max_size=4)), max_size=6)

@@ -3,10 +3,10 @@
 import pytest
 
 from barnabas.broker.config import BrokerConfig, ConfigError, Listener, load_config
-from barnabas.broker.config.accepted import ACCEPTED
 from barnabas.broker.config.authorizer import STANDARD_AUTHORIZER
+from barnabas.broker.config.definitions.accepted import ACCEPTED
+from barnabas.broker.config.definitions.keys import KEYS
 from barnabas.broker.config.environment import Environment
-from barnabas.broker.config.keys import KEYS
 from barnabas.broker.config.racks import RACK_AWARE_SELECTOR
 from barnabas.broker.config.racks import racks as racks_of
 

@@ -8,8 +8,8 @@ from barnabas.broker.config import ConfigError, load_config
 from barnabas.broker.config.environment import read_environment
 from barnabas.broker.config.java_options import ALLOWED_URLS
 from barnabas.broker.config.load import LoadedConfig
-from barnabas.broker.config.oauthbearer_settings import SIGNED_HANDLER, UNSECURED_HANDLER, SignedTokens
-from barnabas.broker.config.sasl_settings import sasl_settings
+from barnabas.broker.config.sasl.oauthbearer_settings import SIGNED_HANDLER, UNSECURED_HANDLER, SignedTokens
+from barnabas.broker.config.sasl.sasl_settings import sasl_settings
 
 OWN = "listener.name.sasl_plaintext.oauthbearer."
 URL = "https://issuer.test/keys"
@@ -115,6 +115,6 @@ def test_the_library_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     def not_there(name: str) -> Any:
         return None
 
-    monkeypatch.setattr("barnabas.broker.config.oauthbearer_settings.find_spec", not_there)
+    monkeypatch.setattr("barnabas.broker.config.sasl.oauthbearer_settings.find_spec", not_there)
     with pytest.raises(ConfigError, match="pip install 'barnabas\\[secure\\]'"):
         load(*SIGNED)

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from barnabas.broker.cli.serve_options import load as load_options
+from barnabas.broker.cli.serving.serve_options import load as load_options
 from barnabas.broker.config import BrokerConfig, ConfigError, load_config
-from barnabas.broker.config.dynamic_checks import objection
 from barnabas.broker.config.environment import read_environment
 from barnabas.broker.config.load import LoadedConfig
-from barnabas.broker.config.sasl_settings import sasl_settings
+from barnabas.broker.config.resources.dynamic_checks import objection
+from barnabas.broker.config.sasl.sasl_settings import sasl_settings
 from barnabas.protocol.files.config_providers import UnresolvedError, resolved
 
 PACKAGE = "org.apache.kafka.common.config.provider."

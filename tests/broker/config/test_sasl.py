@@ -7,8 +7,8 @@ import pytest
 from barnabas.broker.config import BrokerConfig, ConfigError, load_config
 from barnabas.broker.config.environment import read_environment
 from barnabas.broker.config.load import LoadedConfig
-from barnabas.broker.config.sasl_settings import SaslSettings, sasl_settings
-from barnabas.broker.security.unsecured_tokens import rules_in
+from barnabas.broker.config.sasl.sasl_settings import SaslSettings, sasl_settings
+from barnabas.broker.security.sasl.unsecured_tokens import rules_in
 
 PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule required"
 SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule required;"

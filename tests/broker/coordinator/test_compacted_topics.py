@@ -3,7 +3,7 @@
 import pytest
 
 from barnabas.broker.coordinator.runtime.outcome import Producer
-from barnabas.broker.coordinator.transaction.states import TransactionState
+from barnabas.broker.coordinator.transaction.decisions.states import TransactionState
 from barnabas.protocol.errors import ErrorCode as E
 from barnabas.protocol.files.names import CONSUMER_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
 from barnabas.protocol.records.control import EndTxnMarker

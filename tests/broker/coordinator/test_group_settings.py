@@ -2,16 +2,16 @@
 
 import pytest
 
-from barnabas.broker.catalogue.alterations import Alteration, Operation
-from barnabas.broker.catalogue.image import BROKER_RESOURCE, GROUP_RESOURCE
-from barnabas.broker.config_resources.groups import GroupConfigs
-from barnabas.broker.coordinator.group_config import ConsumerConfigs
+from barnabas.broker.coordinator.group.group_config import ConsumerConfigs
+from barnabas.broker.metadata.catalogue.alterations import Alteration, Operation
+from barnabas.broker.metadata.config_resources.groups import GroupConfigs
+from barnabas.broker.metadata.image.image import BROKER_RESOURCE, GROUP_RESOURCE
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages.consumer_group_heartbeat import (
     ConsumerGroupHeartbeatRequest,
     ConsumerGroupHeartbeatResponse,
 )
-from tests.broker.cluster.test_three_nodes import ask, create
+from tests.broker.metadata.cluster.test_three_nodes import ask, create
 from tests.support.requests import alter_config
 from tests.support.worlds.broker import BrokerWorld
 from tests.support.worlds.catalogue import CatalogueWorld

@@ -3,8 +3,8 @@
 import gc
 from time import thread_time
 
-from barnabas.broker.catalogue import NewTopic
 from barnabas.broker.coordinator.runtime.outcome import ResolveTopics
+from barnabas.broker.metadata.catalogue import NewTopic
 from barnabas.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 from tests.support.worlds.broker import BrokerWorld, until
 

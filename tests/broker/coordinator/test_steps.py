@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from barnabas.broker.coordinator.prepared_transactions import finish_transactions
-from barnabas.broker.coordinator.transaction.states import TransactionState as S
-from barnabas.broker.events import Kind
-from barnabas.broker.events.events import Facts
+from barnabas.broker.coordinator.transaction.decisions.states import TransactionState as S
+from barnabas.broker.coordinator.transaction.prepared_transactions import finish_transactions
+from barnabas.broker.runtime.events import Kind
+from barnabas.broker.runtime.events.events import Facts
 from barnabas.protocol.errors import ErrorCode as E
 from tests.support.worlds.broker import settle
 from tests.support.worlds.transactional_broker import TransactionalBroker

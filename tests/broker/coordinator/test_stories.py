@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from barnabas.broker.coordinator import consumer_groups
+from barnabas.broker.coordinator.group import consumer_groups
 from tests.support.source_tree import ROOT
 from tests.support.stories import assignor, consumer_group, golden, group, migration, transaction
 from tests.support.worlds.assigned_group import AssignedGroup

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from barnabas.broker.coordinator.transaction.states import TransactionState as S
-from barnabas.broker.partitions import flushing
+from barnabas.broker.coordinator.transaction.decisions.states import TransactionState as S
+from barnabas.broker.partitions.flush import flushing
 from barnabas.broker.partitions.partitions import Partitions
 from barnabas.protocol.errors import ErrorCode as E
 from barnabas.protocol.errors import KafkaError

@@ -11,11 +11,11 @@ from typing import Any, cast
 
 import pytest
 
-from barnabas.broker.coordinator import markers
-from barnabas.broker.coordinator.prepared_transactions import finish_transactions
 from barnabas.broker.coordinator.runtime import loading, outcome
-from barnabas.broker.coordinator.transaction.model import EndRequest
-from barnabas.broker.coordinator.transaction.states import TransactionState as S
+from barnabas.broker.coordinator.transaction import markers
+from barnabas.broker.coordinator.transaction.decisions.model import EndRequest
+from barnabas.broker.coordinator.transaction.decisions.states import TransactionState as S
+from barnabas.broker.coordinator.transaction.prepared_transactions import finish_transactions
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.files.names import CONSUMER_OFFSETS_TOPIC
 from barnabas.protocol.records.control import read_marker

@@ -6,17 +6,17 @@ from collections.abc import AsyncGenerator
 
 import pytest
 
-from barnabas.broker.authorization.acl import Acl, PatternType, Permission
-from barnabas.broker.authorization.audit import Audit
-from barnabas.broker.authorization.authorizer import Authorizer
-from barnabas.broker.authorization.index import AclIndex
 from barnabas.broker.http.asgi import Mounted, Receive, Send
 from barnabas.broker.http.connection import HEAD_BYTES_MAX, REQUEST_TIMEOUT_MS, HttpConnection
 from barnabas.broker.http.guard import Guard
 from barnabas.broker.http.pages import JSON_LINES, OK, Page, Pages, Stream, is_loopback
 from barnabas.broker.http.server import CONNECTIONS_MAX, HttpServer
-from barnabas.broker.session.operations import CLUSTER_NAME, Operation, Resource
-from barnabas.broker.session.principal import USER, Principal
+from barnabas.broker.security.acl.acl import Acl, PatternType, Permission
+from barnabas.broker.security.acl.audit import Audit
+from barnabas.broker.security.acl.authorizer import Authorizer
+from barnabas.broker.security.acl.index import AclIndex
+from barnabas.broker.security.session.operations import CLUSTER_NAME, Operation, Resource
+from barnabas.broker.security.session.principal import USER, Principal
 from tests.support.virtual_clock import VirtualClock
 from tests.support.worlds.broker import settle
 from tests.support.worlds.memory_transport import MemoryTransport

@@ -6,16 +6,16 @@ from base64 import b64encode
 
 import pytest
 
-from barnabas.broker.authorization.acl import Acl, PatternType, Permission
-from barnabas.broker.authorization.audit import Audit
-from barnabas.broker.authorization.authorizer import Authorizer
-from barnabas.broker.authorization.index import AclIndex
 from barnabas.broker.http.guard import Guard, Headers
 from barnabas.broker.http.pages import JSON, Page
 from barnabas.broker.http.passwords import Passwords
-from barnabas.broker.security.plain import PlainExchange
-from barnabas.broker.session.operations import CLUSTER_NAME, Operation, Resource
-from barnabas.broker.session.principal import ANONYMOUS, Principal
+from barnabas.broker.security.acl.acl import Acl, PatternType, Permission
+from barnabas.broker.security.acl.audit import Audit
+from barnabas.broker.security.acl.authorizer import Authorizer
+from barnabas.broker.security.acl.index import AclIndex
+from barnabas.broker.security.sasl.plain import PlainExchange
+from barnabas.broker.security.session.operations import CLUSTER_NAME, Operation, Resource
+from barnabas.broker.security.session.principal import ANONYMOUS, Principal
 from tests.support.virtual_clock import VirtualClock
 from tests.support.worlds.broker import settle
 

@@ -8,10 +8,9 @@ from typing import Any
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from barnabas.broker.api.authentication.door import Door, Outcomes
 from barnabas.broker.api.dispatch import Dispatcher
-from barnabas.broker.api.door import Door, Outcomes
-from barnabas.broker.api.metering import Meter
-from barnabas.broker.catalogue.client_quotas import QuotaAlteration
+from barnabas.broker.api.stages.metering import Meter
 from barnabas.broker.http.metrics import groups as group_metrics
 from barnabas.broker.http.metrics import partitions as partition_metrics
 from barnabas.broker.http.metrics.reference_page import render
@@ -19,6 +18,7 @@ from barnabas.broker.http.metrics.scrape import scrape
 from barnabas.broker.http.metrics.sources import RUNNING, Sources
 from barnabas.broker.http.metrics.table import METRICS
 from barnabas.broker.http.pages import METRICS_TEXT
+from barnabas.broker.metadata.image.client_quotas import QuotaAlteration
 from barnabas.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
 from tests.support.files.memory_files import MemoryFiles
 from tests.support.requests import BY_NAME, add_partitions, commit, end_txn, fetch, init_producer, produce

@@ -7,7 +7,7 @@ import pytest
 
 from barnabas.broker.http import passwords as passwords_module
 from barnabas.broker.http.passwords import KNOWN_MAX, Passwords
-from barnabas.broker.security.plain import PlainExchange
+from barnabas.broker.security.sasl.plain import PlainExchange
 from barnabas.protocol.security.scram import SCRAM_SHA_256, ScramCredential, credential_of, salted
 
 SECRET = b"of this run"

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 
 import pytest
 
-from barnabas.broker.catalogue.alterations import Alteration, Operation
-from barnabas.broker.catalogue.image import TOPIC_RESOURCE
+from barnabas.broker.metadata.catalogue.alterations import Alteration, Operation
+from barnabas.broker.metadata.image.image import TOPIC_RESOURCE
 from barnabas.broker.partitions.cleaning.figures import Cleaned
 from barnabas.broker.partitions.cleaning.put_off import FIRST_MS as PUT_OFF_MS
 from barnabas.protocol.files.names import FileState, parse_segment_file

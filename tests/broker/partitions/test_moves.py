@@ -6,9 +6,9 @@ import errno
 
 import pytest
 
-from barnabas.broker.catalogue import features
-from barnabas.broker.catalogue.image import METADATA_VERSION
-from barnabas.broker.inspection import logs
+from barnabas.broker.insight.inspection import logs
+from barnabas.broker.metadata.image import features
+from barnabas.broker.metadata.image.image import METADATA_VERSION
 from barnabas.broker.partitions import moves
 from barnabas.protocol.errors import ErrorCode as E
 from barnabas.protocol.records.control import EndTxnMarker

@@ -5,7 +5,7 @@ from itertools import count
 
 import pytest
 
-from barnabas.broker.slices import Kind
+from barnabas.broker.runtime.slices import Kind
 from barnabas.protocol.errors import ErrorCode as E
 from barnabas.storage.steps import Steps
 from tests.support.worlds.broker import BrokerWorld, Peer, request_frame, settle, turn, until
@@ -112,7 +112,7 @@ async def test_requests_for_one_partition_each_that_come_together_open_them_in_t
 
 
 async def test_a_produce_opens_all_at_once_where_there_is_no_room_for_a_copy(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("barnabas.broker.partitions.parked_produces.PARKED_BYTES_MAX", 100)
+    monkeypatch.setattr("barnabas.broker.partitions.produce.parked_produces.PARKED_BYTES_MAX", 100)
     world = await cleanly_stopped(1)
     peer = world.asking(produce(world, *range(MANY)))
     assert [each.error_code for each in produced(peer)] == [E.NONE] * MANY

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from barnabas.broker.partitions.recoveries import StillRecovering
+from barnabas.broker.partitions.opening.recoveries import StillRecovering
 from barnabas.protocol.errors import ErrorCode as E
 from barnabas.storage.disk.files import RealFiles
 from tests.support.worlds.broker import ANSWER_TIMEOUT_S, BrokerWorld, code_of, until

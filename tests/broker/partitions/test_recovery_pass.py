@@ -6,7 +6,7 @@ import pytest
 
 from barnabas.broker.http.front import awaited
 from barnabas.broker.http.pages import Page, Pages
-from barnabas.broker.inspection.logs import Recovering, refused, still_recovering
+from barnabas.broker.insight.inspection.logs import Recovering, refused, still_recovering
 from barnabas.broker.partitions.recovery_pass import FIRST_TOLD_MS, Progress
 from barnabas.protocol.errors import KafkaError
 from tests.support.worlds.broker import BrokerWorld, settle, until

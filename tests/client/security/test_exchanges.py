@@ -4,7 +4,7 @@ from base64 import b64encode
 
 import pytest
 
-from barnabas.broker.security.scram import ScramExchange as Server
+from barnabas.broker.security.sasl.scram import ScramExchange as Server
 from barnabas.client.security.exchanges import (
     ITERATIONS_MAX,
     BearerExchange,

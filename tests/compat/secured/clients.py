@@ -5,7 +5,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 
-from barnabas.broker.session.operations import Access, Operation, Resource
+from barnabas.broker.security.session.operations import Access, Operation, Resource
 from tests.compat.secured.story import Settings
 from tests.support.clients.go import go_secured
 from tests.support.clients.java import program_command

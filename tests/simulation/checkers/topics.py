@@ -53,7 +53,7 @@ def deleted_records(history: History) -> Iterator[str]:
     """Records that DeleteRecords deleted do not come back, and the log starts behind them, while the broker lives.
 
     A death may bring them back for as long as the log's start has not been written: as in Kafka the answer does not
-    wait for that (log.flush.start.offset.checkpoint.interval.ms, broker/handlers/delete_records.py).
+    wait for that (log.flush.start.offset.checkpoint.interval.ms, broker/api/handlers/delete_records.py).
     """
     for deletion in history.deletions:
         for poll in [*history.polls, *history.final]:

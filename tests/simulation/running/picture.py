@@ -9,9 +9,9 @@ from pathlib import Path
 from types import CoroutineType, FrameType
 from typing import Any
 
-from barnabas.broker.app import Broker
-from barnabas.broker.why.hanging import hanging
-from barnabas.broker.why.sources.known import Known
+from barnabas.broker.insight.why.hanging import hanging
+from barnabas.broker.insight.why.sources.known import Known
+from barnabas.broker.server.app import Broker
 from barnabas.storage.steps import finish
 from tests.simulation.clients.wire import Wire
 from tests.simulation.world.machine import Machine

@@ -5,7 +5,7 @@ import random
 from collections.abc import Callable
 from typing import Any, Final
 
-from barnabas.broker.session.operations import Operation, Resource
+from barnabas.broker.security.session.operations import Operation, Resource
 from barnabas.protocol.errors import ErrorCode as E
 from barnabas.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
 from barnabas.protocol.messages.sasl_handshake import SaslHandshakeRequest

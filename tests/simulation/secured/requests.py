@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
-from barnabas.broker.session.operations import Operation, Resource
+from barnabas.broker.security.session.operations import Operation, Resource
 from barnabas.protocol.records.builder import build_batch
 from barnabas.protocol.schema import Request
 from tests.simulation.world.world import BEGINNING_MS

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import Final
 
-from barnabas.broker.session.operations import Operation
+from barnabas.broker.security.session.operations import Operation
 from tests.simulation.history.history import History
 from tests.simulation.secured.history import AclKey, Asked, SecurityHistory, Used, UserKey
 from tests.simulation.secured.plan import WINDOWS

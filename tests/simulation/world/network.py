@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from barnabas.broker.net.bound import BoundAddress
+from barnabas.broker.network.bound import BoundAddress
 from tests.simulation.world.process import Process
 from tests.simulation.world.transport import SimulatedTransport
 from tests.simulation.world.world import World
@@ -178,7 +178,7 @@ def _answer(future: asyncio.Future[End | None], end: End | None) -> None:
 
 
 class NetworkOfProcess:
-    """A `barnabas.broker.net.network.Network`."""
+    """A `barnabas.broker.network.network.Network`."""
 
     def __init__(self, network: Network, process: Process) -> None:
         self._network, self._process = network, process

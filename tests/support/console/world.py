@@ -6,11 +6,11 @@ from urllib.parse import urlencode
 
 import httpx
 
-from barnabas.broker.console.application import application
-from barnabas.broker.console.observed import Observed
-from barnabas.broker.control.admission import Admission
-from barnabas.broker.why.sources.kept_ring import KeptRing
-from barnabas.broker.why.why import Why
+from barnabas.broker.http.console.application import application
+from barnabas.broker.http.console.observed import Observed
+from barnabas.broker.http.control.admission import Admission
+from barnabas.broker.insight.why.sources.kept_ring import KeptRing
+from barnabas.broker.insight.why.why import Why
 from tests.support.inspected_broker import Inspected
 from tests.support.worlds.broker import BrokerWorld
 

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from barnabas.broker.catalogue import Catalogue
 from barnabas.broker.config import BrokerConfig
+from barnabas.broker.metadata.catalogue import Catalogue
 from barnabas.protocol.files.checkpoints import encode_partition_metadata
 from barnabas.protocol.files.meta_properties import MetaProperties, decode, encode
 from barnabas.protocol.files.names import (

@@ -14,7 +14,7 @@ import tracemalloc
 from random import Random
 from typing import Any
 
-from barnabas.broker.catalogue.client_quotas import QuotaAlteration
+from barnabas.broker.metadata.image.client_quotas import QuotaAlteration
 from barnabas.protocol.schema import Request
 from tests.support.fuzz.judge import Finding, judge
 from tests.support.fuzz.mutations import Sent

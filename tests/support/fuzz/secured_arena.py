@@ -14,14 +14,14 @@ from random import Random
 from typing import Any
 
 from barnabas.broker.api.answers import Answer
+from barnabas.broker.api.authentication.door import Door
 from barnabas.broker.api.dispatch import Dispatcher
-from barnabas.broker.api.door import Door
-from barnabas.broker.net.connection import Connection
-from barnabas.broker.security.mechanism import Exchange
-from barnabas.broker.security.oauthbearer import OAuthBearerExchange
-from barnabas.broker.security.plain import PlainExchange
-from barnabas.broker.security.scram import ScramExchange
-from barnabas.broker.security.unsecured_tokens import judge, rules_in
+from barnabas.broker.network.connection import Connection
+from barnabas.broker.security.sasl.mechanism import Exchange
+from barnabas.broker.security.sasl.oauthbearer import OAuthBearerExchange
+from barnabas.broker.security.sasl.plain import PlainExchange
+from barnabas.broker.security.sasl.scram import ScramExchange
+from barnabas.broker.security.sasl.unsecured_tokens import judge, rules_in
 from barnabas.protocol.framing import split_frames
 from barnabas.protocol.registry import ApiKey
 from barnabas.protocol.security.scram import SCRAM_SHA_256

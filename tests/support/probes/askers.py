@@ -7,7 +7,7 @@ user `WriteTopic`, on every topic. The user `Produce` has all rights that the ro
 from functools import cache
 
 from barnabas.broker.api.table import API_TABLE, TELEMETRY_TABLE
-from barnabas.broker.session.operations import Access
+from barnabas.broker.security.session.operations import Access
 from tests.support.security.secured import ADMIN
 
 NOBODY = "nobody"

@@ -8,7 +8,7 @@ import sys
 from dataclasses import replace
 
 from barnabas.broker.cli import main
-from barnabas.broker.coordinator import markers
+from barnabas.broker.coordinator.transaction import markers
 
 if __name__ == "__main__":
     markers.WRITING = replace(markers.WRITING, steps_max=1)

@@ -3,9 +3,9 @@
 import secrets
 from collections.abc import Callable
 
-from barnabas.broker.security.mechanism import AuthenticationFailed, Exchange
-from barnabas.broker.security.plain import PlainExchange
-from barnabas.broker.security.scram import ScramExchange
+from barnabas.broker.security.sasl.mechanism import AuthenticationFailed, Exchange
+from barnabas.broker.security.sasl.plain import PlainExchange
+from barnabas.broker.security.sasl.scram import ScramExchange
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages.sasl_authenticate import SaslAuthenticateRequest, SaslAuthenticateResponse
 from barnabas.protocol.messages.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
-from barnabas.broker.session.operations import Access, Resource
+from barnabas.broker.security.session.operations import Access, Resource
 from barnabas.protocol.messages.alter_user_scram_credentials import (
     AlterUserScramCredentialsRequest,
     ScramCredentialUpsertion,

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from barnabas.broker.session.operations import Operation, Resource
+from barnabas.broker.security.session.operations import Operation, Resource
 from barnabas.protocol.messages.create_acls import AclCreation, CreateAclsRequest
 from barnabas.protocol.messages.delete_acls import DeleteAclsFilter, DeleteAclsRequest
 from barnabas.protocol.messages.describe_acls import DescribeAclsRequest

@@ -15,7 +15,7 @@ A story is its own expectation: `run` plays the commands and returns the text as
 import errno
 from typing import Any
 
-from barnabas.broker.catalogue import Alteration, NewPartitions, Operation
+from barnabas.broker.metadata.catalogue import Alteration, NewPartitions, Operation
 from barnabas.protocol.errors import KafkaError
 from barnabas.protocol.records.batch import iter_batches
 from barnabas.protocol.records.control import parse_control_key
@@ -143,7 +143,7 @@ class Story:
             self._seen = header.next_offset
 
     def _tell(self, value: bytes | None) -> str:
-        from barnabas.broker.catalogue.framing import decode_record
+        from barnabas.broker.metadata.image.framing import decode_record
 
         record: Any = decode_record(value)
         kind = type(record).__name__.removesuffix("Record")

@@ -15,7 +15,12 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from barnabas.broker.coordinator.group.consumer.model import Claimed, HeartbeatReply, HeartbeatRequest, MigrationPolicy
+from barnabas.broker.coordinator.group.decisions.consumer.model import (
+    Claimed,
+    HeartbeatReply,
+    HeartbeatRequest,
+    MigrationPolicy,
+)
 from barnabas.protocol.errors import KafkaError
 from tests.support.stories.consumer_records import told_partitions
 from tests.support.stories.group import Story

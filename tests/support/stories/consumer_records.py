@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from barnabas.broker.coordinator.group.consumer.model import MemberState
-from barnabas.broker.coordinator.group.consumer.records import ConsumerRecord
+from barnabas.broker.coordinator.group.decisions.consumer.model import MemberState
+from barnabas.broker.coordinator.group.decisions.consumer.records import ConsumerRecord
 
 
 def told_record(record: ConsumerRecord) -> str:

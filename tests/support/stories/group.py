@@ -22,10 +22,10 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from barnabas.broker.coordinator.group import records
-from barnabas.broker.coordinator.group.classic.model import GroupConfig, GroupStored, JoinReply, SyncReply
-from barnabas.broker.coordinator.group.consumer.model import ConsumerConfig
-from barnabas.broker.coordinator.group.consumer.records import ConsumerRecord
+from barnabas.broker.coordinator.group.decisions import records
+from barnabas.broker.coordinator.group.decisions.classic.model import GroupConfig, GroupStored, JoinReply, SyncReply
+from barnabas.broker.coordinator.group.decisions.consumer.model import ConsumerConfig
+from barnabas.broker.coordinator.group.decisions.consumer.records import ConsumerRecord
 from barnabas.broker.coordinator.runtime.placement import partition_for
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.records.control import read_marker

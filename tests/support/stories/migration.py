@@ -13,7 +13,7 @@ between them; `custom` among them is data of an assignor of the clients' own.
 from itertools import groupby
 from typing import Any
 
-from barnabas.broker.coordinator.group.classic.subscription import parse_topics
+from barnabas.broker.coordinator.group.decisions.classic.subscription import parse_topics
 from barnabas.client.consume.assignors import assigned_partitions, encode_assignment
 from tests.support.clients.classic_members import subscription
 from tests.support.stories.consumer_group import ConsumerStory

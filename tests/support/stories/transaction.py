@@ -20,15 +20,15 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from barnabas.broker.coordinator.transaction import records
-from barnabas.broker.coordinator.transaction.model import (
+from barnabas.broker.coordinator.transaction.decisions import records
+from barnabas.broker.coordinator.transaction.decisions.model import (
     AddRequest,
     EndRequest,
     InitRequest,
     TopicPartition,
     Transaction,
 )
-from barnabas.broker.coordinator.transaction.states import TransactionState
+from barnabas.broker.coordinator.transaction.decisions.states import TransactionState
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from tests.support.worlds.transaction import PARTITION, TransactionWorld
 

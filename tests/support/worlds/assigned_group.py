@@ -9,9 +9,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from barnabas.broker.coordinator.group.consumer.assignors.by_name import ASSIGNORS
-from barnabas.broker.coordinator.group.consumer.assignors.input_order import subscription, timeline_order
-from barnabas.broker.coordinator.group.consumer.assignors.model import GroupSpec, Member, SubscriptionType
+from barnabas.broker.coordinator.group.decisions.consumer.assignors.by_name import ASSIGNORS
+from barnabas.broker.coordinator.group.decisions.consumer.assignors.input_order import subscription, timeline_order
+from barnabas.broker.coordinator.group.decisions.consumer.assignors.model import GroupSpec, Member, SubscriptionType
 from barnabas.protocol.primitives import uuid_bytes, uuid_text
 from barnabas.storage.steps import finish
 

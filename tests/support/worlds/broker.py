@@ -13,21 +13,21 @@ from struct import Struct
 from typing import Any, ClassVar
 
 from barnabas.broker.api.dispatch import Dispatcher
-from barnabas.broker.app import Broker
-from barnabas.broker.catalogue import Catalogue
-from barnabas.broker.clock import Stopwatch
-from barnabas.broker.cluster.cluster import Cluster
 from barnabas.broker.config import BrokerConfig
-from barnabas.broker.config.listeners import Listener
-from barnabas.broker.coordinator.group.classic.model import CommitRequest, OffsetToCommit
+from barnabas.broker.config.listeners.listeners import Listener
+from barnabas.broker.control.time_control.movable_clock import MovableClock
+from barnabas.broker.coordinator.group.decisions.classic.model import CommitRequest, OffsetToCommit
 from barnabas.broker.coordinator.runtime.outcome import Producer
-from barnabas.broker.data import open_directory
-from barnabas.broker.environment import Environment
-from barnabas.broker.net.bound import BoundAddress
-from barnabas.broker.net.connection import Connection
-from barnabas.broker.net.network import Network
-from barnabas.broker.own_time import in_its_time
-from barnabas.broker.time_control.movable_clock import MovableClock
+from barnabas.broker.metadata.catalogue import Catalogue
+from barnabas.broker.metadata.cluster.cluster import Cluster
+from barnabas.broker.network.bound import BoundAddress
+from barnabas.broker.network.connection import Connection
+from barnabas.broker.network.network import Network
+from barnabas.broker.runtime.clock import Stopwatch
+from barnabas.broker.server.app import Broker
+from barnabas.broker.server.data import open_directory
+from barnabas.broker.server.environment import Environment
+from barnabas.broker.server.own_time import in_its_time
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.headers import encode_request_header, parse_response_header
 from barnabas.protocol.listener_protocols import PLAINTEXT

@@ -3,9 +3,9 @@
 import random
 from typing import Any
 
-from barnabas.broker.catalogue import Catalogue
-from barnabas.broker.catalogue.framing import decode_record
 from barnabas.broker.config import BrokerConfig
+from barnabas.broker.metadata.catalogue import Catalogue
+from barnabas.broker.metadata.image.framing import decode_record
 from barnabas.protocol.records.batch import iter_batches
 from barnabas.protocol.records.control import parse_control_key
 from barnabas.protocol.records.record import iter_records

@@ -6,12 +6,12 @@ from dataclasses import fields
 from typing import Any, cast
 
 from barnabas.broker.api.table import API_TABLE, offered_apis
-from barnabas.broker.cluster.cluster import Cluster, Node
-from barnabas.broker.context import RequestContext, Services
-from barnabas.broker.coordinator.producer_ids import ProducerIds
-from barnabas.broker.events import Events
-from barnabas.broker.quotas.node_quotas import NodeQuotas
-from barnabas.broker.slices import Slices
+from barnabas.broker.clients.quotas.node_quotas import NodeQuotas
+from barnabas.broker.coordinator.transaction.producer_ids import ProducerIds
+from barnabas.broker.metadata.cluster.cluster import Cluster, Node
+from barnabas.broker.runtime.events import Events
+from barnabas.broker.runtime.slices import Slices
+from barnabas.broker.services import RequestContext, Services
 from barnabas.protocol.registry import request_codec, response_codec
 from barnabas.protocol.schema import Request
 from tests.support.virtual_clock import VirtualClock
@@ -64,7 +64,7 @@ class CatalogueApi:
         row = next(row for row in API_TABLE if row.key == type(request).__schema__.key)
         version = row.max_version if version is None else version
         asked, _ = request_codec(row.key, version).decode(request_codec(row.key, version).encode(request))
-        handler = importlib.import_module(f"barnabas.broker.handlers.{row.handler}")
+        handler = importlib.import_module(f"barnabas.broker.api.handlers.{row.handler}")
         answer = handler.handle(asked, RequestContext(self.services, row.key, version))
         codec = response_codec(row.key, version)
         return codec.decode(codec.encode(answer))[0]

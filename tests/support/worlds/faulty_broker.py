@@ -4,10 +4,10 @@ import asyncio
 from typing import Any
 
 from barnabas.broker.api.entry import Wrap
-from barnabas.broker.context import Services
-from barnabas.broker.faults.armed import Armed
-from barnabas.broker.faults.faults import Faults
-from barnabas.broker.faults.registry import FaultRegistry
+from barnabas.broker.control.faults.armed import Armed
+from barnabas.broker.control.faults.faults import Faults
+from barnabas.broker.control.faults.registry import FaultRegistry
+from barnabas.broker.services import Services
 from barnabas.protocol.messages.find_coordinator import FindCoordinatorRequest
 from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from tests.support.virtual_clock import VirtualClock

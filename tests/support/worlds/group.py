@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from types import TracebackType
 from typing import Any
 
-from barnabas.broker.coordinator.group.classic.model import (
+from barnabas.broker.coordinator.group.decisions.classic.model import (
     CommitRequest,
     Group,
     GroupConfig,
@@ -20,10 +20,10 @@ from barnabas.broker.coordinator.group.classic.model import (
     OffsetToCommit,
     SyncRequest,
 )
-from barnabas.broker.coordinator.group.consumer.model import ConsumerConfig, ConsumerContext, HeartbeatRequest
-from barnabas.broker.coordinator.groups import GroupCoordinator
+from barnabas.broker.coordinator.group.decisions.consumer.model import ConsumerConfig, ConsumerContext, HeartbeatRequest
+from barnabas.broker.coordinator.group.groups import GroupCoordinator
 from barnabas.broker.coordinator.runtime.outcome import Producer
-from barnabas.broker.slices import Slices
+from barnabas.broker.runtime.slices import Slices
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.records.control import EndTxnMarker
 from tests.support.virtual_clock import VirtualClock

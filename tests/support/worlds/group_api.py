@@ -10,9 +10,9 @@ from dataclasses import replace
 from typing import Any
 
 from barnabas.broker.api.error_responses import error_response
-from barnabas.broker.context import Deferred, RequestContext
-from barnabas.broker.coordinator.group.classic.model import GroupConfig
-from barnabas.broker.slices import Slices
+from barnabas.broker.coordinator.group.decisions.classic.model import GroupConfig
+from barnabas.broker.runtime.slices import Slices
+from barnabas.broker.services import Deferred, RequestContext
 from barnabas.protocol.errors import KafkaError
 from barnabas.protocol.registry import ApiKey, request_codec, response_codec, spec
 from barnabas.protocol.schema import Request
@@ -63,7 +63,7 @@ class GroupApi:
         assert number is not None
         key = ApiKey(number)
         asked, _ = request_codec(key, version).decode(request_codec(key, version).encode(request))
-        handler = importlib.import_module(f"barnabas.broker.handlers.{key.name.lower()}")
+        handler = importlib.import_module(f"barnabas.broker.api.handlers.{key.name.lower()}")
         context = RequestContext(self.services, key, version, client_id=client_id, client_host="10.0.0.9")
         try:
             answer = handler.handle(asked, context)

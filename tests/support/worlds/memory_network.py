@@ -1,4 +1,4 @@
-"""A network without sockets: a `barnabas.broker.net.network.Network` whose peers are made by the test."""
+"""A network without sockets: a `barnabas.broker.network.network.Network` whose peers are made by the test."""
 
 import asyncio
 import os
@@ -6,7 +6,7 @@ import socket
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from barnabas.broker.net.bound import BoundAddress
+from barnabas.broker.network.bound import BoundAddress
 from tests.support.worlds.memory_transport import MemoryTransport
 
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
-from barnabas.broker.coordinator.group.consumer.model import ConsumerConfig, ConsumerContext
-from barnabas.broker.coordinator.group.consumer.subscriptions import topic_hash
+from barnabas.broker.coordinator.group.decisions.consumer.model import ConsumerConfig, ConsumerContext
+from barnabas.broker.coordinator.group.decisions.consumer.subscriptions import topic_hash
 
 
 class MemoryTopics:

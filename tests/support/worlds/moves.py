@@ -2,7 +2,7 @@
 
 import asyncio
 
-from barnabas.broker.partitions.recoveries import StillRecovering
+from barnabas.broker.partitions.opening.recoveries import StillRecovering
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages.alter_replica_log_dirs import (
     AlterReplicaLogDir,

@@ -3,12 +3,12 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from barnabas.broker.api.authentication.door import Door
 from barnabas.broker.api.dispatch import Dispatcher
-from barnabas.broker.api.door import Door
-from barnabas.broker.net.connection import Connection
-from barnabas.broker.security.mechanism import Exchange
-from barnabas.broker.security.plain import PlainExchange
-from barnabas.broker.security.scram import ScramExchange
+from barnabas.broker.network.connection import Connection
+from barnabas.broker.security.sasl.mechanism import Exchange
+from barnabas.broker.security.sasl.plain import PlainExchange
+from barnabas.broker.security.sasl.scram import ScramExchange
 from barnabas.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
 from barnabas.protocol.messages.sasl_handshake import SaslHandshakeRequest
 from barnabas.protocol.security.scram import SCRAM_SHA_256, credential_of, salted

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from barnabas.broker.events import Cause, Events, Kind
+from barnabas.broker.runtime.events import Cause, Events, Kind
 from barnabas.protocol.schema import Request
 from tests.support.worlds.broker import BrokerWorld, Peer, settle
 

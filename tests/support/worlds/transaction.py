@@ -14,9 +14,9 @@ from typing import Any
 from barnabas.broker.coordinator.runtime.loading import Loader
 from barnabas.broker.coordinator.runtime.outcome import Effect, FinishTransaction, Outcome
 from barnabas.broker.coordinator.runtime.shard import Shard
-from barnabas.broker.coordinator.transaction import adding, completing, ending, initialising
-from barnabas.broker.coordinator.transaction.machine import TransactionMachine
-from barnabas.broker.coordinator.transaction.model import (
+from barnabas.broker.coordinator.transaction.decisions import adding, completing, ending, initialising
+from barnabas.broker.coordinator.transaction.decisions.machine import TransactionMachine
+from barnabas.broker.coordinator.transaction.decisions.model import (
     AddRequest,
     EndReply,
     EndRequest,

@@ -9,8 +9,7 @@ import asyncio
 from collections.abc import Awaitable
 from typing import Any, TypeVar
 
-from barnabas.broker.clock import Stopwatch
-from barnabas.broker.coordinator.transaction.model import (
+from barnabas.broker.coordinator.transaction.decisions.model import (
     AddRequest,
     EndReply,
     EndRequest,
@@ -19,7 +18,8 @@ from barnabas.broker.coordinator.transaction.model import (
     TopicPartition,
     Transaction,
 )
-from barnabas.broker.coordinator.transactions import TransactionCoordinator
+from barnabas.broker.coordinator.transaction.transactions import TransactionCoordinator
+from barnabas.broker.runtime.clock import Stopwatch
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.hot.produce import PartitionResult
 from barnabas.protocol.records.batch import iter_batches
@@ -210,8 +210,8 @@ class Producer:
         world: TransactionalBroker | None = None,
     ) -> PartitionResult:
         """Produce one record through the handler."""
-        from barnabas.broker.context import RequestContext
-        from barnabas.broker.handlers import produce
+        from barnabas.broker.api.handlers import produce
+        from barnabas.broker.services import RequestContext
 
         world = world or self.world
         where = topic, partition

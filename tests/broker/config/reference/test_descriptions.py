@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from barnabas.broker.config.accepted import ACCEPTED
-from barnabas.broker.config.group_configs import GROUP_KEYS
-from barnabas.broker.config.keys import KEYS
+from barnabas.broker.config.definitions.accepted import ACCEPTED
+from barnabas.broker.config.definitions.keys import KEYS
 from barnabas.broker.config.reference.descriptions import documentation
 from barnabas.broker.config.reference.page import render
-from barnabas.broker.config.topic_configs import TOPIC_KEYS
+from barnabas.broker.config.resources.group_configs import GROUP_KEYS
+from barnabas.broker.config.resources.topic_configs import TOPIC_KEYS
 
 ROOT = Path(__file__).parents[4]
 

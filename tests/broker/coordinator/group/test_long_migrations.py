@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from barnabas.broker.coordinator.group.classic.model import JoinReply
-from barnabas.broker.coordinator.group.classic.states import State
-from barnabas.broker.coordinator.group.consumer.model import ConsumerConfig, HeartbeatReply
+from barnabas.broker.coordinator.group.decisions.classic.model import JoinReply
+from barnabas.broker.coordinator.group.decisions.classic.states import State
+from barnabas.broker.coordinator.group.decisions.consumer.model import ConsumerConfig, HeartbeatReply
 from barnabas.broker.coordinator.runtime.shard import TIMER_RETRY_MS
 from barnabas.client.consume.assignors import assigned_partitions, encode_assignment
 from barnabas.protocol.errors import ErrorCode, KafkaError

@@ -14,15 +14,15 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from barnabas.broker.coordinator.group.classic.model import JoinReply, SyncReply
-from barnabas.broker.coordinator.group.consumer.group import ConsumerGroup
-from barnabas.broker.coordinator.group.consumer.model import (
+from barnabas.broker.coordinator.group.decisions.classic.model import JoinReply, SyncReply
+from barnabas.broker.coordinator.group.decisions.consumer.group import ConsumerGroup
+from barnabas.broker.coordinator.group.decisions.consumer.model import (
     ConsumerConfig,
     HeartbeatReply,
     HeartbeatRequest,
     MigrationPolicy,
 )
-from barnabas.broker.coordinator.group.kinds import AnyGroup
+from barnabas.broker.coordinator.group.decisions.kinds import AnyGroup
 from barnabas.broker.coordinator.runtime.placement import partition_for
 from barnabas.client.consume.assignors import assigned_partitions, encode_assignment
 from barnabas.protocol.errors import ErrorCode, KafkaError

@@ -14,11 +14,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from barnabas.broker.coordinator.group.classic.draft import as_stored
-from barnabas.broker.coordinator.group.classic.model import Group, GroupConfig, JoinReply, SyncReply
-from barnabas.broker.coordinator.group.classic.states import State
-from barnabas.broker.coordinator.group.kinds import AnyRecord
-from barnabas.broker.coordinator.group.machine import GroupMachine
+from barnabas.broker.coordinator.group.decisions.classic.draft import as_stored
+from barnabas.broker.coordinator.group.decisions.classic.model import Group, GroupConfig, JoinReply, SyncReply
+from barnabas.broker.coordinator.group.decisions.classic.states import State
+from barnabas.broker.coordinator.group.decisions.kinds import AnyRecord
+from barnabas.broker.coordinator.group.decisions.machine import GroupMachine
 from barnabas.broker.coordinator.runtime.loading import Loader
 from barnabas.broker.coordinator.runtime.placement import partition_for
 from barnabas.protocol.errors import ErrorCode, KafkaError

@@ -9,8 +9,8 @@ import pytest
 from barnabas.broker.coordinator.runtime import ownership
 from barnabas.broker.coordinator.runtime.loading import Loader
 from barnabas.broker.coordinator.runtime.placement import partition_for
-from barnabas.broker.coordinator.transaction.states import TransactionState as S
-from barnabas.broker.partitions.recovery_line import RecoveryLine
+from barnabas.broker.coordinator.transaction.decisions.states import TransactionState as S
+from barnabas.broker.partitions.opening.recovery_line import RecoveryLine
 from barnabas.protocol.errors import ErrorCode as E
 from barnabas.protocol.files.names import CONSUMER_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
 from tests.support.files.memory_files import MemoryFiles

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from barnabas.broker.coordinator.runtime import loading
 from barnabas.broker.coordinator.runtime.latest import Latest, keep_latest
 from barnabas.broker.coordinator.runtime.loading import Loader
-from barnabas.broker.coordinator.transaction.machine import TransactionMachine
-from barnabas.broker.coordinator.transaction.model import Transaction, TransactionStored
-from barnabas.broker.coordinator.transaction.states import TransactionState
+from barnabas.broker.coordinator.transaction.decisions.machine import TransactionMachine
+from barnabas.broker.coordinator.transaction.decisions.model import Transaction, TransactionStored
+from barnabas.broker.coordinator.transaction.decisions.states import TransactionState
 from barnabas.protocol.errors import DecodeError
 from barnabas.protocol.records.batch import iter_batches, patch_offset_and_epoch
 from barnabas.protocol.records.builder import NewRecord, build_batch, build_single

@@ -1,7 +1,7 @@
 """Reading a partition back: in slices, through transactions, and not at all when it is damaged."""
 
-from barnabas.broker.coordinator.group.classic.model import CommittedOffset, OffsetCommitted
-from barnabas.broker.coordinator.group.records import encode
+from barnabas.broker.coordinator.group.decisions.classic.model import CommittedOffset, OffsetCommitted
+from barnabas.broker.coordinator.group.decisions.records import encode
 from barnabas.broker.coordinator.runtime.loading import SLICE_BYTES
 from barnabas.broker.coordinator.runtime.placement import partition_for
 from barnabas.protocol.errors import ErrorCode

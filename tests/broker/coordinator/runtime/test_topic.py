@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from barnabas.broker.config import log_configs
+from barnabas.broker.config.resources import log_configs
 from barnabas.broker.coordinator.runtime.outcome import Producer
 from barnabas.broker.coordinator.runtime.placement import partition_for
 from barnabas.protocol.errors import ErrorCode as E

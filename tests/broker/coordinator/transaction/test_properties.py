@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from barnabas.broker.coordinator.transaction import records
-from barnabas.broker.coordinator.transaction.model import (
+from barnabas.broker.coordinator.transaction.decisions import records
+from barnabas.broker.coordinator.transaction.decisions.model import (
     LAST_PRODUCER_EPOCH,
     AddRequest,
     EndReply,
@@ -24,7 +24,7 @@ from barnabas.broker.coordinator.transaction.model import (
     Transaction,
     TransactionConfig,
 )
-from barnabas.broker.coordinator.transaction.states import LEGAL_TRANSITIONS, TransactionState
+from barnabas.broker.coordinator.transaction.decisions.states import LEGAL_TRANSITIONS, TransactionState
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from tests.support.worlds.transaction import PARTITION, TransactionWorld
 

@@ -9,11 +9,11 @@ import gc
 from collections.abc import Iterator
 from functools import partial
 
-from barnabas.broker.api.gate import Gate
-from barnabas.broker.app import Broker
-from barnabas.broker.clock import Timer
-from barnabas.broker.member import Member
-from barnabas.broker.net.connection import Connection
+from barnabas.broker.api.authentication.gate import Gate
+from barnabas.broker.network.connection import Connection
+from barnabas.broker.runtime.clock import Timer
+from barnabas.broker.server.app import Broker
+from barnabas.broker.server.nodes.member import Member
 from barnabas.protocol.files.names import FileState
 from tests.simulation.world.disk import Disk
 

@@ -5,18 +5,18 @@ Asked in one instant, of what is in memory: it changes nothing, and the run is t
 
 from collections.abc import Iterator
 
-from barnabas.broker.app import Broker
-from barnabas.broker.coordinator.group.classic.model import Group
-from barnabas.broker.coordinator.group.consumer.group import ConsumerGroup
-from barnabas.broker.inspection.groups import LoadedGroup, every_loaded_group
-from barnabas.broker.why.consumers import consumer_facts
-from barnabas.broker.why.groups import waiting_facts
-from barnabas.broker.why.hanging import hanging
-from barnabas.broker.why.records import record_facts
-from barnabas.broker.why.rules import consumer, group, record
-from barnabas.broker.why.rules.answer import Answer
-from barnabas.broker.why.rules.record import Fate
-from barnabas.broker.why.sources.known import Known
+from barnabas.broker.coordinator.group.decisions.classic.model import Group
+from barnabas.broker.coordinator.group.decisions.consumer.group import ConsumerGroup
+from barnabas.broker.insight.inspection.groups import LoadedGroup, every_loaded_group
+from barnabas.broker.insight.why.consumers import consumer_facts
+from barnabas.broker.insight.why.groups import waiting_facts
+from barnabas.broker.insight.why.hanging import hanging
+from barnabas.broker.insight.why.records import record_facts
+from barnabas.broker.insight.why.rules import consumer, group, record
+from barnabas.broker.insight.why.rules.answer import Answer
+from barnabas.broker.insight.why.rules.record import Fate
+from barnabas.broker.insight.why.sources.known import Known
+from barnabas.broker.server.app import Broker
 from barnabas.protocol.errors import KafkaError
 from barnabas.protocol.log_records.consumer_protocol import decode_assignment
 from barnabas.storage.log.log import PartitionLog

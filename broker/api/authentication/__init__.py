@@ -1,0 +1,1 @@
+"""What a connection proves before its requests are served."""

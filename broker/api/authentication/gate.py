@@ -1,0 +1,260 @@
+"""Between a connection that has to say whom it speaks for, and the dispatcher: no byte gets past before that is proven.
+
+Answers SaslHandshake, SaslAuthenticate and bare tokens itself, by the connection's conversation (KIP-43, KIP-152), and
+passes on the one ApiVersions that may come before them. A failure is answered as in Apache Kafka, after
+`connection.failed.authentication.delay.ms` in which nothing is read; then the connection is closed. So is, without an
+answer, what is no frame or too large a one. Between two tokens any other API is told so in its own form, as there,
+unless it is a large one: its answer could be a hundred times as large, and take seconds. What has no place before a
+handshake, and a frame that is no request, close the connection at once and without a word.
+
+Once that is proven, requests go to the dispatcher, and not through here unless the session ends one day (KIP-368): then
+each is looked at, and a SaslHandshake begins anew. A session that is over closes the connection at its next request,
+as in Kafka, which also lets somebody in whose token has no time left: the first request closes it.
+
+Knows requests and answers, no sockets and no mechanism. Invariant: after a refusal nothing of the connection is served.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from barnabas.broker.api.answers import Answer, CloseConnection, Parked
+from barnabas.broker.api.authentication.door import Door
+from barnabas.broker.api.error_responses import error_response
+from barnabas.broker.security.sasl.conversation import Conversation, IllegalStage, Stage, UnsupportedMechanism
+from barnabas.broker.security.sasl.mechanism import AuthenticationFailed
+from barnabas.broker.security.session.principal import USER, Principal
+from barnabas.protocol.errors import DecodeError, ErrorCode
+from barnabas.protocol.headers import RequestHeader, encode_response_header, parse_request_header
+from barnabas.protocol.messages.sasl_authenticate import SaslAuthenticateRequest, SaslAuthenticateResponse
+from barnabas.protocol.messages.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
+from barnabas.protocol.registry import ApiKey, request_codec, response_codec, spec
+from barnabas.protocol.schema import Request, Response, default_instance
+
+if TYPE_CHECKING:
+    from barnabas.broker.api.entry import Client
+
+REAUTHENTICATED_MS_MIN: Final = 1_000
+"""Nobody may authenticate again sooner than that, as in Kafka."""
+_TOLD_BYTES_MAX: Final = 1 << 10
+"""A longer request in place of a token is not even decoded."""
+_ERROR_CODE_AT: Final = slice(8, 10)  # in a frame of ApiVersions
+_NONE: Final = b"\0\0"
+
+
+class _Refused(Exception):
+    """The connection is to be closed. str() says why, for the log; `answer` is sent before."""
+
+    def __init__(self, reason: str, answer: bytearray | None = None) -> None:
+        super().__init__(reason)
+        self.answer = answer
+
+
+class _Misplaced(Exception):
+    """The connection is to be closed at once: this has no place before a handshake. str() says why, for the log."""
+
+
+class Gate:
+    """That of one connection."""
+
+    __slots__ = (
+        "_began_again_ms",
+        "_conversation",
+        "_dispatch",
+        "_door",
+        "_expires_ms",
+        "_is_again",
+        "_is_open",
+        "_mechanism",
+    )
+
+    def __init__(self, door: Door, dispatch: Callable[[memoryview, Client], Answer]) -> None:
+        """`dispatch` answers requests once it is open."""
+        self._door = door
+        self._dispatch = dispatch
+        self._conversation = Conversation(door.mechanisms)
+        self._is_open = self._is_again = False
+        self._mechanism = ""  # of the first time
+        self._expires_ms: float | None = None
+        self._began_again_ms: float | None = None
+
+    def dispatch(self, frame: memoryview, client: Client) -> Answer:
+        """The answer to one request frame (without its size). CloseConnection when there is none to give."""
+        if self._is_open:
+            if not self._begins_again(frame):
+                return self._dispatch_in_time(frame, client)
+            self._is_open, self._is_again = False, True
+            self._conversation = Conversation(self._door.mechanisms)
+        try:
+            return self._next(frame, client)
+        except _Refused as refused:
+            return self._refuse(client, str(refused), refused.answer)
+        except AuthenticationFailed as failed:
+            return self._refuse(client, failed.reason, None)
+        except IllegalStage as misplaced:
+            return self._refuse(client, str(misplaced), None)
+        except (DecodeError, _Misplaced) as misplaced:
+            self._tell_refused(client, str(misplaced))
+            raise CloseConnection(str(misplaced)) from None
+
+    def refuse_frame(self, client: Client, reason: str) -> Parked:
+        """What came before it is open is no frame, or larger than a handshake needs: close after a while."""
+        return self._refuse(client, reason, None)
+
+    # --- before it is open -----------------------------------------------------------------------------------------
+
+    def _next(self, frame: memoryview, client: Client) -> Answer:
+        conversation = self._conversation
+        if conversation.stage is Stage.BARE_TOKENS:
+            self._check_mechanism()
+            answer = conversation.respond(bytes(frame))
+            self._open_if_complete(client)
+            return bytearray(len(answer).to_bytes(4, "big") + answer)
+        header, position = parse_request_header(frame)
+        client.client_id = header.client_id
+        if conversation.stage is Stage.TOKENS:
+            if len(frame) > _TOLD_BYTES_MAX and header.api_key != ApiKey.SASL_AUTHENTICATE:
+                raise _Refused(f"a request of {len(frame)} bytes with API key {header.api_key} in place of a token")
+            return self._token(_decoded(header, frame, position), header, client)
+        if header.api_key == ApiKey.API_VERSIONS:
+            return self._versions(frame, client)
+        if header.api_key == ApiKey.SASL_HANDSHAKE:
+            return self._handshake(_decoded(header, frame, position), header)
+        raise _Misplaced(f"a request with API key {header.api_key} before SaslHandshake")
+
+    def _versions(self, frame: memoryview, client: Client) -> Answer:
+        if self._conversation.stage is not Stage.BEGUN or self._is_again:
+            raise _Misplaced(f"ApiVersions where {self._conversation.stage.value} is awaited")
+        answer = self._dispatch(frame, client)
+        if not isinstance(answer, bytearray) or answer[_ERROR_CODE_AT] == _NONE:
+            self._conversation.versions_asked()
+        return answer
+
+    def _handshake(self, request: Request, header: RequestHeader) -> Answer:
+        assert isinstance(request, SaslHandshakeRequest)
+        response = SaslHandshakeResponse(error_code=ErrorCode.NONE, mechanisms=self._conversation.offered)
+        try:
+            self._conversation.choose(request.mechanism, tokens_are_bare=header.api_version == 0)
+        except UnsupportedMechanism:
+            response.error_code = ErrorCode.UNSUPPORTED_SASL_MECHANISM
+            answer = None if self._is_again else _encoded(header, response)  # Kafka has none for who is let in already
+            raise _Refused("the listener does not offer the mechanism", answer) from None
+        return _encoded(header, response)
+
+    def _token(self, request: Request, header: RequestHeader, client: Client) -> Answer:
+        if not isinstance(request, SaslAuthenticateRequest):
+            api = spec(ApiKey(header.api_key))
+            said = f"Unexpected Kafka request of type {ApiKey(header.api_key).name} during SASL authentication."
+            answer = error_response(api, header.api_version, request, ErrorCode.ILLEGAL_SASL_STATE, said)
+            if answer is None:  # who asked about nothing is answered with nothing
+                answer = default_instance(api.response)
+            raise _Refused(said, _encoded(header, answer))
+        self._check_mechanism()
+        response = SaslAuthenticateResponse(error_code=ErrorCode.NONE, error_message=None, auth_bytes=b"")
+        try:
+            response.auth_bytes = self._conversation.respond(request.auth_bytes)
+            response.session_lifetime_ms = self._open_if_complete(client)
+        except AuthenticationFailed as failed:
+            response = SaslAuthenticateResponse(
+                error_code=ErrorCode.SASL_AUTHENTICATION_FAILED, error_message=str(failed), auth_bytes=b""
+            )
+            raise _Refused(failed.reason, _encoded(header, response)) from None
+        return _encoded(header, response)
+
+    def _check_mechanism(self) -> None:
+        if self._is_again and self._conversation.mechanism != self._mechanism:
+            raise _Refused(f"re-authentication by another mechanism than {self._mechanism}")
+
+    def _open_if_complete(self, client: Client) -> int:
+        """How long the session lives, 0 for always. AuthenticationFailed for another principal than before."""
+        conversation, session = self._conversation, client.session
+        if conversation.user is None:
+            return 0
+        principal = Principal(USER, conversation.user)
+        if self._is_again and principal != session.principal:
+            raise AuthenticationFailed(
+                "Cannot change principals during re-authentication from "
+                f"{session.principal.kind}.{session.principal.name}: {principal.kind}.{principal.name}"
+            )
+        self._mechanism = conversation.mechanism
+        session.authenticated(principal, conversation.mechanism, by_token=conversation.is_by_token)
+        lifetime_ms = self._lifetime_ms()
+        self._expires_ms = None if lifetime_ms is None else self._door.clock.now_ms() + lifetime_ms
+        self._is_open = True
+        client.admit(self._dispatch if lifetime_ms is None else self.dispatch)
+        self._door.tell_let_in(client, conversation.mechanism, again=self._is_again)
+        return lifetime_ms or 0
+
+    def _lifetime_ms(self) -> int | None:
+        """By `connections.max.reauth.ms` and by what proved who it is; None for always."""
+        limits = []
+        if reauth_ms := self._door.reauth_ms.get(self._conversation.mechanism, 0):
+            limits.append(reauth_ms)
+        if self._conversation.expires_ms is not None:
+            limits.append(max(0, int(self._conversation.expires_ms - self._door.clock.now_ms())))
+        return min(limits, default=None)
+
+    def _refuse(self, client: Client, reason: str, answer: bytearray | None) -> Parked:
+        """Answer after a while, and close."""
+        door = self._door
+        self._tell_refused(client, reason)
+        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        if door.failure_delay_ms > 0:
+            timer = door.machine_clock.call_later(door.failure_delay_ms, partial(_end, future))
+            future.add_done_callback(lambda _: timer.cancel())
+        else:
+            future.set_result(None)
+        if answer is None:
+            return Parked(future, partial(_close, reason), may_be_given_up=True)
+        future.add_done_callback(lambda _: client.finish())  # called while the connection still waits for the answer
+        return Parked(future, lambda _: answer, may_be_given_up=True)
+
+    def _tell_refused(self, client: Client, reason: str) -> None:
+        self._door.tell_refused(client, self._conversation.mechanism, reason, again=self._is_again)
+
+    # --- once it is open, where the session ends one day -----------------------------------------------------------
+
+    def _begins_again(self, frame: memoryview) -> bool:
+        if self._expires_ms is None or frame[:2] != ApiKey.SASL_HANDSHAKE.to_bytes(2, "big"):
+            return False
+        now_ms, before_ms = self._door.machine_clock.now_ms(), self._began_again_ms
+        if before_ms is not None and now_ms - before_ms < REAUTHENTICATED_MS_MIN:
+            return False
+        self._began_again_ms = now_ms
+        return True
+
+    def _dispatch_in_time(self, frame: memoryview, client: Client) -> Answer:
+        if self._expires_ms is not None and self._door.clock.now_ms() >= self._expires_ms:
+            reason = "the session has expired: the client did not authenticate again in time"
+            self._door.tell_expired(client, reason)
+            raise CloseConnection(reason)
+        return self._dispatch(frame, client)
+
+
+def _end(future: asyncio.Future[None]) -> None:
+    if not future.done():
+        future.set_result(None)
+
+
+def _close(reason: str, _: object) -> Answer:
+    raise CloseConnection(reason)
+
+
+def _decoded(header: RequestHeader, frame: memoryview, position: int) -> Request:
+    """DecodeError if its bytes are damaged, or there is no such API or version."""
+    try:
+        codec = request_codec(ApiKey(header.api_key), header.api_version)
+    except ValueError as unknown:
+        raise DecodeError(str(unknown)) from unknown
+    request: Request = codec.decode(frame, position)[0]
+    return request
+
+
+def _encoded(header: RequestHeader, response: Response) -> bytearray:
+    key, version = header.api_key, header.api_version
+    payload = encode_response_header(key, version, header.correlation_id)
+    payload += response_codec(ApiKey(key), version).encode(response)
+    return bytearray(len(payload).to_bytes(4, "big") + payload)

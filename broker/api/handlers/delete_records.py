@@ -1,0 +1,66 @@
+"""DeleteRecords (key 21), v0-2: move the start of a partition up to an offset; -1 means the high watermark.
+
+Each partition has its own code: UNKNOWN_TOPIC_OR_PARTITION, INVALID_TOPIC_EXCEPTION for an internal topic,
+POLICY_VIOLATION where cleanup.policy is `compact` alone, OFFSET_OUT_OF_RANGE below -1 or above the high watermark,
+KAFKA_STORAGE_ERROR. Readers can no longer ask for what lies before; whole segments below go with the next
+retention pass, and at once while the disk is full.
+
+As in Kafka the answer does not wait for log-start-offset-checkpoint, which is written every few seconds
+(housekeeping.py): after a kill, records deleted since may be there again. A write for each request would be one of the
+rows of all partitions, with two syncs, and would fail on a full disk, where this request has to make room.
+"""
+
+from __future__ import annotations
+
+from asyncio import Future
+
+from barnabas.broker.runtime.refusals import REFUSALS, refusal_code
+from barnabas.broker.runtime.slices import Kind
+from barnabas.broker.services import RequestContext
+from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.messages.delete_records import (
+    DeleteRecordsPartition,
+    DeleteRecordsPartitionResult,
+    DeleteRecordsRequest,
+    DeleteRecordsResponse,
+    DeleteRecordsTopicResult,
+)
+from barnabas.storage.steps import Steps
+
+NO_LOW_WATERMARK = -1
+SLICE = 100
+_PARTITIONS = Kind(steps_max=SLICE, may_begin_again=False)  # by then -1 would be another offset
+
+
+def handle(
+    request: DeleteRecordsRequest, context: RequestContext
+) -> DeleteRecordsResponse | Future[DeleteRecordsResponse]:
+    return context.services.slices.to_the_end(lambda: _delete_all(request, context), _PARTITIONS)
+
+
+def _delete_all(request: DeleteRecordsRequest, context: RequestContext) -> Steps[DeleteRecordsResponse]:
+    results = []
+    for topic in request.topics:
+        partitions = []
+        for asked in topic.partitions:
+            partitions.append(_delete(topic.name, asked, context))
+            yield
+        results.append(DeleteRecordsTopicResult(name=topic.name, partitions=partitions))
+    return DeleteRecordsResponse(topics=results)
+
+
+def _delete(topic: str, asked: DeleteRecordsPartition, context: RequestContext) -> DeleteRecordsPartitionResult:
+    partition = asked.partition_index
+    try:
+        context.services.partitions.get(topic, partition)  # what does not exist is unknown before it is internal
+        if context.services.catalogue.topics[topic].is_internal:
+            raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"{topic} is the broker's own")
+        low_watermark = context.services.partitions.delete_records_before(topic, partition, asked.offset)
+        context.services.room.records_deleted(topic, partition)
+    except REFUSALS as error:
+        return DeleteRecordsPartitionResult(
+            partition_index=partition, low_watermark=NO_LOW_WATERMARK, error_code=refusal_code(error)
+        )
+    return DeleteRecordsPartitionResult(
+        partition_index=partition, low_watermark=low_watermark, error_code=ErrorCode.NONE
+    )

@@ -1,0 +1,112 @@
+"""DescribeGroups (key 15), v0-6: the state of groups, and who is in them.
+
+A group nobody knows, and one of the consumer protocol, is Dead up to v5, and GROUP_ID_NOT_FOUND from v6 on. What
+members subscribe to is listed for a Stable group only; what they are assigned stays until the leader of the next
+generation assigns anew. A group that is named again is answered again, within bounds: INVALID_REQUEST. Versions: 3
+authorized operations, 4 static members, 5 flexible.
+"""
+
+from __future__ import annotations
+
+from asyncio import Future
+
+from barnabas.broker.api.guards.authorized_operations import GROUP_OPERATIONS, NOT_ASKED
+from barnabas.broker.api.repeated_ids import each_described
+from barnabas.broker.coordinator.group.decisions.classic.model import Group
+from barnabas.broker.coordinator.group.decisions.classic.states import State
+from barnabas.broker.coordinator.runtime.waiting import once_synced
+from barnabas.broker.runtime.replies import reply_to
+from barnabas.broker.runtime.slices import Kind
+from barnabas.broker.services import RequestContext
+from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.messages.describe_groups import (
+    DescribedGroup,
+    DescribedGroupMember,
+    DescribeGroupsRequest,
+    DescribeGroupsResponse,
+)
+from barnabas.protocol.registry import ApiKey, response_codec
+from barnabas.storage.steps import Steps
+
+_NOT_FOUND_SINCE = _MESSAGES_SINCE = 6
+_GROUPS = Kind()
+
+
+def handle(
+    request: DescribeGroupsRequest, context: RequestContext
+) -> DescribeGroupsResponse | Future[DescribeGroupsResponse]:
+    return reply_to(
+        lambda: context.services.slices.in_slices(lambda: _all_described(request, context), _GROUPS),
+        lambda response: once_synced(response, context.services.groups.unsynced()),
+    )
+
+
+def _all_described(request: DescribeGroupsRequest, context: RequestContext) -> Steps[DescribeGroupsResponse]:
+    operations = GROUP_OPERATIONS if request.include_authorized_operations else NOT_ASKED
+    codec = response_codec(ApiKey.DESCRIBE_GROUPS, context.api_version)
+    groups = yield from each_described(
+        request.groups,
+        lambda group_id: _describe(group_id, operations, context),
+        lambda group: len(codec.encode(DescribeGroupsResponse(groups=[group]))),
+        lambda group_id, why: _refused(group_id, why, context),
+    )
+    return DescribeGroupsResponse(groups=groups)
+
+
+def _describe(group_id: str, operations: int, context: RequestContext) -> DescribedGroup:
+    group, refusal = None, None
+    try:
+        group = context.services.groups.describe(group_id)
+    except KafkaError as error:
+        if error.code is not ErrorCode.GROUP_ID_NOT_FOUND:
+            return _refused(group_id, error, context)
+        refusal = error  # it is no classic group
+    if group is None:
+        if context.api_version >= _NOT_FOUND_SINCE:
+            missing = refusal or KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} not found.")
+            return _nothing(group_id, missing.code, missing.message)  # which it has shortened
+        dead = _nothing(group_id, ErrorCode.NONE, None)
+        dead.authorized_operations = operations  # without an error they are given, as Kafka does it
+        return dead
+    is_stable = group.state is State.STABLE
+    return DescribedGroup(
+        error_code=ErrorCode.NONE,
+        group_id=group_id,
+        group_state=group.state.value,
+        protocol_type=group.protocol_type,
+        protocol_data=(group.protocol_name or "") if is_stable else "",
+        members=_members(group, is_stable),
+        authorized_operations=operations,
+    )
+
+
+def _members(group: Group, is_stable: bool) -> list[DescribedGroupMember]:
+    return [
+        DescribedGroupMember(
+            member_id=member.member_id,
+            group_instance_id=member.group_instance_id,
+            client_id=member.client_id,
+            client_host=member.client_host,
+            member_metadata=member.metadata(group.protocol_name) if is_stable else b"",
+            member_assignment=member.assignment,
+        )
+        for member in group.members.values()
+    ]
+
+
+def _refused(group_id: str, why: KafkaError, context: RequestContext) -> DescribedGroup:
+    """Why it is not described, as far as the version has room for that."""
+    message = why.message if context.api_version >= _MESSAGES_SINCE else None
+    return _nothing(group_id, why.code, message, state="")
+
+
+def _nothing(group_id: str, code: ErrorCode, message: str | None, state: str = State.DEAD.value) -> DescribedGroup:
+    return DescribedGroup(
+        error_code=code,
+        error_message=message,
+        group_id=group_id,
+        group_state=state,
+        protocol_type="",
+        protocol_data="",
+        members=[],
+    )

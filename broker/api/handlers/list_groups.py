@@ -1,0 +1,48 @@
+"""ListGroups (key 16), v0-5: every group there is, by state and type if asked.
+
+All partitions of `__consumer_offsets` have to be loaded for it; while one still is, COORDINATOR_LOAD_IN_PROGRESS is the
+whole answer. One that cannot be is left out, as in Kafka. A group that only commits offsets has no protocol type.
+Versions: 3 flexible, 4 states, 5 types.
+"""
+
+from __future__ import annotations
+
+from asyncio import Future
+
+from barnabas.broker.coordinator.group.decisions.kinds import type_of
+from barnabas.broker.coordinator.runtime.waiting import once_synced
+from barnabas.broker.runtime.replies import reply_to
+from barnabas.broker.runtime.slices import Kind
+from barnabas.broker.services import RequestContext
+from barnabas.protocol.messages.list_groups import ListedGroup, ListGroupsRequest, ListGroupsResponse
+from barnabas.storage.steps import Steps
+
+SLICE = 1_000
+"""How many groups are looked at (some 3 us each) before others have their turn."""
+_ALL_GROUPS = Kind(steps_max=SLICE, slice_ms=5)
+
+
+def handle(request: ListGroupsRequest, context: RequestContext) -> ListGroupsResponse | Future[ListGroupsResponse]:
+    return reply_to(
+        lambda: context.services.slices.in_slices(lambda: _list_all(request, context), _ALL_GROUPS),
+        lambda response: once_synced(response, context.services.groups.unsynced()),
+    )
+
+
+def _list_all(request: ListGroupsRequest, context: RequestContext) -> Steps[ListGroupsResponse]:
+    states = {state.lower() for state in request.states_filter}
+    types = {kind.lower() for kind in request.types_filter}
+    listed = []
+    for group in context.services.groups.each_group():
+        kind = type_of(group)
+        if (not states or group.state.value.lower() in states) and (not types or kind in types):
+            listed.append(
+                ListedGroup(
+                    group_id=group.group_id,
+                    protocol_type=group.protocol_type,
+                    group_state=group.state.value,
+                    group_type=kind,
+                )
+            )
+        yield
+    return ListGroupsResponse(error_code=0, groups=listed)

@@ -1,0 +1,258 @@
+"""Metadata (key 3), v0-13: the brokers, the topics and their partitions.
+
+A topic that is missing is created when the request and `auto.create.topics.enable` allow it, and listed at once, where
+Apache Kafka answers UNKNOWN_TOPIC_OR_PARTITION first and has the client ask again. A name that was deleted is answered
+as Kafka does it, as whoever asks may want to know whether the topic is gone (decision 0032). Otherwise a missing topic
+is UNKNOWN_TOPIC_OR_PARTITION, a missing id UNKNOWN_TOPIC_ID, an impossible name INVALID_TOPIC_EXCEPTION. A partition
+that nobody leads is LEADER_NOT_AVAILABLE. Version 0 lists replicas on nodes that run, and says REPLICA_NOT_AVAILABLE
+where there are others; later ones list all.
+"""
+
+from asyncio import Future
+from collections.abc import Iterable
+from functools import partial
+
+from barnabas.broker.api.guards.authorized_operations import CLUSTER_OPERATIONS, NOT_ASKED, TOPIC_OPERATIONS
+from barnabas.broker.api.in_hand import keep_in_hand
+from barnabas.broker.metadata.catalogue import NewTopic, Topic
+from barnabas.broker.metadata.changes import CHANGES, in_changes
+from barnabas.broker.metadata.cluster.cluster import Cluster
+from barnabas.broker.metadata.image.image import INTERNAL_TOPICS, NO_LEADER, Partition
+from barnabas.broker.metadata.image.topics import check_name
+from barnabas.broker.runtime.replies import Reply, reply_to
+from barnabas.broker.runtime.slices import Kind
+from barnabas.broker.services import RequestContext, Services
+from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.files.names import CONSUMER_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
+from barnabas.protocol.messages.metadata import (
+    MetadataRequest,
+    MetadataRequestTopic,
+    MetadataResponse,
+    MetadataResponseBroker,
+    MetadataResponsePartition,
+    MetadataResponseTopic,
+)
+from barnabas.protocol.primitives import ZERO_UUID
+from barnabas.storage.steps import Pauses, Steps, mapped
+
+_BY_ID_SINCE = 12
+SLICE_TOPICS = 1_000
+_ALL_TOPICS = Kind(steps_max=SLICE_TOPICS, slice_ms=5)
+_UNKNOWN = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+Refusals = dict[str, ErrorCode]
+
+
+def handle(request: MetadataRequest, context: RequestContext) -> MetadataResponse | Future[MetadataResponse]:
+    services = context.services
+    asked = request.topics
+    if asked is not None and context.api_version < _BY_ID_SINCE and _asks_by_id(asked):
+        return _refuse(asked)
+    operations = TOPIC_OPERATIONS if request.include_topic_authorized_operations else NOT_ASKED
+    if asked is None or (not asked and context.api_version == 0):
+        return services.slices.in_slices(lambda: _describe_all(operations, request, context), _ALL_TOPICS)
+    distinct = list({(wanted.topic_id, wanted.name): wanted for wanted in asked}.values())
+    return reply_to(
+        lambda: _created(_missing(distinct, services), request.allow_auto_topic_creation, services),
+        lambda refusals: services.slices.in_slices(
+            lambda: _describe_these(distinct, refusals, operations, request, context), _ALL_TOPICS
+        ),
+    )
+
+
+def _describe_all(operations: int, request: MetadataRequest, context: RequestContext) -> Steps[MetadataResponse]:
+    """The topics that there are now, as they are when they have their turn; without those that are gone by then."""
+    topics, there = [], context.services.catalogue.topics
+    for name in list(there):
+        topic = there.get(name)
+        if topic is not None:
+            topics.append(_describe(topic, operations, context))
+            yield
+    return _response(topics, request, context)
+
+
+def _describe_these(
+    asked: Iterable[MetadataRequestTopic],
+    refusals: Refusals,
+    operations: int,
+    request: MetadataRequest,
+    context: RequestContext,
+) -> Steps[MetadataResponse]:
+    topics: list[MetadataResponseTopic] = []
+    pauses = Pauses()
+    for wanted in asked:
+        topics.append(_find(wanted, refusals, operations, context))
+        if pauses.is_due(1 + len(topics[-1].partitions)):
+            yield
+    return _response(topics, request, context)
+
+
+def _response(
+    topics: list[MetadataResponseTopic], request: MetadataRequest, context: RequestContext
+) -> MetadataResponse:
+    cluster, own = context.services.cluster, context.node
+    return MetadataResponse(
+        brokers=[
+            MetadataResponseBroker(node_id=node.node_id, host=node.host, port=node.port, rack=node.rack)
+            for node in cluster.nodes(own)
+        ],
+        cluster_id=own.cluster_id,
+        controller_id=cluster.controller_id,
+        topics=topics,
+        cluster_authorized_operations=(
+            CLUSTER_OPERATIONS if request.include_cluster_authorized_operations else NOT_ASKED
+        ),
+    )
+
+
+def _asks_by_id(asked: list[MetadataRequestTopic]) -> bool:
+    """v10 and v11 have the field, but look-ups by id came with v12."""
+    return any(wanted.name is None or wanted.topic_id != ZERO_UUID for wanted in asked)
+
+
+def _refuse(asked: list[MetadataRequestTopic]) -> MetadataResponse:
+    refusals = [_absent(wanted.name or "", ErrorCode.INVALID_REQUEST, wanted.topic_id) for wanted in asked]
+    return MetadataResponse(brokers=[], topics=refusals)
+
+
+def _find(
+    wanted: MetadataRequestTopic, refusals: Refusals, operations: int, context: RequestContext
+) -> MetadataResponseTopic:
+    services = context.services
+    if wanted.topic_id != ZERO_UUID:
+        topic = services.catalogue.topics_by_id.get(wanted.topic_id)
+        if topic is None:
+            return _absent(None, ErrorCode.UNKNOWN_TOPIC_ID, wanted.topic_id)
+        return _describe(topic, operations, context)
+    if wanted.name is None:
+        return _absent("", ErrorCode.INVALID_REQUEST)
+    topic = services.catalogue.topics.get(wanted.name)
+    if topic is None or wanted.name in refusals:
+        code = refusals.get(wanted.name, _UNKNOWN)
+        return _absent(wanted.name, code, operations=operations)
+    return _describe(topic, operations, context)
+
+
+def _missing(asked: Iterable[MetadataRequestTopic], services: Services) -> list[str]:
+    """The names of which there are no topics."""
+    there = services.catalogue.topics
+    return [
+        wanted.name
+        for wanted in asked
+        if wanted.topic_id == ZERO_UUID and wanted.name is not None and wanted.name not in there
+    ]
+
+
+def _created(names: list[str], may_create: bool, services: Services) -> Reply[Refusals]:
+    """See to it that these topics are there. Those that are not, or are told as if they were not, have a code."""
+    if not names:
+        return {}
+    if may_create and services.config.boolean("auto.create.topics.enable"):
+        return services.upkeep.to_the_end(lambda: _create_all(names, services), CHANGES)
+    return services.slices.in_slices(lambda: _refuse_all(names))
+
+
+def _refuse_all(names: Iterable[str]) -> Steps[Refusals]:
+    return dict((yield from mapped(_refused, names)))
+
+
+def _refused(name: str) -> tuple[str, ErrorCode]:
+    try:
+        check_name(name)
+    except KafkaError as refusal:
+        return name, refusal.code
+    return name, _UNKNOWN
+
+
+def _create_all(names: Iterable[str], services: Services) -> Steps[Refusals]:
+    in_hand, partitions = keep_in_hand(services), services.config.integer("num.partitions")
+    refusals: dict[str, ErrorCode] = {}
+    for count, some in enumerate(in_changes(names, lambda _: partitions)):
+        if count:
+            yield
+        refusals |= in_hand(partial(_create, some, services))
+    return refusals
+
+
+def _create(names: Iterable[str], services: Services) -> Refusals:
+    """One change."""
+    catalogue = services.catalogue
+    refusals: dict[str, ErrorCode] = {}
+    wanted = []
+    for name in names:
+        try:
+            check_name(name)
+            if name in (CONSUMER_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC):
+                catalogue.create_internal_topic(name)
+            elif name in INTERNAL_TOPICS:
+                refusals[name] = _UNKNOWN
+            elif name not in catalogue.topics:
+                services.room.check_may_grow()
+                wanted.append(name)
+        except KafkaError as refusal:
+            refusals[name] = refusal.code
+    deleted = [name for name in wanted if catalogue.was_deleted(name)]
+    return refusals | dict.fromkeys(deleted, _UNKNOWN) | _create_new(wanted, services)
+
+
+def _create_new(names: list[str], services: Services) -> Refusals:
+    """UNKNOWN_TOPIC_OR_PARTITION where a quota on partitions is used up: the topic comes later."""
+    admit = services.quotas.admission_for_metadata()
+    try:
+        results = services.catalogue.create_topics([NewTopic(name, admit=admit) for name in names])
+    except KafkaError as failure:
+        return dict.fromkeys(names, failure.code)
+    refused = {name: it.code for name, it in zip(names, results, strict=True) if isinstance(it, KafkaError)}
+    throttled = ErrorCode.THROTTLING_QUOTA_EXCEEDED
+    return {name: _UNKNOWN if code is throttled else code for name, code in refused.items()}
+
+
+def _describe(topic: Topic, operations: int, context: RequestContext) -> MetadataResponseTopic:
+    cluster, describe = context.services.cluster, _describe_partition if context.api_version else _describe_running
+    return MetadataResponseTopic(
+        error_code=ErrorCode.NONE,
+        name=topic.name,
+        topic_id=topic.topic_id,
+        is_internal=topic.is_internal,
+        partitions=[
+            describe(topic.name, number, partition, cluster) for number, partition in enumerate(topic.partitions)
+        ],
+        topic_authorized_operations=operations,
+    )
+
+
+def _describe_partition(topic: str, number: int, partition: Partition, cluster: Cluster) -> MetadataResponsePartition:
+    placement = cluster.placement_of(topic, number)
+    replicas, isr, leader = placement
+    return MetadataResponsePartition(
+        error_code=ErrorCode.LEADER_NOT_AVAILABLE if leader == NO_LEADER else ErrorCode.NONE,
+        partition_index=number,
+        leader_id=leader,
+        leader_epoch=cluster.leader_epoch(partition),
+        replica_nodes=list(replicas),
+        isr_nodes=list(isr),
+        offline_replicas=cluster.offline(placement),
+    )
+
+
+def _describe_running(topic: str, number: int, partition: Partition, cluster: Cluster) -> MetadataResponsePartition:
+    """As version 0 has it."""
+    found = _describe_partition(topic, number, partition, cluster)
+    away = set(found.offline_replicas)
+    found.replica_nodes = [node for node in found.replica_nodes if node not in away]
+    found.isr_nodes = [node for node in found.isr_nodes if node not in away]
+    if away and not found.error_code:
+        found.error_code = ErrorCode.REPLICA_NOT_AVAILABLE
+    return found
+
+
+def _absent(
+    name: str | None, code: ErrorCode, topic_id: bytes = ZERO_UUID, *, operations: int = NOT_ASKED
+) -> MetadataResponseTopic:
+    return MetadataResponseTopic(
+        error_code=code,
+        name=name,
+        topic_id=topic_id,
+        is_internal=name in INTERNAL_TOPICS,
+        partitions=[],
+        topic_authorized_operations=operations,
+    )

@@ -1,0 +1,413 @@
+"""Produce (key 0), v3-13. Append one batch to each partition named; answer when it is where acks and flushing want it.
+
+Each partition has its own code: UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID (v13), INVALID_TOPIC_EXCEPTION for an
+internal topic, NOT_LEADER_OR_FOLLOWER where another node leads, NOT_ENOUGH_REPLICAS, KAFKA_STORAGE_ERROR, and what the
+log says of the batch. With acks=-1, a batch that was waiting for the disk while its leader moved is answered
+NOT_LEADER_OR_FOLLOWER, and NOT_ENOUGH_REPLICAS_AFTER_APPEND if too few replicas are in sync by then.
+INVALID_REQUIRED_ACKS when acks is not -1, 0 or 1.
+
+Transactional batches without a transactional id are refused with TRANSACTIONAL_ID_AUTHORIZATION_FAILED, those of two
+producers in one request with INVALID_PRODUCER_ID_MAPPING: every partition of the request. A batch that begins a
+transaction on its partition is first verified with the coordinator, or from v12 on added to the transaction
+(coordinator/verification.py); what the coordinator says against it is that partition's error, and the others go on.
+
+A request whose partitions take more than is left of a turn of the event loop to open waits until all are, and is then
+appended: to refuse some would have a producer without idempotence write its batches in another order. One none of whose
+partitions can be served yet, since they are being recovered, waits for them, up to its timeout. Where others can be,
+they are, and the rest gets NOT_LEADER_OR_FOLLOWER: its client comes again with it. A batch that takes long to look into
+is appended once that is over (partitions/late_appends.py). A batch that is refused and will come again is noted: no
+later one of its producer is appended before it (storage/producers/refused_batches.py).
+
+A request of more than five hundred partitions is produced in pieces (partitions/produce_pieces.py).
+With acks=0 there is no answer; what the errors then do is the dispatcher's business. Requests and answers have the
+shapes of `protocol/hot/produce.py`. Records lie in the receive buffer: what happens after this call works on a copy.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import suppress
+from functools import partial
+from struct import Struct
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from barnabas.broker.api.in_hand import keep_in_hand
+from barnabas.broker.coordinator.transaction.decisions.model import TopicPartition
+from barnabas.broker.coordinator.transaction.verification import (
+    PRODUCE_ADDS_SINCE,
+    Verdicts,
+    admit,
+    confirm,
+    produce_error,
+)
+from barnabas.broker.metadata.image.image import INTERNAL_TOPICS
+from barnabas.broker.partitions.opening.recoveries import StillRecovering
+from barnabas.broker.partitions.produce.late_appends import (
+    RECORD_ERRORS_MAX,
+    LateAppends,
+    Outcome,
+    Syncing,
+    refusal,
+    shortened,
+)
+from barnabas.broker.partitions.produce.late_results import Pending, Produced, all_results
+from barnabas.broker.partitions.produce.parked_produces import may_wait, owned, produce_after
+from barnabas.broker.partitions.produce.produce_pieces import PIECES, in_pieces
+from barnabas.broker.partitions.produce.walks import Walking
+from barnabas.broker.partitions.room.refusing import check_room
+from barnabas.broker.runtime.events.kinds import PRODUCE_REFUSED
+from barnabas.broker.runtime.replies import Reply, reply_to
+from barnabas.broker.services import OwnedRequestContext, RequestContext
+from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.hot.produce import PartitionResult, ProduceRequest
+from barnabas.protocol.records.batch import HEADER_SIZE, LOG_OVERHEAD, NO_TIMESTAMP
+from barnabas.storage.log.append import PLAIN_SINCE_PRODUCE_VERSION
+from barnabas.storage.log.validate import check_shape
+from barnabas.storage.refusals import AppendRefused
+
+if TYPE_CHECKING:
+    from barnabas.broker.runtime.slices import Work
+    from barnabas.protocol.primitives import Buffer
+    from barnabas.storage.log.log import PartitionLog
+
+_ALL: Final = -1
+_NONE: Final = 0
+_LEADER: Final = 1
+_ADMIN_CLIENT_ID: Final = "__admin_client"
+_WALKED_IN_PLACE_BYTES_MAX: Final = 4 << 10
+_ATTRIBUTES_LOW_BYTE: Final = 22
+_CODEC_MASK: Final = 0x07
+_TRANSACTIONAL: Final = 0x10
+_PRODUCER_POSITION: Final = 43
+_unpack_producer: Final = Struct(">qh").unpack_from  # id, epoch
+_LENGTH_POSITION: Final = 8
+_unpack_length: Final = Struct(">i").unpack_from
+_NOBODY: Verdicts = {}
+_new_tuple = tuple.__new__  # half the price of a NamedTuple's constructor
+
+
+class _Producer(NamedTuple):
+    """Who wrote the transactional batches of a request."""
+
+    transactional_id: str
+    producer_id: int
+    producer_epoch: int
+
+
+def handle(request: ProduceRequest, context: RequestContext) -> Reply[Produced]:
+    topics = request[3]
+    partitions = context.services.partitions
+    is_late = partitions.recoveries.turn_is_over
+    unled: list[TopicPartition] = []
+    if len(topics) > 1 or (topics and len(topics[0][1]) > 1):
+        if isinstance(context, OwnedRequestContext):
+            in_hand, part = keep_in_hand(context.services), context.of_a_part()
+            pieces = partial(in_pieces, request, lambda piece: in_hand(partial(handle, piece, part)))
+            return context.services.slices.in_slices(pieces, PIECES)
+        unled = partitions.lead(_writable(request, context))
+    elif is_late:
+        unled = [key for key in _writable(request, context) if key not in partitions.led]
+    if (is_late or len(unled) > 1) and unled and may_wait(request, partitions.recoveries):
+        opened = context.services.slices.in_slices(partial(_open_all, unled, context))
+        if isinstance(opened, asyncio.Future):
+            return produce_after(opened, partial(_produce, context=context), request, partitions.recoveries)
+    return _produce(request, context)
+
+
+def _open_all(unled: list[TopicPartition], context: RequestContext) -> Work[None]:
+    """Open what is not open, as far as it can be: who appends has the error of the others to tell."""
+    if context.services.partitions.recoveries.turn_is_over:
+        yield context.services.slices.next_turn()
+    for topic, index in unled:
+        with suppress(KafkaError):
+            context.services.partitions.get_led(topic, index)
+        yield None
+
+
+def _produce(request: ProduceRequest, context: RequestContext, *, has_waited: bool = False) -> Reply[Produced]:
+    try:
+        return _judge_and_append(request, context)
+    except StillRecovering:
+        partitions = context.services.partitions
+        if has_waited or request[2] <= 0 or not may_wait(request, partitions.recoveries):
+            return _all_refused(request, ErrorCode.NOT_LEADER_OR_FOLLOWER)
+        recovered = partitions.recovered(_writable(request, context), request[2])
+        produce = partial(_produce, context=context, has_waited=True)
+        return produce_after(recovered, produce, request, partitions.recoveries)
+
+
+def _judge_and_append(request: ProduceRequest, context: RequestContext) -> Reply[Produced]:
+    """StillRecovering if that is so of every partition; then nothing was appended."""
+    if _is_transactional(request):
+        return _handle_transactional(request, context)
+    return _append_all(request, context)
+
+
+def _writable(request: ProduceRequest, context: RequestContext) -> Iterator[TopicPartition]:
+    """The partitions that are written to, if they are there."""
+    topics_by_id = context.services.catalogue.topics_by_id
+    for topic, partitions in request[3]:
+        if isinstance(topic, bytes):
+            found = topics_by_id.get(topic)
+            topic = "" if found is None else found.name
+        if not _is_refused(topic, context):
+            for index, _ in partitions:
+                yield topic, index
+
+
+def _append_all(
+    request: ProduceRequest,
+    context: RequestContext,
+    refused: Verdicts = _NOBODY,
+    producer: _Producer | None = None,
+) -> Reply[Produced]:
+    """Append every batch but those of partitions in `refused`; `producer` wrote the transactional ones.
+
+    StillRecovering if that is so of every partition; then nothing was appended.
+    """
+    _, acks, _, topics = request
+    services = context.services
+    now_ms = services.clock.now_ms()
+    answers: Pending = []
+    named = 0  # record errors
+    is_complete = True
+    recovering: list[KafkaError] = []
+    late: LateAppends | None = None
+    for topic, partitions in topics:
+        results: list[Outcome | asyncio.Future[Outcome]] = []
+        answers.append((topic, results))
+        topic_id = None
+        if isinstance(topic, bytes):
+            topic_id = topic
+            found = services.catalogue.topics_by_id.get(topic)
+            if found is None:
+                results += [PartitionResult(index, ErrorCode.UNKNOWN_TOPIC_ID) for index, _ in partitions]
+                continue
+            topic = found.name
+        if _is_refused(topic, context):
+            results += [PartitionResult(index, ErrorCode.INVALID_TOPIC_EXCEPTION) for index, _ in partitions]
+            continue
+        for index, records in partitions:
+            if refused and (topic, index) in refused:
+                code = refused[topic, index]
+                _note_refused((topic, index), records, code, acks, context)
+                results.append(PartitionResult(index, code))
+                continue
+            try:
+                result = _append(topic, index, records, acks, now_ms, context)
+            except KafkaError as error:
+                result = shortened(refusal(index, error), RECORD_ERRORS_MAX - named)
+                named += len(result.record_errors)
+                _note_refused((topic, index), records, error.code, acks, context)
+                if isinstance(error, StillRecovering):
+                    recovering.append(error.as_value())
+            except Exception:
+                if late is not None:
+                    late.give_up()  # the whole request is answered as failed
+                raise
+            if isinstance(result, PartitionResult):
+                results.append(result)
+                continue
+            is_complete = False
+            if isinstance(result, Walking):
+                late = late or _late_appends(acks, context, producer)
+                results.append(late.add(result, topic_id))
+            else:
+                results.append(result)
+    if recovering and len(recovering) == sum(len(results) for _, results in answers):
+        raise recovering.pop()  # of which this frame keeps nothing: its traceback knows the frame
+    if not is_complete:
+        return asyncio.ensure_future(all_results(answers, named))
+    return answers  # type: ignore[return-value]  # because all are results
+
+
+def _is_refused(topic: str, context: RequestContext) -> bool:
+    """Whether it is a topic that only the broker itself writes to, and an administrator's tools."""
+    return topic in INTERNAL_TOPICS and context.client_id != _ADMIN_CLIENT_ID
+
+
+def _is_transactional(request: ProduceRequest) -> bool:
+    """Whether any batch is."""
+    for _, partitions in request[3]:
+        for _, records in partitions:
+            if records is not None and len(records) >= HEADER_SIZE and records[_ATTRIBUTES_LOW_BYTE] & _TRANSACTIONAL:
+                return True
+    return False
+
+
+def _handle_transactional(request: ProduceRequest, context: RequestContext) -> Reply[Produced]:
+    transactional_id = request[0]
+    if transactional_id is None:
+        return _all_refused(request, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
+    writers, beginning, unjudged = _transactional_batches(request, context)
+    if len(writers) > 1:
+        return _all_refused(request, ErrorCode.INVALID_PRODUCER_ID_MAPPING)
+    adds = context.api_version >= PRODUCE_ADDS_SINCE
+    services = context.services
+    if not writers or not (adds or services.config.boolean("transaction.partition.verification.enable")):
+        return _append_all(request, context)
+    (writer,) = writers
+    producer = _Producer(transactional_id, *writer)
+    if not beginning:
+        # Who asks again in this turn may find the disk well again, and nobody has judged the batch.
+        failed = {where: code for where, code in unjudged.items() if code is ErrorCode.KAFKA_STORAGE_ERROR}
+        return _append_all(request, context, failed, producer)
+    verdicts = admit(services.transactions_of(transactional_id), *producer, list(beginning), adds=adds)  # not the views
+    if isinstance(verdicts, asyncio.Future):
+        return _append_when_admitted(owned(request), context, producer, unjudged, verdicts)
+    return _append_all(request, context, _refused(verdicts, unjudged, context), producer)
+
+
+def _transactional_batches(
+    request: ProduceRequest, context: RequestContext
+) -> tuple[set[tuple[int, int]], dict[TopicPartition, memoryview], dict[TopicPartition, ErrorCode]]:
+    """Who wrote them, as (producer id, epoch); those that begin a transaction on their partition; and those whose
+    partition cannot be had, so that nobody knows: they are not appended either once it can be."""
+    services = context.services
+    writers: set[tuple[int, int]] = set()
+    beginning: dict[TopicPartition, memoryview] = {}
+    unjudged: dict[TopicPartition, ErrorCode] = {}
+    for topic, partitions in request[3]:
+        if isinstance(topic, bytes):
+            found = services.catalogue.topics_by_id.get(topic)
+            topic = "" if found is None else found.name
+        for index, records in partitions:
+            if records is None or len(records) < HEADER_SIZE or not records[_ATTRIBUTES_LOW_BYTE] & _TRANSACTIONAL:
+                continue
+            writer = _unpack_producer(records, _PRODUCER_POSITION)
+            if writer[0] < 0:
+                continue
+            writers.add(writer)
+            try:
+                log = services.partitions.get_led(topic, index)
+                check_room(log)
+            except KafkaError as error:
+                unjudged[topic, index] = error.code
+                continue
+            if _is_refused(topic, context) or log.is_fenced(*writer) or log.has_open_transaction(*writer):
+                continue
+            if LOG_OVERHEAD + _unpack_length(records, _LENGTH_POSITION)[0] != len(records):
+                try:
+                    check_shape(records, context.api_version)
+                except AppendRefused:
+                    continue  # as it will be when it is appended, and so it begins nothing
+            beginning[topic, index] = records
+    return writers, beginning, unjudged
+
+
+def _all_refused(request: ProduceRequest, code: ErrorCode) -> Produced:
+    return [(topic, [PartitionResult(index, code) for index, _ in partitions]) for topic, partitions in request[3]]
+
+
+def _refused(verdicts: Verdicts, unjudged: Verdicts, context: RequestContext) -> Verdicts:
+    """What the client is answered where nothing is appended."""
+    version = context.api_version
+    judged = {where: produce_error(code, version) for where, code in verdicts.items() if code is not ErrorCode.NONE}
+    return {**unjudged, **judged}
+
+
+def _append_when_admitted(
+    request: ProduceRequest,
+    context: RequestContext,
+    producer: _Producer,
+    unjudged: Verdicts,
+    admitted: asyncio.Future[Verdicts],
+) -> Reply[Produced]:
+    return reply_to(lambda: admitted, partial(_append_if_it_holds, request, context, producer, unjudged))
+
+
+def _append_if_it_holds(
+    request: ProduceRequest, context: RequestContext, producer: _Producer, unjudged: Verdicts, admitted: Verdicts
+) -> Reply[Produced]:
+    """As soon as the coordinator's answer is there, and only if it still holds then."""
+    taken = [where for where, code in admitted.items() if code is ErrorCode.NONE]
+    verdicts = {**admitted, **confirm(context.services.transactions_of(producer[0]), *producer, taken)}
+    return _append_all(request, context, _refused(verdicts, unjudged, context), producer)
+
+
+def _append(
+    topic: str, index: int, records: memoryview | None, acks: int, now_ms: int, context: RequestContext
+) -> PartitionResult | Syncing | Walking:
+    """Append to one partition, now if that can be; KafkaError when it is refused."""
+    partitions = context.services.partitions
+    log = partitions.get_led(topic, index)
+    if records is None:
+        raise AppendRefused(ErrorCode.INVALID_RECORD, "no batch")
+    if log.answers_at_once and _ALL <= acks <= _LEADER and context.api_version >= PLAIN_SINCE_PRODUCE_VERSION:
+        first_offset = partitions.append_plain(log, records, now_ms)
+        if first_offset >= 0:
+            appended = index, 0, first_offset, NO_TIMESTAMP, log.log_start_offset, (), None, None
+            return _new_tuple(PartitionResult, appended)
+    check_room(log)
+    if acks == _ALL:
+        if not log.enough_replicas:
+            raise KafkaError(ErrorCode.NOT_ENOUGH_REPLICAS)
+    elif acks not in (_NONE, _LEADER):
+        raise KafkaError(ErrorCode.INVALID_REQUIRED_ACKS)
+    size = len(records)
+    if (
+        size > _WALKED_IN_PLACE_BYTES_MAX or (size >= HEADER_SIZE and records[_ATTRIBUTES_LOW_BYTE] & _CODEC_MASK)
+    ) and log.needs_walk(records, now_ms):
+        # Small batches without compression are walked where they lie, if the topic wants it.
+        walked = context.services.walks.walk(records, log, now_ms, context.api_version)
+        if isinstance(walked, Walking):
+            return walked
+        result = partitions.append_to(log, walked, now_ms, produce_version=context.api_version, walked=True)
+    else:
+        result = partitions.append_to(log, records, now_ms, produce_version=context.api_version)
+    answer = PartitionResult(index, 0, result[0], result[2], result[3])
+    synced = partitions.synced_log(log, result.last_offset + 1)
+    if synced is None:
+        return answer
+    return Syncing(synced, answer, log, partitions.check_replicated if acks == _ALL else None)
+
+
+def _note_refused(
+    where: TopicPartition, records: Buffer | None, code: ErrorCode, acks: int, context: RequestContext
+) -> None:
+    """If the batch comes again after this answer, no later one of its producer may overtake it."""
+    if context.services.events.is_on:
+        _tell_refused(where, records, code, context)
+    if records is None or acks == _NONE or not code.retriable or code is ErrorCode.CORRUPT_MESSAGE:
+        return
+    try:
+        header = check_shape(records, context.api_version)
+    except AppendRefused:
+        return  # as it will be, whenever it comes
+    context.services.partitions.note_refused(*where, header, context.services.clock.now_ms())
+
+
+def _tell_refused(where: TopicPartition, records: Buffer | None, code: ErrorCode, context: RequestContext) -> None:
+    producer_id, producer_epoch = -1, -1
+    if records is not None and len(records) >= HEADER_SIZE:
+        producer_id, producer_epoch = _unpack_producer(records, _PRODUCER_POSITION)
+    facts = {"producer_id": producer_id, "producer_epoch": producer_epoch, "error": code.name}
+    context.services.events.tell(PRODUCE_REFUSED, {"topic": where[0], "partition": where[1], **facts})
+
+
+def _late_appends(acks: int, context: RequestContext, producer: _Producer | None) -> LateAppends:
+    def check(log: PartitionLog, batch: bytearray) -> None:
+        check_room(log)
+        if acks == _ALL and not log.enough_replicas:
+            raise KafkaError(ErrorCode.NOT_ENOUGH_REPLICAS)
+        if producer is not None:
+            _check_still_admitted(log, batch, producer, context)
+
+    def note_refused(log: PartitionLog, batch: bytearray, code: ErrorCode) -> None:
+        _note_refused((log.topic, log.partition), batch, code, acks, context)
+
+    services = context.services
+    confirm = services.partitions.check_replicated if acks == _ALL else None
+    version = context.api_version
+    return LateAppends(services.partitions, services.walks, services.clock, version, check, note_refused, confirm)
+
+
+def _check_still_admitted(log: PartitionLog, records: bytearray, producer: _Producer, context: RequestContext) -> None:
+    """The transaction may have been ended meanwhile; KafkaError then."""
+    _, producer_id, producer_epoch = producer
+    if records[_ATTRIBUTES_LOW_BYTE] & _TRANSACTIONAL and not log.has_open_transaction(producer_id, producer_epoch):
+        where = log.topic, log.partition
+        code = confirm(context.services.transactions_of(producer[0]), *producer, [where])[where]
+        if code is not ErrorCode.NONE:
+            raise KafkaError(produce_error(code, context.api_version))

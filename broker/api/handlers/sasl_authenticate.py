@@ -1,0 +1,14 @@
+"""SaslAuthenticate (key 36), v0-2, of a connection that need not say whom it speaks for, or has: it is refused.
+
+Before that, and where a session is to go on beyond its lifetime, `broker/api/authentication/gate.py` answers it.
+"""
+
+from barnabas.broker.services import RequestContext
+from barnabas.protocol.errors import ErrorCode
+from barnabas.protocol.messages.sasl_authenticate import SaslAuthenticateRequest, SaslAuthenticateResponse
+
+_TOO_LATE = "SaslAuthenticate request received after successful authentication"
+
+
+def handle(request: SaslAuthenticateRequest, context: RequestContext) -> SaslAuthenticateResponse:
+    return SaslAuthenticateResponse(error_code=ErrorCode.ILLEGAL_SASL_STATE, error_message=_TOO_LATE, auth_bytes=b"")

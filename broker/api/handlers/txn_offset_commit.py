@@ -1,0 +1,225 @@
+"""TxnOffsetCommit (key 28), v0-6: commit offsets of a group within a transaction; they count once it is committed.
+
+Goes to the coordinator of the group. Each partition has its own code: UNKNOWN_TOPIC_OR_PARTITION (a topic in v6:
+UNKNOWN_TOPIC_ID), OFFSET_METADATA_TOO_LARGE, or what all are answered. First by the transaction coordinator
+(coordinator/verification.py): INVALID_PRODUCER_ID_MAPPING, INVALID_PRODUCER_EPOCH, INVALID_TXN_STATE, from v4 on
+TRANSACTION_ABORTABLE, and CONCURRENT_TRANSACTIONS. Then by the group: INVALID_GROUP_ID, ILLEGAL_GENERATION,
+UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID; only who names a member is asked for one (KIP-447); a member of no group hears
+GROUP_ID_NOT_FOUND (before v6: ILLEGAL_GENERATION). The decision is in coordinator/group/offsets. Versions: 2 leader
+epoch, 3 flexible, member and generation, 5 adds the group's partition to the transaction by itself, 6 topic ids
+(KIP-1319).
+"""
+
+from __future__ import annotations
+
+from asyncio import Future
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+from barnabas.broker.api.in_hand import keep_in_hand
+from barnabas.broker.coordinator.group.decisions.classic.model import CommitRequest, OffsetToCommit
+from barnabas.broker.coordinator.runtime.outcome import Producer, as_coordinator_error
+from barnabas.broker.coordinator.transaction.decisions.model import TopicPartition
+from barnabas.broker.coordinator.transaction.verification import (
+    OFFSET_COMMIT_ADDS_SINCE,
+    Verdicts,
+    admit,
+    confirm,
+    txn_offset_commit_error,
+)
+from barnabas.broker.partitions.opening.recoveries import StillRecovering
+from barnabas.broker.runtime.replies import Reply, reply_to
+from barnabas.broker.services import RequestContext
+from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.files.names import CONSUMER_OFFSETS_TOPIC
+from barnabas.protocol.messages.txn_offset_commit import (
+    TxnOffsetCommitRequest,
+    TxnOffsetCommitRequestTopic,
+    TxnOffsetCommitResponse,
+    TxnOffsetCommitResponsePartition,
+    TxnOffsetCommitResponseTopic,
+)
+from barnabas.storage.steps import AT_ONCE, Pauses, Steps
+
+if TYPE_CHECKING:
+    from barnabas.broker.metadata.catalogue import Topic
+
+Codes = tuple[ErrorCode, ...]
+
+_LOAD_IN_PROGRESS_SINCE = 2
+_GROUP_ID_NOT_FOUND_SINCE = 6
+_STALE_MEMBER_EPOCH_SINCE = 6
+_TOPIC_IDS_SINCE = 6
+
+
+class _Asked(NamedTuple):
+    """One request on its way."""
+
+    request: TxnOffsetCommitRequest
+    context: RequestContext
+    response: TxnOffsetCommitResponse
+    wanted: list[OffsetToCommit]
+    awaited: list[TxnOffsetCommitResponsePartition]
+    """The partitions of the response that wait for the codes of `wanted`."""
+
+
+def handle(request: TxnOffsetCommitRequest, context: RequestContext) -> Reply[TxnOffsetCommitResponse]:
+    return reply_to(
+        partial(context.services.slices.in_slices, partial(_validate, request, context)),
+        partial(_validated, keep_in_hand(context.services)),
+    )
+
+
+def _validated(
+    in_hand: Callable[[Callable[[], Reply[TxnOffsetCommitResponse]]], Reply[TxnOffsetCommitResponse]], asked: _Asked
+) -> Reply[TxnOffsetCommitResponse]:
+    return in_hand(partial(_admit_and_commit, asked))
+
+
+def _admit_and_commit(asked: _Asked) -> Reply[TxnOffsetCommitResponse]:
+    request, context = asked.request, asked.context
+    if len(asked.wanted) >= AT_ONCE:
+        asked = _without_deleted(asked)
+    if not asked.wanted:
+        return asked.response
+    try:
+        where = CONSUMER_OFFSETS_TOPIC, context.services.groups.offsets_partition(request.group_id)
+        verdicts = _admission(asked, where)
+    except StillRecovering:
+        return _refused(asked, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
+    except KafkaError as error:
+        return _refused(asked, as_coordinator_error(error.code))  # another node leads it now, say: NOT_COORDINATOR
+    if isinstance(verdicts, Future):
+
+        def commit(admitted: Verdicts) -> Reply[TxnOffsetCommitResponse]:
+            return _commit_if_it_holds(asked, where, admitted[where])
+
+        return reply_to(lambda: verdicts, commit)
+    return _commit(asked, verdicts[where])
+
+
+def _admission(asked: _Asked, where: TopicPartition) -> Reply[Verdicts]:
+    """What the transaction coordinator says; it need not be asked where the transaction is open already."""
+    request, context = asked.request, asked.context
+    services = context.services
+    adds = context.api_version >= OFFSET_COMMIT_ADDS_SINCE
+    is_verified = adds or services.config.boolean("transaction.partition.verification.enable")
+    log = services.partitions.get_led(*where)
+    if not is_verified or log.has_open_transaction(request.producer_id, request.producer_epoch):
+        return {where: ErrorCode.NONE}
+    return admit(
+        services.transactions_of(request.transactional_id),
+        request.transactional_id,
+        request.producer_id,
+        request.producer_epoch,
+        [where],
+        adds=adds,
+    )
+
+
+def _commit_if_it_holds(asked: _Asked, where: TopicPartition, code: ErrorCode) -> Reply[TxnOffsetCommitResponse]:
+    """As soon as the coordinator's answer is there, and only if it still holds then."""
+    if code is ErrorCode.NONE:
+        request = asked.request
+        producer = request.producer_id, request.producer_epoch
+        transactions = asked.context.services.transactions_of(request.transactional_id)
+        code = confirm(transactions, request.transactional_id, *producer, [where])[where]
+    return _commit(_without_deleted(asked), code)
+
+
+def _without_deleted(asked: _Asked) -> _Asked:
+    """Without the offsets of topics that were deleted while the request waited, for nobody would delete them again."""
+    there = asked.context.services.catalogue.topics_by_id
+    kept = []
+    for offset, answer in zip(asked.wanted, asked.awaited, strict=True):
+        if offset.topic_id in there:
+            kept.append((offset, answer))
+        else:
+            answer.error_code = _unknown_topic(asked.context)
+    return asked._replace(wanted=[offset for offset, _ in kept], awaited=[answer for _, answer in kept])
+
+
+def _commit(asked: _Asked, verdict: ErrorCode) -> Reply[TxnOffsetCommitResponse]:
+    request, context, response, wanted, awaited = asked
+    if verdict is not ErrorCode.NONE:
+        return _refused(asked, txn_offset_commit_error(verdict, context.api_version))
+    commit = CommitRequest(
+        request.group_id,
+        request.generation_id_or_member_epoch,
+        request.member_id,
+        request.group_instance_id,
+        tuple(wanted),
+        has_member_epoch=context.api_version >= _STALE_MEMBER_EPOCH_SINCE,
+    )
+    producer = Producer(request.producer_id, request.producer_epoch)
+    has_own_code = context.api_version >= _GROUP_ID_NOT_FOUND_SINCE
+    missing_group = ErrorCode.GROUP_ID_NOT_FOUND if has_own_code else ErrorCode.ILLEGAL_GENERATION
+    return reply_to(
+        lambda: context.services.groups.commit_offsets_in_transaction(commit, producer, missing_group=missing_group),
+        lambda codes: _filled(response, awaited, codes),
+        lambda refusal: _refused(asked, refusal.code),
+    )
+
+
+def _validate(request: TxnOffsetCommitRequest, context: RequestContext) -> Steps[_Asked]:
+    """The response as far as it is known, and what of the request is to be committed."""
+    wanted: list[OffsetToCommit] = []
+    awaited: list[TxnOffsetCommitResponsePartition] = []
+    topics: list[TxnOffsetCommitResponseTopic] = []
+    pauses = Pauses()
+    for asked in request.topics:
+        topic = _topic(asked, context)
+        answers = []
+        for partition in asked.partitions:
+            index = partition.partition_index
+            answer = TxnOffsetCommitResponsePartition(partition_index=index, error_code=ErrorCode.NONE)
+            answers.append(answer)
+            if pauses.is_due():
+                yield
+            if topic is None or not 0 <= index < len(topic.partitions):
+                unknown = _unknown_topic(context) if topic is None else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+                answer.error_code = unknown
+                continue
+            awaited.append(answer)
+            wanted.append(
+                OffsetToCommit(
+                    topic.name,
+                    topic.topic_id,
+                    index,
+                    partition.committed_offset,
+                    partition.committed_leader_epoch,
+                    partition.committed_metadata or "",
+                )
+            )
+        topics.append(TxnOffsetCommitResponseTopic(name=asked.name, topic_id=asked.topic_id, partitions=answers))
+    return _Asked(request, context, TxnOffsetCommitResponse(topics=topics), wanted, awaited)
+
+
+def _topic(asked: TxnOffsetCommitRequestTopic, context: RequestContext) -> Topic | None:
+    catalogue = context.services.catalogue
+    if context.api_version >= _TOPIC_IDS_SINCE:
+        return catalogue.topics_by_id.get(asked.topic_id)
+    return catalogue.topics.get(asked.name)
+
+
+def _unknown_topic(context: RequestContext) -> ErrorCode:
+    """What the partitions of a topic are answered that is not there."""
+    if context.api_version >= _TOPIC_IDS_SINCE:
+        return ErrorCode.UNKNOWN_TOPIC_ID
+    return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+
+def _refused(asked: _Asked, code: ErrorCode) -> TxnOffsetCommitResponse:
+    """The same code for everything that was still to be answered; the oldest clients do not know that one loads."""
+    if code is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS and asked.context.api_version < _LOAD_IN_PROGRESS_SINCE:
+        code = ErrorCode.COORDINATOR_NOT_AVAILABLE
+    return _filled(asked.response, asked.awaited, (code,) * len(asked.awaited))
+
+
+def _filled(
+    response: TxnOffsetCommitResponse, awaited: list[TxnOffsetCommitResponsePartition], codes: Codes
+) -> TxnOffsetCommitResponse:
+    for answer, code in zip(awaited, codes, strict=True):
+        answer.error_code = code
+    return response

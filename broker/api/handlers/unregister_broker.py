@@ -1,0 +1,21 @@
+"""UnregisterBroker (key 64), v0: forget a broker that is gone.
+
+The brokers there are run: one of them is INVALID_REQUEST (decision 0108), any other BROKER_ID_NOT_REGISTERED.
+"""
+
+from barnabas.broker.services import RequestContext
+from barnabas.protocol.errors import ErrorCode
+from barnabas.protocol.messages.unregister_broker import UnregisterBrokerRequest, UnregisterBrokerResponse
+
+
+def handle(request: UnregisterBrokerRequest, context: RequestContext) -> UnregisterBrokerResponse:
+    broker_id = request.broker_id
+    if broker_id in {node.node_id for node in context.services.cluster.nodes(context.node)}:
+        return UnregisterBrokerResponse(
+            error_code=ErrorCode.INVALID_REQUEST,
+            error_message=f"Broker ID {broker_id} is running: only a broker that is gone can be unregistered",
+        )
+    return UnregisterBrokerResponse(
+        error_code=ErrorCode.BROKER_ID_NOT_REGISTERED,
+        error_message=f"Broker ID {broker_id} is not currently registered",
+    )

@@ -1,0 +1,1 @@
+"""Produce and Fetch, which have codecs and short ways of their own."""

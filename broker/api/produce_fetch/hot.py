@@ -1,0 +1,318 @@
+"""The entries of Produce and Fetch: tuples instead of message objects, and no more calls than needed.
+
+What these two share with every other API (the header, the error boundary's rules) is in `dispatch.py`. Their handlers
+take and give the shapes of `barnabas.protocol.hot`. Where other nodes lead, their answers also say who does; whether
+they may is decided when an entry is made.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+from barnabas.broker.api.answers import Answer, CloseConnection, Parked, code_and_message, failure_of
+from barnabas.broker.api.in_hand import keep_in_hand
+from barnabas.broker.api.leaders import FETCH_NAMES_LEADERS_SINCE, PRODUCE_NAMES_LEADERS_SINCE, with_leaders
+from barnabas.broker.api.produce_fetch import many_partitions
+from barnabas.broker.api.produce_fetch.large_requests import DECODING
+from barnabas.broker.partitions.opening.opened_first import answer_after
+from barnabas.broker.partitions.produce.parked_produces import may_hold
+from barnabas.broker.partitions.waiters import Waiting
+from barnabas.broker.runtime.replies import Reply, reply_to
+from barnabas.broker.services import OwnedRequestContext, RequestContext, Services
+from barnabas.protocol.errors import DecodeError, ErrorCode
+from barnabas.protocol.hot import fetch, produce
+from barnabas.protocol.hot.reading import AT_ONCE_MAX, ManyPartitions
+from barnabas.protocol.hot.writing import Topic
+from barnabas.protocol.primitives import skip_tags
+from barnabas.protocol.registry import ApiKey
+
+if TYPE_CHECKING:
+    from barnabas.broker.api.entry import Client, Entry
+    from barnabas.broker.api.stages.metering import Meter
+    from barnabas.broker.partitions.opening.recoveries import Recoveries
+
+Produced = list[tuple[Topic, list[produce.PartitionResult]]]
+HandleProduce = Callable[[produce.ProduceRequest, RequestContext], Produced | asyncio.Future[Produced]]
+_FETCH_BYTES_AT_ONCE_MAX: Final = 64 << 10
+FetchedLater = Waiting[fetch.FetchAnswer] | asyncio.Future[fetch.FetchAnswer]
+HandleFetch = Callable[[fetch.FetchRequest, RequestContext], fetch.FetchAnswer | FetchedLater]
+
+
+def produce_entry(services: Services, handle: HandleProduce, version: int, meter: Meter | None) -> Entry:
+    """Serve Produce in one version."""
+    is_flexible = ApiKey.PRODUCE.is_flexible(version)
+    decode, encode = produce.decode_request, produce.encode_response
+    names_leaders = services.cluster.has_others and version >= PRODUCE_NAMES_LEADERS_SINCE
+
+    def serve(frame: memoryview, position: int, correlation_id: int, client: Client) -> Answer:
+        try:
+            if is_flexible:
+                position = skip_tags(frame, position) if frame[position] else position + 1
+            request = decode(frame, position, version, AT_ONCE_MAX)
+        except (DecodeError, IndexError) as error:
+            raise CloseConnection(str(error), "Produce") from error
+        except ManyPartitions:
+            if may_hold(len(frame), services.partitions.recoveries):
+                facts = ApiKey.PRODUCE, version, correlation_id, client.client_id, client.client_host
+                own = OwnedRequestContext(services, *facts, client)
+                return _produce_many(frame[position:], own, handle, meter, client if names_leaders else None)
+            request = decode(frame, position, version)
+        context = RequestContext(
+            services, ApiKey.PRODUCE, version, correlation_id, client.client_id, client.client_host, client
+        )
+        try:
+            produced = handle(request, context)
+        except Exception as error:
+            produced = _produce_failed(request[3], code_and_message(error, "Produce", context)[0])
+        if isinstance(produced, list):
+            if meter is not None:  # as _note_produced does, without the cost of a call
+                for _, results in produced:
+                    for result in results:
+                        if result[1]:
+                            meter.errors[ApiKey.PRODUCE, result[1]] += 1
+            if request[1] == 0:
+                _close_if_failed(produced)
+                return None
+            if names_leaders:
+                return encode(version, correlation_id, *with_leaders(produced, services, client))
+            return encode(version, correlation_id, produced)
+        # What was decoded refers to the frame, which is gone when the answer comes.
+        asked: list[tuple[Topic, list[produce.ProducePartition]]] = [
+            (topic, [(index, None) for index, _ in parts]) for topic, parts in request[3]
+        ]
+        late_answer = partial(_produced_late, asked, request[1], context, meter, client if names_leaders else None)
+        return Parked(produced, late_answer, may_be_given_up=False)  # some of it may be in the log
+
+    return serve
+
+
+def _produce_many(
+    body: memoryview, context: RequestContext, handle: HandleProduce, meter: Meter | None, asker: Client | None
+) -> Answer:
+    """Work on a copy, in slices, as long as it takes."""
+    services, recoveries = context.services, context.services.partitions.recoveries
+    recoveries.parked_bytes += len(body)
+    requests: list[produce.ProduceRequest] = []
+    steps = partial(many_partitions.produce_request, memoryview(bytearray(body)), context.api_version)
+    decode = partial(services.slices.in_slices, steps, DECODING)
+    go_on = partial(_handle_many, requests, keep_in_hand(services), handle, context)
+    produced = reply_to(services.slices.next_turn, partial(_decode_many, decode, go_on))
+    assert isinstance(produced, asyncio.Future)
+    produced.add_done_callback(partial(_let_go, recoveries, len(body)))
+    return Parked(produced, partial(_produced_many, requests, context, meter, asker), may_be_given_up=False)
+
+
+def _decode_many(
+    decode: Callable[[], Reply[produce.ProduceRequest]],
+    go_on: Callable[[produce.ProduceRequest], Reply[Produced]],
+    _: None,
+) -> Reply[Produced]:
+    return reply_to(decode, go_on)
+
+
+def _handle_many(
+    requests: list[produce.ProduceRequest],
+    in_hand: Callable[[Callable[[], Reply[Produced]]], Reply[Produced]],
+    handle: HandleProduce,
+    context: RequestContext,
+    request: produce.ProduceRequest,
+) -> Reply[Produced]:
+    requests.append(request)
+    return in_hand(partial(handle, request, context))
+
+
+def _let_go(recoveries: Recoveries, size: int, _: asyncio.Future[Produced]) -> None:
+    recoveries.parked_bytes -= size
+
+
+def _produced_many(
+    requests: list[produce.ProduceRequest],
+    context: RequestContext,
+    meter: Meter | None,
+    asker: Client | None,
+    done: asyncio.Future[Produced],
+) -> Answer:
+    if not requests:  # it is broken, or the broker stops
+        failure = failure_of(done)
+        raise failure if isinstance(failure, CloseConnection) else CloseConnection(repr(failure), "Produce")
+    ((_, acks, _, topics),) = requests
+    return _produced_late(topics, acks, context, meter, asker, done)
+
+
+def _produced_late(
+    asked: list[tuple[Topic, list[produce.ProducePartition]]],
+    acks: int,
+    context: RequestContext,
+    meter: Meter | None,
+    asker: Client | None,
+    done: asyncio.Future[Produced],
+) -> Answer:
+    """No closure: mypyc makes a cycle of a function within one that is nested itself."""
+    failure = failure_of(done)
+    if failure is None:
+        results = done.result()
+    else:
+        results = _produce_failed(asked, code_and_message(failure, "Produce", context)[0])
+    if meter is not None:
+        _note_produced(meter, results)
+    if acks == 0:
+        _close_if_failed(results)
+        return None
+    if asker is not None:
+        return produce.encode_response(
+            context.api_version, context.correlation_id, *with_leaders(results, context.services, asker)
+        )
+    return produce.encode_response(context.api_version, context.correlation_id, results)
+
+
+def _produce_failed(topics: Sequence[tuple[Topic, Sequence[produce.ProducePartition]]], code: ErrorCode) -> Produced:
+    return [(topic, [produce.PartitionResult(index, code) for index, _ in parts]) for topic, parts in topics]
+
+
+def _note_produced(meter: Meter, produced: Produced) -> None:
+    """Count the errors; mostly there is one partition, and none."""
+    for _, results in produced:
+        for result in results:
+            if result[1]:
+                meter.errors[ApiKey.PRODUCE, result[1]] += 1
+
+
+def _close_if_failed(results: Produced) -> None:
+    """acks=0 has no response: an error can only be shown by closing the connection."""
+    for topic, partitions in results:
+        for result in partitions:
+            if result.error_code != 0:
+                code = ErrorCode(result.error_code).name
+                raise CloseConnection(f"acks=0 and {code} for {topic!r} partition {result.partition}", "Produce")
+
+
+def fetch_entry(services: Services, handle: HandleFetch, version: int, meter: Meter | None) -> Entry:
+    """Serve Fetch in one version."""
+    is_flexible = ApiKey.FETCH.is_flexible(version)
+    names_leaders = services.cluster.has_others and version >= FETCH_NAMES_LEADERS_SINCE
+
+    def serve(frame: memoryview, position: int, correlation_id: int, client: Client) -> Answer:
+        context = RequestContext(
+            services, ApiKey.FETCH, version, correlation_id, client.client_id, client.client_host, client
+        )
+        asker = client if names_leaders else None
+        try:
+            if is_flexible:
+                position = skip_tags(frame, position) if frame[position] else position + 1
+            if len(frame) > _FETCH_BYTES_AT_ONCE_MAX:
+                return _fetch_many(frame[position:], context, handle, meter, asker)
+            request = fetch.decode_request(frame, position, version)
+        except (DecodeError, IndexError) as error:
+            raise CloseConnection(str(error), "Fetch") from error
+        try:
+            answer = handle(request, context)
+            if isinstance(answer, fetch.FetchAnswer):
+                return _fetched(answer, context, meter, asker)
+        except Exception as error:
+            return _fetched(_fetch_failed(request, error, context), context, meter, asker)
+        return Parked(answer, partial(_fetched_late, request, context, meter, asker), may_be_given_up=True)
+
+    return serve
+
+
+def _fetch_many(
+    body: memoryview, context: RequestContext, handle: HandleFetch, meter: Meter | None, asker: Client | None
+) -> Answer:
+    """Decode a copy, in slices."""
+    slices = context.services.slices
+    steps = partial(many_partitions.fetch_request, memoryview(bytes(body)), context.api_version)
+    reply = slices.in_slices(steps, DECODING)
+    if isinstance(reply, asyncio.Future):
+        decoded = reply
+    else:
+        decoded = slices.loop.create_future()
+        decoded.set_result(reply)
+    go_on = partial(_handle_fetch, decoded, keep_in_hand(context.services), context.services.fetch_sessions.keep())
+    answer = answer_after(decoded, partial(go_on, handle, context))
+    assert isinstance(answer, asyncio.Future)
+    return Parked(answer, partial(_fetched_many, decoded, context, meter, asker), may_be_given_up=True)
+
+
+def _handle_fetch(
+    decoded: asyncio.Future[fetch.FetchRequest],
+    in_hand: Callable[[Callable[[], Any]], Any],
+    in_session: Callable[[], object],
+    handle: HandleFetch,
+    context: RequestContext,
+) -> fetch.FetchAnswer | FetchedLater:
+    in_session()
+    answer: fetch.FetchAnswer | FetchedLater = in_hand(partial(handle, decoded.result(), context))
+    return answer
+
+
+def _fetched_many(
+    decoded: asyncio.Future[fetch.FetchRequest],
+    context: RequestContext,
+    meter: Meter | None,
+    asker: Client | None,
+    answer: FetchedLater,
+) -> Answer:
+    failure = failure_of(decoded)
+    if failure is not None:
+        assert isinstance(answer, asyncio.Future)
+        failure_of(answer)  # the same, which nobody else asks for
+        raise failure if isinstance(failure, CloseConnection) else CloseConnection(repr(failure), "Fetch")
+    return _fetched_late(decoded.result(), context, meter, asker, answer)
+
+
+def _fetched_late(
+    request: fetch.FetchRequest,
+    context: RequestContext,
+    meter: Meter | None,
+    asker: Client | None,
+    waiting: FetchedLater,
+) -> Answer:
+    failure = failure_of(waiting)
+    answer = waiting.result() if failure is None else _fetch_failed(request, failure, context)
+    try:
+        return _fetched(answer, context, meter, asker)
+    except Exception as error:
+        return _fetched(_fetch_failed(request, error, context), context, meter, asker)
+
+
+def _fetched(answer: fetch.FetchAnswer, context: RequestContext, meter: Meter | None, asker: Client | None) -> Answer:
+    """`asker`: the client, where its answer names the leaders that it should have asked."""
+    if meter is not None:
+        _note_fetched(meter, answer)
+    topics, endpoints = (answer.topics, ()) if asker is None else with_leaders(answer.topics, context.services, asker)
+    parts = fetch.encode_response(
+        context.api_version,
+        context.correlation_id,
+        topics,
+        error_code=answer.error_code,
+        session_id=answer.session_id,
+        node_endpoints=endpoints,
+    )
+    return parts if len(parts) > 1 else parts[0]
+
+
+def _note_fetched(meter: Meter, answer: fetch.FetchAnswer) -> None:
+    """Count the errors, and the bytes of records by topic."""
+    if answer.error_code:
+        meter.errors[ApiKey.FETCH, answer.error_code] += 1
+    for topic, partitions in answer.topics:
+        for each in partitions:
+            if each.error_code:
+                meter.errors[ApiKey.FETCH, each.error_code] += 1
+            elif each.records:
+                meter.bytes_read[topic] += len(each.records)
+
+
+def _fetch_failed(request: fetch.FetchRequest, error: BaseException, context: RequestContext) -> fetch.FetchAnswer:
+    """The error at the top; in the versions that have no place there, on every partition."""
+    code = code_and_message(error, "Fetch", context)[0]
+    if context.api_version >= 7:
+        return fetch.FetchAnswer(code, 0, [])
+    return fetch.FetchAnswer(
+        0,
+        0,
+        [(topic, [fetch.FetchedPartition(each.partition, code) for each in parts]) for topic, parts in request.topics],
+    )

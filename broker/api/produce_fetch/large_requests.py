@@ -1,0 +1,30 @@
+"""Requests of very many elements: decoded in slices, as large answers are encoded (`large_answers.py`).
+
+Knows codecs, no API in particular. How many elements there are is known once they are decoded, so what counts is bytes.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from barnabas.broker.api.answers import CloseConnection
+from barnabas.broker.runtime.slices import Kind
+from barnabas.protocol.compile import Codec
+from barnabas.protocol.errors import DecodeError
+from barnabas.protocol.primitives import skip_tags
+from barnabas.protocol.schema import Request
+from barnabas.storage.steps import Steps
+
+DECODED_AT_ONCE_BYTES_MAX: Final = 16 << 10
+"""Of the smallest elements there are these are some thousand: two milliseconds."""
+DECODING: Final = Kind()
+
+
+def decoded(data: bytes | memoryview, codec: Codec[Any], is_flexible: bool, api: str) -> Steps[Request]:
+    """The request in these bytes. CloseConnection where they are none."""
+    try:
+        position = skip_tags(data, 0) if is_flexible else 0
+        request: Request = (yield from codec.decode_in_steps(data, position))[0]
+    except DecodeError as error:
+        raise CloseConnection(str(error), api) from error
+    return request

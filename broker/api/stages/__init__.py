@@ -1,0 +1,1 @@
+"""What is around a handler: metrics, traces, quotas."""

@@ -1,0 +1,166 @@
+"""Requests that are measured, and clients that have to wait: the entries of a node while it has quotas.
+
+Made by the dispatcher while there are quotas; without, entries are as they were. An entry is wrapped as a whole, with
+whatever faults make of it: what it costs is the time from its frame to its answer, or until it had to wait for that.
+
+Theory of operation: as Kafka since 2.0, a client that used too much is told how long it has to wait
+(`throttle_time_ms`). The answer leaves at once, and the connection is muted: nothing behind it is served until the time
+is over. To a connection that is a request whose answer comes later, and is none (`answers.Parked`). The answer to a
+Fetch is judged before it is given, and one that would be too much is empty.
+
+Not measured: what is asked before authentication, and WriteTxnMarkers, which brokers send each other.
+"""
+
+from __future__ import annotations
+
+from asyncio import get_running_loop
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from struct import Struct
+from typing import TYPE_CHECKING, Any, Final
+
+from barnabas.broker.api.answers import Answer, Parked
+from barnabas.broker.clients.quotas.in_force import Asking, InForce
+from barnabas.broker.partitions.fetch.measured_fetches import MeasuredSessions
+from barnabas.broker.runtime.events.kinds import CLIENT_THROTTLED
+from barnabas.protocol.headers import encode_response_header, parse_response_header
+from barnabas.protocol.hot import fetch
+from barnabas.protocol.registry import ApiKey, response_codec, spec
+
+if TYPE_CHECKING:
+    from asyncio import Future
+
+    from barnabas.broker.api.entry import Client, Entry
+    from barnabas.broker.partitions.fetch.fetch_sessions import Answers
+    from barnabas.broker.runtime.events import Events
+    from barnabas.broker.services import RequestContext, Services
+
+_EXEMPT: Final = (ApiKey.SASL_HANDSHAKE, ApiKey.SASL_AUTHENTICATE, ApiKey.WRITE_TXN_MARKERS)
+_SIZE: Final = Struct(">i")
+_THROTTLE_TIME: Final = "throttle_time_ms"
+
+Handle = Callable[[Any, "RequestContext"], Any]
+
+
+class Throttling:
+    """What measures the requests of one node."""
+
+    def __init__(self, services: Services, in_force: InForce) -> None:
+        self._in_force, self._events = in_force, services.events
+        self._sessions = MeasuredSessions(services.fetch_sessions)
+        self.fetching = replace(services, fetch_sessions=self._sessions)
+        """What Fetch is served with."""
+
+    def capped(self, handle: Handle) -> Handle:
+        """The handler of Fetch, whose client is read no more for than it can have at once."""
+
+        def handle_capped(request: fetch.FetchRequest, context: RequestContext) -> Any:
+            asking, quotas = self._in_force.asking, self._in_force.fetch
+            if asking is not None and quotas.limits:
+                most = quotas.most_at_once(asking.client)
+                if most < request.max_bytes:
+                    request = request._replace(max_bytes=int(most))
+            return handle(request, context)
+
+        return handle_capped
+
+    def throttled(self, api_key: ApiKey, version: int, entry: Entry) -> Entry:
+        """The entry, with its requests measured."""
+        if api_key in _EXEMPT:
+            return entry
+        in_force, sessions, stopwatch = self._in_force, self._sessions, self._in_force.stopwatch
+        answers = _Answers(in_force, self._events, api_key, version)
+
+        def serve(frame: memoryview, position: int, correlation_id: int, client: Client) -> Answer:
+            session = client.session
+            if not session.is_authenticated:
+                return entry(frame, position, correlation_id, client)
+            asking = in_force.asking = Asking(in_force, session.principal.name, client.client_id or "")
+            size, began_s = len(frame), stopwatch()
+            if api_key is ApiKey.FETCH:
+                sessions.judge = partial(_may_fetch, asking, version, lambda: stopwatch() - began_s)
+            try:
+                answer = entry(frame, position, correlation_id, client)
+            finally:
+                in_force.asking = sessions.judge = None
+                asking.busy_s = stopwatch() - began_s
+            return answers.judged(asking, size, client, answer)
+
+        return serve
+
+
+def _may_fetch(asking: Asking, version: int, busy_s: Callable[[], float], topics: Answers) -> bool:
+    """Whether the client may have these topics. What was read after it waited is nobody's time, as in Kafka."""
+    parts = fetch.encode_response(version, 0, topics)
+    size = sum(map(len, parts)) - len(encode_response_header(ApiKey.FETCH, version, 0))
+    return asking.may_fetch(size, asking.busy_s or busy_s())
+
+
+class _Answers:
+    """The answers of one version of an API, as they leave under quotas."""
+
+    def __init__(self, in_force: InForce, events: Events, api_key: ApiKey, version: int) -> None:
+        self._in_force, self._events = in_force, events
+        self._api_key, self._version = api_key, version
+        self._fields = [each.name for each in spec(api_key).response.__schema__.fields if each.in_version(version)]
+        self._first_position = _SIZE.size + len(encode_response_header(api_key, version, 0))
+
+    def judged(self, asking: Asking, size: int, client: Client, answer: Answer) -> Answer:
+        """The answer to a request of so many bytes, once it is there; and its client waits, if it has to."""
+        if isinstance(answer, Parked):
+            answer.then(partial(self.judged, asking, size, client))
+            return answer
+        if self._api_key is ApiKey.PRODUCE:
+            asking.produced(size, is_answered=answer is not None)
+        elif not asking.is_judged:
+            asking.served()
+        throttle_ms = asking.throttle_ms
+        if not throttle_ms:
+            return answer
+        self._tell_throttled(asking, client)
+        if answer is None:
+            return self._muted(throttle_ms)
+        if not isinstance(answer, bytearray):
+            return answer  # in parts, which no answer is that was judged
+        self._tell(answer, throttle_ms)
+        ready: Future[None] = get_running_loop().create_future()
+        ready.set_result(None)  # what was answered before leaves before
+        return Parked(ready, lambda _: self._sent(client, answer, throttle_ms), may_be_given_up=True)
+
+    def _sent(self, client: Client, answer: bytearray, throttle_ms: int) -> Answer:
+        client.write(answer)
+        return self._muted(throttle_ms)
+
+    def _muted(self, throttle_ms: int) -> Parked:
+        over = self._in_force.muting.mute(throttle_ms)
+        return Parked(over, lambda _: None, may_be_given_up=True, is_pause=True)
+
+    def _tell_throttled(self, asking: Asking, client: Client) -> None:
+        held = self._in_force.held_by(asking)
+        which = {"user": asking.client.user, "client_id": asking.client.client_id, "quota": held.quota}
+        self._events.tell_repeated(
+            CLIENT_THROTTLED,
+            which,
+            entity=held.entity,
+            limit=held.limit,
+            throttle_ms=asking.throttle_ms,
+            api=self._api_key.api_name,
+            peer=client.peer,
+        )
+
+    def _tell(self, answer: bytearray, throttle_ms: int) -> None:
+        """Put into the answer for how long its client has to wait, where it has a place for that."""
+        if _THROTTLE_TIME not in self._fields or _SIZE.unpack_from(answer)[0] != len(answer) - _SIZE.size:
+            return  # of an older version, or a part of what a fault cut
+        if self._fields[0] == _THROTTLE_TIME:
+            _SIZE.pack_into(answer, self._first_position, throttle_ms)
+            return
+        data = memoryview(bytes(answer))[_SIZE.size :]
+        correlation_id, position = parse_response_header(self._api_key, self._version, data)
+        codec = response_codec(self._api_key, self._version)
+        response: Any = codec.decode(data, position)[0]
+        response.throttle_time_ms = throttle_ms
+        answer[_SIZE.size :] = encode_response_header(self._api_key, self._version, correlation_id)
+        codec.encode_into(response, answer)
+        _SIZE.pack_into(answer, 0, len(answer) - _SIZE.size)

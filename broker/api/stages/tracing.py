@@ -1,0 +1,167 @@
+"""Requests in events: while one is served it is the cause of what happens, and its answer is told.
+
+Made by the dispatcher while somebody listens; without, entries and handlers are as they were. A handler is wrapped, not
+the entry around it: so the request and its response are at hand, as objects. Produce, whose handler takes and gives
+tuples, is a cause where its general path is taken; the short one says itself where it leads to something
+(`short_produce.py`). A Fetch leads to nothing but errors; its handler tells of these. The answers of both are told
+where somebody follows all requests.
+
+Invariant: no cause outlives the call in which it led to something; the answer that comes later has its own again.
+"""
+
+from __future__ import annotations
+
+from asyncio import Future
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Final
+
+from barnabas.broker.api.answers import Answer, Parked, failure_of
+from barnabas.broker.api.entry import Client, Entry
+from barnabas.broker.api.stages.metering import first_error
+from barnabas.broker.runtime.events.cause import RequestCause
+from barnabas.broker.runtime.events.events import Events
+from barnabas.broker.runtime.events.kinds import REQUEST_ANSWERED
+from barnabas.broker.runtime.events.quiet import is_quiet
+from barnabas.broker.services import RequestContext
+from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.registry import ApiKey
+from barnabas.protocol.schema import Response, Struct
+
+Handle = Callable[[Any, RequestContext], Any]
+
+_HOT: Final = (ApiKey.PRODUCE, ApiKey.FETCH)
+_CODES_MAX: Final = 1_000
+_ASKED: Final = {
+    "transactional_id": "transactional_id",
+    "v3_and_below_transactional_id": "transactional_id",
+    "group_id": "group",
+    "producer_id": "producer_id",
+    "v3_and_below_producer_id": "producer_id",
+    "producer_epoch": "producer_epoch",
+    "v3_and_below_producer_epoch": "producer_epoch",
+    "member_id": "member_id",
+    "committed": "committed",
+}
+"""Fields of requests -> what the trace calls them."""
+
+
+class Tracer:
+    """What tells of the requests of one node."""
+
+    def __init__(self, events: Events, node_id: int) -> None:
+        self._events = events
+        self._node_id = node_id
+
+    def traced(self, api_key: ApiKey, version: int, handle: Handle) -> Handle:
+        """The handler, whose requests are causes, and of whose answers is told."""
+        if api_key == ApiKey.PRODUCE:
+            return partial(self._caused, api_key.api_name, handle)
+        if api_key == ApiKey.FETCH:
+            return handle
+        return partial(self._served, api_key.api_name, version, handle)
+
+    def followed(self, api_key: ApiKey, version: int, entry: Entry) -> Entry:
+        """The entry; of Produce and Fetch one that tells of answers, where somebody follows all requests."""
+        if api_key not in _HOT or not self._events.all_requests:
+            return entry
+        api = api_key.api_name
+
+        def serve(frame: memoryview, position: int, correlation_id: int, client: Client) -> Answer:
+            began_s = self._events.stopwatch()
+            cause = self._events.request_cause(
+                api,
+                version,
+                client.client_id,
+                client.peer,
+                correlation_id,
+                self._node_id,
+                {},
+                client.session.named_principal,
+            )
+            tell = partial(self._tell, cause, None, began_s)
+            answer = entry(frame, position, correlation_id, client)
+            if isinstance(answer, Parked):
+                answer.when_encoded(tell)
+            else:
+                tell()
+            return answer
+
+        return serve
+
+    def _caused(self, api: str, handle: Handle, request: Any, context: RequestContext) -> Any:
+        asked = {} if request[0] is None else {"transactional_id": request[0]}
+        events = self._events
+        events.cause = self._cause(api, context.api_version, context, asked)
+        try:
+            return handle(request, context)
+        finally:
+            events.cause = None
+
+    def _served(self, api: str, version: int, handle: Handle, request: Struct, context: RequestContext) -> Any:
+        events = self._events
+        began_s = events.stopwatch()
+        cause = self._cause(api, version, context, _asked(request))
+        events.cause = cause
+        try:
+            result = handle(request, context)
+        except Exception as error:
+            self._tell(cause, _code_of(error), began_s)
+            raise
+        finally:
+            events.cause = None
+        if isinstance(result, Response):
+            self._tell(cause, _error_in(result), began_s)
+        else:
+            result.add_done_callback(partial(self._later, cause, began_s))
+        return result
+
+    def _later(self, cause: RequestCause, began_s: float, done: Future[Response]) -> None:
+        if not done.cancelled():
+            failure = failure_of(done)
+            self._tell(cause, _error_in(done.result()) if failure is None else _code_of(failure), began_s)
+
+    def _cause(self, api: str, version: int, context: RequestContext, asked: dict[str, Any]) -> RequestCause:
+        peer, principal = "?", None
+        if context.connection is not None:
+            peer, principal = context.connection.peer, context.connection.session.named_principal
+        return self._events.request_cause(
+            api, version, context.client_id, peer, context.correlation_id, self._node_id, asked, principal
+        )
+
+    def _tell(self, cause: RequestCause, error: str | None, began_s: float) -> None:
+        events = self._events
+        if not events.is_on or (is_quiet(cause.api, error) and not events.all_requests):
+            return
+        took_ms = (events.stopwatch() - began_s) * 1000
+        before, events.cause = events.cause, cause
+        facts = {"api": cause.api, "version": cause.version, "error": error, "took_ms": round(took_ms, 3)}
+        events.tell(REQUEST_ANSWERED, facts)
+        events.cause = before
+
+
+_fields: dict[type[Struct], tuple[tuple[str, str], ...]] = {}
+
+
+def _asked(request: Struct) -> dict[str, Any]:
+    """What the request says, by the names that requests have in common; what says nothing is left out."""
+    fields = _fields.get(type(request))
+    if fields is None:
+        names = [field.name for field in type(request).__schema__.fields]
+        fields = _fields[type(request)] = tuple((name, _ASKED[name]) for name in names if name in _ASKED)
+    found: dict[str, Any] = {}
+    for name, told in fields:
+        value = getattr(request, name)
+        if value is not None and value != "" and value != -1:
+            found[told] = value
+    return found
+
+
+def _error_in(response: Response) -> str | None:
+    """The first error code in an answer, of as many as are looked at."""
+    code = first_error(response, _CODES_MAX)
+    return ErrorCode(code).name if code else None
+
+
+def _code_of(error: BaseException) -> str:
+    return error.code.name if isinstance(error, KafkaError) else ErrorCode.UNKNOWN_SERVER_ERROR.name

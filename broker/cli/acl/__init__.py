@@ -1,0 +1,1 @@
+"""`barnabas acls`: its words and options."""

@@ -1,0 +1,141 @@
+"""The flags of `barnabas acls add` and its like: how they are named and read, and the wish that they say.
+
+Named as by Kafka's AclCommand. `Barnabas(grants=…)` is told rights in the same words.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Sequence
+from typing import NoReturn
+
+from barnabas.broker.cli.acl.acl_words import PATTERN_TYPES, RESOURCE_OPTIONS, Wish, WishError, entries, operation_word
+from barnabas.broker.cli.terminal.options import Parser
+from barnabas.broker.security.acl.acl import WILDCARD, PatternType
+from barnabas.broker.security.session.operations import Operation
+from barnabas.client.admin.acls import AclBinding
+from barnabas.client.near_names import did_you_mean
+
+_SPECIFIC = ("literal", "prefixed")
+_TRIMMED = "".join(map(chr, range(ord(" ") + 1)))
+_HELP = {
+    "topic": "a topic; * is every one",
+    "group": "a group",
+    "transactional-id": "a transactional id",
+    "delegation-token": "the id of a delegation token",
+    "user-principal": "a user, for whom tokens are made: User:bob; * is every one",
+}
+_PATTERN_HELP = "literal: of this name; prefixed: the name is what names begin with"
+_FILTER_HELP = (
+    "; match: all that are about this name, those of * and of prefixes too; any: of this name, literal or prefixed. "
+    "Careful: remove takes with match the ACLs of * and of prefixes too, with any the prefixed ones of this name"
+)
+
+
+def resource_options(*, filters: bool, pattern_type: str) -> Parser:
+    """On what. `filters`: whether it finds entries, and so may say match and any; `pattern_type`: the default."""
+    options = Parser(add_help=False)
+    group = options.add_argument_group("on what")
+    for option in RESOURCE_OPTIONS.values():
+        kind = str if option == "transactional-id" else trimmed
+        if option == "user-principal" and not filters:  # a filter finds what another tool wrote, too
+            kind = user_principal
+        _add(group, f"--{option}", kind, "TYPE:NAME" if option == "user-principal" else "NAME", _HELP[option])
+    group.add_argument("--cluster", action="store_true", help="the cluster")
+    group.add_argument(
+        "--resource-pattern-type",
+        type=str.lower,
+        choices=tuple(PATTERN_TYPES) if filters else _SPECIFIC,
+        default=pattern_type,
+        help=f"{_PATTERN_HELP}{_FILTER_HELP if filters else ''}; default {pattern_type}",
+    )
+    return options
+
+
+def right_options() -> Parser:
+    """Who may or may not do what, and from where."""
+    options = Parser(add_help=False)
+    who = options.add_argument_group("who")
+    for verb, text in (("allow", "may"), ("deny", "may not")):
+        _add(who, f"--{verb}-principal", principal, "TYPE:NAME", f"who {text}: User:alice")
+        _add(who, f"--{verb}-host", trimmed, "ADDRESS", f"from where they {text}; default *")
+    what = options.add_argument_group("what")
+    _add(what, "--operation", operation, "OPERATION", "Read, Write, …; default All")
+    what.add_argument("--producer", action="store_true", help="what a producer needs on --topic, --transactional-id")
+    what.add_argument("--idempotent", action="store_true", help="with --producer: IdempotentWrite on the cluster too")
+    what.add_argument("--consumer", action="store_true", help="what a consumer needs on --topic and --group")
+    return options
+
+
+def _add(group: argparse._ArgumentGroup, flag: str, kind: Callable[[str], object], metavar: str, text: str) -> None:
+    """A flag that may be repeated."""
+    group.add_argument(flag, action="append", default=[], type=kind, metavar=metavar, help=text)
+
+
+def trimmed(text: str) -> str:
+    """As Kafka's tool trims all but transactional ids: by Java's String.trim, which knows control characters too."""
+    return text.strip(_TRIMMED)
+
+
+def principal(text: str) -> str:
+    """`User:alice`."""
+    text = trimmed(text)
+    kind, colon, name = text.partition(":")
+    if not (kind and colon and name):
+        raise argparse.ArgumentTypeError(f"{text!r} is not TYPE:NAME, such as User:{text.strip(':') or 'alice'}")
+    return text
+
+
+def user_principal(text: str) -> str:
+    """`User:bob`, or `*`."""
+    return WILDCARD if trimmed(text) == WILDCARD else principal(text)
+
+
+def operation(text: str) -> Operation:
+    """As Kafka's tools write it, or its protocol: TwoPhaseCommit, TWO_PHASE_COMMIT."""
+    for each in Operation:
+        if trimmed(text).replace("_", "").lower() == operation_word(each).lower():
+            return each
+    words = [operation_word(each) for each in Operation]
+    raise argparse.ArgumentTypeError(f"{text!r}{did_you_mean(text, words) or ' is none of ' + ', '.join(words)}")
+
+
+def wish_of(options: argparse.Namespace) -> Wish:
+    """What the flags say."""
+    resources = Wish(
+        names=tuple(
+            (resource, name)
+            for resource, option in RESOURCE_OPTIONS.items()
+            for name in getattr(options, option.replace("-", "_"))
+        ),
+        has_cluster=options.cluster,
+        pattern_type=PATTERN_TYPES.get(options.resource_pattern_type, PatternType.LITERAL),
+    )
+    if "allow_principal" not in options:
+        return resources
+    return resources._replace(
+        allowed=tuple(options.allow_principal),
+        denied=tuple(options.deny_principal),
+        allow_hosts=tuple(options.allow_host),
+        deny_hosts=tuple(options.deny_host),
+        operations=tuple(options.operation),
+        is_producer=options.producer,
+        is_idempotent=options.idempotent,
+        is_consumer=options.consumer,
+    )
+
+
+def rights_of(principal: str, words: Sequence[str]) -> list[AclBinding]:
+    """What `acls add` would add for a principal: --consumer --topic orders --group readers. WishError."""
+    parents = [resource_options(filters=False, pattern_type="literal"), right_options()]
+    wish = wish_of(_WordsParser(parents=parents, add_help=False).parse_args(words))
+    if wish.allowed or wish.denied:
+        raise WishError("whose right it is stands before it already")
+    return entries(wish._replace(allowed=(principal,)))
+
+
+class _WordsParser(Parser):
+    """Of words that are no command's."""
+
+    def error(self, message: str) -> NoReturn:
+        raise WishError(message)

@@ -1,0 +1,198 @@
+"""What `barnabas acls` is told, as entries and filters: Kafka's AclCommand in its words. Pure.
+
+`Wish` is what the flags say. What they mean together, the rights of a producer and of a consumer among it, is decided
+here; who reads the flags and who talks to a broker is not known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
+from typing import Final, NamedTuple
+
+from barnabas.broker.security.acl.acl import ANY, WILDCARD, PatternType, Permission
+from barnabas.broker.security.session.operations import CLUSTER_NAME, SUPPORTED, Operation, Resource
+from barnabas.client.admin.acls import AclBinding, AclBindingFilter
+
+RESOURCE_OPTIONS: Final[Mapping[Resource, str]] = {
+    Resource.TOPIC: "topic",
+    Resource.GROUP: "group",
+    Resource.TRANSACTIONAL_ID: "transactional-id",
+    Resource.DELEGATION_TOKEN: "delegation-token",
+    Resource.USER: "user-principal",
+}
+"""The options that name resources. The cluster has no name."""
+PATTERN_TYPES: Final[Mapping[str, int]] = {
+    "literal": PatternType.LITERAL,
+    "prefixed": PatternType.PREFIXED,
+    "match": PatternType.MATCH,
+    "any": ANY,
+}
+_PRODUCER: Final = (Operation.WRITE, Operation.DESCRIBE, Operation.CREATE)
+_PRODUCER_OF_TRANSACTIONS: Final = (Operation.WRITE, Operation.DESCRIBE)
+_CONSUMER: Final = (Operation.READ, Operation.DESCRIBE)
+_CONSUMERS_GROUP: Final = (Operation.READ,)
+
+Named = tuple[Resource, str]
+"""A resource, or what the names of some begin with."""
+
+
+class WishError(ValueError):
+    """What was said makes no sense. str() is a sentence."""
+
+
+class Wish(NamedTuple):
+    """What was said; `names` are the resources without the cluster."""
+
+    names: tuple[Named, ...] = ()
+    has_cluster: bool = False
+    pattern_type: int = PatternType.LITERAL
+    allowed: tuple[str, ...] = ()
+    denied: tuple[str, ...] = ()
+    allow_hosts: tuple[str, ...] = ()
+    deny_hosts: tuple[str, ...] = ()
+    operations: tuple[Operation, ...] = ()
+    is_producer: bool = False
+    is_idempotent: bool = False
+    is_consumer: bool = False
+
+    @property
+    def has_role(self) -> bool:
+        """Whether the operations are those of a producer or a consumer."""
+        return self.is_producer or self.is_consumer
+
+
+def operation_word(operation: int) -> str:
+    """TWO_PHASE_COMMIT as AclCommand has it: TwoPhaseCommit. The number of what a newer Kafka knows."""
+    return Operation(operation).name.title().replace("_", "") if operation in set(Operation) else str(operation)
+
+
+def resource_word(kind: int) -> str:
+    """As the option is called that names it. The number of what a newer Kafka knows."""
+    if kind == Resource.CLUSTER:
+        return "cluster"
+    return RESOURCE_OPTIONS[Resource(kind)] if kind in set(Resource) else str(kind)
+
+
+def entries(wish: Wish) -> list[AclBinding]:
+    """The entries to be added. WishError."""
+    if not (wish.allowed or wish.denied):
+        raise WishError("whose right? Give --allow-principal or --deny-principal")
+    _check_cluster(wish)
+    return list(dict.fromkeys(_entries(wish)))
+
+
+def filters(wish: Wish) -> list[AclBindingFilter]:
+    """Filters for what is to be removed: the same entries, or without a principal all of the resources. WishError."""
+    if wish.allowed or wish.denied:
+        return [AclBindingFilter(*entry) for entry in dict.fromkeys(_entries(wish))]
+    if wish.operations or wish.has_role:
+        raise WishError("whose right? Give --allow-principal or --deny-principal, or no operation to remove all")
+    _check(wish)
+    return [AclBindingFilter(resource, name, pattern) for resource, name, pattern in _resources(wish)]
+
+
+def looked_for(wish: Wish, principals: Sequence[str]) -> list[AclBindingFilter]:
+    """Filters for what is to be listed: of all resources or of everybody where none is named. WishError."""
+    _check_cluster(wish)
+    if wish.pattern_type == PatternType.PREFIXED and not wish.names:
+        raise WishError("--resource-pattern-type prefixed needs a name: give --topic, --group or another")
+    resources = [AclBindingFilter(*resource) for resource in _resources(wish)] or [AclBindingFilter()]
+    return [each._replace(principal=who) for each, who in product(resources, principals or (None,))]
+
+
+def shown(entry: AclBinding) -> dict[str, str]:
+    """An entry in words, those that add it."""
+    patterns = {number: word for word, number in PATTERN_TYPES.items()}
+    permissions: dict[int, str] = {each: each.name.lower() for each in Permission}
+    return {
+        "resource": resource_word(entry.resource_type),
+        "name": entry.resource_name,
+        "pattern": patterns.get(entry.pattern_type, str(entry.pattern_type)),
+        "principal": entry.principal,
+        "host": entry.host,
+        "operation": operation_word(entry.operation),
+        "permission": permissions.get(entry.permission_type, str(entry.permission_type)),
+    }
+
+
+def _entries(wish: Wish) -> Iterator[AclBinding]:
+    _check(wish)
+    allowed = product([Permission.ALLOW], wish.allowed, wish.allow_hosts or [WILDCARD])
+    denied = product([Permission.DENY], wish.denied, wish.deny_hosts or [WILDCARD])
+    whose = [*allowed, *denied]
+    for (resource, name, pattern), operations in _wished(wish):
+        _check_operations(resource, operations)
+        for operation, (permission, principal, host) in product(operations, whose):
+            yield AclBinding(resource, name, pattern, principal, host, operation, permission)
+
+
+def _wished(wish: Wish) -> Iterator[tuple[tuple[Resource, str, int], tuple[Operation, ...]]]:
+    """Which operations on which resources: those that were named, or those of the roles."""
+    for resource in _resources(wish):
+        if not wish.has_role:
+            yield resource, wish.operations or (Operation.ALL,)
+        if wish.is_producer and resource[0] == Resource.TOPIC:
+            yield resource, _PRODUCER
+        if wish.is_producer and resource[0] == Resource.TRANSACTIONAL_ID:
+            yield resource, _PRODUCER_OF_TRANSACTIONS
+        if wish.is_consumer and resource[0] == Resource.TOPIC:
+            yield resource, _CONSUMER
+        if wish.is_consumer and resource[0] == Resource.GROUP:
+            yield resource, _CONSUMERS_GROUP
+    if wish.is_idempotent:
+        yield (Resource.CLUSTER, CLUSTER_NAME, PatternType.LITERAL), (Operation.IDEMPOTENT_WRITE,)
+
+
+def _resources(wish: Wish) -> Iterator[tuple[Resource, str, int]]:
+    for resource, name in wish.names:
+        yield resource, name, wish.pattern_type
+    if wish.has_cluster:
+        yield Resource.CLUSTER, CLUSTER_NAME, wish.pattern_type
+
+
+def _check(wish: Wish) -> None:
+    """What goes together. WishError."""
+    if not (wish.names or wish.has_cluster):
+        options = ", ".join(f"--{option}" for option in RESOURCE_OPTIONS.values())
+        raise WishError(f"on what? Give one of {options}, --cluster")
+    if wish.allow_hosts and not wish.allowed:
+        raise WishError("--allow-host needs --allow-principal")
+    if wish.deny_hosts and not wish.denied:
+        raise WishError("--deny-host needs --deny-principal")
+    if wish.is_idempotent and not wish.is_producer:
+        raise WishError("--idempotent needs --producer")
+    if wish.has_role:
+        _check_role(wish)
+
+
+def _check_cluster(wish: Wish) -> None:
+    """Not of what is removed: other tools may have written such an entry, and it is in force."""
+    if wish.has_cluster and wish.pattern_type == PatternType.PREFIXED:
+        raise WishError("--cluster has no name that could be --resource-pattern-type prefixed")
+
+
+def _check_operations(resource: Resource, operations: Sequence[Operation]) -> None:
+    known = (*SUPPORTED[resource], Operation.ALL)
+    for operation in operations:
+        if operation not in known:
+            wrong, right = operation_word(operation), ", ".join(map(operation_word, known))
+            raise WishError(f"--{resource_word(resource)} has no operation {wrong}, but {right}")
+
+
+def _check_role(wish: Wish) -> None:
+    kinds = {resource for resource, _ in wish.names} | ({Resource.CLUSTER} if wish.has_cluster else set())
+    if wish.operations or wish.denied:
+        raise WishError("--producer and --consumer go with --allow-principal, and without --operation")
+    usual = {Resource.TOPIC}
+    usual |= {Resource.TRANSACTIONAL_ID} if wish.is_producer else set()
+    usual |= {Resource.GROUP} if wish.is_consumer else set()
+    for kind in sorted(kinds - usual):
+        role = " and ".join(
+            word for word, is_it in (("--producer", wish.is_producer), ("--consumer", wish.is_consumer)) if is_it
+        )
+        raise WishError(f"{role} has no rights on --{resource_word(kind)}")
+    if Resource.TOPIC not in kinds:
+        raise WishError(f"{'--producer' if wish.is_producer else '--consumer'} needs --topic")
+    if wish.is_consumer and Resource.GROUP not in kinds:
+        raise WishError("--consumer needs --group")

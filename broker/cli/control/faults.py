@@ -1,0 +1,143 @@
+"""`barnabas faults`: list, arm, wait, release, disarm, reset, points. Those of a broker served with --control."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from typing import Any
+from urllib.parse import quote, urlencode
+
+from barnabas.broker.cli.control.control_request import ask, where_options
+from barnabas.broker.cli.terminal.options import Parser
+from barnabas.broker.cli.terminal.output import print_json
+
+_PATH = "/control/faults"
+_PLAN_BYTES_MAX = 1 << 20
+"""More is not read: the broker refuses what is longer than its own limit, and says what that is."""
+
+
+def run(arguments: Sequence[str]) -> int:
+    """The command's exit status."""
+    options = parser().parse_args(arguments)
+    status: int = options.do(options)
+    return status
+
+
+def parser() -> argparse.ArgumentParser:
+    """What may be said."""
+    top = Parser(
+        prog="barnabas faults",
+        description="Have a broker that runs misbehave: for tests. It is served with --control.",
+        parents=[where_options("faults")],
+    )
+    commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    parents = [where_options("faults", again=True)]
+
+    def add(name: str, do: Any, text: str) -> argparse.ArgumentParser:
+        command: argparse.ArgumentParser = commands.add_parser(name, parents=parents, help=text)
+        command.set_defaults(do=do)
+        return command
+
+    add("list", _list, "the faults that are armed, how often they matched and fired")
+    add("arm", _arm, "arm a plan").add_argument("plan", metavar="FILE", help="its JSON; - for stdin")
+    wait = add("wait", _wait, "return when a fault has fired, or somebody stands at its pause")
+    wait.add_argument("name", metavar="NAME")
+    wait.add_argument("--times", default="1", metavar="N", help="how often, or how many stand (default 1)")
+    wait.add_argument("--standing", action="store_true", help="until so many stand at its pause")
+    wait.add_argument("--timeout", default="10s", metavar="TIME", help="at the longest: 10s (the default), 60s at most")
+    add("release", _release, "let go on what stands at its pause").add_argument("name", metavar="NAME")
+    add("disarm", _disarm, "take one back").add_argument("name", metavar="NAME")
+    reset = add("reset", _reset, "take all back")
+    reset.add_argument(
+        "--all-fired", action="store_true", help="exit with 1 where one did not fire as often as it was to"
+    )
+    add("points", _points, "the named steps at which a fault may crash the broker, or hold it up")
+    return top
+
+
+def _list(options: argparse.Namespace) -> int:
+    return _show(options, _ask(options, _PATH))
+
+
+def _arm(options: argparse.Namespace) -> int:
+    return _show(options, _ask(options, _PATH, _read(options.plan)))
+
+
+def _wait(options: argparse.Namespace) -> int:
+    what = "wait_standing" if options.standing else "wait_fired"
+    query = urlencode({what: options.times, "timeout": options.timeout})
+    return _show(options, _ask(options, f"{_one(options)}?{query}"))
+
+
+def _release(options: argparse.Namespace) -> int:
+    return _show(options, _ask(options, f"{_one(options)}/release", {}))
+
+
+def _disarm(options: argparse.Namespace) -> int:
+    return _show(options, _ask(options, _one(options), method="DELETE"))
+
+
+def _reset(options: argparse.Namespace) -> int:
+    told = _ask(options, _PATH, method="DELETE")
+    _show(options, told)
+    if not options.all_fired or not told["unfired"]:
+        return 0
+    print(f"barnabas: faults: not fired as often as they were to: {', '.join(told['unfired'])}", file=sys.stderr)
+    return 1
+
+
+def _points(options: argparse.Namespace) -> int:
+    """What this release has: no broker is asked."""
+    from barnabas.broker.control.faults.plan.of_points import points
+
+    kinds = points().values()
+    if options.json:
+        print_json(
+            [
+                {
+                    "point": kind.name,
+                    "what": kind.what,
+                    "facts": list(kind.facts),
+                    "crash": kind.may_crash,
+                    "pause": kind.may_pause,
+                }
+                for kind in kinds
+            ]
+        )
+        return 0
+    width = max((len(kind.name) for kind in kinds), default=0)
+    for kind in kinds:
+        may = ", ".join(name for name, is_so in (("crash", kind.may_crash), ("pause", kind.may_pause)) if is_so)
+        print(f"{kind.name:{width}}  {may:12}  {kind.what} ({', '.join(kind.facts)})")
+    return 0
+
+
+def _ask(options: argparse.Namespace, path: str, change: Any = None, method: str | None = None) -> dict[str, Any]:
+    return ask(options, path, change, method=method)
+
+
+def _one(options: argparse.Namespace) -> str:
+    return f"{_PATH}/{quote(options.name, safe='')}"
+
+
+def _read(path: str) -> bytes:
+    """OSError."""
+    if path == "-":
+        return sys.stdin.buffer.read(_PLAN_BYTES_MAX)
+    with open(path, "rb") as file:
+        return file.read(_PLAN_BYTES_MAX)
+
+
+def _show(options: argparse.Namespace, told: dict[str, Any]) -> int:
+    if options.json:
+        print_json(told)
+        return 0
+    for each in told.get("faults", [told]):
+        times = each["times"]
+        standing = f", {each['standing']} standing" if each["standing"] else ""
+        how = f"fired {each['fired']} of {times} times" if times != "always" else f"fired {each['fired']} times"
+        what = f"{json.dumps(each['match'])} {json.dumps(each['do'])}"
+        print(f"{each['name']}: {how}, matched {each['matched']}{standing}: {what}")
+    return 0

@@ -1,0 +1,95 @@
+"""`barnabas trace`: what happened last in a broker, and what happens; as lines, JSON, or a file for Perfetto."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+from urllib.parse import urlencode
+
+from barnabas.broker.cli.control.control_request import answered, ask, check, where_options
+from barnabas.broker.cli.control.trace.event_stream import events_in
+from barnabas.broker.cli.control.trace.perfetto import trace_of
+from barnabas.broker.cli.terminal.options import Parser
+from barnabas.broker.insight.history.lines import line_of
+
+_PATH = "/control/trace"
+_LIMIT = 100
+_PAGE = 1_000
+_FILTERS = {
+    "kind": ("KIND", "kinds of events, or what their names begin with: transaction,group.member_left"),
+    "transactional-id": ("ID", "only what is told of a transactional id"),
+    "group": ("GROUP", "only what is told of a group"),
+    "topic": ("TOPIC", "only what is told of a topic"),
+    "partition": ("N", "of the topic, only this partition"),
+    "client-id": ("ID", "only what a client led to"),
+    "producer-id": ("N", "only what is told of a producer"),
+}
+
+
+def run(arguments: Sequence[str]) -> int:
+    """The command's exit status."""
+    options = parser().parse_args(arguments)
+    asked = {name.replace("-", "_"): value for name in _FILTERS if (value := getattr(options, name.replace("-", "_")))}
+    if options.perfetto is not None:
+        _write_perfetto(options, asked)
+        return 0
+    for event in _followed(options, asked) if options.follow else _last(options, asked):
+        print(json.dumps(event) if options.json else line_of(event), flush=options.follow)
+    return 0
+
+
+def parser() -> argparse.ArgumentParser:
+    """What may be said."""
+    top = Parser(
+        prog="barnabas trace",
+        description="Tell what happened last in a broker that is served with --control, and what led to it.",
+        parents=[where_options("trace")],
+    )
+    for name, (metavar, text) in _FILTERS.items():
+        top.add_argument(f"--{name}", metavar=metavar, help=text)
+    top.add_argument("--limit", type=int, default=_LIMIT, metavar="N", help=f"how many at most (default {_LIMIT})")
+    how = top.add_mutually_exclusive_group()
+    how.add_argument("--follow", action="store_true", help="go on with what happens from now on, until interrupted")
+    how.add_argument("--perfetto", metavar="FILE", help="write all that is kept to a file that ui.perfetto.dev opens")
+    top.add_argument(
+        "--all-requests", action="store_true", help="with --follow: tell of every request, also Produce and Fetch"
+    )
+    return top
+
+
+def _last(options: argparse.Namespace, asked: Mapping[str, str]) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = ask(options, _path({**asked, "limit": str(max(options.limit, 0))}))["events"]
+    return found
+
+
+def _followed(options: argparse.Namespace, asked: Mapping[str, str]) -> Iterator[dict[str, Any]]:
+    """What was last, and then what happens, until the broker ends it."""
+    wanted = {**asked, "requests": "all"} if options.all_requests else asked
+    start = ask(options, _path({**asked, "limit": str(max(options.limit, 0))}))
+    yield from start["events"]
+    path, headers = _path({**wanted, "from": str(start["next"])}), {"Accept": "text/event-stream"}
+    with answered(options, path, headers=headers) as answer:
+        check(options, answer)
+        yield from events_in(answer)
+
+
+def _write_perfetto(options: argparse.Namespace, asked: Mapping[str, str]) -> None:
+    events: list[dict[str, Any]] = []
+    start, end = 1, None
+    while end is None or start < end:
+        page = ask(options, _path({**asked, "from": str(start), "limit": str(_PAGE)}))
+        events += page["events"]
+        if page["next"] == start:
+            break
+        start = page["next"]
+        if end is None:
+            end = ask(options, _path({"limit": "0"}))["next"]
+    with open(options.perfetto, "w", encoding="utf-8") as file:
+        json.dump(trace_of(events), file)
+    print(f"{options.perfetto}: {len(events)} events, for https://ui.perfetto.dev")
+
+
+def _path(query: Mapping[str, str]) -> str:
+    return f"{_PATH}?{urlencode(query)}" if query else _PATH

@@ -1,0 +1,23 @@
+"""Does the configuration make sense? What serve says of it, and what a key that nobody knows may have been meant as."""
+
+from __future__ import annotations
+
+from barnabas.broker.cli.doctor.finding import Finding, note, ok, warning
+from barnabas.broker.config.environment import Environment
+from barnabas.broker.config.load import LoadedConfig
+from barnabas.broker.config.unknown_keys import UNKNOWN_KEY
+
+_CHECK = "configuration"
+
+
+def examine(loaded: LoadedConfig, environment: Environment) -> list[Finding]:
+    """What there is to say about a configuration that can be used."""
+    findings = [_explained(each) for each in loaded.warnings]
+    used = sorted({environment.variables[key] for key in environment.settings if key in environment.variables})
+    if used:
+        findings.append(note(_CHECK, f"taken from the environment: {', '.join(used)}"))
+    return findings or [ok(_CHECK, "every key and value is understood")]
+
+
+def _explained(sentence: str) -> Finding:
+    return (warning if sentence.startswith(UNKNOWN_KEY) else note)(_CHECK, sentence)

@@ -1,0 +1,183 @@
+"""The data directory: can it be had, is it ours, is it free, can this version read what is in it? Changes nothing."""
+
+from __future__ import annotations
+
+import errno
+import os
+from datetime import timedelta
+from pathlib import Path
+
+from barnabas.broker.cli.doctor import partitions
+from barnabas.broker.cli.doctor.finding import Finding, note, ok, problem, warning
+from barnabas.broker.cli.doctor.look_only import LookOnlyFiles
+from barnabas.broker.cli.doctor.machine import examine_volume
+from barnabas.broker.cli.doctor.processes import named
+from barnabas.broker.config import BrokerConfig
+from barnabas.broker.control.time_control import ahead_note
+from barnabas.broker.metadata.image.identity import Identity
+from barnabas.broker.metadata.image.image import Image, Topic
+from barnabas.broker.metadata.log.metadata_log import CatalogueError, MetadataLog
+from barnabas.broker.metadata.log.quorum import Quorum
+from barnabas.broker.metadata.log.replaying import Replaying
+from barnabas.protocol.errors import DecodeError
+from barnabas.protocol.files import meta_properties, names
+from barnabas.protocol.files.meta_properties import MetaProperties
+from barnabas.storage.data_root import take_inventory
+from barnabas.storage.disk.directory import Directory
+from barnabas.storage.disk.disk import Disk
+from barnabas.storage.disk.file_lock import lock_holder
+from barnabas.storage.errors import StorageError
+
+_CHECK = "data directory"
+_WRITABLE = os.W_OK | os.X_OK
+
+
+def examine(config: BrokerConfig) -> list[Finding]:
+    """What a start would meet in the directories that the configuration names."""
+    every = dict.fromkeys((config.metadata_dir, *config.data_dirs))
+    return [finding for path in every for finding in _examine(Path(path), config)]
+
+
+def _examine(path: Path, config: BrokerConfig) -> list[Finding]:
+    root = Directory(Disk(LookOnlyFiles(), str(path)), str(path))
+    try:
+        if not path.exists():
+            return [_examine_missing(path), _room(path)]
+        if not path.is_dir():
+            return [problem(_CHECK, f"{path} is a file, not a directory")]
+        entries = {entry.name for entry in root.entries()} - {names.LOCK}
+    except (StorageError, PermissionError) as failed:
+        return [problem(_CHECK, f"{path} cannot be looked into: {failed}")]
+    if not os.access(path, _WRITABLE):
+        return [problem(_CHECK, f"{path} may not be written to by this user", "chown it, or choose another directory")]
+    if not entries:
+        return [ok(_CHECK, f"{path} is empty: a new cluster begins there"), _room(path)]
+    return [*_examine_used(root, config, entries), _room(path)]
+
+
+def topics_of(root: Directory, meta: MetaProperties) -> dict[str, Topic]:
+    """The topics by the catalogue in the directory; none if it is not there or cannot be read."""
+    image = _catalogue_in(root, meta)
+    return {} if image is None else dict(image.topics)
+
+
+def catalogue_of(path: str) -> Image | None:
+    """The catalogue in the directory; None if there is none, or it cannot be read."""
+    root = Directory(Disk(LookOnlyFiles(), path), path)
+    try:
+        data = root.read(names.META_PROPERTIES)
+        return None if data is None else _catalogue_in(root, meta_properties.decode(data))
+    except (StorageError, OSError, DecodeError):
+        return None
+
+
+def _catalogue_in(root: Directory, meta: MetaProperties) -> Image | None:
+    path = names.partition_directory(names.CLUSTER_METADATA_TOPIC, 0)
+    catalogue = Directory(Disk(LookOnlyFiles(), root.path), root.path_of(path))
+    image = Image(meta.node_id)
+    try:
+        Replaying(image, Quorum(Identity(meta.node_id, meta.directory_id or bytes(16)))).run(MetadataLog(catalogue))
+    except (CatalogueError, StorageError):
+        return None
+    return image
+
+
+def newest_change_s(path: str) -> float | None:
+    """When anything right in the directory changed last, in seconds since 1970; None if nothing can be seen."""
+    try:
+        return max((entry.stat(follow_symlinks=False).st_mtime for entry in os.scandir(path)), default=None)
+    except OSError:
+        return None
+
+
+def _examine_missing(path: Path) -> Finding:
+    parent = next(each for each in path.absolute().parents if each.exists())
+    if not os.access(parent, _WRITABLE):
+        return problem(_CHECK, f"{path} does not exist, and {parent} may not be written to by this user")
+    return ok(_CHECK, f"{path} does not exist yet: a new cluster begins there")
+
+
+def _room(path: Path) -> Finding:
+    existing = next(each for each in (path.absolute(), *path.absolute().parents) if each.exists())
+    try:
+        return examine_volume(str(path), LookOnlyFiles().volume(str(existing)))
+    except OSError as error:
+        return problem("disk", f"the free space at {path} cannot be determined: {error.strerror or error}")
+
+
+def _examine_used(root: Directory, config: BrokerConfig, entries: set[str]) -> list[Finding]:
+    data = root.read(names.META_PROPERTIES)
+    if data is None:
+        says = f"{root.path} is no data directory: there is no {names.META_PROPERTIES} in it, but {min(entries)}"
+        return [problem(_CHECK, says, "choose another directory")]
+    try:
+        meta = meta_properties.decode(data)
+    except DecodeError as error:
+        advice = "a Kafka with ZooKeeper made it: migrate it to KRaft with Apache Kafka 3.9 first"
+        return [problem(_CHECK, f"{root.path}: {error}", advice if b"version=0" in data else None)]
+    findings = [*_examine_owner(root, config, meta), *_set_aside(root), *_clock(root)]
+    holder = lock_holder(root.path_of(names.LOCK))
+    if holder is not None:
+        who = "a process that cannot be seen from here" if holder.pid is None else named(holder.pid)
+        advice = "stop it, or choose another directory; barnabas doctor --bootstrap-server … examines a running broker"
+        findings.append(problem(_CHECK, f"{root.path} is locked by {who}", advice))
+    else:
+        findings += _examine_content(root, meta)
+    return findings
+
+
+def _set_aside(root: Directory) -> list[Finding]:
+    """Partitions that the log cleaner of the last run, or of the one that goes on, could not compact."""
+    lines = (root.read(names.UNCLEANABLE_PARTITIONS) or b"").decode(errors="replace").splitlines()
+    advice = "barnabas log verify tells more; the next start tries again"
+    return [
+        warning("compaction", f"{where} is not compacted any more: {reason}", advice)
+        for where, _, reason in (line.partition(" ") for line in lines)
+    ]
+
+
+def _clock(root: Directory) -> list[Finding]:
+    """Whether the clock of whoever runs here is ahead of the machine's."""
+    try:
+        ahead_ms = ahead_note.read(root)
+    except StorageError as unreadable:
+        return [problem("clock", str(unreadable))]
+    if not ahead_ms:
+        return []
+    ahead = timedelta(seconds=ahead_ms // 1000)
+    advice = "for the machine's time begin with another directory"
+    return [warning("clock", f"it was moved ahead of the machine's by {ahead}, and stays so in {root.path}", advice)]
+
+
+def _examine_owner(root: Directory, config: BrokerConfig, meta: MetaProperties) -> list[Finding]:
+    findings = []
+    if meta.node_id != config.node_id:
+        says = f"{root.path} belongs to node.id {meta.node_id}, and node.id is {config.node_id}"
+        findings.append(problem(_CHECK, says, f"set node.id={meta.node_id}, or choose another directory"))
+    if config.cluster_id not in (None, meta.cluster_id):
+        says = f"{root.path} belongs to cluster {meta.cluster_id} and stays so, whatever CLUSTER_ID says"
+        findings.append(warning(_CHECK, says, f"for cluster {config.cluster_id} choose another directory"))
+    return findings
+
+
+def _examine_content(root: Directory, meta: MetaProperties) -> list[Finding]:
+    image = Image(meta.node_id)
+    try:
+        inventory = take_inventory(root)
+        catalogue = root.subdirectory(names.partition_directory(names.CLUSTER_METADATA_TOPIC, 0))
+        if root.exists(names.partition_directory(names.CLUSTER_METADATA_TOPIC, 0)):
+            quorum = Quorum(Identity(meta.node_id, meta.directory_id or bytes(16)))
+            Replaying(image, quorum).run(MetadataLog(catalogue, was_clean=root.exists(names.CLEAN_SHUTDOWN)))
+        damaged = list(partitions.examine(root.path, inventory, image, meta))
+    except CatalogueError as error:
+        advice = "if a newer Apache Kafka made it, only that version, or a newer Barnabas, can open it"
+        return [problem(_CHECK, str(error), advice)]
+    except StorageError as error:
+        if error.errno == errno.EROFS:
+            return [note(_CHECK, "the catalogue's last change was not finished: the next start cuts it off")]
+        return [problem(_CHECK, str(error))]
+    counted = f"{len(inventory.live)} partitions of cluster {meta.cluster_id}"
+    findings = [*(note(_CHECK, notice) for notice in inventory.notices), *damaged]
+    if root.exists(names.CLEAN_SHUTDOWN):
+        return [*findings, ok(_CHECK, f"{root.path} was stopped cleanly, with {counted}")]
+    return [*findings, note(_CHECK, f"{root.path} was not stopped cleanly: {counted} are recovered by the next start")]

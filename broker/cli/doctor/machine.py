@@ -1,0 +1,67 @@
+"""What the machine gives a broker: descriptors, room on the disk, time, and the modules that make it quick."""
+
+from __future__ import annotations
+
+import sys
+from importlib.util import find_spec
+
+from barnabas.broker.cli.doctor.finding import Finding, ok, problem, warning
+from barnabas.broker.runtime import patterns
+from barnabas.broker.server.data import open_files_max, sockets_max
+from barnabas.storage.disk.files import Volume
+
+_DESCRIPTORS_MIN = 256
+_DESCRIPTORS_FEW = 1024
+_FREE_BYTES_MIN = 64 << 20
+_FREE_BYTES_FEW = 1 << 30
+_MAKE_ROOM = "make room: retention.ms and retention.bytes of topics say what may go"
+_EARLIEST_S = 1_735_689_600  # 2025: before this broker was written
+_AHEAD_S_MAX = 300
+
+
+def examine_descriptors(hard_limit: int) -> Finding:
+    """hard_limit: what the process may raise its limit to."""
+    room = f"room for {sockets_max(hard_limit)} connections and {open_files_max(hard_limit)} open segment files"
+    says, advice = f"{hard_limit} descriptors: {room}", "raise it: ulimit -Hn, --ulimit nofile=… of docker run"
+    if hard_limit < _DESCRIPTORS_MIN:
+        return problem("descriptors", says, advice)
+    return warning("descriptors", says, advice) if hard_limit < _DESCRIPTORS_FEW else ok("descriptors", says)
+
+
+def examine_volume(path: str, volume: Volume) -> Finding:
+    """The file system that the data are on."""
+    says = f"{_size(volume.usable_bytes)} of {_size(volume.total_bytes)} are free where {path} is"
+    if volume.usable_bytes == 0:
+        return problem("disk", f"{path} is full: producers wait", f"delete topics or records, or {_MAKE_ROOM}")
+    if volume.usable_bytes < _FREE_BYTES_MIN:
+        return problem("disk", says, _MAKE_ROOM)
+    return warning("disk", says) if volume.usable_bytes < _FREE_BYTES_FEW else ok("disk", says)
+
+
+def examine_clock(now_s: float, newest_s: float | None) -> Finding:
+    """newest_s: when a file of the data directory changed last, None if there is none."""
+    advice = "set the clock: records carry its time, retention and transaction timeouts go by it"
+    if now_s < _EARLIEST_S:
+        return problem("clock", "it stands before this program was written", advice)
+    if newest_s is not None and newest_s > now_s + _AHEAD_S_MAX:
+        ahead_s = round(newest_s - now_s)
+        return warning("clock", f"the data directory was changed {ahead_s} s from now: the clock went back", advice)
+    return ok("clock", "it does not contradict what it can be compared with")
+
+
+def examine_python() -> Finding:
+    """Whether the parts written in C are there."""
+    missing = [name for name in ("uvloop", "crc32c") if find_spec(name) is None]
+    version = ".".join(map(str, sys.version_info[:3]))
+    if missing:
+        return warning("python", f"Python {version} without {', '.join(missing)}: everything works, but slowly")
+    if not patterns.is_available():
+        return warning("python", f"Python {version}: {patterns.MISSING}")
+    return ok("python", f"Python {version}, uvloop and crc32c are there")
+
+
+def _size(count: int) -> str:
+    for unit, scale in (("GiB", 1 << 30), ("MiB", 1 << 20)):
+        if count >= scale:
+            return f"{count / scale:.1f} {unit}"
+    return f"{count} bytes"

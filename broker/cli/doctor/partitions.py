@@ -1,0 +1,96 @@
+"""The partitions of a stopped data directory: would they open? Each is opened as a broker does, and changed by nothing.
+
+Where opening would have to change something, as after a kill, it is left there: that is no damage. Reads what a start
+after a clean stop reads of each partition, not the logs from end to end: `barnabas log verify` does that.
+"""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Iterable, Iterator, Mapping
+
+from barnabas.broker.cli.doctor.finding import Finding, problem
+from barnabas.broker.cli.doctor.look_only import LookOnlyFiles
+from barnabas.broker.metadata.image.image import Image, Topic
+from barnabas.protocol.files import names
+from barnabas.protocol.files.meta_properties import MetaProperties
+from barnabas.storage.config import LogConfig
+from barnabas.storage.data_root import Inventory
+from barnabas.storage.disk.checkpoints import TopicPartition
+from barnabas.storage.disk.directory import Directory
+from barnabas.storage.disk.disk import Disk
+from barnabas.storage.disk.files import File
+from barnabas.storage.errors import CorruptFile, StorageError
+from barnabas.storage.log_checkpoints import LogCheckpoints
+from barnabas.storage.partition_metadata import read_topic_id
+from barnabas.storage.recovery.loader import load_log
+from barnabas.storage.recovery.missing import check_directory
+from barnabas.storage.recovery.opening import open_at_once
+
+_CHECK = "partitions"
+
+
+class _ReadableFiles(LookOnlyFiles):
+    """As LookOnlyFiles, for code that opens files to write and then only reads them."""
+
+    def open(self, path: str, *, create: bool = False, read_only: bool = False) -> File:
+        if create:
+            raise OSError(errno.EROFS, "only looked at", path)
+        return super().open(path, read_only=True)
+
+    def remove(self, path: str) -> None:
+        """Indexes are removed before a log is read again: what is in the way is the log."""
+
+    def sync_directory(self, path: str) -> None:
+        """Nothing was changed."""
+
+
+def examine(path: str, inventory: Inventory, image: Image, meta: MetaProperties) -> Iterator[Finding]:
+    """A problem for each partition that is damaged, or missing. StorageError if the checkpoints are."""
+    root = Directory(Disk(_ReadableFiles(), path), path)
+    try:
+        checkpoints = LogCheckpoints(root)
+        was_clean = root.exists(names.CLEAN_SHUTDOWN)
+        for key in missing(checkpoints.synced, inventory, image.topics, meta):
+            try:
+                check_directory(f"{path}/{names.partition_directory(*key)}", checkpoints.recovery_point(key))
+            except CorruptFile as error:
+                yield _cannot_be_opened(path, key, error)
+        for key in sorted(inventory.live):
+            topic = image.topics.get(key[0])
+            if topic is None:
+                continue
+            is_compacted = "compact" in topic.configs.get("cleanup.policy", "")
+            config = LogConfig(cleanup_policy=frozenset({"compact"})) if is_compacted else LogConfig()
+            directory = root.subdirectory(names.partition_directory(*key))
+            try:
+                if read_topic_id(directory, topic.topic_id) not in (None, topic.topic_id):
+                    continue  # another topic's: it is set aside
+                checkpoint = checkpoints.of(key, was_clean=was_clean, meta=meta)
+                for segment in open_at_once(load_log(directory, config, checkpoint, 0)).segments:
+                    segment.log.close()
+            except CorruptFile as error:
+                yield _cannot_be_opened(path, key, error)
+            except StorageError:
+                continue  # it would change something, or cannot be read now: a start will say so
+    finally:
+        root.disk.close()
+
+
+def missing(
+    synced: Iterable[TopicPartition], inventory: Inventory, topics: Mapping[str, Topic], meta: MetaProperties
+) -> list[TopicPartition]:
+    """Those of `synced` that should lie here, by the catalogue, and have no directory. Deletions and moves have one."""
+    there = inventory.live.union(key for key, _ in (*inventory.given_up, *inventory.futures))
+    found = []
+    for key in sorted(each for each in synced if each not in there):
+        topic = topics.get(key[0])
+        place = topic.partitions[key[1]].directory_id if topic and key[1] < len(topic.partitions) else None
+        if place is not None and place in (b"", meta.directory_id):
+            found.append(key)
+    return found
+
+
+def _cannot_be_opened(path: str, key: TopicPartition, error: CorruptFile) -> Finding:
+    advice = f"restore the file, or see what `barnabas log repair {path}` can keep"
+    return problem(_CHECK, f"{key[0]}-{key[1]} cannot be opened: {error.path}: {error.what}", advice)

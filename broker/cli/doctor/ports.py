@@ -1,0 +1,155 @@
+"""The ports of the listeners: can they be had, who has them, and does what is advertised for them lead to them?
+
+Theory of operation: a listener is bound as serve would bind it. Where that works, and an address is advertised, the
+doctor listens for a moment, connects to the advertised address with a number nobody can know, and sees whether the
+connection arrives, whatever proxies and mapped ports there are in between.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import select
+import socket
+from contextlib import ExitStack
+from typing import NamedTuple
+
+from barnabas.broker.cli.doctor.finding import Finding, note, ok, problem, warning
+from barnabas.broker.cli.doctor.peers import Met, meet
+from barnabas.broker.cli.doctor.processes import listening_processes, named
+from barnabas.broker.config import BrokerConfig, Listener
+from barnabas.broker.network.bound import BoundAddress, bind
+from barnabas.client.addresses import Address
+from barnabas.client.clock import Clock
+
+_NUMBER_BYTES = 16
+_LOOPBACK = ("127.", "::1", "localhost")
+_MAP_EQUALLY = "map the port to the same number, or set KAFKA_ADVERTISED_LISTENERS to what clients connect to"
+
+
+class Arrival(NamedTuple):
+    """What became of a connection to an advertised address."""
+
+    is_here: bool
+    reason: str
+
+
+def examine(config: BrokerConfig, clock: Clock, timeout_ms: int) -> list[Finding]:
+    """Every listener of the configuration, and what is advertised for it. timeout_ms: for one address to answer."""
+    findings = []
+    listeners = config.listeners
+    ports = [listener.port for listener in listeners]
+    for listener in listeners:
+        try:
+            sockets = bind(listener.host, listener.port, alone=ports.count(listener.port) == 1)
+        except OSError as error:
+            found = _cannot_bind(f"listener {listener.name}", listener.host, listener.port, error)
+            findings.append(_with_broker(found, listener, clock, timeout_ms))
+            continue
+        bound = BoundAddress(listener, config.advertised(listener), sockets)
+        with ExitStack() as open_sockets:
+            for each in sockets:
+                open_sockets.enter_context(each)
+            findings += _bindable(bound)
+            findings.append(_advertised(bound, timeout_ms, is_container=config.is_container))
+    return findings
+
+
+def examine_http(host: str, port: int) -> Finding:
+    """The address that HTTP is to be spoken at."""
+    try:
+        for each in bind(host, port):
+            each.close()
+    except OSError as error:
+        return _cannot_bind("http", host, port, error)
+    return ok("http", f"{Address(host, port)} is free")
+
+
+def _cannot_bind(check: str, host: str, port: int, error: OSError) -> Finding:
+    where = Address(host, port)
+    if error.errno == errno.EADDRINUSE:
+        holders = [named(pid) for pid in listening_processes(port)]
+        says = f"{where} is in use by {' and '.join(holders) or 'a program that cannot be seen from here'}"
+        return problem(check, says, "stop it, or choose another port (0 picks a free one)")
+    if error.errno in (errno.EACCES, errno.EPERM):
+        return problem(check, f"no permission to listen on {where}", "ports below 1024 belong to root")
+    if error.errno == errno.EADDRNOTAVAIL:
+        return problem(check, f"{where} is no address of this machine", "an empty host is every interface")
+    return problem(check, f"cannot listen on {where}: {error.strerror or error}")
+
+
+def _with_broker(found: Finding, listener: Listener, clock: Clock, timeout_ms: int) -> Finding:
+    """The finding with what the broker says of itself that is there already, if it is one."""
+    host = "localhost" if listener.is_every_interface else listener.host
+    met = meet(Address(host, listener.port), clock, timeout_ms) if "in use" in found.says else None
+    if not isinstance(met, Met):
+        return found
+    return found._replace(says=f"{found.says}: a broker of cluster {met.cluster.cluster_id}")
+
+
+def _bindable(bound: BoundAddress) -> list[Finding]:
+    check, listener = f"listener {bound.listener.name}", bound.listener
+    findings = [ok(check, f"{listener.address} is free")]
+    if listener.host in ("127.0.0.1", "localhost") and len(bound.sockets) == 1 and listener.port:
+        pids = listening_processes(listener.port)
+        if pids:
+            says = f"[::1]:{listener.port} is in use by {named(pids[0])}: `localhost` may lead clients there"
+            findings.append(warning(check, says, "clients should connect to 127.0.0.1"))
+    return findings
+
+
+def _advertised(bound: BoundAddress, timeout_ms: int, *, is_container: bool) -> Finding:
+    check, advertised = f"advertised {bound.listener.name}", bound.advertised
+    if advertised is None:
+        says = "clients are given the address they come in by"
+        if is_container:
+            says += f"; those that come by a mapped port are given localhost:{bound.port}"
+            return note(check, says, _MAP_EQUALLY)
+        return ok(check, says)
+    address = Address(advertised.host, advertised.port or bound.port)
+    arrival = try_to_reach(bound.sockets, address, timeout_ms / 1000)
+    if arrival.is_here:
+        if advertised.host.startswith(_LOOPBACK) and bound.listener.is_every_interface:
+            return note(check, f"{address} leads here, but only for clients on this machine")
+        return ok(check, f"{address} leads here")
+    says = f"{address} does not lead to the listener from here: {arrival.reason}"
+    if is_container:
+        advice = f"if it is for clients outside, try from there: barnabas doctor --bootstrap-server {address}"
+        return note(check, says, advice)
+    return problem(check, says, "set advertised.listeners to an address that clients can connect to")
+
+
+def try_to_reach(sockets: list[socket.socket], address: Address, timeout_s: float) -> Arrival:
+    """Listen on bound sockets for a moment, and see whether a connection to the address arrives there."""
+    for each in sockets:
+        each.listen()
+    number = os.urandom(_NUMBER_BYTES)
+    try:
+        connection = socket.create_connection(address, timeout=timeout_s)
+    except socket.gaierror as error:
+        return Arrival(False, f"{address.host} cannot be resolved ({(error.strerror or str(error)).lower()})")
+    except UnicodeError:
+        return Arrival(False, f"no name of a host can be like {address.host}")
+    except TimeoutError:
+        return Arrival(False, "no answer in time")
+    except OSError as error:
+        return Arrival(False, (error.strerror or str(error)).lower())
+    with connection:
+        connection.sendall(number)
+        if _arrives(sockets, number, timeout_s):
+            return Arrival(True, "")
+    return Arrival(False, "somebody else answers there")
+
+
+def _arrives(sockets: list[socket.socket], number: bytes, timeout_s: float) -> bool:
+    """Whether a connection that says the number comes in; others are turned away."""
+    while ready := select.select(sockets, [], [], timeout_s)[0]:
+        arrived, _ = ready[0].accept()
+        with arrived:
+            arrived.settimeout(timeout_s)
+            try:
+                if arrived.recv(_NUMBER_BYTES, socket.MSG_WAITALL) == number:
+                    return True
+            except OSError:
+                continue  # a client that was waiting for the port, say
+    return False

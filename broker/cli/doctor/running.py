@@ -1,0 +1,148 @@
+"""A broker that runs: can it be reached, what does it tell clients to connect to, and does that lead to it?
+
+Works with Apache Kafka, too. What is asked for changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from barnabas.broker.cli.doctor.finding import Finding, note, ok, problem, warning
+from barnabas.broker.cli.doctor.machine import examine_volume
+from barnabas.broker.cli.doctor.peers import Met, NotMet, meet
+from barnabas.broker.cli.doctor.processes import descriptors_of, listening_processes, named
+from barnabas.client.addresses import Address
+from barnabas.client.client import Client
+from barnabas.client.clock import Clock
+from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.messages.describe_log_dirs import DescribeLogDirsRequest, DescribeLogDirsResult
+from barnabas.storage.disk.files import Volume
+
+if TYPE_CHECKING:
+    from barnabas.client.security.settings import SecuritySettings
+
+_LOOPBACK = ("127.", "::1", "localhost")
+_NAMED_MAX = 10
+_DESCRIPTORS_USED_SHARE_MAX = 0.8
+
+
+def examine(
+    bootstrap: Sequence[Address], clock: Clock, timeout_ms: int, security: SecuritySettings | None = None
+) -> list[Finding]:
+    """What a client would meet that is given these addresses, and whose connections are secured so."""
+
+    def met_at(place: Address) -> Met | NotMet:
+        return meet(place, clock, timeout_ms, security)
+
+    findings: list[Finding] = []
+    reached: list[tuple[Address, Met]] = []
+    for address in bootstrap:
+        met = met_at(address)
+        findings.append(_reached(address, met))
+        if isinstance(met, Met):
+            reached.append((address, met))
+    if not reached:
+        return findings
+    address, met = reached[0]
+    for _, other in reached[1:]:
+        if other.cluster.cluster_id != met.cluster.cluster_id:
+            findings.append(problem("bootstrap", "the addresses lead to different clusters", "give those of one"))
+    for node_id, advertised in sorted(met.cluster.brokers.items()):
+        findings.append(_advertised(address, node_id, advertised, met, met_at))
+    if not any(each.level == "problem" for each in findings):
+        findings += _volumes(address, clock, timeout_ms, security)
+    return [*findings, *_descriptors(address), _hanging(address)]
+
+
+def _hanging(address: Address) -> Finding:
+    advice = f"`barnabas why hanging --bootstrap-server {address}`, of a broker that is served with --control"
+    return note("hanging", "what clients of it wait for is not looked at here", advice)
+
+
+def _reached(address: Address, met: Met | NotMet) -> Finding:
+    if isinstance(met, Met):
+        cluster = met.cluster.cluster_id or "without an id"
+        return ok("bootstrap", f"{address} answers in {met.took_ms:.0f} ms: cluster {cluster}")
+    if met.connects:
+        advice = "does it speak Kafka's protocol, and need --command-config, with a client's settings of TLS and SASL?"
+        return problem("bootstrap", met.reason, advice)
+    return problem("bootstrap", met.reason, "is a broker running there, and is its port mapped or let through?")
+
+
+def _advertised(
+    address: Address, node_id: int, advertised: Address, met: Met, met_at: Callable[[Address], Met | NotMet]
+) -> Finding:
+    check = f"node {node_id}"
+    if advertised == address:
+        return ok(check, f"advertises {advertised}, by which it was reached")
+    there = met_at(advertised)
+    if isinstance(there, NotMet):
+        says = f"advertises {advertised}, and that does not lead to it: {there.reason}"
+        return problem(check, says, _remedy(address, advertised))
+    if there.cluster.cluster_id != met.cluster.cluster_id:
+        says = f"advertises {advertised}, and that leads to another cluster: {there.cluster.cluster_id}"
+        return problem(check, says, _remedy(address, advertised))
+    return ok(check, f"advertises {advertised}: reached, the same cluster")
+
+
+def _remedy(address: Address, advertised: Address) -> str:
+    """What to do about an advertised address that does not lead to its broker."""
+    if _is_local(advertised.host) and _is_local(address.host) and advertised.port != address.port:
+        return (
+            f"port {advertised.port} seems to be mapped to {address.port}: map it to the same number, "
+            f"or set KAFKA_ADVERTISED_LISTENERS=PLAINTEXT://{address}"
+        )
+    if _is_local(advertised.host):
+        return f"clients elsewhere look for it on their own machine: set advertised.listeners=PLAINTEXT://{address}"
+    return f"set advertised.listeners to what clients can connect to, such as PLAINTEXT://{address}"
+
+
+def _is_local(host: str) -> bool:
+    return host.startswith(_LOOPBACK)
+
+
+def _volumes(address: Address, clock: Clock, timeout_ms: int, security: SecuritySettings | None) -> list[Finding]:
+    try:
+        with Client([address], clock=clock, timeout_ms=timeout_ms, security=security) as client:
+            answer = client.ask_any(DescribeLogDirsRequest(topics=None))
+    except KafkaError as failed:
+        return [warning("disk", f"the broker does not say how its disk is: {failed}")]
+    findings = []
+    for found in answer.results:
+        if found.error_code != ErrorCode.NONE:
+            findings.append(problem("disk", f"{found.log_dir} failed: {ErrorCode(found.error_code).name}"))
+        elif found.total_bytes >= 0:
+            findings.append(examine_volume(found.log_dir, Volume(found.total_bytes, found.usable_bytes)))
+        findings += _not_opened(found)
+    return findings
+
+
+def _not_opened(found: DescribeLogDirsResult) -> list[Finding]:
+    """Partitions that the broker could not open: of those it does not know how far they are."""
+    refused = [
+        f"{topic.name}-{partition.partition_index}"
+        for topic in found.topics
+        for partition in topic.partitions
+        if partition.offset_lag < 0 and not partition.is_future_key
+    ]
+    if not refused:
+        return []
+    named_ones = ", ".join(refused[:_NAMED_MAX]) + (" …" if len(refused) > _NAMED_MAX else "")
+    says = f"{len(refused)} in {found.log_dir} could not be opened, and answer KAFKA_STORAGE_ERROR: {named_ones}"
+    return [problem("partitions", says, "the broker's log says why (could not open partition)")]
+
+
+def _descriptors(address: Address) -> list[Finding]:
+    """Of the process itself, where it is on this machine and this user may look."""
+    findings = []
+    for pid in listening_processes(address.port) if _is_local(address.host) else []:
+        found = descriptors_of(pid)
+        if found is None:
+            continue
+        says = f"{named(pid)} has {found.used} of {found.limit} descriptors open"
+        few = found.used > found.limit * _DESCRIPTORS_USED_SHARE_MAX
+        findings.append(
+            warning("descriptors", says, "raise its limit: ulimit -Hn") if few else note("descriptors", says)
+        )
+    return findings

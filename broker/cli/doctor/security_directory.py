@@ -1,0 +1,38 @@
+"""The security directory of `serve --secure`: what is in it, and what a start would make there. Changes nothing.
+
+What is broken in it stops a start, and is told with the configuration.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from barnabas.broker.cli.doctor.finding import Finding, note, ok, problem
+
+if TYPE_CHECKING:
+    from barnabas.broker.server.secure.directory import Kept
+
+_CHECK = "security directory"
+_WRITABLE = os.W_OK | os.X_OK
+
+
+def examine(kept: Kept, *, is_ephemeral: bool) -> list[Finding]:
+    """What a start would find, and what it would make."""
+    path = Path(kept.security.path)
+    if is_ephemeral:
+        return [ok(_CHECK, "it would be made beside the temporary data directory, with new passwords")]
+    existing = next(each for each in (path, *path.parents) if each.exists())
+    if not os.access(existing, _WRITABLE):
+        return [problem(_CHECK, f"{existing} may not be written to by this user, and the start writes to {path}")]
+    users = " and ".join(sorted(kept.security.passwords))
+    if not (kept.has_authority or kept.has_users):
+        return [ok(_CHECK, f"{path} would be made, with an authority, a certificate, and passwords of {users}")]
+    if not kept.has_authority:
+        return [note(_CHECK, f"{path} has no authority: another would be made, and clients need the new authority.pem")]
+    if not kept.has_users:
+        return [note(_CHECK, f"{path} has no users.properties: {users} would get new passwords")]
+    if not kept.has_certificate:
+        return [ok(_CHECK, f"{path} has an authority and users; a new certificate would be issued")]
+    return [ok(_CHECK, f"{path} has an authority, a certificate, and passwords of {users}")]

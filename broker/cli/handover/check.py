@@ -1,0 +1,113 @@
+"""Is a stopped directory ready for Apache Kafka of a release, and what will be different there?
+
+Puts together what the parts find. A problem is what keeps Kafka from starting, or loses something; a warning is what
+behaves differently in a way that somebody has to know before; a note is what happens by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from barnabas.broker.cli.doctor.finding import Finding, Level, note, ok, problem
+from barnabas.broker.cli.handover import open_transactions, partitions
+from barnabas.broker.cli.handover.releases import RELEASES, readers, why_not
+from barnabas.broker.cli.handover.stopped import CATALOGUE_CHECK, Stopped, open_stopped
+from barnabas.broker.metadata.cluster.kept import FILE_NAME
+from barnabas.broker.metadata.image.image import BROKER_RESOURCE
+
+_OWN_PREFIX = "barnabas."
+_CARRIED = (("user", "SCRAM credential"), ("rule", "ACL"), ("token", "delegation token"))
+
+
+class Report(NamedTuple):
+    """What was found for a release, and what there is; the catalogue's figures are None where it cannot be read."""
+
+    release: str
+    findings: list[Finding]
+    facts: dict[str, Any]
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether Kafka can be started now."""
+        return not any(each.level is Level.PROBLEM for each in self.findings)
+
+
+def check(paths: Sequence[str], metadata_dir: str, release: str) -> Report:
+    """Look at all directories of a node. release: one of `RELEASES`."""
+    stopped, findings = open_stopped(paths, metadata_dir)
+    if stopped is None:
+        return Report(release, findings, {})
+    findings = [
+        _levels(stopped, release),
+        *findings,
+        *partitions.examine(stopped),
+        *open_transactions.examine(stopped, release),
+        *_settings(stopped),
+        *_quotas(stopped),
+        *_carried(stopped),
+        *_nodes(stopped),
+    ]
+    return Report(release, findings, _facts(stopped))
+
+
+def _facts(stopped: Stopped) -> dict[str, Any]:
+    image = stopped.image
+    return {
+        "cluster_id": stopped.meta.cluster_id,
+        "node_id": stopped.meta.node_id,
+        "topics": len(image.topics),
+        "partitions": sum(len(topic.partitions) for topic in image.topics.values()),
+        "features": dict(sorted(image.features.items())),
+        "opens_in": readers(image.features),
+    }
+
+
+def _levels(stopped: Stopped, release: str) -> Finding:
+    levels = stopped.image.features
+    refusal = why_not(levels, release)
+    able = readers(levels)
+    if refusal is not None:
+        newer = next((each for each in able if list(RELEASES).index(each) > list(RELEASES).index(release)), None)
+        advice = f"hand it over to Apache Kafka {newer}" if newer else "lower it with barnabas serve --feature"
+        return problem(CATALOGUE_CHECK, refusal, advice)
+    return ok(CATALOGUE_CHECK, f"its levels are read by Apache Kafka {', '.join(able)}")
+
+
+def _settings(stopped: Stopped) -> list[Finding]:
+    """The settings in the catalogue that Kafka has no use for; those of the command line are not in it at all."""
+    own = sorted(
+        name
+        for (kind, _), configs in stopped.image.configs.items()
+        if kind == BROKER_RESOURCE
+        for name in configs
+        if name.startswith(_OWN_PREFIX)
+    )
+    found = [note("settings", f"{name} means nothing to Apache Kafka, and stays in the catalogue") for name in own]
+    says = "what barnabas serve was given by flags, environment or file is not in the directory"
+    return [*found, note("settings", says, "barnabas handover --properties, with the same, prints it for Apache Kafka")]
+
+
+def _carried(stopped: Stopped) -> list[Finding]:
+    counts = ((stopped.carried.count(kind), noun) for kind, noun in _CARRIED)
+    some = [f"{count} {noun}{'s' if count > 1 else ''}" for count, noun in counts if count]
+    if not some:
+        return []
+    says = f"{', '.join(some)}: carried on, and in force where a broker, this one or Apache Kafka, is set up for them"
+    return [note("security", says)]
+
+
+def _quotas(stopped: Stopped) -> list[Finding]:
+    count = sum(map(len, stopped.image.quotas.values()))
+    return (
+        [note("quotas", f"{count} quota{'s' if count > 1 else ''} of clients: in force there as here")] if count else []
+    )
+
+
+def _nodes(stopped: Stopped) -> list[Finding]:
+    if not any(root.directory.exists(FILE_NAME) for root in stopped.roots):
+        return []
+    says = (
+        f"it was used with --brokers: Kafka sees node {stopped.meta.node_id} alone, and one replica of each partition"
+    )
+    return [note("nodes", says, "tell clients the one address")]

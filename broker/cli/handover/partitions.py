@@ -1,0 +1,132 @@
+"""Do the partitions on the disk and those in the catalogue agree, as Apache Kafka wants them to?
+
+Kafka takes a directory without partition.metadata, or of another topic, for a stray: it renames it and begins an empty
+partition. It does not elect a leader at once where the catalogue names another directory than the partition lies in. It
+cuts leader epochs that the catalogue does not know. Each of these is found here, from names and small files alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from barnabas.broker.cli.doctor.finding import Finding, note, problem, warning
+from barnabas.broker.cli.handover.stopped import Root, Stopped
+from barnabas.broker.metadata.image.image import Partition
+from barnabas.protocol.errors import DecodeError
+from barnabas.protocol.files.checkpoints import decode_leader_epochs, decode_offsets
+from barnabas.protocol.files.names import (
+    CLUSTER_METADATA_TOPIC,
+    HIGH_WATERMARK_CHECKPOINT,
+    LEADER_EPOCH_CHECKPOINT,
+    PARTITION_METADATA,
+    partition_directory,
+)
+from barnabas.storage.disk.directory import Directory
+from barnabas.storage.errors import StorageError
+from barnabas.storage.partition_metadata import read_topic_id
+
+_CHECK = "partitions"
+_NAMED_MAX = 5
+_START_ONCE = "start and stop barnabas serve once, with all of the node's directories"
+
+
+def examine(stopped: Stopped) -> list[Finding]:
+    """What there is to say about the partitions; those that agree are not mentioned."""
+    places = {place: root for root in stopped.roots for place in root.inventory.live}
+    written = {place: end for root in stopped.roots for place, end in _ends(root.directory).items()}
+    findings: list[Finding] = []
+    unused, elsewhere = [], []
+    for topic in stopped.image.topics.values():
+        for number, partition in enumerate(topic.partitions):
+            name = partition_directory(topic.name, number)
+            root = places.pop((topic.name, number), None)
+            if root is not None:
+                findings += _compare(root, name, topic.topic_id, partition)
+            elif _lies_elsewhere(partition, stopped.roots):
+                elsewhere.append(name)
+            elif written.get((topic.name, number)):
+                says = f"{name} has records, say the checkpoints, and no directory: Apache Kafka begins it empty"
+                advice = "restore the directory, delete the topic, or see what `barnabas log repair` can do"
+                findings.append(warning(_CHECK, says, advice))
+            else:
+                unused.append(name)
+    if elsewhere:
+        says = f"{_named(elsewhere)} in a data directory that was not named here"
+        findings.append(problem(_CHECK, says, "name all data directories of the node"))
+    if unused:
+        findings.append(note(_CHECK, f"{_named(unused)} without records so far: Apache Kafka makes the directories"))
+    return [*findings, *_strays(places), *_unfinished(stopped.roots)]
+
+
+def _compare(root: Root, name: str, topic_id: bytes, partition: Partition) -> Iterator[Finding]:
+    directory = root.directory.subdirectory(name)
+    aside = f"Apache Kafka would set {directory.path} aside as -stray and begin the partition empty"
+    try:
+        found = read_topic_id(directory, topic_id)
+        epoch = _last_epoch(directory)
+    except (StorageError, DecodeError, OSError) as failed:
+        yield problem(_CHECK, f"{name} cannot be read: {failed}")
+        return
+    if found is None:
+        yield problem(_CHECK, f"{aside}, as it has no {PARTITION_METADATA}", _START_ONCE)
+    elif found != topic_id:
+        says = f"{aside}, as it is of another topic that had this name"
+        yield problem(_CHECK, says, "move the directory away if nobody needs it")
+    if partition.directory_id not in (b"", root.meta.directory_id):
+        says = (
+            f"{name} lies in {root.directory.path}, and the catalogue says elsewhere: Kafka elects no leader at first"
+        )
+        yield problem(_CHECK, says, _START_ONCE)
+    if epoch > partition.leader_epoch:
+        says = (
+            f"{name} has leader epoch {epoch}, the catalogue only {partition.leader_epoch}: Kafka would cut the newer"
+        )
+        yield problem(_CHECK, says, "restore the catalogue and the partition from one moment")
+
+
+def _ends(root: Directory) -> dict[tuple[str, int], int]:
+    """Where the partitions ended when that was last noted; nothing where it cannot be told."""
+    data = root.read(HIGH_WATERMARK_CHECKPOINT)
+    try:
+        return decode_offsets(data) if data else {}
+    except DecodeError:
+        return {}
+
+
+def _last_epoch(directory: Directory) -> int:
+    data = directory.read(LEADER_EPOCH_CHECKPOINT)
+    entries = decode_leader_epochs(data) if data else []
+    return entries[-1].epoch if entries else -1
+
+
+def _lies_elsewhere(partition: Partition, roots: Iterable[Root]) -> bool:
+    return bool(partition.directory_id) and partition.directory_id not in [root.meta.directory_id for root in roots]
+
+
+def _strays(places: dict[tuple[str, int], Root]) -> Iterator[Finding]:
+    names = [partition_directory(*place) for place in sorted(places) if place[0] != CLUSTER_METADATA_TOPIC]
+    if names:
+        says = f"{_named(names)} not in the catalogue: Apache Kafka renames them to -stray and leaves them alone"
+        yield note(_CHECK, says)
+
+
+def _unfinished(roots: Iterable[Root]) -> Iterator[Finding]:
+    for root in roots:
+        for _, each in root.inventory.given_up:
+            yield note(_CHECK, f"{root.directory.path_of(each)} is left of a deletion: Apache Kafka removes it")
+        for _, each in root.inventory.futures:
+            path = root.directory.path_of(each)
+            says = (
+                "a copy of a move that was cut short: a start of Barnabas removes it, Apache Kafka renames it to -stray"
+            )
+            yield note(_CHECK, f"{path} is {says} and keeps it")
+        for says in root.inventory.notices:
+            yield note(_CHECK, says)
+
+
+def _named(names: list[str]) -> str:
+    """`a-0 is`, or `a-0, a-1 and 7 more are`."""
+    if len(names) == 1:
+        return f"{names[0]} is"
+    more = f" and {len(names) - _NAMED_MAX} more" if len(names) > _NAMED_MAX else ""
+    return f"{', '.join(names[:_NAMED_MAX])}{more} are"

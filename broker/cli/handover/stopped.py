@@ -1,0 +1,145 @@
+"""A stopped directory, or several of one node, as far as its small files tell: whose it is, and its catalogue.
+
+Knows the files in the roots and the catalogue's log; reads no partition. What keeps Apache Kafka from starting at all
+is a problem found here, and then there is no catalogue to go on with.
+"""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from barnabas.broker.cli.doctor.finding import Finding, note, problem
+from barnabas.broker.cli.doctor.look_only import LookOnlyFiles
+from barnabas.broker.cli.doctor.processes import named
+from barnabas.broker.metadata.image.identity import Identity
+from barnabas.broker.metadata.image.image import Image
+from barnabas.broker.metadata.log.carried import Carried
+from barnabas.broker.metadata.log.metadata_log import CatalogueError, MetadataLog
+from barnabas.broker.metadata.log.quorum import Quorum, read_quorum_state
+from barnabas.broker.metadata.log.replaying import Replaying
+from barnabas.protocol.errors import DecodeError
+from barnabas.protocol.files import meta_properties, names
+from barnabas.protocol.files.meta_properties import MetaProperties
+from barnabas.protocol.primitives import ZERO_UUID
+from barnabas.storage.data_root import Inventory, take_inventory
+from barnabas.storage.disk.directory import Directory
+from barnabas.storage.disk.disk import Disk
+from barnabas.storage.disk.file_lock import lock_holder
+from barnabas.storage.errors import StorageError
+
+_CHECK = "directory"
+CATALOGUE_CHECK = "catalogue"
+_METADATA = names.partition_directory(names.CLUSTER_METADATA_TOPIC, 0)
+
+
+class Root(NamedTuple):
+    """One data directory: whose it is, and what its names say is in it."""
+
+    directory: Directory
+    meta: MetaProperties
+    inventory: Inventory
+
+
+class Stopped(NamedTuple):
+    """All directories of the node, and what the catalogue in one of them says."""
+
+    roots: list[Root]
+    image: Image
+    carried: Carried
+    has_voters: bool
+    """Whether the voters are in the log: else Kafka has to be told them."""
+
+    @property
+    def meta(self) -> MetaProperties:
+        return self.roots[0].meta
+
+
+def open_stopped(paths: Sequence[str], metadata_dir: str) -> tuple[Stopped | None, list[Finding]]:
+    """What is there, None if Kafka would not start; and what was found on the way.
+
+    metadata_dir: which of the paths has the catalogue; StorageError or OSError for what cannot be read.
+    """
+    findings: list[Finding] = []
+    roots = []
+    for path in paths:
+        root, found = _open_root(path)
+        findings += found
+        if root is not None:
+            roots.append(root)
+    if len(roots) < len(paths):
+        return None, findings
+    for root in roots[1:]:
+        findings += _belong_together(roots[0], root)
+    if findings:
+        return None, findings
+    holder = next(root for root in roots if root.directory.path == metadata_dir)
+    catalogue, complaints = _read_catalogue(holder)
+    if catalogue is None:
+        return None, complaints
+    return Stopped(roots, *catalogue), [*complaints, *_how_stopped(roots)]
+
+
+def _open_root(path: str) -> tuple[Root | None, list[Finding]]:
+    root = Directory(Disk(LookOnlyFiles(), path), path)
+    try:
+        data = root.read(names.META_PROPERTIES)
+    except (StorageError, OSError) as failed:
+        return None, [problem(_CHECK, f"{path} cannot be read: {failed}")]
+    if data is None:
+        return None, [problem(_CHECK, f"{path} is no data directory: it has no {names.META_PROPERTIES}")]
+    holder = lock_holder(root.path_of(names.LOCK))
+    if holder is not None:
+        who = "another process" if holder.pid is None else named(holder.pid)
+        return None, [problem(_CHECK, f"{path} is in use by {who}: what is in it changes", "stop it first")]
+    try:
+        return Root(root, meta_properties.decode(data), take_inventory(root)), []
+    except (StorageError, DecodeError) as refused:
+        return None, [problem(_CHECK, str(refused))]
+
+
+def _belong_together(first: Root, other: Root) -> list[Finding]:
+    mine, theirs = first.meta, other.meta
+    if (theirs.cluster_id, theirs.node_id) != (mine.cluster_id, mine.node_id):
+        says = f"{other.directory.path} is of another cluster or node than {first.directory.path}"
+        return [problem(_CHECK, says, "name the directories of one node")]
+    if theirs.directory_id == mine.directory_id:
+        says = f"{other.directory.path} has the directory.id of {first.directory.path}: one is a copy of the other"
+        return [problem(_CHECK, says, "name only one of them")]
+    return []
+
+
+def _read_catalogue(root: Root) -> tuple[tuple[Image, Carried, bool] | None, list[Finding]]:
+    if not root.directory.exists(_METADATA):
+        says = f"{root.directory.path} has no {_METADATA}: no broker has finished its first start here"
+        return None, [problem(CATALOGUE_CHECK, says, "start and stop the broker once, or name the metadata.log.dir")]
+    identity = Identity(root.meta.node_id, root.meta.directory_id or ZERO_UUID)
+    log = root.directory.subdirectory(_METADATA)
+    replaying = Replaying(Image(identity.node_id), Quorum(identity))
+    found = []
+    try:
+        read_quorum_state(log, identity)
+        replaying.run(MetadataLog(log, was_clean=root.directory.exists(names.CLEAN_SHUTDOWN)))
+    except CatalogueError as refused:
+        return None, [problem(CATALOGUE_CHECK, str(refused))]
+    except StorageError as failed:
+        if failed.errno != errno.EROFS:  # a torn tail is cut off, and nothing is changed here
+            return None, [problem(CATALOGUE_CHECK, str(failed))]
+        found.append(note(CATALOGUE_CHECK, "the last change was not finished and counts as not made: it is cut off"))
+    if not replaying.image.metadata_version:
+        says = f"{root.directory.path} was only formatted: its catalogue says nothing yet"
+        return None, [problem(CATALOGUE_CHECK, says, "start and stop the broker once")]
+    return (replaying.image, replaying.carried, replaying.quorum.has_voters), found
+
+
+def _how_stopped(roots: Sequence[Root]) -> list[Finding]:
+    return [
+        note(
+            "stop",
+            f"{root.directory.path} was not stopped cleanly: Kafka reads all segments above the recovery points",
+            "to save that time, start and stop barnabas serve once",
+        )
+        for root in roots
+        if not root.directory.exists(names.CLEAN_SHUTDOWN)
+    ]

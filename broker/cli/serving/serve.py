@@ -1,0 +1,271 @@
+"""`barnabas serve`: run a broker until a signal stops it.
+
+The first line on stdout comes when clients can connect: `barnabas ready HOST:PORT[,…] data=D`,
+with ` http=HOST:PORT` behind it where --http is given. Logs go to stderr.
+SIGTERM and SIGINT stop it cleanly, exit status 0; a second one stops it at once and leaves no clean-shutdown marker,
+so that the next start looks through the logs.
+
+Start-up is a feature: nothing is imported that the first answer does not need.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import itertools
+import os
+import signal
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from barnabas.broker.cli.serving.serve_options import (
+    Options,
+    Wishes,
+    brokers_count,
+    control_admission,
+    fault_plan,
+    http_address,
+    listener_advice,
+    load,
+    owns_listener,
+    parse,
+    secures_http,
+    table_text,
+    wishes,
+)
+from barnabas.broker.cli.terminal.failures import UsageError
+
+if TYPE_CHECKING:
+    import socket
+
+    from barnabas.broker.config import BrokerConfig
+    from barnabas.broker.control.faults.model import Plan
+    from barnabas.broker.http.control.admission import Admission
+    from barnabas.broker.network.bound import BoundAddress
+    from barnabas.broker.runtime.clock import Clock
+    from barnabas.broker.server.secure.directory import Security
+
+_KAFKAS_LINES = """\
+[BrokerLifecycleManager id={node_id}] Transitioning from RECOVERY to RUNNING
+[KafkaServer id={node_id}] started
+Kafka Server started"""
+"""What test libraries wait for in the log of a container with Kafka's images: any of these, by library and version."""
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Serve until stopped; the exit status."""
+    if any(word in ("--help", "-h") for word in arguments):
+        print(_help())
+        return 0
+    options = parse(arguments)
+    if not options.get("--ephemeral"):
+        return _serve(options)
+    from barnabas.broker.cli.serving.ephemeral import EphemeralDirectory
+
+    with EphemeralDirectory() as ephemeral:
+        there = {"--data-dir": [os.path.join(ephemeral.path, "data")]}
+        return _serve({**options, **there, "--set": [*options.get("--set", []), "metadata.log.dir="]})
+
+
+def _serve(options: Options) -> int:
+    from barnabas.broker.network.bound import bind_nodes, close_sockets
+    from barnabas.broker.runtime import log_lines
+
+    log_lines.configure(options.get("--log-level", ["info"])[-1], log_format=options.get("--log-format", ["text"])[-1])
+    wished, address, count = wishes(options, os.environ), http_address(options), brokers_count(options)
+    control, has_secured_http = control_admission(options, os.environ), secures_http(options)
+    config, security = _config(options)
+    faults = fault_plan(options, config)
+    bound: list[list[BoundAddress]] = []
+    try:
+        http = [] if address is None else _bind_http(*address)
+        bound = bind_nodes(config, count)
+    except OSError as error:
+        print(f"barnabas: {_cannot_listen(error, options)}", file=sys.stderr)
+        return 1
+    except ValueError as error:
+        raise UsageError(f"serve: --brokers {count}: {error}") from error
+    loop = _new_loop()
+    asyncio.set_event_loop(loop)
+    try:
+        ends_with_stdin = "--stop-with-stdin" in options
+        if security is not None:
+            _tell_clients(security, bound)
+        running = _run(
+            config,
+            bound,
+            wished,
+            http,
+            control,
+            faults,
+            security,
+            has_secured_http=has_secured_http,
+            ends_with_stdin=ends_with_stdin,
+        )
+        return loop.run_until_complete(running)
+    finally:
+        for each in itertools.chain.from_iterable(bound):
+            close_sockets(each)
+        for sock in http:
+            sock.close()
+        asyncio.set_event_loop(None)
+        loop.close()
+
+
+def _config(options: Options) -> tuple[BrokerConfig, Security | None]:
+    """The configuration, and with --secure the security directory that it is made of."""
+    from barnabas.broker.runtime import patterns
+    from barnabas.broker.runtime.log_lines import line, logger
+
+    loaded, security = load(options, os.environ), None
+    if "--secure" in options:
+        security, settings = _secured(loaded.config, renames=owns_listener(options, loaded.config))
+        loaded = load(options, os.environ, settings)
+    for warning in (*loaded.warnings, *([] if patterns.is_available() else [patterns.MISSING])):
+        logger("config").warning(line(warning))
+    return loaded.config, security
+
+
+def _secured(config: BrokerConfig, *, renames: bool) -> tuple[Security, Mapping[str, str]]:
+    """The security directory, opened or made, and the settings that go with it; see `settings_for`."""
+    from barnabas.broker.runtime.clock import wall_ms
+
+    try:
+        from barnabas.broker.server.secure.secured import open_for, settings_for
+    except ImportError as missing:
+        raise UsageError("serve: --secure needs the package cryptography: pip install 'barnabas[secure]'") from missing
+    security = open_for(config, wall_ms(), os.urandom)
+    return security, settings_for(security, config, renames=renames)
+
+
+def _tell_clients(security: Security, bound: Sequence[Sequence[BoundAddress]]) -> None:
+    from barnabas.broker.server.secure.secured import bootstrap_of, write_client_settings
+
+    write_client_settings(security, bootstrap_of(itertools.chain.from_iterable(bound)))
+
+
+def _bind_http(host: str, port: int) -> list[socket.socket]:
+    """OSError names the address in `filename`."""
+    from barnabas.broker.network.bound import bind
+
+    try:
+        return bind(host, port)
+    except OSError as error:
+        error.filename = f"--http {host}:{port}"
+        raise
+
+
+def _cannot_listen(error: OSError, options: Options) -> str:
+    address = error.filename
+    if error.errno == errno.EADDRINUSE:
+        if address.startswith("--http "):
+            return f"{address} is in use by another program (--http picks another port, with port 0 a free one)"
+        return f"{address} is in use by another program ({listener_advice(options, os.environ)})"
+    if error.errno in (errno.EACCES, errno.EPERM):
+        return f"no permission to listen on {address}"
+    return f"cannot listen on {address}: {error.strerror or error}"
+
+
+def _new_loop() -> asyncio.AbstractEventLoop:
+    """uvloop's event loop, the standard library's where there is none."""
+    try:
+        import uvloop
+    except ImportError:
+        return asyncio.new_event_loop()
+    loop: asyncio.AbstractEventLoop = uvloop.new_event_loop()
+    return loop
+
+
+async def _run(
+    config: BrokerConfig,
+    bound: list[list[BoundAddress]],
+    wished: Wishes,
+    http: list[socket.socket],
+    control: Admission | None,
+    faults: Plan | None,
+    security: Security | None,
+    *,
+    has_secured_http: bool,
+    ends_with_stdin: bool,
+) -> int:
+    from barnabas.broker.config.listeners.listeners import address_text
+    from barnabas.broker.metadata.image.topics import NewTopic
+    from barnabas.broker.runtime.workers.helper import helper_processes_max
+    from barnabas.broker.server.environment import Environment
+    from barnabas.broker.server.start import start_broker
+    from barnabas.storage.disk.files import raise_descriptor_limit
+
+    stopping = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(
+            number, lambda: os._exit(1) if stopping.is_set() else stopping.set()
+        )
+    environment = Environment(helper_processes_max=helper_processes_max())
+    if control is not None:
+        from barnabas.broker.server.own_time import movable
+
+        environment = movable(environment)
+    broker = await start_broker(
+        config,
+        bound[0],
+        descriptor_limit=raise_descriptor_limit(),
+        topics=[NewTopic(name, partitions) for name, partitions in wished.topics],
+        features=wished.features,
+        users=wished.users,
+        security=security,
+        http=http,
+        secures_http=has_secured_http,
+        control=control,
+        faults=faults,
+        environment=environment,
+        others=bound[1:],
+    )
+    broker.watch.when_failed = stopping.set
+    addresses = ",".join(each.address for each in itertools.chain.from_iterable(bound))
+    told = f"barnabas ready {addresses} data={','.join(config.data_dirs)}"
+    print(f"{told} http={address_text(*http[0].getsockname()[:2])}" if http else told, flush=True)
+    if security is not None:
+        print(f"barnabas secured: settings for clients, and the users, are in {security.path}", flush=True)
+    if config.is_container:
+        print(_KAFKAS_LINES.format(node_id=config.node_id), flush=True)
+    if ends_with_stdin:
+        _stop_with_stdin(asyncio.get_running_loop(), stopping)
+    _keep_collections_short(environment.machine_clock)
+    await stopping.wait()
+    await broker.stop()
+    return 0
+
+
+def _keep_collections_short(clock: Clock) -> None:
+    from barnabas.broker.runtime.garbage_collection import GarbageCollection
+
+    GarbageCollection(clock).start()
+
+
+def _stop_with_stdin(loop: asyncio.AbstractEventLoop, stopping: asyncio.Event) -> None:
+    """In a thread, since stdin may be a file, which no event loop waits for."""
+    from threading import Thread
+
+    def read() -> None:
+        with suppress(OSError):
+            while sys.stdin is not None and os.read(sys.stdin.fileno(), 1 << 16):
+                pass
+        with suppress(RuntimeError):  # the loop is closed: it stops already
+            loop.call_soon_threadsafe(stopping.set)
+
+    Thread(target=read, name="stdin", daemon=True).start()
+
+
+def _help() -> str:
+    return f"""\
+usage: barnabas serve [OPTION …]
+
+Run a broker. `barnabas ready HOST:PORT data=DIR` on stdout says that clients can connect; logs go to stderr.
+SIGTERM and SIGINT stop it cleanly, a second one at once.
+
+options:
+{table_text()}
+
+Flags come before --set, --set before KAFKA_* environment variables, these before the file."""

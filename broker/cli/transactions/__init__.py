@@ -1,0 +1,1 @@
+"""`barnabas txn`: transactions that are open, and ending them."""

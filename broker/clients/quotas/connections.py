@@ -1,0 +1,50 @@
+"""How fast connections may come: to a broker, by one of its listeners, from one address. As Kafka's ConnectionQuotas.
+
+Pure: the caller says what time it is, and what is configured. What is too fast for the broker or a listener is let in
+later; what is too fast from one address is not let in, and counts for nothing.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from barnabas.broker.clients.quotas.sensors import Sensors
+from barnabas.broker.clients.quotas.windows import Windows, WindowSettings
+
+NO_LIMIT: Final = 0x7FFF_FFFF
+
+
+class ConnectionRates:
+    """What came in of late."""
+
+    def __init__(self, settings: WindowSettings) -> None:
+        self._wait_ms_max = settings.size_ms
+        self._broker = Windows(settings)
+        self._listeners: Sensors[str, Windows] = Sensors(lambda: Windows(settings))
+        self._addresses: Sensors[str, Windows] = Sensors(lambda: Windows(settings))
+
+    def wait_ms(self, listener: str, broker_max: int | None, listener_max: int, now_ms: int) -> int:
+        """A connection comes by a listener: how long it has to wait. broker_max: None where it does not count there."""
+        ours = [(self._listeners.get(listener, now_ms), listener_max)]
+        if broker_max is not None:
+            ours.append((self._broker, broker_max))
+        waits = []
+        for windows, most in ours:
+            windows.record(1, now_ms)
+            if most < NO_LIMIT:
+                waits.append(windows.throttle_ms(max(most, 1), now_ms, self._wait_ms_max))
+        return max(waits, default=0)
+
+    def refused_ms(self, listener: str, address: str, address_max: int, counts_for_broker: bool, now_ms: int) -> int:
+        """The same connection comes from an address: 0, or for how long it hangs before it is closed."""
+        if address_max >= NO_LIMIT:
+            return 0
+        windows = self._addresses.get(address, now_ms)
+        windows.record(1, now_ms)
+        refused_ms = windows.throttle_ms(max(address_max, 1), now_ms, self._wait_ms_max)
+        if refused_ms:
+            windows.record(-1, now_ms)
+            self._listeners.get(listener, now_ms).record(-1, now_ms)
+            if counts_for_broker:
+                self._broker.record(-1, now_ms)
+        return refused_ms

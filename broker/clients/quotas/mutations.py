@@ -1,0 +1,87 @@
+"""The quota on partitions that are created and deleted (KIP-599), which is a bucket of tokens for each.
+
+One request is admitted while its client's bucket is not overdrawn, whatever it asks for, and may overdraw it. From the
+version on that knows the error, what comes then is refused (strict); an older one is done, and its client waits.
+
+Pure: the caller says what time it is. As Apache Kafka's ControllerMutationQuotaManager.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from barnabas.broker.clients.quotas.limits import Limits, Sharing
+from barnabas.broker.clients.quotas.rates import Client, Usage
+from barnabas.broker.clients.quotas.sensors import Sensors
+from barnabas.broker.clients.quotas.token_bucket import TokenBucket
+from barnabas.broker.clients.quotas.windows import Average, Windows, WindowSettings
+from barnabas.protocol.errors import ErrorCode, KafkaError
+
+
+class _Sensor:
+    __slots__ = ("bucket", "throttle", "windows")
+
+    def __init__(self, settings: WindowSettings) -> None:
+        self.bucket = TokenBucket(settings)
+        self.windows = Windows(settings)
+        self.throttle = Average()
+
+
+class MutationQuotas:
+    """Those that there are, and what they are used by."""
+
+    def __init__(self, settings: WindowSettings) -> None:
+        self.limits = Limits()
+        self._sensors: Sensors[Sharing, _Sensor] = Sensors(lambda: _Sensor(settings))
+
+    def record(self, client: Client, count: int, now_ms: int, *, is_strict: bool) -> int:
+        """So many partitions are created or deleted: how long the client has to wait.
+
+        Where that is not nothing and `is_strict`, nothing was recorded: they may not be.
+        """
+        sharing = self.limits.sharing(*client)
+        sensor, limit = self._sensors.get(sharing, now_ms), self.limits.limit(sharing)
+        if limit is None:
+            sensor.windows.record(count, now_ms)
+            return 0
+        if is_strict:
+            throttle_ms = sensor.bucket.throttle_ms(limit, now_ms)
+            if throttle_ms:
+                return throttle_ms
+        sensor.windows.record(count, now_ms)
+        sensor.bucket.take(count, limit, now_ms)
+        return 0 if is_strict else sensor.bucket.throttle_ms(limit, now_ms)
+
+    def note_throttled(self, client: Client, throttle_ms: int, now_ms: int) -> None:
+        """The client waits for so long."""
+        self._sensors.get(self.limits.sharing(*client), now_ms).throttle.record(throttle_ms, now_ms)
+
+    def forget(self) -> None:
+        """What was used before counts no more."""
+        self._sensors.clear()
+
+    def usage(self, now_ms: int) -> Iterator[Usage]:
+        """Of everybody who used something in the last hour."""
+        for sharing, sensor in self._sensors.items(now_ms):
+            yield Usage(sharing, sensor.windows.rate(now_ms), sensor.throttle.value(now_ms))
+
+
+class Mutations:
+    """What one request creates and deletes."""
+
+    def __init__(self, quotas: MutationQuotas, client: Client, now_ms: Callable[[], int], *, is_strict: bool) -> None:
+        self._quotas, self._client, self._now_ms, self._is_strict = quotas, client, now_ms, is_strict
+        self._throttled_until_ms = 0
+
+    def admit(self, count: int) -> None:
+        """So many partitions more. KafkaError THROTTLING_QUOTA_EXCEEDED where they may not be."""
+        now_ms = self._now_ms()
+        throttle_ms = self._quotas.record(self._client, count, now_ms, is_strict=self._is_strict)
+        if throttle_ms:
+            self._throttled_until_ms = now_ms + throttle_ms
+            if self._is_strict:
+                raise KafkaError(ErrorCode.THROTTLING_QUOTA_EXCEEDED)
+
+    def throttle_ms(self) -> int:
+        """How long its client has to wait from now on."""
+        return max(0, self._throttled_until_ms - self._now_ms())

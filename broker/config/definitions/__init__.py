@@ -1,0 +1,1 @@
+"""Which keys there are, of which types, and which values they take."""

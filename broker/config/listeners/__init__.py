@@ -1,0 +1,1 @@
+"""Listeners: their addresses and limits."""

@@ -1,0 +1,38 @@
+"""The names of one listener's settings: `listener.name.NAME.KEY` and `listener.name.NAME.MECHANISM.KEY` (KIP-103).
+
+NAME and MECHANISM are in small letters. Which keys a listener may have of its own is Kafka's `dynamic per-broker` keys
+of TLS and SASL, and its limits of connections; others are unknown keys.
+"""
+
+from barnabas.broker.config.definitions.keys import Key, Update
+
+PREFIX = "listener.name."
+_OF_A_MECHANISM = ("sasl.", "connections.max.reauth.ms")
+_OF_A_LISTENER = ("ssl.", "sasl.", "connections.max.reauth.ms", "max.connection", "principal.builder.class")
+
+
+ONLY_OF_A_LISTENER = frozenset(
+    (
+        "ssl.key.password",
+        *(f"ssl.keystore.{word}" for word in ("certificate.chain", "key", "location", "password", "type")),
+        *(f"ssl.truststore.{word}" for word in ("certificates", "location", "password", "type")),
+    )
+)
+"""What may change while the broker runs, but only for one listener: SslConfigs.RECONFIGURABLE_CONFIGS."""
+
+
+def key_within(name: str) -> str | None:
+    """KEY of `listener.name.NAME.KEY` or of `listener.name.NAME.MECHANISM.KEY`; None for a name of another form."""
+    if not name.startswith(PREFIX):
+        return None
+    _, _, rest = name[len(PREFIX) :].partition(".")
+    if rest.startswith(_OF_A_LISTENER):
+        return rest
+    _, _, key = rest.partition(".")
+    return key if key.startswith(_OF_A_MECHANISM) else None
+
+
+def row_of_listener(name: str, key: Key) -> Key:
+    """The row of `name`, a listener's setting, made from its key's: it has no default of its own."""
+    update = Update.PER_BROKER if key.update is not Update.READ_ONLY else Update.READ_ONLY
+    return key._replace(name=name, default=None, update=update)

@@ -1,0 +1,1 @@
+"""Settings of topics, groups and client metrics, and those of brokers that may change while it runs."""

@@ -1,0 +1,1 @@
+"""Settings of SASL, by listener and mechanism."""

@@ -1,0 +1,161 @@
+"""What one SASL listener is set to: its mechanisms, their users of PLAIN, and limits. ConfigError for what cannot be.
+
+Where login modules are found is Apache Kafka's rule: in `listener.name.NAME.MECHANISM.sasl.jaas.config`, else in the
+section `NAME.KafkaServer` of the JAAS file, with NAME in small letters, else in its section `KafkaServer`. Of their
+options only the users of PLAIN have an effect: there is no other broker to log in to. So SCRAM, unlike in Kafka, needs
+no login module.
+
+Imported only where a listener asks for SASL. No sentence here has the value of an option in it.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from barnabas.broker.config.broker_config import BrokerConfig, ConfigError
+from barnabas.broker.config.sasl.listener_settings import ListenerSettings
+from barnabas.broker.config.sasl.oauthbearer_settings import HANDLER, SignedTokens, signed_tokens, warning_of_url
+from barnabas.broker.security.sasl import oauthbearer, plain
+from barnabas.broker.security.sasl.unsecured_tokens import UnsecuredRules, rules_in
+from barnabas.protocol.security.jaas import LoginModule, parse_modules
+from barnabas.protocol.security.scram import MECHANISMS as SCRAM_MECHANISMS
+
+_ENABLED = "sasl.enabled.mechanisms"
+_JAAS = "sasl.jaas.config"
+_DELAY = "connection.failed.authentication.delay.ms"
+_REAUTH = "connections.max.reauth.ms"
+_MODULES = {
+    plain.NAME: "org.apache.kafka.common.security.plain.PlainLoginModule",
+    **{each.name: "org.apache.kafka.common.security.scram.ScramLoginModule" for each in SCRAM_MECHANISMS},
+    oauthbearer.NAME: "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule",
+}
+
+
+class SaslSettings(NamedTuple):
+    """Those of one listener."""
+
+    mechanisms: tuple[str, ...]
+    plain_users: Mapping[str, str]
+    """Passwords by user."""
+    frame_bytes_max: int
+    failure_delay_ms: int
+    reauth_ms: Mapping[str, int]
+    """By mechanism; 0 for never."""
+    unsecured_tokens: UnsecuredRules
+    """What a token of OAUTHBEARER has to say that nobody signed."""
+    signed_tokens: SignedTokens | None
+    """What one has to say where they are signed; None where they are not."""
+
+    def __repr__(self) -> str:
+        return f"SaslSettings({', '.join(self.mechanisms)})"  # passwords are for nobody's eyes
+
+
+def sasl_settings(config: BrokerConfig, listener: str) -> SaslSettings:
+    """Those of the listener of this name. ConfigError."""
+    settings = ListenerSettings(config, listener)
+    mechanisms = tuple(settings.strings(_ENABLED))
+    _check_mechanisms(mechanisms, settings)
+    modules = {mechanism: _login_modules(mechanism, settings, config) for mechanism in mechanisms}
+    delay_ms, idle_ms = config.integer(_DELAY), config.integer("connections.max.idle.ms")
+    if 0 < idle_ms <= delay_ms:
+        sentence = f"{_DELAY} {delay_ms} has to be less than connections.max.idle.ms {idle_ms}, or nobody would be told"
+        raise ConfigError(sentence, _DELAY)
+    return SaslSettings(
+        mechanisms,
+        plain.users_in({name: text for module in modules.get(plain.NAME, ()) for name, text in module.options.items()}),
+        settings.integer("sasl.server.max.receive.size"),
+        delay_ms,
+        {each: _reauth_ms(each, settings) for each in mechanisms},
+        _unsecured_rules(modules.get(oauthbearer.NAME, ()), settings),
+        _signed_tokens(modules.get(oauthbearer.NAME), settings, config),
+    )
+
+
+def _unsecured_rules(modules: Sequence[LoginModule], settings: ListenerSettings) -> UnsecuredRules:
+    try:
+        return rules_in(modules[0].options if modules else {})
+    except ValueError as wrong:
+        raise ConfigError(f"listener {settings.listener}: {wrong}", _JAAS) from None
+
+
+def _signed_tokens(
+    modules: Sequence[LoginModule] | None, settings: ListenerSettings, config: BrokerConfig
+) -> SignedTokens | None:
+    if modules is None:
+        return None
+    return signed_tokens(settings, config, modules[0].options if modules else {})
+
+
+def _check_mechanisms(mechanisms: Sequence[str], settings: ListenerSettings) -> None:
+    known = f"some of {', '.join(_MODULES)}"
+    key = settings.name(_ENABLED) if settings.is_set(_ENABLED) else "listeners"
+    if not mechanisms:
+        raise ConfigError(f"listener {settings.listener} has no SASL mechanism: set {_ENABLED} to {known}", _ENABLED)
+    for mechanism in mechanisms:
+        if mechanism == "GSSAPI":
+            raise ConfigError(
+                f"listener {settings.listener} asks for GSSAPI (Kerberos), which this broker does not serve: set "
+                f"{_ENABLED} to {known}",
+                key,
+            )
+        if mechanism not in _MODULES:
+            raise ConfigError(
+                f"{settings.name(_ENABLED)} names {mechanism}, which this broker does not serve: {known} are",
+                settings.name(_ENABLED),
+            )
+        if mechanism != oauthbearer.NAME and settings.of_mechanism(mechanism, HANDLER):
+            name = f"listener.name.{settings.listener.lower()}.{mechanism.lower()}.{HANDLER}"
+            raise ConfigError(f"{name} asks for a class of its own, which this broker cannot load", name)
+
+
+def _login_modules(mechanism: str, settings: ListenerSettings, config: BrokerConfig) -> Sequence[LoginModule]:
+    """Those for the mechanism; at least one for PLAIN, whose users they have."""
+    name = f"listener.name.{settings.listener.lower()}.{mechanism.lower()}.{_JAAS}"
+    text = settings.of_mechanism(mechanism, _JAAS)
+    if text:
+        assert isinstance(text, str)
+        where, modules = name, _one_module(name, text)
+    else:
+        sections = [f"{settings.listener.lower()}.KafkaServer", "KafkaServer"]
+        where = next((each for each in sections if each in config.login_modules), "")
+        modules = list(config.login_modules.get(where, ()))
+    fitting = [module for module in modules if module.name == _MODULES[mechanism]]
+    if fitting or (not modules and mechanism != plain.NAME):
+        return fitting
+    if not modules:
+        sentence = f"listener {settings.listener} serves {mechanism} and has no users"
+        raise ConfigError(f"{sentence}: set {name}, or name a JAAS file in KAFKA_OPTS", name)
+    if mechanism == plain.NAME or text:
+        raise ConfigError(f"{where} has no {_MODULES[mechanism]}: other login modules cannot be loaded", name)
+    return fitting
+
+
+def _one_module(name: str, text: str) -> list[LoginModule]:
+    try:
+        modules = parse_modules(text)
+    except ValueError as wrong:
+        raise ConfigError(f"{name}: {wrong}", name) from None  # what is wrong may be beside a secret
+    if len(modules) != 1:
+        raise ConfigError(f"{name} has {len(modules)} login modules, and should have 1", name)
+    return modules
+
+
+def _reauth_ms(mechanism: str, settings: ListenerSettings) -> int:
+    own = settings.of_mechanism(mechanism, _REAUTH)
+    return max(0, own if isinstance(own, int) else settings.integer(_REAUTH))
+
+
+def warnings_of_sasl(config: BrokerConfig) -> list[str]:
+    """What Kafka ignores, too, and says so; and what is not safe."""
+    said = []
+    if config.is_set(_JAAS):
+        said.append(f"{_JAAS} is ignored, as in Kafka: its name begins with listener.name.NAME.MECHANISM.")
+    for listener in config.listeners:
+        settings = sasl_settings(config, listener.name) if listener.speaks_sasl else None
+        if settings is None or oauthbearer.NAME not in settings.mechanisms:
+            continue
+        if (signed := settings.signed_tokens) is not None:
+            said += warning_of_url(signed.keys_url, config)
+        else:
+            said.append(f"NOT SECURE: listener {listener.name} takes OAUTHBEARER tokens that nobody signed, so anybody "
+                        "can come in as anybody. That is for tests only")  # fmt: skip
+    return said

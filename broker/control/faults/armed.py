@@ -1,0 +1,113 @@
+"""One fault that is armed: how often it matched and fired, and what it holds up at present.
+
+What it holds up is a future for each: it is done when that may go on, after its time or because it is let go. One whose
+waiter went away is cancelled by that waiter. Invariant: once disarmed, it holds nothing up.
+"""
+
+from __future__ import annotations
+
+from asyncio import AbstractEventLoop, Future
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from barnabas.broker.control.faults.held import About, Held, HeldUp
+from barnabas.broker.control.faults.matching import Chances
+from barnabas.broker.control.faults.model import Fault
+from barnabas.broker.runtime.clock import Clock
+
+
+class Armed:
+    """A fault and its counters."""
+
+    def __init__(
+        self, fault: Fault, seed: int, loop: AbstractEventLoop, clock: Clock, changed: Callable[[], None]
+    ) -> None:
+        """clock: the machine's. changed: is called when more or fewer stand at it."""
+        self.fault = fault
+        self.chances = Chances(fault.often, seed, fault.name)
+        self.is_armed = True
+        self._loop, self._clock, self._changed = loop, clock, changed
+        self._held: dict[Future[None], HeldUp] = {}
+
+    @property
+    def name(self) -> str:
+        """Its name, which no other armed fault has."""
+        return self.fault.name
+
+    @property
+    def is_live(self) -> bool:
+        """Whether it may fire again."""
+        return self.is_armed and not self.chances.is_over
+
+    @property
+    def is_unfired(self) -> bool:
+        """Whether it did not fire as often as it was to; one without an end: not even once."""
+        return self.chances.fired < (self.fault.often.times or 1)
+
+    @property
+    def standing(self) -> int:
+        """How many stand at its pause."""
+        return sum(each.why is Held.PAUSED for each in self._held.values())
+
+    @property
+    def who_stands(self) -> list[Mapping[str, Any]]:
+        """What is known of each who stands at its pause: the facts of a step, or of a request."""
+        return [each.about.facts for each in self._held.values() if each.why is Held.PAUSED]
+
+    @property
+    def is_holding(self) -> bool:
+        """Whether anything is held up."""
+        return bool(self._held)
+
+    def state(self) -> dict[str, Any]:
+        """As JSON: what it is, as it was given, and how far it is."""
+        return {
+            "name": self.name,
+            "match": self.fault.told["match"],
+            "do": self.fault.told["do"],
+            "times": self.fault.told.get("times", 1),
+            "matched": self.chances.matched,
+            "fired": self.chances.fired,
+            "standing": self.standing,
+        }
+
+    def held_up(self) -> list[HeldUp]:
+        """All that is held up, the first that came first."""
+        return list(self._held.values())
+
+    def hold(self, why: Held, about: About, delay_ms: float | None = None) -> Future[None]:
+        """Something that waits until it is let go, or until so much time is over."""
+        future: Future[None] = self._loop.create_future()
+        if not self.is_armed:
+            future.set_result(None)
+            return future
+        until_ms = None if delay_ms is None else self._clock.now_ms() + delay_ms
+        self._held[future] = HeldUp(why, about, until_ms)
+        future.add_done_callback(self._forget)
+        if delay_ms is not None:
+            timer = self._clock.call_later(delay_ms, lambda: _go(future))
+            future.add_done_callback(lambda _: timer.cancel())
+        self._changed()
+        return future
+
+    def let_go(self, why: Held | None = None) -> int:
+        """Let what is held up go on, for one reason or for all; how many."""
+        going = [future for future, held in self._held.items() if why is None or held.why is why]
+        for future in going:
+            del self._held[future]
+            _go(future)
+        return len(going)
+
+    def disarm(self) -> None:
+        """It fires no more and holds nothing up."""
+        self.is_armed = False
+        self.let_go()
+
+    def _forget(self, future: Future[None]) -> None:
+        self._held.pop(future, None)
+        self._changed()
+
+
+def _go(future: Future[None]) -> None:
+    if not future.done():
+        future.set_result(None)

@@ -1,0 +1,194 @@
+"""Files of a disk that fails where a test wants it to: writes, syncs and reads, of one kind of file at a time.
+
+Knows which file is for what, by its path; which call fails is for `Strikes` to say. Put in the place of a data
+directory's files while such a fault is armed, and taken away after that (disk_faults.py).
+
+Of a partition these are the log with its batches, its three indexes, the snapshots of its producers and its leader
+epochs, each a kind of its own, so that one append is one call, and the third is the third. A file that is written under
+a temporary name is the one that it will be. What is being deleted, or written by the cleaner, is left alone.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from typing import Protocol
+
+from barnabas.broker.control.faults.matching import DiskPlace
+from barnabas.broker.control.faults.model import DiskError, DiskFile, DiskOperation
+from barnabas.broker.partitions.room.watch import TRIAL_NAME
+from barnabas.protocol.files.names import (
+    CLEANER_CHECKPOINT,
+    CLUSTER_METADATA_TOPIC,
+    HIGH_WATERMARK_CHECKPOINT,
+    LEADER_EPOCH_CHECKPOINT,
+    LOG_START_CHECKPOINT,
+    RECOVERY_POINT_CHECKPOINT,
+    TEMPORARY_SUFFIX,
+    FileKind,
+    FileState,
+    parse_partition_directory,
+    parse_segment_file,
+)
+from barnabas.storage.disk.files import Buffer, CommonSync, Entry, File, Files, FileStat, Lock, Volume
+
+_CHECKPOINTS = (
+    RECOVERY_POINT_CHECKPOINT,
+    LOG_START_CHECKPOINT,
+    HIGH_WATERMARK_CHECKPOINT,
+    CLEANER_CHECKPOINT,
+)
+_OF_KIND = {
+    FileKind.LOG: DiskFile.LOG,
+    FileKind.OFFSET_INDEX: DiskFile.INDEX,
+    FileKind.TIME_INDEX: DiskFile.TIMEINDEX,
+    FileKind.TXN_INDEX: DiskFile.TXNINDEX,
+    FileKind.PRODUCER_SNAPSHOT: DiskFile.SNAPSHOT,
+}
+_ERRNO = {DiskError.ENOSPC: errno.ENOSPC, DiskError.EIO: errno.EIO}
+
+
+class Strikes(Protocol):
+    """Whether an armed fault strikes. Asked in any thread."""
+
+    def strike(self, operation: DiskOperation, place: DiskPlace) -> DiskError | None:
+        """What the disk says instead of doing it, if anything. A fault that makes it slow is over on return."""
+
+    def is_full(self) -> bool:
+        """Whether somebody's appends find no room, as long as that lasts."""
+
+
+class WrappedFile:
+    """Another file, as it is."""
+
+    def __init__(self, file: File) -> None:
+        self.file = file
+
+    def pread(self, size: int, position: int, /) -> bytes:
+        return self.file.pread(size, position)
+
+    def pwrite(self, data: Buffer, position: int, /) -> int:
+        return self.file.pwrite(data, position)
+
+    def size(self) -> int:
+        return self.file.size()
+
+    def truncate(self, size: int) -> None:
+        self.file.truncate(size)
+
+    def set_modified_ms(self, modified_ms: int) -> None:
+        self.file.set_modified_ms(modified_ms)
+
+    def sync(self) -> None:
+        self.file.sync()
+
+    def close(self) -> None:
+        self.file.close()
+
+
+class FaultyFile(WrappedFile):
+    """A file that a fault may strike."""
+
+    def __init__(self, file: File, strikes: Strikes, place: DiskPlace) -> None:
+        super().__init__(file)
+        self._strikes = strikes
+        self._place = place
+
+    def pread(self, size: int, position: int, /) -> bytes:
+        self._meet(DiskOperation.READ)
+        return self.file.pread(size, position)
+
+    def pwrite(self, data: Buffer, position: int, /) -> int:
+        self._meet(DiskOperation.APPEND)
+        return self.file.pwrite(data, position)
+
+    def sync(self) -> None:
+        self._meet(DiskOperation.SYNC)
+        self.file.sync()
+
+    def _meet(self, operation: DiskOperation) -> None:
+        error = self._strikes.strike(operation, self._place)
+        if error is not None:
+            raise _os_error(error)
+
+
+class FileWithoutRoom(WrappedFile):
+    """What the broker tries whether there is room again (broker/partitions/room/watch.py): not while appends find none."""
+
+    def __init__(self, file: File, strikes: Strikes) -> None:
+        super().__init__(file)
+        self._strikes = strikes
+
+    def pwrite(self, data: Buffer, position: int, /) -> int:
+        if self._strikes.is_full():
+            raise _os_error(DiskError.ENOSPC)
+        return self.file.pwrite(data, position)
+
+
+class FaultyFiles:
+    """Other files, some of which fail."""
+
+    def __init__(self, files: Files, strikes: Strikes) -> None:
+        self.files = files
+        self._strikes = strikes
+
+    def open(self, path: str, *, create: bool = False, read_only: bool = False) -> File:
+        file = self.files.open(path, create=create, read_only=read_only)
+        directory, _, name = path.rpartition("/")
+        if name == TRIAL_NAME:
+            return FileWithoutRoom(file, self._strikes)
+        place = place_of(directory.rpartition("/")[2], name.removesuffix(TEMPORARY_SUFFIX))
+        return file if place is None else FaultyFile(file, self._strikes, place)
+
+    def stat(self, path: str) -> FileStat:
+        return self.files.stat(path)
+
+    def entries(self, path: str) -> list[Entry]:
+        return self.files.entries(path)
+
+    def volume(self, path: str) -> Volume:
+        return self.files.volume(path)
+
+    def mkdir(self, path: str) -> None:
+        self.files.mkdir(path)
+
+    def rename(self, source: str, target: str) -> None:
+        self.files.rename(source, target)
+
+    def remove(self, path: str) -> None:
+        self.files.remove(path)
+
+    def rmdir(self, path: str) -> None:
+        self.files.rmdir(path)
+
+    def sync_directory(self, path: str) -> None:
+        self.files.sync_directory(path)
+
+    def common_sync(self, path: str) -> CommonSync | None:
+        return self.files.common_sync(path)
+
+    def lock(self, path: str) -> Lock:
+        return self.files.lock(path)
+
+
+def place_of(directory: str, name: str) -> DiskPlace | None:
+    """Which file this is, by its name and that of the directory it is in; None for one that no fault strikes."""
+    if name in _CHECKPOINTS:
+        return DiskPlace(DiskFile.CHECKPOINT)
+    found = parse_partition_directory(directory)
+    if found is None:
+        return None
+    if found.topic == CLUSTER_METADATA_TOPIC:
+        return DiskPlace(DiskFile.CATALOGUE)
+    where = found.topic, found.partition
+    if name == LEADER_EPOCH_CHECKPOINT:
+        return DiskPlace(DiskFile.CHECKPOINT, *where)
+    segment = parse_segment_file(name)
+    if segment is None or segment.state is not FileState.LIVE:
+        return None
+    return DiskPlace(_OF_KIND[segment.kind], *where)
+
+
+def _os_error(error: DiskError) -> OSError:
+    number = _ERRNO[error]
+    return OSError(number, os.strerror(number))

@@ -1,0 +1,143 @@
+"""What a fault does to a request that it met: held up, refused, dropped, its answer lost or slowed, its connection cut.
+
+In this order: it is held up, by a delay or at a pause; then it is applied, or refused, or dropped; then its answer is
+sent, lost or cut. A request whose answer never comes holds its connection up, as a broker does that hangs: nothing
+behind it is served, so answers stay in order.
+
+What a test can make a broker hold is bounded: so many bytes of requests that are held up; and a connection whose answer
+never comes is closed after a while, since a peer that went away may not be noticed while nothing is received from it.
+All of it is let go when its fault is taken back, and so when the broker stops.
+"""
+
+from __future__ import annotations
+
+from asyncio import AbstractEventLoop, Future
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING
+
+from barnabas.broker.api.answers import Answer, CloseConnection, Parked
+from barnabas.broker.control.faults.armed import Armed
+from barnabas.broker.control.faults.held import About, Held
+from barnabas.broker.control.faults.model import Cut, RequestAction
+from barnabas.broker.control.faults.on_requests.asking import about_request
+from barnabas.broker.control.faults.on_requests.frames import joined, size_of
+from barnabas.broker.control.faults.on_requests.met import Met
+from barnabas.broker.control.faults.on_requests.pacing import paced
+from barnabas.broker.control.faults.on_requests.refusing import refused
+from barnabas.storage.errors import StorageError
+
+if TYPE_CHECKING:
+    from barnabas.broker.api.entry import Client
+    from barnabas.broker.control.faults.registry import FaultRegistry
+
+HELD_BYTES_MAX = 64 << 20
+"""Of all requests that are held up, but for the first."""
+UNANSWERED_MS_MAX = 600_000
+UNANSWERED_MAX = 1_000
+_NOTHING = About(0)
+"""Of what is not held up."""
+
+
+class Actions:
+    """Those of one broker."""
+
+    def __init__(self, registry: FaultRegistry, loop: AbstractEventLoop) -> None:
+        self._registry = registry
+        self._loop = loop
+        self._held_bytes = 0
+        self._unanswered: dict[Future[None], None] = {}  # the oldest first
+
+    def do(self, armed: Armed, met: Met, frame: memoryview) -> Answer:
+        """The answer to a request at which the fault fires. As an `Entry`."""
+        action = armed.fault.action
+        assert isinstance(action, RequestAction)
+        self._registry.fired(armed, "+".join(armed.fault.told["do"]), met.facts())
+        about = about_request(met, frame, self._registry.now_ms()) if action.holds_up else _NOTHING
+        if action.pause:
+            return self._held(armed, met, frame, Held.PAUSED, about)
+        if action.delay is not None:
+            return self._held(armed, met, frame, Held.DELAYED, about, armed.chances.delay_ms(action.delay))
+        if action.throttle is not None:
+            return self._held(armed, met, frame, Held.THROTTLED, about, len(frame) * 1000 / action.throttle)
+        return self._go_on(armed, met, frame, about)
+
+    # --- before it is applied ---
+
+    def _held(
+        self, armed: Armed, met: Met, frame: memoryview, why: Held, about: About, delay_ms: float | None = None
+    ) -> Answer:
+        """Later. The frame is copied: its bytes are the receiver's."""
+        size = len(frame)
+        if self._held_bytes and self._held_bytes + size > HELD_BYTES_MAX:
+            raise CloseConnection(f"more than {HELD_BYTES_MAX} bytes of requests are held up by faults")
+        self._held_bytes += size
+        copy = memoryview(bytearray(frame))
+        future = armed.hold(why, about, delay_ms)
+        future.add_done_callback(lambda _: self._note_free(size))
+        return Parked(future, lambda _: self._go_on(armed, met, copy, about), may_be_given_up=True)
+
+    def _note_free(self, size: int) -> None:
+        self._held_bytes -= size
+
+    def _go_on(self, armed: Armed, met: Met, frame: memoryview, about: About) -> Answer:
+        """Apply it, or do not."""
+        action = armed.fault.action
+        assert isinstance(action, RequestAction)
+        if action.error is not None:
+            return refused(armed, action.error, met, frame)
+        if action.drop:
+            return self._never(armed, about) if action.cut is None else _cut_now(armed)
+        answer = met.entry(frame, met.position, met.correlation_id, met.client)
+        if action.lose_answer:
+            return after(answer, partial(self._lose, armed, about))
+        if action.cut is not None:
+            return after(answer, partial(self._cut, armed, action.cut, met.client))
+        if action.throttle is not None:
+            return after(answer, partial(paced, armed, about, action.throttle, met.client))
+        return answer
+
+    # --- after it was applied ---
+
+    def _lose(self, armed: Armed, about: About, answer: Answer) -> Answer:
+        return None if answer is None else self._never(armed, about)
+
+    def _never(self, armed: Armed, about: About) -> Answer:
+        """No answer: nothing more comes from this connection, until it is closed."""
+        if len(self._unanswered) >= UNANSWERED_MAX:
+            next(iter(self._unanswered)).set_result(None)
+        future = armed.hold(Held.UNANSWERED, about, UNANSWERED_MS_MAX)
+        self._unanswered[future] = None
+        future.add_done_callback(self._is_over)
+        return Parked(future, lambda _: _cut_now(armed), may_be_given_up=True)
+
+    def _is_over(self, future: Future[None]) -> None:
+        self._unanswered.pop(future, None)
+
+    def _cut(self, armed: Armed, where: Cut, client: Client, answer: Answer) -> Answer:
+        """The connection is closed once what is to leave of the answer is with the kernel."""
+        if answer is None or where is Cut.BEFORE:
+            return _cut_now(armed)
+        assert not isinstance(answer, Parked)
+        if where is Cut.MIDDLE:
+            try:
+                answer = joined(answer, size_of(answer) // 2)
+            except (EOFError, StorageError) as error:
+                raise CloseConnection(f"half of the answer could not be read: {error}") from error
+        sent = answer
+        future: Future[None] = self._loop.create_future()
+        future.set_result(None)
+        future.add_done_callback(lambda _: client.finish())  # called while the connection still waits for the answer
+        return Parked(future, lambda _: sent, may_be_given_up=True)
+
+
+def after(answer: Answer, change: Callable[[Answer], Answer]) -> Answer:
+    """What `change` makes of the answer, once that is here."""
+    if not isinstance(answer, Parked):
+        return change(answer)
+    answer.then(partial(after, change=change))
+    return answer
+
+
+def _cut_now(armed: Armed) -> Answer:
+    raise CloseConnection(f"fault {armed.name} cuts it")

@@ -1,0 +1,80 @@
+"""An answer that is sent at so many bytes a second: a piece of it each time, and a wait in between.
+
+A piece goes out only while the peer takes what was written before, so no more of the answer is in memory than there
+was. When the fault is taken back, the rest is sent at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence, Sized
+from typing import TYPE_CHECKING, cast
+
+from barnabas.broker.api.answers import Answer, CloseConnection, Parked
+from barnabas.broker.control.faults.armed import Armed
+from barnabas.broker.control.faults.held import About, Held
+from barnabas.broker.control.faults.on_requests.frames import joined, parts_of
+from barnabas.storage.errors import StorageError
+
+if TYPE_CHECKING:
+    from barnabas.broker.api.entry import Client
+    from barnabas.broker.network.outgoing import FileSlice
+
+TICK_MS = 50
+PIECE_BYTES_MAX = 1 << 20
+
+
+def paced(armed: Armed, about: About, bytes_per_s: int, client: Client, answer: Answer) -> Answer:
+    """The answer, bit by bit."""
+    if answer is None:
+        return None
+    assert not isinstance(answer, Parked)
+    return _Paced(armed, about, bytes_per_s, client, answer).go_on()
+
+
+class _Paced:
+    def __init__(
+        self, armed: Armed, about: About, bytes_per_s: int, client: Client, answer: bytearray | Sequence[Sized]
+    ) -> None:
+        self._armed = armed
+        self._about = about
+        self._client = client
+        piece_bytes = min(PIECE_BYTES_MAX, max(1, bytes_per_s * TICK_MS // 1000))
+        self._wait_ms = piece_bytes * 1000 / bytes_per_s
+        self._pieces = _pieces(parts_of(answer), piece_bytes)
+        self._next: bytearray | None = next(self._pieces, None)
+
+    def go_on(self) -> Answer:
+        """Wait, then send a piece; the last one is what is answered."""
+        held = self._armed.hold(Held.THROTTLED, self._about, self._wait_ms)
+        return Parked(held, self._send, may_be_given_up=True)
+
+    def _send(self, _: object) -> Answer:
+        if self._armed.is_armed and not self._client.is_writable:
+            return self.go_on()
+        try:
+            piece, self._next = self._next, next(self._pieces, None)
+            if not self._armed.is_armed:
+                rest = bytearray(piece or b"")
+                while self._next is not None:
+                    rest += self._next
+                    self._next = next(self._pieces, None)
+                return rest
+        except (EOFError, StorageError) as error:
+            raise CloseConnection(f"the rest of an answer could not be read: {error}") from error
+        if self._next is None:
+            return piece
+        if piece is not None:
+            self._client.write(piece)
+        return self.go_on()
+
+
+def _pieces(parts: Sequence[Sized], size: int) -> Iterator[bytearray]:
+    """Its bytes, so many at a time. EOFError, StorageError."""
+    for part in parts:
+        for start in range(0, len(part), size):
+            count = min(size, len(part) - start)
+            if isinstance(part, bytes | bytearray):
+                yield bytearray(part[start : start + count])
+            else:
+                data = cast("FileSlice", part).read(start, count)
+                yield joined([data])

@@ -1,0 +1,257 @@
+"""The answer to a request that a fault refuses with an error code.
+
+A request is not applied, except for what is only read: Fetch and Metadata are answered as ever, and the code is put in,
+since a client can do nothing with an answer that says nothing of its session, or of any node.
+
+Where a fault matches by topic or partition, and each partition of the answer has a code of its own, the others are
+applied and answered as ever. AddPartitionsToTxn adds all or none, as in Kafka: the others are OPERATION_NOT_ATTEMPTED.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any, Final
+
+from barnabas.broker.api.answers import Answer, CloseConnection, Parked
+from barnabas.broker.api.error_responses import error_response
+from barnabas.broker.control.faults.armed import Armed
+from barnabas.broker.control.faults.codes import AT_THE_TOP, FOR_THE_TOPIC
+from barnabas.broker.control.faults.matching import fits
+from barnabas.broker.control.faults.model import RequestMatch
+from barnabas.broker.control.faults.naming import OF_PARTITIONS, OF_TOPICS, partition_number, topic_name
+from barnabas.broker.control.faults.on_requests.frames import (
+    decoded_request,
+    decoded_response,
+    encoded_request,
+    encoded_response,
+)
+from barnabas.broker.control.faults.on_requests.met import Met
+from barnabas.protocol.errors import DecodeError, ErrorCode
+from barnabas.protocol.messages.fetch import FetchableTopicResponse, PartitionData
+from barnabas.protocol.registry import ApiKey, spec
+from barnabas.protocol.schema import default_instance
+from barnabas.storage.errors import StorageError
+
+_IN_PARTS: Final = frozenset(
+    {
+        ApiKey.PRODUCE,
+        ApiKey.LIST_OFFSETS,
+        ApiKey.OFFSET_COMMIT,
+        ApiKey.TXN_OFFSET_COMMIT,
+        ApiKey.DELETE_RECORDS,
+        ApiKey.OFFSET_FOR_LEADER_EPOCH,
+        ApiKey.DESCRIBE_PRODUCERS,
+        ApiKey.CREATE_TOPICS,
+        ApiKey.DELETE_TOPICS,
+        ApiKey.CREATE_PARTITIONS,
+    }
+)
+"""Whose answers have nothing but codes of topics or partitions, each on its own."""
+PARTED: Final = _IN_PARTS | {ApiKey.FETCH, ApiKey.METADATA}
+"""In whose answers only what a fault matches has its code."""
+_ONE_FOR_ALL_SINCE: Final = 4
+"""The version of AddPartitionsToTxn from which on brokers ask each other, for several transactions at a time."""
+
+_OF_PARTITIONS_IN_METADATA: Final = frozenset(
+    {ErrorCode.LEADER_NOT_AVAILABLE, ErrorCode.REPLICA_NOT_AVAILABLE, ErrorCode.LISTENER_NOT_FOUND}
+)
+"""All other codes are said of a topic as a whole."""
+
+Wanted = Callable[[str, "int | None"], bool]
+"""Whether a partition of a topic is meant; None: the topic as a whole."""
+
+
+def refused(armed: Armed, code: ErrorCode, met: Met, frame: memoryview) -> Answer:
+    """The answer. CloseConnection where there is no place for the code, and with acks=0."""
+    try:
+        request = decoded_request(met.api, met.version, frame, met.position)
+    except DecodeError as error:
+        raise CloseConnection(str(error), met.api.api_name) from error
+    if met.api is ApiKey.PRODUCE and request.acks == 0:
+        raise CloseConnection(f"acks=0 and {code.name}, by fault {armed.name}", met.api.api_name)
+    match = armed.fault.match
+    assert isinstance(match, RequestMatch)
+    if met.api in (ApiKey.FETCH, ApiKey.METADATA):
+        return _put_in(armed, match, code, met, frame, request)
+    if match.topic is None and match.partition is None:
+        return _answer(armed, met, code, request)
+    wanted = partial(_is_meant, match)
+    if met.api is ApiKey.ADD_PARTITIONS_TO_TXN:
+        return _not_added(armed, met, code, request, wanted)
+    if met.api not in _IN_PARTS:
+        return _answer(armed, met, code, request)
+    others = decoded_request(met.api, met.version, frame, met.position)
+    _keep(met, others, lambda topic, number: not wanted(topic, number))
+    if not any(True for _ in _lists(others)):
+        return _answer(armed, met, code, request)
+    _keep(met, request, wanted)
+    others_frame = encoded_request(met.api, met.version, frame[: met.position], others)
+    answer = met.entry(others_frame, met.position, met.correlation_id, met.client)
+    return _once_here(answer, lambda response: _merge(response, _response(armed, met, code, request)), met)
+
+
+def _is_meant(match: RequestMatch, topic: str, number: int | None) -> bool:
+    return fits(match.topic, topic) and match.partition in (None, number)
+
+
+def _answer(armed: Armed, met: Met, code: ErrorCode, request: Any) -> bytearray:
+    return encoded_response(met.api, met.version, met.correlation_id, _response(armed, met, code, request))
+
+
+def _response(armed: Armed, met: Met, code: ErrorCode, request: Any) -> Any:
+    response: Any = error_response(spec(met.api), met.version, request, code, f"fault {armed.name}")
+    if response is None:
+        raise CloseConnection(f"{code.name}, by fault {armed.name}, has no place in the response", met.api.api_name)
+    if met.api is ApiKey.PRODUCE:
+        for each in _partitions_of(response):
+            each.base_offset = -1
+    return response
+
+
+def _not_added(armed: Armed, met: Met, code: ErrorCode, request: Any, wanted: Wanted) -> bytearray:
+    """One transaction: each partition that is meant has the code, the others were not tried."""
+    response = _response(armed, met, code, request)
+    if code in FOR_THE_TOPIC and met.version < _ONE_FOR_ALL_SINCE:
+        for topic in response.results_by_topic_v3_and_below:
+            for each in topic.results_by_partition:
+                if not wanted(topic.name, each.partition_index):
+                    each.partition_error_code = ErrorCode.OPERATION_NOT_ATTEMPTED
+    return encoded_response(met.api, met.version, met.correlation_id, response)
+
+
+# --- some of a request -----------------------------------------------------------------------------------------------
+
+
+def _lists(struct: Any) -> Iterator[tuple[str, list[Any]]]:
+    """Its lists of topics that are not empty."""
+    for name in (*OF_TOPICS, "results"):
+        listed = getattr(struct, name, None)
+        if listed:
+            yield name, listed
+
+
+def _partitions_of(struct: Any) -> Iterator[Any]:
+    for _, topics in _lists(struct):
+        for topic in topics:
+            yield from _listed_partitions(topic)[1]
+
+
+def _listed_partitions(topic: Any) -> tuple[str, list[Any]]:
+    """The name of its list of partitions, and that; ("", []) where it is named as a whole."""
+    for name in OF_PARTITIONS:
+        listed = getattr(topic, name, None)
+        if listed is not None:
+            return name, listed
+    return "", []
+
+
+def _keep(met: Met, request: Any, keep: Wanted) -> None:
+    """Leave in the request only these partitions."""
+    for name, topics in list(_lists(request)):
+        kept = []
+        for topic in topics:
+            called, (inner, partitions) = topic_name(topic, met.topic_name), _listed_partitions(topic)
+            if not inner:
+                kept += [topic] if keep(called, None) else []
+                continue
+            left = [each for each in partitions if keep(called, partition_number(each))]
+            if left:
+                setattr(topic, inner, left)
+                kept.append(topic)
+        setattr(request, name, kept)
+
+
+def _merge(response: Any, failed: Any) -> None:
+    """Add what failed to what was answered: to the topic that is there, or behind the others."""
+    for name, topics in _lists(failed):
+        there: list[Any] = getattr(response, name)
+        for topic in topics:
+            inner, partitions = _listed_partitions(topic)
+            same = next((each for each in there if inner and _identity(each) == _identity(topic)), None)
+            if same is None:
+                there.append(topic)
+            else:
+                getattr(same, inner).extend(partitions)
+
+
+def _identity(topic: Any) -> tuple[object, ...]:
+    return tuple(getattr(topic, name, None) for name in ("name", "topic", "topic_id"))
+
+
+# --- what is only read -----------------------------------------------------------------------------------------------
+
+
+def _put_in(armed: Armed, match: RequestMatch, code: ErrorCode, met: Met, frame: memoryview, request: Any) -> Answer:
+    """Read what is asked for, at once, and put the code in."""
+    if code in AT_THE_TOP:
+        return _at_the_top(armed, met, code)
+    if met.api is ApiKey.FETCH:
+        request.max_wait_ms = request.min_bytes = 0
+        frame = encoded_request(met.api, met.version, frame[: met.position], request)
+    answer = met.entry(frame, met.position, met.correlation_id, met.client)
+    wanted = partial(_is_meant, match)
+    put = _put_into_fetch if met.api is ApiKey.FETCH else _put_into_metadata
+    return _once_here(answer, lambda response: put(response, code, met, wanted), met)
+
+
+def _at_the_top(armed: Armed, met: Met, code: ErrorCode) -> bytearray:
+    fields = spec(met.api).response.__schema__.fields
+    if not any(each.name == "error_code" and each.in_version(met.version) for each in fields):
+        raise CloseConnection(f"{code.name}, by fault {armed.name}, has no place in the response", met.api.api_name)
+    response: Any = default_instance(spec(met.api).response)
+    response.error_code = code
+    return encoded_response(met.api, met.version, met.correlation_id, response)
+
+
+def _put_into_fetch(response: Any, code: ErrorCode, met: Met, wanted: Wanted) -> None:
+    """Into all partitions that are meant, those included of which a session would not tell, as nothing is new there."""
+    missing = (
+        {} if response.error_code else dict.fromkeys(met.services.fetch_sessions.partitions_of(response.session_id))
+    )
+    for topic in response.responses:
+        called = topic_name(topic, met.topic_name)
+        for each in topic.partitions:
+            missing.pop((topic.topic or bytes(topic.topic_id), each.partition_index), None)
+            if wanted(called, each.partition_index):
+                topic.partitions[topic.partitions.index(each)] = _failed_fetch(each.partition_index, code)
+    for named, number in missing:
+        topic = FetchableTopicResponse(partitions=[_failed_fetch(number, code)])
+        if isinstance(named, bytes):
+            topic.topic_id = named
+        else:
+            topic.topic = named
+        if wanted(topic_name(topic, met.topic_name), number):
+            response.responses.append(topic)
+
+
+def _failed_fetch(number: int, code: ErrorCode) -> PartitionData:
+    return PartitionData(
+        partition_index=number, error_code=code, high_watermark=-1, aborted_transactions=None, records=b""
+    )
+
+
+def _put_into_metadata(response: Any, code: ErrorCode, met: Met, wanted: Wanted) -> None:
+    """Into the topics that are meant, or into their partitions."""
+    for topic in response.topics:
+        if wanted(topic.name or "", None):
+            if code in _OF_PARTITIONS_IN_METADATA:
+                for each in topic.partitions:
+                    each.error_code, each.leader_id = code, -1
+            else:
+                topic.error_code, topic.partitions = code, []
+
+
+def _once_here(answer: Answer, change: Callable[[Any], None], met: Met) -> Answer:
+    """An answer with its response changed, once it is here."""
+    if isinstance(answer, Parked):
+        answer.then(lambda late: _once_here(late, change, met))
+        return answer
+    if answer is None:
+        return None
+    try:
+        correlation_id, response = decoded_response(met.api, met.version, answer)
+    except (EOFError, StorageError) as error:
+        raise CloseConnection(f"an answer could not be read: {error}", met.api.api_name) from error
+    change(response)
+    return encoded_response(met.api, met.version, correlation_id, response)

@@ -1,0 +1,114 @@
+"""Where faults meet requests: the entries of the APIs that they name, wrapped, and nothing else of a dispatcher.
+
+Each time the live faults are others, every node's dispatcher is given a new wrap, and forgets the entries it wrapped
+before. An entry that no live fault may match is left as it is: where nothing is armed, nothing is in the way.
+
+All faults that match a request count it; the first of them that fires does what it does, and no other then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Protocol
+
+from barnabas.broker.api.answers import Answer
+from barnabas.broker.control.faults.armed import Armed
+from barnabas.broker.control.faults.matching import NOTHING, fits, matches_body
+from barnabas.broker.control.faults.model import RequestMatch
+from barnabas.broker.control.faults.on_requests.actions import Actions
+from barnabas.broker.control.faults.on_requests.asking import asked_in
+from barnabas.broker.control.faults.on_requests.met import Met
+from barnabas.protocol.registry import ApiKey
+
+if TYPE_CHECKING:
+    from barnabas.broker.api.entry import Client, Entry, Wrap
+    from barnabas.broker.control.faults.registry import FaultRegistry
+    from barnabas.broker.services import Services
+
+
+class Intercepted(Protocol):
+    """A node whose requests may be met: `broker/server/nodes/member.py`."""
+
+    services: Services
+
+    @property
+    def node_id(self) -> int: ...
+
+    def intercept(self, wrap: Wrap | None) -> None:
+        """See `Dispatcher.intercept`."""
+
+
+class RequestFaults:
+    """Those of one broker, for all its nodes."""
+
+    def __init__(self, registry: FaultRegistry, nodes: Sequence[Intercepted], actions: Actions) -> None:
+        self._registry = registry
+        self._nodes = nodes
+        self._actions = actions
+        registry.listen(self._wrap_again)
+
+    def _wrap_again(self) -> None:
+        live = [each for each in self._registry.live if isinstance(each.fault.match, RequestMatch)]
+        for node in self._nodes:
+            here = [each for each in live if _of(each).node in (None, node.node_id)]
+            node.intercept(self._wrap(here, node.services) if here else None)
+
+    def _wrap(self, live: Sequence[Armed], services: Services) -> Wrap:
+        def wrap(api_key: int, version: int, entry: Entry) -> Entry:
+            api = ApiKey(api_key)
+            met = [each for each in live if _may_match(_of(each), api, version)]
+            return _Faulty(api, version, entry, met, services, self._actions).serve if met else entry
+
+        return wrap
+
+
+def _of(armed: Armed) -> RequestMatch:
+    match = armed.fault.match
+    assert isinstance(match, RequestMatch)
+    return match
+
+
+def _may_match(match: RequestMatch, api: ApiKey, version: int) -> bool:
+    if match.api is not None and match.api is not api:
+        return False
+    return match.versions is None or match.versions[0] <= version <= match.versions[1]
+
+
+class _Faulty:
+    """One version of an API that live faults may match."""
+
+    def __init__(
+        self, api: ApiKey, version: int, entry: Entry, armed: Sequence[Armed], services: Services, actions: Actions
+    ) -> None:
+        self._api, self._version, self._entry = api, version, entry
+        self._armed = armed
+        self._services = services
+        self._actions = actions
+        self._looks_inside = any(_of(each).looks_inside for each in armed)
+
+    def serve(self, frame: memoryview, position: int, correlation_id: int, client: Client) -> Answer:
+        """An `Entry`."""
+        asked = NOTHING
+        if self._looks_inside:
+            asked = asked_in(self._services, self._api, self._version, frame, position)
+        firing: Armed | None = None
+        for each in self._armed:
+            if each.is_live and _matches_outside(_of(each), client) and matches_body(_of(each), asked):
+                if firing is not None:
+                    each.chances.matched += 1
+                elif each.chances.fires():
+                    firing = each
+        if firing is None:
+            return self._entry(frame, position, correlation_id, client)
+        known = asked if self._looks_inside else None
+        met = Met(self._api, self._version, self._entry, self._services, position, correlation_id, client, known)
+        return self._actions.do(firing, met, frame)
+
+
+def _matches_outside(match: RequestMatch, client: Client) -> bool:
+    """Whether the connection is as the match says."""
+    return (
+        fits(match.client_id, client.client_id or "")
+        and fits(match.listener, client.session.listener)
+        and fits(match.connection, client.peer)
+    )

@@ -1,0 +1,88 @@
+"""Faults at named steps, read from JSON: which step, with which facts, and whether it can be done there. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from barnabas.broker.control.faults.model import FaultRefused, PointAction, PointMatch
+from barnabas.broker.control.faults.plan.names import partition_number, topic_pattern
+from barnabas.broker.control.faults.plan.scalars import (
+    boolean,
+    flag,
+    listed,
+    object_of,
+    one_of,
+    shown,
+    text,
+    typo,
+    whole_number,
+)
+from barnabas.broker.runtime.events import KINDS, Kind
+
+ACTIONS = ("crash", "pause")
+_NUMBER_MAX = (1 << 63) - 1
+NUMBERS = {
+    "base_offset": 0,
+    "failed_count": 0,
+    "generation": 0,
+    "members_count": 0,
+    "offset": 0,
+    "partitions_count": 0,
+    "position": 1,
+    "producer_epoch": 0,
+    "producer_id": 0,
+    "records_count": 0,
+    "topics_count": 0,
+}
+"""Facts that are numbers, and where these begin."""
+FLAGS = ("is_commit",)
+TEXTS = ("assignor", "group", "leader_id", "partitions", "protocol", "state", "topics", "transactional_id", "why")
+_ONE_OF = {
+    "state": ("Empty", "Ongoing", "PrepareCommit", "PrepareAbort", "CompleteCommit", "CompleteAbort", "None"),
+    "protocol": ("classic", "consumer"),
+}
+
+
+def points() -> dict[str, Kind]:
+    """The steps at which something can be done, by name."""
+    return {name: kind for name, kind in KINDS.items() if kind.may_crash or kind.may_pause}
+
+
+def point_fault(
+    match: Mapping[str, Any], do: Mapping[str, Any], known: Mapping[str, Kind]
+) -> tuple[PointMatch, PointAction]:
+    """FaultRefused."""
+    kind = known[one_of(match["point"], "a point", tuple(known))]
+    facts = {name: value for name, value in match.items() if name != "point"}
+    for name, value in facts.items():
+        if name not in kind.facts:
+            raise FaultRefused(f"{typo(name, kind.facts)}{kind.name} tells no {shown(name)}, but {listed(kind.facts)}")
+        _check(name, value)
+    done = object_of(do, f"what is done at {kind.name}", _can(kind))
+    if len(done) != 1:
+        raise FaultRefused(f"at {kind.name} one thing is done: {' or '.join(_can(kind))}")
+    ((name, value),) = done.items()
+    flag(value, name)
+    return PointMatch(point=kind.name, facts=facts), PointAction(crash=name == "crash", pause=name == "pause")
+
+
+def _check(name: str, value: Any) -> None:
+    """FaultRefused for a value that the fact never has."""
+    if name == "topic":
+        topic_pattern(value)
+    elif name == "partition":
+        partition_number(value)
+    elif name in NUMBERS:
+        whole_number(value, name, NUMBERS[name], _NUMBER_MAX)
+    elif name in FLAGS:
+        boolean(value, name)
+    elif name in _ONE_OF and "*" not in text(value, name):
+        one_of(value, name, _ONE_OF[name])
+    else:
+        text(value, name)
+
+
+def _can(kind: Kind) -> tuple[str, ...]:
+    may = {"crash": kind.may_crash, "pause": kind.may_pause}
+    return tuple(name for name in ACTIONS if may[name])

@@ -1,0 +1,97 @@
+"""Where faults meet the steps of the broker: a listener of its events, while there are faults of steps.
+
+At a step that a live fault matches what goes on is held up, or the process ends as by SIGKILL: nothing is finished,
+flushed or said to anybody, but for a line in the log before it. `barnabas serve` is gone then; whoever embeds the
+broker sees that its process has ended (barnabas/embedded), and starts it again.
+
+Where the broker shares its process with whoever tests it, no crash is armed: that is refused when the plan is read.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from barnabas.broker.control.faults.held import Held, about_step
+from barnabas.broker.control.faults.matching import matches_point
+from barnabas.broker.control.faults.model import FaultRefused, Plan, PointAction, PointMatch
+from barnabas.broker.runtime.log_lines import line, logger
+
+if TYPE_CHECKING:
+    from asyncio import Future
+
+    from barnabas.broker.control.faults.armed import Armed
+    from barnabas.broker.control.faults.registry import FaultRegistry
+    from barnabas.broker.runtime.events import Events, Kind
+    from barnabas.broker.runtime.events.events import Facts
+
+_log = logger("faults")
+CRASHING = "fault crashes the broker"
+"""How the last line begins, by which a crash is told from any other end."""
+
+
+def crash() -> None:
+    """End this process as SIGKILL does, its log written."""
+    for stream in (sys.stdout, sys.stderr):
+        stream.flush()
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def check_ends_nobody(plan: Plan) -> None:
+    """FaultRefused where a fault of the plan would end a process that is not the broker's alone."""
+    for fault in plan.faults:
+        if isinstance(fault.action, PointAction) and fault.action.crash:
+            raise FaultRefused(
+                "this broker lives in the process that tests it, which a crash would end, too: "
+                "start it without in_process"
+            )
+
+
+class PointFaults:
+    """Those of one broker."""
+
+    def __init__(self, registry: FaultRegistry, events: Events, end: Callable[[], None] = crash) -> None:
+        """end: ends the process."""
+        self._registry = registry
+        self._events = events
+        self._end = end
+        self._live: list[tuple[PointMatch, PointAction, Armed]] = []
+        registry.listen(self._follow)
+
+    def _follow(self) -> None:
+        """There are other faults."""
+        was_listening = bool(self._live)
+        self._live = []
+        for each in self._registry.live:
+            match, action = each.fault.match, each.fault.action
+            if isinstance(match, PointMatch) and isinstance(action, PointAction):
+                self._live.append((match, action, each))
+        if self._live and not was_listening:
+            self._events.listen(self._meet)
+        elif was_listening and not self._live:
+            self._events.stop_listening(self._meet)
+
+    def _meet(self, kind: Kind, facts: Facts) -> Future[None] | None:
+        """A `Listener`. The first fault that fires does what it does; the others only count."""
+        fired: tuple[PointAction, Armed] | None = None
+        for match, action, armed in self._live:
+            if not matches_point(match, kind.name, facts):
+                continue
+            if fired is not None:
+                armed.chances.matched += 1
+            elif armed.is_live and armed.chances.fires():
+                fired = action, armed
+        if fired is None:
+            return None
+        action, armed = fired
+        if action.crash:
+            _log.error(line(CRASHING, fault=armed.name, point=kind.name, **facts))
+            self._end()
+            return None
+        held = armed.hold(Held.PAUSED, about_step(self._registry.now_ms(), kind.name, facts))
+        where: Facts = {name: facts[name] for name in ("topic", "partition") if name in facts}
+        self._registry.fired(armed, "pause", {"point": kind.name, **where})
+        return held

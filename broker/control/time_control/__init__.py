@@ -1,0 +1,33 @@
+"""The clock that clients are told, stopped and moved ahead: for tests of what happens when time goes by."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from asyncio import AbstractEventLoop
+
+    from barnabas.broker.control.time_control.time_control import TimeControl
+    from barnabas.broker.partitions.flush.flushing import GroupFlush
+    from barnabas.broker.partitions.housekeeping import Housekeeping
+    from barnabas.broker.runtime.clock import Clock
+    from barnabas.broker.services import Services
+    from barnabas.storage.disk.directory import Directory
+
+
+def open_time_control(
+    clock: Clock,
+    loop: AbstractEventLoop,
+    services: Services,
+    housekeeping: Housekeeping,
+    flush: GroupFlush,
+    root: Directory,
+) -> TimeControl:
+    """What stops and moves the clock of a running broker. ClockRefused where that cannot be moved."""
+    from barnabas.broker.control.time_control.movable_clock import ClockRefused, MovableClock
+    from barnabas.broker.control.time_control.settling import Settling
+    from barnabas.broker.control.time_control.time_control import TimeControl
+
+    if not isinstance(clock, MovableClock):
+        raise ClockRefused("the clock of this broker is the machine's: serve it with --control")
+    return TimeControl(clock, Settling(loop, services, housekeeping, flush), root, services.events)

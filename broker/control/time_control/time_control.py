@@ -1,0 +1,119 @@
+"""What somebody may do to the clock of a running broker: stop it, let it run, move it ahead. Each change is logged.
+
+Knows the clock, when a broker is settled, and where is noted how far ahead the clock is; not who asks.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from barnabas.broker.control.time_control import ahead_note
+from barnabas.broker.control.time_control.movable_clock import ClockRefused
+from barnabas.broker.control.time_control.settling import Unsettled
+from barnabas.broker.control.time_control.words import moment_text
+from barnabas.broker.runtime.events.kinds import CLOCK_CHANGED
+from barnabas.broker.runtime.log_lines import line, logger
+
+if TYPE_CHECKING:
+    from barnabas.broker.control.time_control.movable_clock import MovableClock
+    from barnabas.broker.control.time_control.settling import Settling
+    from barnabas.broker.runtime.events import Events
+    from barnabas.storage.disk.directory import Directory
+
+_log = logger("control")
+
+
+class GaveUp(ClockRefused):
+    """The clock came not so far, or can be moved no more."""
+
+
+class ClockState(NamedTuple):
+    """What a clock shows. state: running, frozen or advancing. ahead_ms: of the machine's clock."""
+
+    state: str
+    now_ms: int
+    now: str
+    ahead_ms: int
+
+
+class TimeControl:
+    """Of one broker. Everything raises ClockRefused, with a sentence, or StorageError."""
+
+    def __init__(self, clock: MovableClock, settling: Settling, root: Directory, events: Events) -> None:
+        """root: where is noted how far ahead the clock is."""
+        self._clock = clock
+        self._settling = settling
+        self._root = root
+        self._events = events
+        self._is_closed = False
+
+    @property
+    def state(self) -> ClockState:
+        """The clock as it is now."""
+        clock = self._clock
+        state = "advancing" if clock.is_moving else "frozen" if clock.is_frozen else "running"
+        now_ms = clock.now_ms()
+        return ClockState(state, now_ms, moment_text(now_ms), clock.ahead_ms)
+
+    def freeze(self) -> ClockState:
+        """Have the clock stand still."""
+        self._check_open()
+        self._clock.freeze()
+        return self._changed("clock frozen")
+
+    def run(self) -> ClockState:
+        """Have the clock go on from where it stands."""
+        self._check_open()
+        self._clock.run()
+        return self._changed("clock runs")
+
+    async def advance(self, by_ms: float) -> ClockState:
+        """Move the clock ahead; return when all that fell due is done. It stands or runs then as it did before."""
+        self._check_open()
+        try:
+            await self._clock.advance(by_ms, self._settled, begins=self._begins, ends=self._settling.look_again)
+        except Unsettled as unsettled:
+            raise self._given_up(unsettled) from unsettled
+        return self._changed("clock advanced", by_ms=round(by_ms))
+
+    async def at(self, wall_ms: int) -> ClockState:
+        """Have the clock stand at a moment to come, in ms since 1970, once all that fell due by then is done."""
+        self._check_open()
+        if wall_ms < self._clock.now_ms():
+            raise ClockRefused(f"the clock does not go back; it shows {self.state.now}")
+        try:
+            await self._clock.advance_to(wall_ms, self._settled, begins=self._begins, ends=self._settling.look_again)
+        except Unsettled as unsettled:
+            raise self._given_up(unsettled) from unsettled
+        return self._changed("clock frozen")
+
+    def close(self) -> None:
+        """The broker stops. A clean stop leaves a note of how far ahead the clock is now: StorageError."""
+        self._is_closed = True
+        ahead_note.write(self._root, self._clock.ahead_ms)
+
+    def _begins(self, ahead_ms: int) -> None:
+        self._settling.flush_due()
+        if ahead_ms > 0:
+            ahead_note.write(self._root, ahead_ms)
+
+    async def _settled(self) -> None:
+        self._check_open()
+        await self._settling()
+
+    def _check_open(self) -> None:
+        if self._is_closed:
+            raise GaveUp("the broker stops")
+
+    def _changed(self, event: str, **facts: int) -> ClockState:
+        state = self.state
+        _log.info(line(event, **facts, now=state.now, ahead_ms=state.ahead_ms))
+        if self._events.is_on:
+            self._events.tell(CLOCK_CHANGED, {"state": state.state, "ahead_ms": state.ahead_ms})
+        return state
+
+    def _given_up(self, unsettled: Unsettled) -> GaveUp:
+        self._settling.answer_parked()
+        now = self.state.now
+        _log.warning(line("clock not advanced to the end", reason=unsettled, now=now))
+        return GaveUp(f"the clock came to {now} and no further: {unsettled}")

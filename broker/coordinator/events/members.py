@@ -1,0 +1,68 @@
+"""Who joins and who goes, of groups of either protocol, and why: by the request or the timer that leads to it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from barnabas.broker.runtime.events import kinds
+from barnabas.broker.runtime.events.cause import Cause, RequestCause, TimerCause
+from barnabas.broker.runtime.events.events import Events
+
+_SESSION_TIMERS = ("session", "consumer session")
+_OVERDUE = {
+    "join": "it did not join again in time",
+    "consumer join": "it did not join again in time",
+    "sync": "it did not ask for its assignment in time",
+    "consumer sync": "it did not ask for its assignment in time",
+    "consumer rebalance": "it did not give up its partitions in time",
+}
+
+
+def tell_joined(events: Events, group_id: str, member_id: str, client_id: str, members_count: int) -> None:
+    """A member is new."""
+    facts = {"group": group_id, "member_id": member_id, "client_id": client_id, "members_count": members_count}
+    events.tell(kinds.MEMBER_JOINED, facts)
+
+
+def tell_gone(
+    events: Events,
+    group_id: str,
+    member_id: str,
+    members_count: int,
+    session_timeout_ms: int,
+    successor: str | None = None,
+) -> None:
+    """A member is gone. successor: the id under which it came back, if it did."""
+    cause = events.cause
+    facts = {"group": group_id, "member_id": member_id, "members_count": members_count}
+    if is_session_end(cause):
+        events.tell(kinds.SESSION_EXPIRED, {**facts, "session_timeout_ms": session_timeout_ms})
+    else:
+        why = _why_gone(cause, member_id) if successor is None else f"it came back as {successor}"
+        events.tell(kinds.MEMBER_LEFT, {**facts, "why": why})
+
+
+def is_session_end(cause: Cause | None) -> bool:
+    """Whether somebody's session has ended."""
+    return isinstance(cause, TimerCause) and cause.timer in _SESSION_TIMERS
+
+
+def rebalance_why(cause: Cause | None, joined: Sequence[str], gone: Sequence[str]) -> str:
+    """Why a rebalance begins."""
+    if joined:
+        return f"member {joined[0]} joined"
+    if gone:
+        return f"the session of member {gone[0]} ended" if is_session_end(cause) else f"member {gone[0]} is gone"
+    if isinstance(cause, RequestCause) and cause.asked.get("member_id"):
+        return f"member {cause.asked['member_id']} asked for it by {cause.api}"
+    if isinstance(cause, TimerCause):
+        return "members did not do in time what they were to do"
+    return "what it subscribes to, or its settings, have changed"
+
+
+def _why_gone(cause: Cause | None, member_id: str) -> str:
+    if isinstance(cause, TimerCause):
+        return _OVERDUE.get(cause.timer, "its time was over")
+    if isinstance(cause, RequestCause):
+        return "it left" if cause.asked.get("member_id") == member_id else f"it was removed by {cause.api}"
+    return "it was removed"

@@ -1,0 +1,244 @@
+"""Consumer groups (KIP-848): what handlers ask of the group coordinator about them.
+
+Finds the partition of a group, asks the decisions in `group/consumer`, and has the runtime carry them out. The topics
+that match regular expressions are looked for here, in slices, because there may be many of them. A heartbeat that
+computes a target is decided in slices, too (`long_decisions`), from the group as it is when it ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from typing import Protocol, TypeVar
+
+from barnabas.broker.coordinator.group.decisions.classic.model import Group, GroupConfig
+from barnabas.broker.coordinator.group.decisions.classic.states import State
+from barnabas.broker.coordinator.group.decisions.consumer import leaving, regexes
+from barnabas.broker.coordinator.group.decisions.consumer.checks import check_request
+from barnabas.broker.coordinator.group.decisions.consumer.expressions import InvalidExpression, compiled
+from barnabas.broker.coordinator.group.decisions.consumer.group import ConsumerGroup
+from barnabas.broker.coordinator.group.decisions.consumer.heartbeat import heartbeat
+from barnabas.broker.coordinator.group.decisions.consumer.model import (
+    JOINING_EPOCH,
+    ConsumerConfig,
+    ConsumerContext,
+    HeartbeatReply,
+    HeartbeatRequest,
+    Member,
+    ResolvedRegex,
+)
+from barnabas.broker.coordinator.group.decisions.consumer.records import is_large
+from barnabas.broker.coordinator.group.decisions.consumer.timers import is_of_consumer_group
+from barnabas.broker.coordinator.group.decisions.kinds import AnyGroup, AnyOutcome, check_group_id, tombstones
+from barnabas.broker.coordinator.group.decisions.migration.downgrade import members_gone
+from barnabas.broker.coordinator.group.decisions.migration.upgrade import upgraded
+from barnabas.broker.coordinator.group.group_partition import GroupPartition
+from barnabas.broker.coordinator.runtime.long_decisions import Decision, LongDecisions, Made
+from barnabas.broker.coordinator.runtime.outcome import ResolveTopics, TimerKey
+from barnabas.broker.runtime.clock import Clock
+from barnabas.broker.runtime.log_lines import line, logger
+from barnabas.broker.runtime.replies import Reply
+from barnabas.broker.runtime.slices import Kind, Slices
+from barnabas.protocol.errors import EncodeError, ErrorCode, KafkaError
+from barnabas.storage.steps import Steps
+
+T = TypeVar("T")
+
+_log = logger("coordinator")
+
+RECORDS_AT_ONCE = 200
+"""Of one decision: more are prepared in steps, and what is left to do then takes some milliseconds for thousands."""
+_RESOLVING = Kind(steps_max=500, slice_ms=5, may_begin_again=False)
+
+
+class Partitions(Protocol):
+    """Where groups are: `runtime.ownership.CoordinatorPartitions`."""
+
+    def of(self, entity_id: str) -> GroupPartition:
+        """The loaded partition of a group. KafkaError."""
+
+    def loaded(self) -> Iterable[GroupPartition]:
+        """Those that are in use and ready."""
+
+
+class ConsumerGroups:
+    """The consumer groups of this broker."""
+
+    def __init__(
+        self,
+        context: ConsumerContext,
+        classic: GroupConfig,
+        partitions: Partitions,
+        clock: Clock,
+        upkeep: Slices,
+        fresh_id: Callable[[], str],
+    ) -> None:
+        self.context = context
+        self._classic = classic
+        self._partitions = partitions
+        self._clock = clock
+        self._upkeep = upkeep
+        self._decisions = LongDecisions(upkeep)
+        self.is_deciding = self._decisions.is_deciding
+        self._fresh_id = fresh_id
+        self._resolving: set[str] = set()
+
+    def heartbeat(self, request: HeartbeatRequest) -> Reply[HeartbeatReply]:
+        """ConsumerGroupHeartbeat. Raises KafkaError with Kafka's sentence."""
+        config = self.context.config_of(request.group_id)
+        check_request(request, config)
+        check_group_id(request.group_id, may_be_empty=True)
+        fresh_member_id = "" if request.member_id else self._fresh_id()
+        decide = partial(self._heartbeat, request=request, config=config, fresh_member_id=fresh_member_id)
+        return self.in_steps(request.group_id, decide)
+
+    def describe(self, group_id: str) -> ConsumerGroup:
+        """One group as it now is, to be read and not changed. GROUP_ID_NOT_FOUND."""
+        check_group_id(group_id, may_be_empty=True)
+        return _consumer_group(self._partitions.of(group_id).machine.group(group_id), group_id)
+
+    def in_steps(self, group_id: str, decide: Callable[[AnyGroup | None], Steps[AnyOutcome]]) -> Reply[T]:
+        """Decide about a group as it is then, behind those who do so already, and carry it out."""
+        return self._decisions.made(group_id, partial(self._made, group_id, decide))
+
+    def in_line(self, group_id: str, decide: Callable[[], Reply[T]]) -> Reply[T]:
+        """Decide about a group what needs no steps, and behind those who do."""
+        return self._decisions.made_at_once(group_id, decide)
+
+    def fire(self, group_id: str, timer: TimerKey) -> Reply[None]:
+        """Decide what a timer of a group means, and carry it out. KafkaError."""
+        if is_of_consumer_group(timer):
+            return self.in_steps(group_id, partial(self._fired, timer))
+        self._partitions.of(group_id).shard.fire_at_once(group_id, timer)
+        return None
+
+    def _fired(self, timer: TimerKey, group: AnyGroup | None) -> Steps[AnyOutcome]:
+        return leaving.timer_fired(group if isinstance(group, ConsumerGroup) else None, timer, fence=self.fence)
+
+    def fence(self, group: ConsumerGroup, members: Sequence[Member]) -> Steps[AnyOutcome]:
+        """What it means that members are gone (`leaving.Fence`): a classic group may be left."""
+        now_ms = self._clock.now_ms()
+        return members_gone(group, members, context=self.context, config=self._classic, now_ms=now_ms)
+
+    def _made(self, group_id: str, decide: Callable[[AnyGroup | None], Steps[AnyOutcome]]) -> Decision[T]:
+        """Decide in steps, and carry it out in the last. Begins anew if the group is another by then."""
+        while True:
+            partition = self._partitions.of(group_id)
+            group = partition.machine.group(group_id)
+            try:
+                steps = _prepared(partition, group_id, decide(group))
+                outcome = yield from _unless_changed(partition, group, group_id, steps)
+            except EncodeError as unfit:  # a client's name is longer than a record can carry
+                raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, str(unfit)) from unfit
+            if outcome is not None:
+                return Made(partition.shard.execute(group_id, outcome))
+
+    def _heartbeat(
+        self, group: AnyGroup | None, *, request: HeartbeatRequest, config: ConsumerConfig, fresh_member_id: str
+    ) -> Steps[AnyOutcome]:
+        if request.member_epoch < JOINING_EPOCH:
+            return (yield from leaving.leave(_consumer_group(group, request.group_id), request, fence=self.fence))
+        topics, now_ms = self.context.topics, self._clock.now_ms()
+        decide = partial(
+            heartbeat, request=request, topics=topics, now_ms=now_ms, config=config, fresh_member_id=fresh_member_id
+        )
+        if isinstance(group, ConsumerGroup):
+            return (yield from decide(group))
+        if request.member_epoch != JOINING_EPOCH:
+            why = "Consumer group %s not found." if group is None else "Group %s is not a consumer group."
+            raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, why % request.group_id)
+        if group is None:
+            return (yield from decide(ConsumerGroup(request.group_id)))
+        if group.state is not State.EMPTY:
+            upgrade = yield from upgraded(group, topics=topics, config=config, now_ms=now_ms)
+            return upgrade.before((yield from decide(upgrade.group)))
+        outcome: AnyOutcome = yield from decide(ConsumerGroup(request.group_id))
+        return outcome._replace(records=(*tombstones(group), *outcome.records))
+
+    # Regular expressions
+
+    def resolve(self, partition_index: int, group_id: str, wanted: ResolveTopics) -> None:
+        """Find the topics of a group's regular expressions, unless that is being done."""
+        if group_id not in self._resolving:
+            self._resolving.add(group_id)
+            self._upkeep.in_slices(partial(self._resolve, partition_index, group_id, wanted), _RESOLVING)
+
+    def _resolve(self, partition_index: int, group_id: str, wanted: ResolveTopics) -> Steps[None]:
+        topics = self.context.topics
+        version, now_ms = topics.version, self._clock.now_ms()
+        found: dict[str, list[str]] = {regex: [] for regex in wanted.regexes}
+        try:
+            for regex in wanted.regexes:
+                try:
+                    pattern = compiled(regex)
+                except InvalidExpression:
+                    continue  # of a record that another broker wrote: it matches nothing
+                for name in sorted(topics.ids):
+                    if pattern.matches(name) and wanted.may_describe(name):
+                        found[regex].append(name)
+                        if name in topics.ids:  # and was not deleted meanwhile
+                            topics.hash(name)  # which is kept, and asked for when all are found: too many for one turn
+                    yield
+        finally:
+            self._resolving.discard(group_id)
+        results = {regex: ResolvedRegex(tuple(names), version, now_ms) for regex, names in found.items()}
+        self._resolved(partition_index, group_id, results)
+
+    def _resolved(self, partition_index: int, group_id: str, results: dict[str, ResolvedRegex]) -> None:
+        for partition in self._partitions.loaded():
+            if partition.index == partition_index:
+                group = partition.machine.durable.consumers.get(group_id)
+                try:
+                    partition.shard.execute(group_id, regexes.resolved(group, results, topics=self.context.topics))
+                except KafkaError as refusal:
+                    _log.warning(line("topics not resolved", group=group_id, error=refusal))
+
+
+def in_one_step(decide: Callable[[AnyGroup | None], AnyOutcome], group: AnyGroup | None) -> Steps[AnyOutcome]:
+    """The decision, where what follows it is long: in a turn of its own."""
+    yield
+    outcome = decide(group)
+    yield
+    return outcome
+
+
+def _prepared(partition: GroupPartition, group_id: str, steps: Steps[AnyOutcome]) -> Steps[AnyOutcome]:
+    """What comes of the steps; many records, or large ones, are encoded and replayed before they are written."""
+    outcome = yield from steps
+    if len(outcome.records) <= RECORDS_AT_ONCE and not any(map(is_large, outcome.records)):
+        return outcome
+    prepared = yield from partition.machine.prepared(group_id, outcome.records)
+    yield
+    return outcome._replace(prepared=prepared)
+
+
+def _unless_changed(
+    partition: GroupPartition, group: AnyGroup | None, group_id: str, steps: Steps[AnyOutcome]
+) -> Steps[AnyOutcome | None]:
+    """What comes of the steps; None once the group is another than they began with."""
+    changes = group.changes if isinstance(group, ConsumerGroup) else 0
+    while True:
+        try:
+            next(steps)
+        except StopIteration as over:
+            outcome: AnyOutcome = over.value
+            return outcome
+        yield
+        if _is_another(group, partition.machine.group(group_id)):
+            return None
+        if partition.shard.is_closed or (isinstance(group, ConsumerGroup) and group.changes != changes):
+            return None
+
+
+def _is_another(group: AnyGroup | None, now: AnyGroup | None) -> bool:
+    """Whether the group was replaced. An empty classic one is made from its record for whoever asks."""
+    if isinstance(group, Group) and group.state is State.EMPTY:
+        return now != group
+    return now is not group
+
+
+def _consumer_group(group: AnyGroup | None, group_id: str) -> ConsumerGroup:
+    if isinstance(group, ConsumerGroup):
+        return group
+    why = f"Group {group_id} not found." if group is None else f"Group {group_id} is not a consumer group."
+    raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, why)

@@ -1,0 +1,212 @@
+"""JoinGroup decided: newcomers, members that come again, and static members that come back under a new id (KIP-345).
+
+A JoinGroup that has to wait for the others is parked; the end of the join phase answers it (`rebalance`).
+"""
+
+from __future__ import annotations
+
+from barnabas.broker.coordinator.group.decisions.classic.draft import Draft, GroupOutcome, join_waiter
+from barnabas.broker.coordinator.group.decisions.classic.model import (
+    NEW_MEMBER_JOIN_TIMEOUT_MS,
+    Group,
+    GroupConfig,
+    GroupStored,
+    JoinReply,
+    JoinRequest,
+    Member,
+    StoredGroup,
+)
+from barnabas.broker.coordinator.group.decisions.classic.rebalance import (
+    check_barrier,
+    joined_members,
+    prepare_rebalance,
+    present_generation,
+    vote,
+)
+from barnabas.broker.coordinator.group.decisions.classic.states import Event, State, on
+from barnabas.broker.coordinator.runtime.outcome import Outcome, Park
+from barnabas.broker.coordinator.runtime.transitions import Go, Say
+from barnabas.protocol.errors import ErrorCode
+
+_MEMBER_NAME_CHARS_MAX = 255
+
+
+def join(
+    group: Group | None, request: JoinRequest, *, fresh_suffix: str, now_ms: int, config: GroupConfig
+) -> GroupOutcome:
+    """Decide a JoinGroup.
+
+    `group` is None when there is none of that name; `fresh_suffix` makes a new member id unique.
+    """
+    error = _refusal(group, request, config)
+    if error is not ErrorCode.NONE:
+        shown_id = "" if error is ErrorCode.GROUP_MAX_SIZE_REACHED else request.member_id
+        return Outcome(reply=JoinReply(error, shown_id))
+    draft = Draft(group or Group(request.group_id, state_timestamp_ms=now_ms), now_ms)
+    if request.member_id:
+        outcome = _join_again(draft, request, config)
+    else:
+        outcome = _join_new(draft, request, fresh_suffix, config)
+    if group is None and not outcome.records:
+        # As in Kafka, a group exists, durably, from its first member's first request on.
+        draft.records.append(GroupStored(request.group_id, StoredGroup("", 0, None, None, now_ms)))
+        outcome = draft.outcome(outcome.reply)
+    return outcome
+
+
+def is_session_timeout_allowed(request: JoinRequest, config: GroupConfig) -> bool:
+    """Whether the session timeout is one the broker takes; asked before the group is looked at."""
+    return config.min_session_timeout_ms <= request.session_timeout_ms <= config.max_session_timeout_ms
+
+
+def _refusal(group: Group | None, request: JoinRequest, config: GroupConfig) -> ErrorCode:
+    """What is wrong with the request, in Kafka's order."""
+    if group is None:
+        if request.member_id:
+            return ErrorCode.UNKNOWN_MEMBER_ID
+        group = Group(request.group_id)
+    if not _has_room(group, request.member_id, config.max_size):
+        return ErrorCode.GROUP_MAX_SIZE_REACHED
+    if group.state is State.DEAD:
+        return ErrorCode.COORDINATOR_NOT_AVAILABLE
+    if not group.supports(request.protocol_type, request.protocols):
+        return ErrorCode.INCONSISTENT_GROUP_PROTOCOL
+    if request.member_id and request.member_id not in group.pending:
+        return group.check_member(request.member_id, request.group_instance_id)
+    return ErrorCode.NONE
+
+
+def _has_room(group: Group, member_id: str, max_size: int) -> bool:
+    """Whether `group.max.size` lets this member in. While a group rebalances, those count that are already there."""
+    if group.state is State.PREPARING_REBALANCE:
+        return member_id in group.joined or len(group.joined) < max_size
+    if group.state in (State.COMPLETING_REBALANCE, State.STABLE):
+        return member_id in group.members or len(group.members) < max_size
+    return True
+
+
+def _as_member(request: JoinRequest, member_id: str, assignment: bytes = b"") -> Member:
+    return Member(
+        member_id,
+        request.group_instance_id,
+        request.client_id,
+        request.client_host,
+        request.rebalance_timeout_ms,
+        request.session_timeout_ms,
+        request.protocols,
+        assignment,
+    )
+
+
+def _park(draft: Draft, member_id: str) -> GroupOutcome:
+    return draft.outcome(Park(join_waiter(member_id)))
+
+
+# Newcomers
+
+
+def _member_id(name: str, fresh_suffix: str) -> str:
+    """An id of its own that says whose it is; a name that fills a string of the wire is cut, for the id is longer."""
+    return f"{name[:_MEMBER_NAME_CHARS_MAX]}-{fresh_suffix}"
+
+
+def _join_new(draft: Draft, request: JoinRequest, fresh_suffix: str, config: GroupConfig) -> GroupOutcome:
+    """A member without an id."""
+    if request.group_instance_id is not None:
+        member_id = _member_id(request.group_instance_id, fresh_suffix)
+        holder = draft.group.instances.get(request.group_instance_id)
+        if holder is not None:
+            return _replace_static(draft, request, holder, member_id, config)
+        return _add(draft, _as_member(request, member_id), request.protocol_type, config)
+    member_id = _member_id(request.client_id, fresh_suffix)
+    if request.requires_known_member_id:
+        draft.add_pending(member_id, request.session_timeout_ms)
+        return draft.outcome(JoinReply(ErrorCode.MEMBER_ID_REQUIRED, member_id))
+    return _add(draft, _as_member(request, member_id), request.protocol_type, config)
+
+
+def _add(draft: Draft, member: Member, protocol_type: str, config: GroupConfig) -> GroupOutcome:
+    """Take a new member in; it waits for the end of the join phase."""
+    group = draft.group
+    if not group.members:
+        group.protocol_type = protocol_type
+    if group.initial_delay_left_ms is not None:
+        group.grew = True
+    draft.add_member(member)
+    draft.start_session(member.member_id, NEW_MEMBER_JOIN_TIMEOUT_MS)
+    if isinstance(on(group.state, Event.MEMBER_ADDED), Go):
+        prepare_rebalance(draft, Event.MEMBER_ADDED, config)
+    else:
+        check_barrier(draft)
+    return _park(draft, member.member_id)
+
+
+# Members that come again
+
+
+def _join_again(draft: Draft, request: JoinRequest, config: GroupConfig) -> GroupOutcome:
+    """A member with an id: one that was given its id just now, or one that rejoins."""
+    group = draft.group
+    if request.member_id in group.pending:
+        return _add(draft, _as_member(request, request.member_id), request.protocol_type, config)
+    member = group.members[request.member_id]
+    event = Event.MEMBER_REJOINED
+    if member.protocols != request.protocols:
+        event = Event.MEMBER_CHANGED
+    elif group.leader_id == member.member_id:
+        event = Event.LEADER_REJOINED
+    meaning = on(group.state, event)
+    if isinstance(meaning, Say):
+        return Outcome(reply=JoinReply(meaning.code, request.member_id))
+    if not isinstance(meaning, Go) and group.state is not State.PREPARING_REBALANCE:
+        return Outcome(reply=present_generation(group, member.member_id))
+    # What a client says of itself may change with each join; the assignment stays until the leader gives another, and
+    # the instance stays what it is, though a join need not name it (and before version 5 cannot).
+    again = _as_member(request, member.member_id, member.assignment)
+    draft.change_member(again._replace(group_instance_id=member.group_instance_id))
+    group.joined.add(member.member_id)
+    if isinstance(meaning, Go):
+        prepare_rebalance(draft, event, config)
+    else:
+        check_barrier(draft)
+    return _park(draft, member.member_id)
+
+
+# Static members that come back
+
+
+def _replace_static(
+    draft: Draft, request: JoinRequest, old_id: str, member_id: str, config: GroupConfig
+) -> GroupOutcome:
+    """The instance is known under another member id: the new id takes over its place, the old one is fenced.
+
+    In a stable group whose vote stays the same nobody else notices: no rebalance, the assignment is kept.
+    """
+    group = draft.group
+    old_leader_id = group.leader_id or ""
+    draft.rename_member(old_id, _as_member(request, member_id, group.members[old_id].assignment))
+    draft.start_session(member_id)
+    event = Event.STATIC_REPLACED if vote(group) == group.protocol_name else Event.STATIC_CHANGED
+    if group.state is State.STABLE and not isinstance(on(group.state, event), Go):
+        draft.store_group()
+        return draft.outcome(_unnoticed(group, member_id, old_leader_id, request.may_skip_assignment))
+    group.joined.add(member_id)
+    if isinstance(on(group.state, event), Go):
+        prepare_rebalance(draft, event, config)
+    else:
+        check_barrier(draft)
+    return _park(draft, member_id)
+
+
+def _unnoticed(group: Group, member_id: str, old_leader_id: str, may_skip_assignment: bool) -> JoinReply:
+    """The answer to a static member that is back in its place.
+
+    A leader must not assign again: either the answer says so (v9), or it has the leader's old id as the leader's, so
+    that it takes itself for a follower.
+    """
+    reply = present_generation(group, member_id)
+    if not may_skip_assignment:
+        return reply._replace(leader_id=old_leader_id, members=())
+    if member_id == group.leader_id:
+        return reply._replace(skip_assignment=True, members=joined_members(group))
+    return reply

@@ -1,0 +1,127 @@
+"""`uniform` where all members subscribe to the same topics: equal shares, and who has partitions keeps what fits.
+
+Each member may have the same number of partitions, some of them one more. First all keep what they have, up to that;
+then what is left over goes to those who have room, in order. No two members differ by more than one partition.
+
+Three orders decide the outcome, and all are those of Java's tables: of members, in which they may have one more and get
+what is left over; of topics, in which unassigned partitions are handed out; and of topics and partitions within a
+member's assignment, where it has more than it may keep.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Generator
+
+from barnabas.broker.coordinator.group.decisions.consumer.assignors.drafts import Draft
+from barnabas.broker.coordinator.group.decisions.consumer.assignors.hash_order import (
+    TOPIC_ID,
+    HashOrder,
+    copied_table_size,
+)
+from barnabas.broker.coordinator.group.decisions.consumer.assignors.input_order import member_order
+from barnabas.broker.coordinator.group.decisions.consumer.assignors.model import (
+    AssignorError,
+    GroupSpec,
+    Steps,
+    Targets,
+    partitions_of,
+)
+
+
+def assign_homogeneous(spec: GroupSpec) -> Steps:
+    """The new targets of the members, at least one. What the first subscribes to counts for all.
+
+    Raises AssignorError.
+    """
+    member_ids = yield from member_order(spec.members)
+    topic_ids, names = spec.members[member_ids[0]].subscription
+    if not topic_ids:
+        return {member_id: {} for member_id in member_ids}
+    work = _Work(spec, member_ids, HashOrder(TOPIC_ID, copied_table_size(names), topic_ids))
+    yield from work.find_unassigned()
+    yield from work.keep()
+    yield from work.hand_out()
+    targets: Targets = {}
+    for member_id, draft in work.drafts.items():
+        targets[member_id] = draft.result()
+        yield
+    return targets
+
+
+class _Work:
+    """An assignment under way."""
+
+    def __init__(self, spec: GroupSpec, member_ids: list[str], topics: HashOrder[bytes]) -> None:
+        self._spec = spec
+        self._member_ids = member_ids
+        self._topics = topics
+        self.drafts: dict[str, Draft] = {}
+        self._rooms: dict[str, int] = {}
+        """For how many more partitions a member has room, by member id; those without are not there."""
+        self._left_over: list[tuple[bytes, int]] = []
+        """Topic ids and partitions that nobody has, in the order in which they are handed out."""
+
+    def find_unassigned(self) -> Generator[None, None, None]:
+        """They come before those that members have to give up."""
+        assigned: defaultdict[bytes, set[int]] = defaultdict(set)
+        for member in self._spec.members.values():
+            for topic_id, partitions in member.assignment.items():
+                assigned[topic_id].update(partitions)
+            yield
+        for topic_id in self._topics.in_order():
+            missing = sorted(set(range(partitions_of(self._spec, topic_id))) - assigned[topic_id])
+            self._left_over += [(topic_id, partition) for partition in missing]
+            yield
+
+    def keep(self) -> Generator[None, None, None]:
+        """Let all members keep what their shares allow.
+
+        Where the partitions cannot be divided evenly, the first members have the larger shares. One of them that has
+        room leaves its larger share to one who comes later, as long as enough do.
+        """
+        total = sum(partitions_of(self._spec, topic_id) for topic_id in self._topics.in_order())
+        share, larger_shares = divmod(total, len(self._member_ids))
+        for index, member_id in enumerate(self._member_ids):
+            is_larger = larger_shares > 0
+            room = yield from self._keep_up_to(share + is_larger, member_id)
+            if room and is_larger and len(self._member_ids) - index > larger_shares:
+                room -= 1
+                is_larger = False
+            if room:
+                self._rooms[member_id] = room
+            larger_shares -= is_larger
+            yield
+
+    def _keep_up_to(self, share: int, member_id: str) -> Generator[None, None, int]:
+        """Returns for how many partitions there is room, besides what the member keeps."""
+        given = self._spec.members[member_id].assignment
+        self.drafts[member_id] = draft = Draft(given)
+        held = sum(map(len, given.values()))
+        if held <= share and all(topic_id in self._topics for topic_id in given):
+            return share - held  # it keeps everything, in whatever order that is gone through
+        in_order = yield from draft.given()
+        yield from draft.copy()
+        for topic_id, partitions in in_order:
+            if topic_id not in self._topics:
+                draft.drop(topic_id)
+                continue
+            for partition in partitions[share:]:
+                draft.remove(topic_id, partition)
+                self._left_over.append((topic_id, partition))
+                yield
+            share = max(share - len(partitions), 0)
+        return share
+
+    def hand_out(self) -> Generator[None, None, None]:
+        """Fill the rooms with what is left over: it is as much."""
+        begin = 0
+        for member_id, room in self._rooms.items():
+            draft = self.drafts[member_id]
+            yield from draft.copy()
+            for topic_id, partition in self._left_over[begin : begin + room]:
+                draft.add(topic_id, partition)
+                yield
+            begin += room
+        if begin < len(self._left_over):
+            raise AssignorError("there is no room for some partitions: an assignment had some that do not exist")

@@ -1,0 +1,128 @@
+"""What is wrong with a ConsumerGroupHeartbeat: with the request alone, and with the member that sends it (KIP-848).
+
+Raises KafkaError with Kafka's codes and sentences, in Kafka's order.
+"""
+
+from __future__ import annotations
+
+from barnabas.broker.coordinator.group.decisions.consumer.group import ConsumerGroup
+from barnabas.broker.coordinator.group.decisions.consumer.model import (
+    JOINING_EPOCH,
+    LEAVING_EPOCH,
+    LEAVING_FOR_A_WHILE_EPOCH,
+    Claimed,
+    ConsumerConfig,
+    HeartbeatRequest,
+    Member,
+    Owned,
+)
+from barnabas.protocol.errors import ErrorCode, KafkaError
+
+_MUST_REJOIN = "The member must abandon all its partitions and rejoin."
+
+
+def check_request(request: HeartbeatRequest, config: ConsumerConfig) -> None:
+    """INVALID_REQUEST or UNSUPPORTED_ASSIGNOR for a request that cannot be right, whatever group it is for."""
+    epoch = request.member_epoch
+    if request.chooses_member_id or epoch > JOINING_EPOCH or epoch == LEAVING_EPOCH:
+        _check_not_blank(request.member_id, "MemberId")
+    _check_not_blank(request.group_id, "GroupId")
+    _check_not_blank(request.instance_id, "InstanceId")
+    _check_not_blank(request.rack_id, "RackId")
+    if epoch == JOINING_EPOCH:
+        _check_joining(request)
+    elif epoch == LEAVING_FOR_A_WHILE_EPOCH and request.instance_id is None:
+        raise _invalid("InstanceId can't be null.")
+    elif epoch < LEAVING_FOR_A_WHILE_EPOCH:
+        raise _invalid("MemberEpoch is invalid.")
+    if request.assignor is not None and request.assignor not in config.assignors:
+        raise KafkaError(
+            ErrorCode.UNSUPPORTED_ASSIGNOR,
+            f"ServerAssignor {request.assignor} is not supported. Supported assignors: {', '.join(config.assignors)}.",
+        )
+
+
+def _check_joining(request: HeartbeatRequest) -> None:
+    if request.rebalance_timeout_ms == -1:
+        raise _invalid("RebalanceTimeoutMs must be provided in first request.")
+    if request.owned is None or request.owned:
+        raise _invalid("TopicPartitions must be empty when (re-)joining.")
+    if request.topic_names is None and request.topic_regex is None:
+        raise _invalid("Either SubscribedTopicNames or SubscribedTopicRegex must be non-null when (re-)joining.")
+
+
+def _check_not_blank(value: str | None, field: str) -> None:
+    if value is not None and not value.strip(_JAVA_SPACE):
+        raise _invalid(f"{field} can't be empty.")
+
+
+_JAVA_SPACE = "".join(map(chr, range(33)))  # what String.trim takes away
+
+
+def _invalid(why: str) -> KafkaError:
+    return KafkaError(ErrorCode.INVALID_REQUEST, why)
+
+
+def check_room(group: ConsumerGroup, member_id: str, instance_id: str | None, max_size: int) -> None:
+    """GROUP_MAX_SIZE_REACHED where one more member would be one too many."""
+    if instance_id in group.instances or member_id in group.members:
+        return
+    if len(group.members) >= max_size:
+        raise KafkaError(
+            ErrorCode.GROUP_MAX_SIZE_REACHED,
+            f"The consumer group has reached its maximum capacity of {max_size} members.",
+        )
+
+
+def check_epoch(member: Member, received: int, owned: Claimed | None) -> None:
+    """FENCED_MEMBER_EPOCH unless the member speaks of its epoch, or of the last one with nothing else than it has.
+
+    The answer to the heartbeat before may have been lost; then it still is in the last one.
+    """
+    if received in (JOINING_EPOCH, member.member_epoch):
+        return
+    if received == member.previous_member_epoch < member.member_epoch and _is_within(owned, member.assigned):
+        return
+    which = "greater" if received > member.member_epoch else "smaller"
+    raise KafkaError(
+        ErrorCode.FENCED_MEMBER_EPOCH,
+        f"The consumer group member has a {which} member epoch ({received}) than the one known by the group "
+        f"coordinator ({member.member_epoch}). {_MUST_REJOIN}",
+    )
+
+
+def _is_within(owned: Claimed | None, assigned: Owned) -> bool:
+    if owned is None:
+        return False
+    return all(topic_id in assigned and numbers <= assigned[topic_id].keys() for topic_id, numbers in owned.items())
+
+
+def known_member(group: ConsumerGroup, member_id: str) -> Member:
+    """The member with this id. UNKNOWN_MEMBER_ID if there is none."""
+    member = group.members.get(member_id)
+    if member is None:
+        raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID, f"Member {member_id} is not a member of group {group.group_id}.")
+    return member
+
+
+def known_static_member(group: ConsumerGroup, member_id: str, instance_id: str) -> Member:
+    """The member with this instance id, which has to be this one: UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID."""
+    member = group.static_member(instance_id)
+    if member is None:
+        raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID, f"Instance id {instance_id} is unknown.")
+    if member.member_id != member_id:
+        raise KafkaError(
+            ErrorCode.FENCED_INSTANCE_ID,
+            f"Static member {member_id} with instance id {instance_id} was fenced by member {member.member_id}.",
+        )
+    return member
+
+
+def check_released(member: Member, member_id: str) -> None:
+    """UNRELEASED_INSTANCE_ID unless the holder of the instance id has left for a while."""
+    if member.member_epoch != LEAVING_FOR_A_WHILE_EPOCH:
+        raise KafkaError(
+            ErrorCode.UNRELEASED_INSTANCE_ID,
+            f"Static member {member_id} with instance id {member.instance_id} cannot join the group because the "
+            f"instance id is owned by {member.member_id} member.",
+        )

@@ -1,0 +1,226 @@
+"""A consumer group (KIP-848) as its records say: members, epochs, targets, and who has which partition.
+
+Everything here is durable and changed by replay alone, except `metadata_seen`; `changes` counts what replay did.
+Decisions read it and return records.
+
+Invariants: each value of `instances` is the member with that instance id; the counts are those of the members;
+`epoch_of` knows every partition that some member has or has to give up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Generator, Iterable, Mapping
+from copy import copy
+from typing import TypeVar
+
+from barnabas.broker.coordinator.group.decisions.consumer.assignors.hash_order import STRING, HashOrder
+from barnabas.broker.coordinator.group.decisions.consumer.assignors.input_order import timeline_order
+from barnabas.broker.coordinator.group.decisions.consumer.assignors.model import NOTHING, Assignment
+from barnabas.broker.coordinator.group.decisions.consumer.model import GroupState, Member, MetadataSeen, ResolvedRegex
+from barnabas.broker.coordinator.group.decisions.consumer.reconciliation import NOT_OWNED
+
+FIRST_EPOCH = 1
+"""Of a group before its first member."""
+CONSUMER_PROTOCOL = "consumer"
+
+_NONE: dict[int, int] = {}  # never changed
+
+K = TypeVar("K")
+
+
+class ConsumerGroup:
+    """One group."""
+
+    protocol_type = CONSUMER_PROTOCOL
+
+    def __init__(self, group_id: str) -> None:
+        self.group_id = group_id
+        self.group_epoch = FIRST_EPOCH
+        self.metadata_hash = 0
+        self.assignment_epoch = FIRST_EPOCH
+        self.assignment_timestamp_ms = 0
+        """When the target was computed; 0: it may be computed at any time."""
+        self.members: dict[str, Member] = {}
+        self.instances: dict[str, str] = {}
+        """group.instance.id -> member id"""
+        self.targets: dict[str, Assignment] = {}
+        self.regexes: dict[str, ResolvedRegex] = {}
+        self.has_partition_metadata = False
+        """There is a record of Kafka 4.0, which is deleted at the next occasion."""
+        self.largest = 0
+        """For how many members there had to be room, as `timeline_order` counts them."""
+        self.name_counts: dict[str, int] = {}
+        """How many members subscribe to a topic by its name."""
+        self.regex_counts: dict[str, int] = {}
+        """How many members subscribe by a regular expression."""
+        self.assignor_counts: dict[str, int] = {}
+        """How many members ask for an assignor."""
+        self.classic_count = 0
+        """How many members speak the classic protocol."""
+        self.classic_protocol_counts: dict[str, int] = {}
+        """How many of these support a protocol (which is an assignor of clients)."""
+        self.metadata_seen: MetadataSeen | None = None
+        self.changes = 0
+        """How many records were replayed: whoever decides in steps sees by it that the group is another by now."""
+        self._epochs: dict[bytes, dict[int, int]] = {}  # of who has a partition, by topic id and partition
+
+    def __eq__(self, other: object) -> bool:
+        """Whether both say the same: what a client could ever see."""
+        if not isinstance(other, ConsumerGroup):
+            return NotImplemented
+        return self._visible() == other._visible()
+
+    __hash__ = None  # type: ignore[assignment]  # because it changes
+
+    def _visible(self) -> tuple[object, ...]:
+        epochs = self.group_epoch, self.metadata_hash, self.assignment_epoch, self.assignment_timestamp_ms
+        return self.group_id, epochs, self.members, self.targets, self.regexes, self._epochs
+
+    @property
+    def state(self) -> GroupState:
+        if not self.members:
+            return GroupState.EMPTY
+        if self.group_epoch > self.assignment_epoch:
+            return GroupState.ASSIGNING
+        if all(member.is_reconciled_to(self.assignment_epoch) for member in self.members.values()):
+            return GroupState.STABLE
+        return GroupState.RECONCILING
+
+    def static_member(self, instance_id: str | None) -> Member | None:
+        """The member with this instance id."""
+        member_id = None if instance_id is None else self.instances.get(instance_id)
+        return None if member_id is None else self.members[member_id]
+
+    def target_of(self, member: Member) -> Assignment:
+        """Its target; of a static member that comes back, the one of its former id."""
+        if member.instance_id is None:
+            return self.targets.get(member.member_id, NOTHING)
+        return self.targets.get(self.instances.get(member.instance_id, ""), NOTHING)
+
+    def epoch_of(self, topic_id: bytes, partition: int) -> int:
+        """The epoch of the member that has the partition, or has to give it up; NOT_OWNED if none has."""
+        return self._epochs.get(topic_id, _NONE).get(partition, NOT_OWNED)
+
+    def subscribed_topics(self) -> Collection[str]:
+        """Every topic that somebody subscribes to, by name or by a regular expression that was resolved."""
+        names = dict.fromkeys(self.name_counts)
+        for regex in self.regexes.values():
+            names.update(dict.fromkeys(regex.topics))
+        return names.keys()
+
+    def is_subscribed_to(self, topic: str) -> bool:
+        return topic in self.name_counts or any(topic in regex.topics for regex in self.regexes.values())
+
+    def preferred_assignor(self) -> str | None:
+        """The one most members ask for; None if nobody asks for any."""
+        return preferred(self.assignor_counts)
+
+    def takes_classic_protocols(self, protocol_type: str, names: Iterable[str]) -> bool:
+        """Whether a member with these can be in this group: all that speak the classic protocol support one of them."""
+        return protocol_type == CONSUMER_PROTOCOL and any(
+            self.classic_protocol_counts.get(name, 0) == self.classic_count for name in names
+        )
+
+    def members_in_order(self) -> Generator[None, None, list[Member]]:
+        """The members as Kafka's table of them has them, found in small steps; none may come or go meanwhile."""
+        member_ids = yield from timeline_order(self.members, self.largest)
+        return [self.members[member_id] for member_id in member_ids]
+
+    # For replay
+
+    def copy(self) -> ConsumerGroup:
+        """The same group, to replay on. Members, targets and regular expressions are values, and shared."""
+        copied = copy(self)
+        copied.members, copied.instances = self.members.copy(), self.instances.copy()
+        copied.targets, copied.regexes = self.targets.copy(), self.regexes.copy()
+        copied._epochs = {topic_id: epochs.copy() for topic_id, epochs in self._epochs.items()}
+        return copied
+
+    def put_member(self, member: Member) -> None:
+        """A member is new, or as it is now."""
+        before = self.members.get(member.member_id)
+        self.largest = max(self.largest, len(self.members) + 1)
+        self.members[member.member_id] = member
+        self._count(before, member)
+        if before is not None:
+            self._release(before)
+            if before.instance_id is not None:
+                self.instances.pop(before.instance_id, None)
+        for owned in (member.assigned, member.pending_revocation):
+            for topic_id, partitions in owned.items():
+                epochs = self._epochs.setdefault(topic_id, {})
+                for partition in partitions:
+                    epochs[partition] = max(member.member_epoch, epochs.get(partition, member.member_epoch))
+        if member.instance_id is not None:
+            self.instances[member.instance_id] = member.member_id
+
+    def remove_member(self, member_id: str) -> None:
+        """A member is gone."""
+        member = self.members.pop(member_id)
+        self._count(member, None)
+        self._release(member)
+        if member.instance_id is not None:
+            self.instances.pop(member.instance_id, None)
+
+    def _release(self, member: Member) -> None:
+        """What another member got meanwhile, in a later epoch, stays that one's."""
+        for owned in (member.assigned, member.pending_revocation):
+            for topic_id, partitions in owned.items():
+                epochs = self._epochs.get(topic_id, _NONE)
+                for partition in partitions:
+                    if epochs.get(partition) == member.member_epoch:
+                        del epochs[partition]
+                if not epochs:
+                    self._epochs.pop(topic_id, None)
+
+    def _count(self, before: Member | None, after: Member | None) -> None:
+        self.name_counts = counted(self.name_counts, names_by_name(before), names_by_name(after))
+        self.regex_counts = counted(self.regex_counts, regex_of(before), regex_of(after))
+        self.assignor_counts = counted(self.assignor_counts, assignor_of(before), assignor_of(after))
+        self.classic_count += is_classic(after) - is_classic(before)
+        protocols = self.classic_protocol_counts
+        self.classic_protocol_counts = counted(protocols, _classic_protocols(before), _classic_protocols(after))
+
+
+def regex_of(member: Member | None) -> tuple[str, ...]:
+    """The regular expression of a member; an empty one is none."""
+    return (member.topic_regex,) if member is not None and member.topic_regex else ()
+
+
+def assignor_of(member: Member | None) -> tuple[str, ...]:
+    return () if member is None or member.assignor is None else (member.assignor,)
+
+
+def is_classic(member: Member | None) -> bool:
+    """Whether the member speaks the classic protocol."""
+    return member is not None and member.classic is not None
+
+
+def _classic_protocols(member: Member | None) -> tuple[str, ...]:
+    return () if member is None or member.classic is None else tuple(name for name, _ in member.classic.protocols)
+
+
+def names_by_name(member: Member | None) -> tuple[str, ...]:
+    return () if member is None else member.topic_names
+
+
+def counted(counts: dict[K, int], removed: Iterable[K], added: Iterable[K]) -> dict[K, int]:
+    """The counts with some keys once less and some once more; the same object if that changes nothing."""
+    removed, added = tuple(removed), tuple(added)
+    if removed == added:
+        return counts
+    counts = counts.copy()
+    for key in added:
+        counts[key] = counts.get(key, 0) + 1
+    for key in removed:
+        if counts.get(key, 0) > 1:
+            counts[key] -= 1
+        else:
+            counts.pop(key, None)
+    return counts
+
+
+def preferred(assignor_counts: Mapping[str, int]) -> str | None:
+    """The assignor with the most votes; of equals the first in Java's hash table."""
+    in_order = HashOrder(STRING, keys=assignor_counts).in_order()
+    return max(in_order, key=lambda name: assignor_counts[name], default=None)

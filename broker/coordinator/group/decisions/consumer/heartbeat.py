@@ -1,0 +1,320 @@
+"""ConsumerGroupHeartbeat decided: joining, staying, and static members that come back under a new id (KIP-848).
+
+One heartbeat does, in this order: the member is stored if it changed; the group's epoch rises if what it subscribes to
+changed; a new target is computed if the epoch rose; the member takes its next step towards its target. All of it is one
+batch of records, and the answer says what the member now has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Generator
+from typing import NamedTuple
+
+from barnabas.broker.coordinator.group.decisions.consumer import records, regexes
+from barnabas.broker.coordinator.group.decisions.consumer.assignors.model import SubscriptionType
+from barnabas.broker.coordinator.group.decisions.consumer.checks import (
+    check_epoch,
+    check_released,
+    check_room,
+    known_member,
+    known_static_member,
+)
+from barnabas.broker.coordinator.group.decisions.consumer.group import ConsumerGroup, assignor_of, counted, preferred
+from barnabas.broker.coordinator.group.decisions.consumer.model import (
+    JOINING_EPOCH,
+    ConsumerConfig,
+    HeartbeatReply,
+    HeartbeatRequest,
+    Member,
+    MemberState,
+    MetadataSeen,
+    Topics,
+)
+from barnabas.broker.coordinator.group.decisions.consumer.reconciliation import Circumstances, reconcile
+from barnabas.broker.coordinator.group.decisions.consumer.regexes import ConsumerOutcome, Status
+from barnabas.broker.coordinator.group.decisions.consumer.subscriptions import (
+    Subscriptions,
+    metadata_hash,
+    topic_ids_of,
+    utf16,
+)
+from barnabas.broker.coordinator.group.decisions.consumer.targets import Target, last_target, may_compute, new_target
+from barnabas.broker.coordinator.group.decisions.consumer.timers import cancelled_timers, rebalance_timer, session_timer
+from barnabas.broker.coordinator.runtime.outcome import CancelTimer, Effect, Outcome, ResolveTopics, SetTimer
+from barnabas.storage.steps import AT_ONCE, Steps, mapped
+
+
+class Step(NamedTuple):
+    """What became of a member, and what is written and done for it."""
+
+    member: Member
+    records: tuple[records.ConsumerRecord, ...]
+    effects: tuple[Effect, ...]
+    seen: MetadataSeen | None
+    is_target_old: bool
+    """Before the step, the group's target was older than its epoch is now."""
+
+
+class _Epoch(NamedTuple):
+    """What the group's epoch is to be."""
+
+    number: int
+    kind: SubscriptionType | None = None
+    """None: as the members subscribe now."""
+    records: tuple[records.ConsumerRecord, ...] = ()
+    seen: MetadataSeen | None = None
+
+
+def heartbeat(
+    group: ConsumerGroup,
+    request: HeartbeatRequest,
+    *,
+    topics: Topics,
+    now_ms: int,
+    config: ConsumerConfig,
+    fresh_member_id: str,
+) -> Generator[None, None, ConsumerOutcome]:
+    """Decide a heartbeat of a member that does not leave; the reply is a HeartbeatReply. Raises KafkaError.
+
+    In steps where a target is computed: the group must not change meanwhile, topics may.
+    """
+    check_room(group, request.member_id, request.instance_id, config.max_size)
+    before, replaced = _member(group, request, request.member_id or fresh_member_id)
+    step = yield from take_step(group, before, replaced, request, topics=topics, now_ms=now_ms, config=config)
+    member = step.member
+    is_told = request.member_epoch == JOINING_EPOCH or request.is_full or before.assigned != member.assigned
+    reply = HeartbeatReply(
+        member.member_id, member.member_epoch, config.heartbeat_interval_ms, member.assigned if is_told else None
+    )
+    return Outcome(records=step.records, volatile=step.seen, reply=reply, effects=step.effects)
+
+
+def take_step(
+    group: ConsumerGroup,
+    before: Member,
+    replaced: Member | None,
+    request: HeartbeatRequest,
+    *,
+    topics: Topics,
+    now_ms: int,
+    config: ConsumerConfig,
+    is_for_good: bool = True,
+) -> Generator[None, None, Step]:
+    """The next step of a member, `before`, that takes the place of `replaced`, if that is given. KafkaError.
+
+    In steps, as `heartbeat`.
+    Without `is_for_good` there will be no consumer group after it: no target is computed, and none that is old is
+    followed.
+    """
+    written: list[records.ConsumerRecord] = []
+    effects: list[Effect] = []
+    if replaced is not None:
+        written += _replacement(group, replaced, before)
+        effects += cancelled_timers(replaced.member_id)
+    elif before.classic is not None and request.classic is None:
+        effects += cancelled_timers(before.member_id)
+    are_many = request.topic_names is not None and len(request.topic_names) > AT_ONCE
+    if are_many:
+        yield from _known_hashes(request.topic_names or (), topics)
+    member = _updated(before, request)
+    if are_many:
+        yield
+    if member != before:
+        written.append(records.member_stored(group.group_id, member))
+    regex = regexes.update(
+        group,
+        before,
+        member,
+        topics=topics,
+        now_ms=now_ms,
+        refresh_interval_ms=config.regex_refresh_interval_ms,
+    )
+    written += regex.records
+    epoch = _epoch(group, before, member, regex.status, topics, config)
+    written += epoch.records
+    is_target_old = group.assignment_epoch < epoch.number
+    if is_for_good or not is_target_old:
+        target = yield from _target(group, before, member, epoch, topics, now_ms, config)
+        written += target.records
+        has_subscription_changed = _has_names_changed(before, member) or regex.status is not Status.UNCHANGED
+        reconciled = yield from _reconciled(group, member, target, request, has_subscription_changed, topics)
+        if reconciled != member:
+            written.append((yield from _current_stored(group.group_id, reconciled)))
+            effects += _revocation_effects(reconciled)
+        member = reconciled
+    effects.append(SetTimer(session_timer(member.member_id), config.session_timeout_of(member)))
+    if regex.to_resolve:
+        effects.append(ResolveTopics(regex.to_resolve, request.may_describe))
+    return Step(member, tuple(written), tuple(effects), epoch.seen, is_target_old)
+
+
+def _known_hashes(names: Collection[str], topics: Topics) -> Steps[None]:
+    """Have the hashes of very many topics made, which are kept, before all are asked for at once."""
+    yield from mapped(lambda name: topics.hash(name) if name in topics.ids else 0, names)
+    yield
+
+
+def _current_stored(group_id: str, member: Member) -> Steps[records.ConsumerRecord]:
+    """What the member now has; of very many topics with the bytes of it, as those of targets."""
+    if len(member.assigned) <= AT_ONCE:
+        return records.current_stored(group_id, member)
+    yield
+    stored = records.current_stored(group_id, member)
+    yield
+    return records.encoded(stored)
+
+
+# The member
+
+
+def _member(group: ConsumerGroup, request: HeartbeatRequest, member_id: str) -> tuple[Member, Member | None]:
+    """The member as it was, and the one whose place it takes, if any."""
+    is_joining = request.member_epoch == JOINING_EPOCH
+    if request.instance_id is None:
+        member = Member(member_id) if is_joining else known_member(group, member_id)
+        member = group.members.get(member_id, member)
+        check_epoch(member, request.member_epoch, request.owned)
+        return member, None
+    if not is_joining:
+        member = known_static_member(group, member_id, request.instance_id)
+        check_epoch(member, request.member_epoch, request.owned)
+        return member, None
+    holder = group.static_member(request.instance_id)
+    if holder is None:
+        return group.members.get(member_id, Member(member_id)), None
+    if holder.classic is None:
+        check_released(holder, member_id)
+    return replacement(holder, member_id), holder
+
+
+def replacement(member: Member, member_id: str) -> Member:
+    """A static member under its new id, with all that was kept for it."""
+    return member._replace(member_id=member_id, member_epoch=0, previous_member_epoch=0)
+
+
+def _replacement(group: ConsumerGroup, old: Member, new: Member) -> list[records.ConsumerRecord]:
+    """A static member is back under a new id, with all that was kept for it."""
+    group_id = group.group_id
+    return [
+        records.current_gone(group_id, old.member_id),
+        records.target_gone(group_id, old.member_id),
+        records.member_gone(group_id, old.member_id),
+        records.member_stored(group_id, new),
+        records.target_stored(group_id, new.member_id, group.target_of(old)),
+        records.current_stored(group_id, new),
+    ]
+
+
+def _updated(member: Member, request: HeartbeatRequest) -> Member:
+    """The member with what the request says of it."""
+    names = request.topic_names
+    rebalance_timeout_ms = request.rebalance_timeout_ms
+    return member._replace(
+        instance_id=member.instance_id if request.instance_id is None else request.instance_id,
+        rack_id=member.rack_id if request.rack_id is None else request.rack_id,
+        rebalance_timeout_ms=member.rebalance_timeout_ms if rebalance_timeout_ms == -1 else rebalance_timeout_ms,
+        assignor=member.assignor if request.assignor is None else request.assignor,
+        topic_names=member.topic_names if names is None else tuple(sorted(set(names), key=utf16)),
+        topic_regex=member.topic_regex if request.topic_regex is None else request.topic_regex,
+        client_id=request.client_id,
+        client_host=request.client_host,
+        classic=request.classic,
+    )
+
+
+def _has_names_changed(before: Member, member: Member) -> bool:
+    return set(before.topic_names) != set(member.topic_names)
+
+
+# The group's epoch and its target
+
+
+def _epoch(
+    group: ConsumerGroup, before: Member, member: Member, regex: Status, topics: Topics, config: ConsumerConfig
+) -> _Epoch:
+    """The group's epoch, one higher if what is subscribed to, or the assignor, is to be another."""
+    is_bumped = (
+        _has_names_changed(before, member)
+        or regex is Status.UPDATED_AND_RESOLVED
+        or (group.preferred_assignor() or config.assignors[0]) != _assignor(group, before, member, config)
+    )
+    if not is_bumped and not _is_metadata_stale(group, topics):
+        return _Epoch(group.group_epoch)
+    subscriptions = Subscriptions(group, [before], [member])
+    fresh_hash = metadata_hash(subscriptions.topics(), topics)
+    is_newcomer = member.member_id not in group.members and member.instance_id not in group.instances
+    kind = subscriptions.kind(len(group.members) + is_newcomer)
+    epoch, written = group.group_epoch, []
+    if is_bumped or fresh_hash != group.metadata_hash:
+        epoch += 1
+        written.append(records.epoch_bumped(group.group_id, epoch, fresh_hash))
+    if group.has_partition_metadata:
+        written.append(records.partition_metadata_gone(group.group_id))
+    return _Epoch(epoch, kind, tuple(written), MetadataSeen(topics.version, epoch))
+
+
+def _is_metadata_stale(group: ConsumerGroup, topics: Topics) -> bool:
+    """Topics may have changed since the hash was last compared, or what it was compared for was never written."""
+    seen = group.metadata_seen
+    return seen is None or seen.version != topics.version or group.group_epoch < seen.group_epoch
+
+
+def _assignor(group: ConsumerGroup, before: Member, member: Member, config: ConsumerConfig) -> str:
+    """Whose target it is to be: the assignor most members ask for."""
+    counts = counted(group.assignor_counts, assignor_of(before), assignor_of(member))
+    wished = preferred(counts)
+    return config.assignors[0] if wished is None else wished
+
+
+def _target(
+    group: ConsumerGroup,
+    before: Member,
+    member: Member,
+    epoch: _Epoch,
+    topics: Topics,
+    now_ms: int,
+    config: ConsumerConfig,
+) -> Generator[None, None, Target]:
+    """The target the member goes by: a new one if there is a new epoch, and not too soon after the last."""
+    if group.assignment_epoch >= epoch.number or not may_compute(group, config.assignment_interval_ms, now_ms):
+        return last_target(group, member)
+    return (
+        yield from new_target(
+            group,
+            epoch.number,
+            member,
+            assignor=_assignor(group, before, member, config),
+            kind=epoch.kind or Subscriptions(group).kind(len(group.members)),
+            topics=topics,
+            now_ms=now_ms,
+        )
+    )
+
+
+def _reconciled(
+    group: ConsumerGroup,
+    member: Member,
+    target: Target,
+    request: HeartbeatRequest,
+    has_subscription_changed: bool,
+    topics: Topics,
+) -> Steps[Member]:
+    if not has_subscription_changed and member.is_reconciled_to(target.epoch):
+        return member
+    given = Circumstances(
+        target_epoch=target.epoch,
+        target=target.assignment,
+        subscribed=topic_ids_of(member, group.regexes, topics),
+        epoch_of=group.epoch_of,
+        owned=request.owned,
+        has_subscription_changed=has_subscription_changed,
+    )
+    return (yield from reconcile(member, given))
+
+
+def _revocation_effects(member: Member) -> list[Effect]:
+    """Who has to give partitions up has its rebalance timeout for it. The classic protocol has timers of its own."""
+    timer = rebalance_timer(member.member_id)
+    if member.state is not MemberState.UNREVOKED_PARTITIONS:
+        return [CancelTimer(timer)]
+    return [SetTimer(timer, member.rebalance_timeout_ms)] if member.classic is None else []

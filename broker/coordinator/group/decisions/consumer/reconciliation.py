@@ -1,0 +1,164 @@
+"""A member on its way to its target assignment (KIP-848): what it may have next. Pure.
+
+              target reached
+    STABLE ◄────────────────── UNRELEASED_PARTITIONS   waits for partitions that others have
+      │ ▲                         ▲      │
+      │ └── gave them up, ────────┘      │  a new target takes partitions away
+      ▼     nothing is waited for        ▼
+    UNREVOKED_PARTITIONS ◄───────────────┘             has to give partitions up, and keeps its epoch until then
+
+Partitions are taken away before others are given, so no partition ever has two owners: one is given only when nobody
+has it any more (`epoch_of` is -1). A member that gives partitions up does so by no longer naming them in a heartbeat.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Iterable
+from typing import NamedTuple
+
+from barnabas.broker.coordinator.group.decisions.consumer.assignors.model import Assignment
+from barnabas.broker.coordinator.group.decisions.consumer.model import (
+    NOTHING_OWNED,
+    Claimed,
+    Member,
+    MemberState,
+    Owned,
+)
+from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.storage.steps import Pauses, Steps
+
+NOT_OWNED = -1
+_NO_PARTITIONS: dict[int, int] = {}
+
+
+class Circumstances(NamedTuple):
+    """What a member's next step depends on, besides itself."""
+
+    target_epoch: int
+    target: Assignment
+    subscribed: Container[bytes]
+    """The ids of the topics it subscribes to."""
+    epoch_of: Callable[[bytes, int], int]
+    """The member epoch of whoever has a partition, or NOT_OWNED."""
+    owned: Claimed | None
+    """What the member says it has; None: it does not say."""
+    has_subscription_changed: bool = False
+
+    def may_still_own(self, revoked: Owned) -> bool:
+        """Whether the member may still have some of these: it names one, or does not say."""
+        if self.owned is None:
+            return True
+        return any(
+            not self.owned[topic_id].isdisjoint(partitions)
+            for topic_id, partitions in revoked.items()
+            if topic_id in self.owned
+        )
+
+
+def reconcile(member: Member, given: Circumstances) -> Steps[Member]:
+    """The member's successor; the same one if nothing changes. FENCED_MEMBER_EPOCH for a state nobody knows.
+
+    In steps where there are very many topics.
+    """
+    return _BY_STATE[member.state](member, given)
+
+
+def _stable(member: Member, given: Circumstances) -> Steps[Member]:
+    if member.member_epoch != given.target_epoch:
+        return (yield from _next(member, given, member.member_epoch))
+    return _without_unsubscribed(member, given) if given.has_subscription_changed else member
+
+
+def _unrevoked(member: Member, given: Circumstances) -> Steps[Member]:
+    if not given.may_still_own(member.pending_revocation):
+        return (yield from _next(member, given, member.member_epoch))
+    return _without_unsubscribed(member, given) if given.has_subscription_changed else member
+
+
+def _unreleased(member: Member, given: Circumstances) -> Steps[Member]:
+    return _next(member, given, member.member_epoch)
+
+
+def _unknown(member: Member, given: Circumstances) -> Steps[Member]:
+    if given.owned is None or given.owned:
+        raise KafkaError(
+            ErrorCode.FENCED_MEMBER_EPOCH,
+            "The consumer group member is in a unknown state. The member must abandon all its partitions and rejoin.",
+        )
+    return _next(member, given, given.target_epoch)
+
+
+_BY_STATE: dict[MemberState, Callable[[Member, Circumstances], Steps[Member]]] = {
+    MemberState.STABLE: _stable,
+    MemberState.UNREVOKED_PARTITIONS: _unrevoked,
+    MemberState.UNRELEASED_PARTITIONS: _unreleased,
+    MemberState.UNKNOWN: _unknown,
+}
+
+
+def _without_unsubscribed(member: Member, given: Circumstances) -> Member:
+    """At once, before there is a new target: topics are given up that the member no longer subscribes to."""
+    dropped = {topic_id: each for topic_id, each in member.assigned.items() if topic_id not in given.subscribed}
+    if not dropped:
+        return member
+    kept = {topic_id: each for topic_id, each in member.assigned.items() if topic_id in given.subscribed}
+    pending = dict(member.pending_revocation)
+    for topic_id, partitions in dropped.items():
+        pending[topic_id] = {**pending.get(topic_id, _NO_PARTITIONS), **partitions}
+    moved = member.moved_to(member.member_epoch)._replace(assigned=kept)
+    if given.may_still_own(pending):
+        return moved._replace(state=MemberState.UNREVOKED_PARTITIONS, pending_revocation=pending)
+    return moved
+
+
+def _next(member: Member, given: Circumstances, epoch_while_revoking: int) -> Steps[Member]:
+    """Give up what is not in the target; once that is done, get what is in it and free."""
+    kept: dict[bytes, dict[int, int]] = {}
+    revoked: dict[bytes, dict[int, int]] = {}
+    added: dict[bytes, list[int]] = {}
+    waits = False
+    pauses = Pauses()
+    for topic_id in dict.fromkeys((*given.target, *member.assigned)):
+        had = member.assigned.get(topic_id, _NO_PARTITIONS)
+        wanted = set(given.target.get(topic_id, ()) if topic_id in given.subscribed else ())
+        _put(kept, topic_id, {number: epoch for number, epoch in had.items() if number in wanted})
+        _put(revoked, topic_id, {number: epoch for number, epoch in had.items() if number not in wanted})
+        missing = sorted(wanted.difference(had))
+        free = [number for number in missing if _is_free(member, given, topic_id, number)]
+        waits = waits or len(free) < len(missing)
+        if free:
+            added[topic_id] = free
+        if pauses.is_due():
+            yield
+    if revoked and given.may_still_own(revoked):
+        return member.moved_to(epoch_while_revoking)._replace(
+            state=MemberState.UNREVOKED_PARTITIONS, assigned=kept, pending_revocation=revoked
+        )
+    for topic_id, numbers in added.items():
+        mine = kept.setdefault(topic_id, {})
+        mine.update(dict.fromkeys(numbers, given.target_epoch))
+        kept[topic_id] = dict(sorted(mine.items()))
+    return member.moved_to(given.target_epoch)._replace(
+        state=MemberState.UNRELEASED_PARTITIONS if waits else MemberState.STABLE,
+        assigned=kept,
+        pending_revocation=NOTHING_OWNED,
+    )
+
+
+def _is_free(member: Member, given: Circumstances, topic_id: bytes, number: int) -> bool:
+    """Nobody has the partition, or only this member, which gives it up and now gets it back."""
+    is_mine = number in member.pending_revocation.get(topic_id, _NO_PARTITIONS)
+    return is_mine or given.epoch_of(topic_id, number) == NOT_OWNED
+
+
+def _put(owned: dict[bytes, dict[int, int]], topic_id: bytes, partitions: dict[int, int]) -> None:
+    if partitions:
+        owned[topic_id] = partitions
+
+
+def claimed(partitions: Iterable[tuple[bytes, Iterable[int]]]) -> Claimed:
+    """What a request says is owned; a topic that is named twice counts with all it is named with."""
+    found: dict[bytes, set[int]] = {}
+    for topic_id, numbers in partitions:
+        found.setdefault(topic_id, set()).update(numbers)
+    return {topic_id: frozenset(numbers) for topic_id, numbers in found.items()}

@@ -1,0 +1,228 @@
+"""The records of consumer groups in `__consumer_offsets`: made from values, and values read from them.
+
+A record is its key and its value as `protocol/log_records/group.py` declares them, types 3 to 8 and 16; a value of None
+is a tombstone. As Kafka 4.4.0 writes them: of type 4 only tombstones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Generator, Iterable
+from typing import NamedTuple
+
+from barnabas.broker.coordinator.group.decisions.consumer.assignors.model import Assignment
+from barnabas.broker.coordinator.group.decisions.consumer.model import (
+    NOTHING_OWNED,
+    ClassicMetadata,
+    Member,
+    MemberState,
+    Owned,
+    ResolvedRegex,
+)
+from barnabas.broker.coordinator.group.decisions.shared import shared, shared_names
+from barnabas.protocol.log_records import group as log
+from barnabas.protocol.log_records.prefixed import decode_value, encode_key, encode_value
+from barnabas.protocol.schema import Stored
+
+_VERSION = 0
+_LARGE_BYTES = 32 << 10  # of a target of some thousand topics: it is encoded, and replayed, in some milliseconds
+
+KEYS: dict[int, type[Stored]] = {number: log.KEYS[number] for number in (3, 4, 5, 6, 7, 8, 16)}
+_VALUES: dict[type[Stored], type[Stored]] = {key: log.VALUES[number] for number, key in KEYS.items()}
+
+
+class ConsumerRecord(NamedTuple):
+    """One record of a consumer group."""
+
+    key: Stored
+    value: Stored | None
+    bytes_of_both: tuple[bytes, bytes | None] | None = None
+    """Key and value as they are written, if somebody had the time to encode them before."""
+
+
+def encoded(record: ConsumerRecord) -> ConsumerRecord:
+    """The record with its bytes: of many records in one batch, they are made in steps. Raises EncodeError."""
+    return record._replace(bytes_of_both=encode(record))
+
+
+def is_large(record: object) -> bool:
+    """Whether it was encoded before, for it takes long: then it is long to replay, too."""
+    both = record.bytes_of_both if isinstance(record, ConsumerRecord) else None
+    return both is not None and len(both[1] or b"") > _LARGE_BYTES
+
+
+def encode(record: ConsumerRecord) -> tuple[bytes, bytes | None]:
+    """Key and value. Raises EncodeError for names that do not fit the format."""
+    if record.bytes_of_both is not None:
+        return record.bytes_of_both
+    return encode_key(record.key), None if record.value is None else encode_value(record.value, _VERSION)
+
+
+def decode(key: Stored, value: bytes | None) -> ConsumerRecord:
+    """The record of a key that is one of KEYS. Raises DecodeError for damage."""
+    return ConsumerRecord(key, None if value is None else decode_value(_VALUES[type(key)], value))
+
+
+def epoch_bumped(group_id: str, epoch: int, metadata_hash: int) -> ConsumerRecord:
+    value = log.ConsumerGroupMetadataValue(epoch=epoch, metadata_hash=metadata_hash)
+    return ConsumerRecord(log.ConsumerGroupMetadataKey(group_id=group_id), value)
+
+
+def group_gone(group_id: str) -> ConsumerRecord:
+    return ConsumerRecord(log.ConsumerGroupMetadataKey(group_id=group_id), None)
+
+
+def partition_metadata_gone(group_id: str) -> ConsumerRecord:
+    return ConsumerRecord(log.ConsumerGroupPartitionMetadataKey(group_id=group_id), None)
+
+
+def member_stored(group_id: str, member: Member) -> ConsumerRecord:
+    """Who the member is and what it subscribes to."""
+    value = log.ConsumerGroupMemberMetadataValue(
+        instance_id=member.instance_id,
+        rack_id=member.rack_id,
+        client_id=member.client_id,
+        client_host=member.client_host,
+        subscribed_topic_names=list(member.topic_names),
+        subscribed_topic_regex=member.topic_regex,
+        rebalance_timeout_ms=member.rebalance_timeout_ms,
+        server_assignor=member.assignor,
+        classic_member_metadata=None if member.classic is None else _classic_value(member.classic),
+    )
+    return ConsumerRecord(_member_key(group_id, member.member_id), value)
+
+
+def member_gone(group_id: str, member_id: str) -> ConsumerRecord:
+    return ConsumerRecord(_member_key(group_id, member_id), None)
+
+
+def targets_computed(group_id: str, epoch: int, timestamp_ms: int) -> ConsumerRecord:
+    """All members' targets are those of this epoch."""
+    value = log.ConsumerGroupTargetAssignmentMetadataValue(assignment_epoch=epoch, assignment_timestamp=timestamp_ms)
+    return ConsumerRecord(log.ConsumerGroupTargetAssignmentMetadataKey(group_id=group_id), value)
+
+
+def targets_gone(group_id: str) -> ConsumerRecord:
+    return ConsumerRecord(log.ConsumerGroupTargetAssignmentMetadataKey(group_id=group_id), None)
+
+
+def target_stored(group_id: str, member_id: str, target: Assignment) -> ConsumerRecord:
+    """What the member is to have, in the order of the assignor (`assignors.model.Assignment`)."""
+    topics = [log.TopicPartition(topic_id=each, partitions=list(numbers)) for each, numbers in target.items()]
+    value = log.ConsumerGroupTargetAssignmentMemberValue(topic_partitions=topics)
+    return ConsumerRecord(_target_key(group_id, member_id), value)
+
+
+def target_gone(group_id: str, member_id: str) -> ConsumerRecord:
+    return ConsumerRecord(_target_key(group_id, member_id), None)
+
+
+def current_stored(group_id: str, member: Member) -> ConsumerRecord:
+    """What the member has, and its epoch."""
+    value = log.ConsumerGroupCurrentMemberAssignmentValue(
+        member_epoch=member.member_epoch,
+        previous_member_epoch=member.previous_member_epoch,
+        state=member.state.value,
+        assigned_partitions=_with_epochs(member.assigned),
+        partitions_pending_revocation=_with_epochs(member.pending_revocation),
+    )
+    return ConsumerRecord(_current_key(group_id, member.member_id), value)
+
+
+def current_gone(group_id: str, member_id: str) -> ConsumerRecord:
+    return ConsumerRecord(_current_key(group_id, member_id), None)
+
+
+def regex_resolved(group_id: str, regex: str, resolved: ResolvedRegex) -> ConsumerRecord:
+    value = log.ConsumerGroupRegularExpressionValue(
+        topics=list(resolved.topics), version=resolved.version, timestamp=resolved.timestamp_ms
+    )
+    return ConsumerRecord(_regex_key(group_id, regex), value)
+
+
+def regex_gone(group_id: str, regex: str) -> ConsumerRecord:
+    return ConsumerRecord(_regex_key(group_id, regex), None)
+
+
+def everything_gone(
+    group_id: str, member_ids: Collection[str], regexes: Iterable[str]
+) -> Generator[ConsumerRecord, None, None]:
+    """The tombstones of a whole group, in Kafka's order."""
+    yield from (current_gone(group_id, member_id) for member_id in member_ids)
+    yield from (target_gone(group_id, member_id) for member_id in member_ids)
+    yield targets_gone(group_id)
+    yield from (member_gone(group_id, member_id) for member_id in member_ids)
+    yield from (regex_gone(group_id, regex) for regex in regexes)
+    yield partition_metadata_gone(group_id)
+    yield group_gone(group_id)
+
+
+def member_of(value: log.ConsumerGroupMemberMetadataValue, before: Member) -> Member:
+    """The member with what its record says of it."""
+    return before._replace(
+        instance_id=value.instance_id,
+        rack_id=value.rack_id,
+        rebalance_timeout_ms=value.rebalance_timeout_ms,
+        client_id=shared(value.client_id),
+        client_host=shared(value.client_host),
+        topic_names=shared_names(tuple(dict.fromkeys(value.subscribed_topic_names))),
+        topic_regex=value.subscribed_topic_regex,
+        assignor=value.server_assignor,
+        classic=_classic(value.classic_member_metadata),
+    )
+
+
+def reconciled(value: log.ConsumerGroupCurrentMemberAssignmentValue, before: Member) -> Member:
+    """The member with what its record says that it has."""
+    epoch = max(value.member_epoch, 0)  # for partitions whose record, an older one, does not say since when
+    return before._replace(
+        member_epoch=value.member_epoch,
+        previous_member_epoch=value.previous_member_epoch,
+        state=MemberState(value.state),
+        assigned=_owned(value.assigned_partitions, epoch),
+        pending_revocation=_owned(value.partitions_pending_revocation, epoch),
+    )
+
+
+def _classic_value(classic: ClassicMetadata) -> log.ClassicMemberMetadata:
+    protocols = [log.ClassicProtocol(name=name, metadata=metadata) for name, metadata in classic.protocols]
+    return log.ClassicMemberMetadata(session_timeout_ms=classic.session_timeout_ms, supported_protocols=protocols)
+
+
+def _classic(value: log.ClassicMemberMetadata | None) -> ClassicMetadata | None:
+    if value is None:
+        return None
+    protocols = tuple((each.name, each.metadata) for each in value.supported_protocols)
+    return ClassicMetadata(value.session_timeout_ms, protocols)
+
+
+def _with_epochs(owned: Owned) -> list[log.TopicPartitions]:
+    return [
+        log.TopicPartitions(topic_id=topic_id, partitions=list(partitions), assignment_epochs=list(partitions.values()))
+        for topic_id, partitions in owned.items()
+    ]
+
+
+def _owned(topics: Iterable[log.TopicPartitions], epoch: int) -> Owned:
+    found: dict[bytes, dict[int, int]] = {}
+    for topic in topics:
+        epochs = topic.assignment_epochs or []
+        if len(epochs) != len(topic.partitions):
+            epochs = [epoch] * len(topic.partitions)
+        found[topic.topic_id] = dict(zip(topic.partitions, epochs, strict=True))
+    return found or NOTHING_OWNED  # most members have nothing to give up, and share it
+
+
+def _member_key(group_id: str, member_id: str) -> Stored:
+    return log.ConsumerGroupMemberMetadataKey(group_id=group_id, member_id=member_id)
+
+
+def _target_key(group_id: str, member_id: str) -> Stored:
+    return log.ConsumerGroupTargetAssignmentMemberKey(group_id=group_id, member_id=member_id)
+
+
+def _current_key(group_id: str, member_id: str) -> Stored:
+    return log.ConsumerGroupCurrentMemberAssignmentKey(group_id=group_id, member_id=member_id)
+
+
+def _regex_key(group_id: str, regex: str) -> Stored:
+    return log.ConsumerGroupRegularExpressionKey(group_id=group_id, regular_expression=regex)

@@ -1,0 +1,155 @@
+"""A consumer group becomes a classic group, because the last member of the consumer protocol is gone.
+
+It goes, or is not heard of any more, or is a static one in whose place a member comes that speaks the classic protocol.
+The generation of the classic group is the epoch of the consumer group, and each member's assignment is what it was to
+have. Where somebody's partitions have to be shared out anew, the new group begins with a rebalance. A downgrade is
+decided in steps, of which each member takes some: the group must not change meanwhile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+
+from barnabas.broker.coordinator.group.decisions.classic import model as classic
+from barnabas.broker.coordinator.group.decisions.classic.draft import Draft
+from barnabas.broker.coordinator.group.decisions.classic.rebalance import prepare_rebalance, vote
+from barnabas.broker.coordinator.group.decisions.classic.states import Event, State
+from barnabas.broker.coordinator.group.decisions.consumer import leaving, records
+from barnabas.broker.coordinator.group.decisions.consumer.assignors.model import NOTHING
+from barnabas.broker.coordinator.group.decisions.consumer.group import CONSUMER_PROTOCOL, ConsumerGroup, is_classic
+from barnabas.broker.coordinator.group.decisions.consumer.model import ConsumerConfig, ConsumerContext, Member, Topics
+from barnabas.broker.coordinator.group.decisions.consumer.timers import all_cancelled_timers
+from barnabas.broker.coordinator.group.decisions.kinds import AnyOutcome, AnyRecord
+from barnabas.broker.coordinator.group.decisions.migration.embedded import assignment_bytes
+
+
+def members_gone(
+    group: ConsumerGroup,
+    members: Sequence[Member],
+    *,
+    context: ConsumerContext,
+    config: classic.GroupConfig,
+    now_ms: int,
+) -> Generator[None, None, AnyOutcome]:
+    """Decide that some members are gone, and the group with them, if only members of the classic protocol stay."""
+    staying = len(group.members) - len(members)
+    classic_staying = group.classic_count - sum(map(is_classic, members))
+    has_room = staying <= config.max_size
+    if staying > 0 and staying == classic_staying and has_room and _may_downgrade(group, context):
+        return (
+            yield from _downgraded(
+                group, members, None, is_balanced=False, topics=context.topics, config=config, now_ms=now_ms
+            )
+        )
+    return leaving.gone(group, members, topics=context.topics)
+
+
+def is_last_replaced(group: ConsumerGroup, holder: Member, *, config: ConsumerConfig, max_size: int) -> bool:
+    """Whether only members of the classic protocol will be left when one takes the place of this static member."""
+    others = len(group.members) - 1
+    is_last = holder.classic is None and group.classic_count == others
+    return is_last and config.migration_policy.may_downgrade and len(group.members) <= max_size
+
+
+def replaced(
+    group: ConsumerGroup,
+    holder: Member,
+    joined: Member,
+    *,
+    is_balanced: bool,
+    topics: Topics,
+    config: classic.GroupConfig,
+    now_ms: int,
+) -> Generator[None, None, AnyOutcome]:
+    """Decide that a member of the classic protocol is in the place of the last one of the consumer protocol."""
+    return (
+        yield from _downgraded(
+            group, [holder], joined, is_balanced=is_balanced, topics=topics, config=config, now_ms=now_ms
+        )
+    )
+
+
+def _may_downgrade(group: ConsumerGroup, context: ConsumerContext) -> bool:
+    return context.config_of(group.group_id).migration_policy.may_downgrade
+
+
+def _downgraded(
+    group: ConsumerGroup,
+    leaving: Sequence[Member],
+    joined: Member | None,
+    *,
+    is_balanced: bool,
+    topics: Topics,
+    config: classic.GroupConfig,
+    now_ms: int,
+) -> Generator[None, None, AnyOutcome]:
+    members = yield from group.members_in_order()
+    draft = Draft((yield from _as_classic(group, members, leaving, joined, topics, now_ms)), now_ms)
+    yield
+    draft.store_group()
+    yield
+    draft.effects += all_cancelled_timers()
+    for member_id in draft.group.members:
+        draft.start_session(member_id)
+    if not is_balanced:
+        prepare_rebalance(draft, Event.MEMBER_REMOVED, config)
+    names = {leaving[0].member_id: joined.member_id} if joined is not None else {}
+    ids = [names.get(each.member_id, each.member_id) for each in members]
+    gone: list[AnyRecord] = []
+    for tombstone in records.everything_gone(group.group_id, ids, group.regexes):
+        gone.append(tombstone)
+        yield
+    outcome: AnyOutcome = draft.outcome()
+    return outcome._replace(records=(*gone, *outcome.records))
+
+
+def _as_classic(
+    group: ConsumerGroup,
+    members: Sequence[Member],
+    leaving: Sequence[Member],
+    joined: Member | None,
+    topics: Topics,
+    now_ms: int,
+) -> Generator[None, None, classic.Group]:
+    """The same members, without those that leave, as a classic group that has all its assignments."""
+    gone = {member.member_id for member in leaving}
+    targets = {each.member_id: group.targets.get(each.member_id, NOTHING) for each in members}
+    staying = [each for each in members if each.member_id not in gone]
+    if joined is not None:
+        staying.append(joined)
+        targets[joined.member_id] = targets[leaving[0].member_id]
+    draft = Draft(
+        classic.Group(
+            group.group_id,
+            state=State.STABLE,
+            state_timestamp_ms=now_ms,
+            generation_id=group.group_epoch,
+            protocol_type=CONSUMER_PROTOCOL,
+        ),
+        now_ms,
+    )
+    for member in staying:
+        draft.add_member(_member(member))
+        yield
+    made = draft.group
+    made.newcomers.clear()
+    made.joined.clear()
+    made.protocol_name = vote(made)
+    for member_id, each in list(made.members.items()):
+        assignment = assignment_bytes(targets[member_id], each.metadata(made.protocol_name), topics)
+        made.members[member_id] = each._replace(assignment=assignment)
+        yield
+    return made
+
+
+def _member(member: Member) -> classic.Member:
+    assert member.classic is not None, "a classic group has no members of the consumer protocol"
+    return classic.Member(
+        member.member_id,
+        member.instance_id,
+        member.client_id,
+        member.client_host,
+        member.rebalance_timeout_ms,
+        member.classic.session_timeout_ms,
+        member.classic.protocols,
+    )

@@ -1,0 +1,94 @@
+"""SyncGroup and Heartbeat of members of the classic protocol in a consumer group decided.
+
+Nobody waits here. A member is told by REBALANCE_IN_PROGRESS that it has to join again, which is how it moves to the
+next epoch, gives partitions up, and gets those that others gave up; it has its rebalance timeout for it.
+"""
+
+from __future__ import annotations
+
+from barnabas.broker.coordinator.group.decisions.classic.model import SyncReply, SyncRequest
+from barnabas.broker.coordinator.group.decisions.consumer.assignors.model import NOTHING
+from barnabas.broker.coordinator.group.decisions.consumer.checks import known_member, known_static_member
+from barnabas.broker.coordinator.group.decisions.consumer.group import CONSUMER_PROTOCOL, ConsumerGroup
+from barnabas.broker.coordinator.group.decisions.consumer.model import ClassicMetadata, Member, MemberState, Topics
+from barnabas.broker.coordinator.group.decisions.consumer.reconciliation import NOT_OWNED
+from barnabas.broker.coordinator.group.decisions.consumer.timers import join_timer, session_timer, sync_timer
+from barnabas.broker.coordinator.group.decisions.kinds import AnyOutcome
+from barnabas.broker.coordinator.group.decisions.migration.embedded import assignment_bytes
+from barnabas.broker.coordinator.runtime.outcome import CancelTimer, Outcome, SetTimer
+from barnabas.protocol.errors import ErrorCode, KafkaError
+
+
+def sync(group: ConsumerGroup, request: SyncRequest, *, topics: Topics) -> AnyOutcome:
+    """Decide a SyncGroup; the reply is a SyncReply. KafkaError."""
+    member, said = _classic_member(group, request.member_id, request.group_instance_id)
+    _check_generation(member, request.generation_id)
+    if request.protocol_type not in (None, CONSUMER_PROTOCOL) or request.protocol_name not in (
+        None,
+        said.protocol_name,
+    ):
+        raise KafkaError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
+    if group.assignment_epoch > member.member_epoch and member.state is not MemberState.UNREVOKED_PARTITIONS:
+        return Outcome(reply=SyncReply(ErrorCode.REBALANCE_IN_PROGRESS), effects=(_join_again(member),))
+    assignment = assignment_bytes(member.assigned, said.protocols[0][1], topics)
+    return Outcome(
+        reply=SyncReply(ErrorCode.NONE, request.protocol_type, request.protocol_name, assignment),
+        effects=(CancelTimer(sync_timer(member.member_id)), _still_alive(member, said)),
+    )
+
+
+def heartbeat(group: ConsumerGroup, member_id: str, instance_id: str | None, generation_id: int) -> AnyOutcome:
+    """Decide a Heartbeat; the reply is an error code. KafkaError, and then nothing is known of who asks."""
+    member, said = _classic_member(group, member_id, instance_id)
+    _check_generation(member, generation_id)
+    if not _has_to_join_again(group, member):
+        return Outcome(reply=ErrorCode.NONE, effects=(_still_alive(member, said),))
+    return Outcome(reply=ErrorCode.REBALANCE_IN_PROGRESS, effects=(_still_alive(member, said), _join_again(member)))
+
+
+def _has_to_join_again(group: ConsumerGroup, member: Member) -> bool:
+    """There is a newer target, or partitions to give up, or all that it waits for is free.
+
+    A target is computed by whoever asks next; in a group without consumers that is a member that joins again.
+    """
+    has_consumers = group.classic_count < len(group.members)
+    newest = group.assignment_epoch if has_consumers else group.group_epoch
+    if member.member_epoch < newest or member.state is MemberState.UNREVOKED_PARTITIONS:
+        return True
+    return member.state is MemberState.UNRELEASED_PARTITIONS and not _waits(group, member)
+
+
+def _waits(group: ConsumerGroup, member: Member) -> bool:
+    """Whether others still have some of what the member is to have."""
+    return any(
+        number not in member.assigned.get(topic_id, ()) and group.epoch_of(topic_id, number) != NOT_OWNED
+        for topic_id, numbers in group.targets.get(member.member_id, NOTHING).items()
+        for number in numbers
+    )
+
+
+def _classic_member(group: ConsumerGroup, member_id: str, instance_id: str | None) -> tuple[Member, ClassicMetadata]:
+    if instance_id is None:
+        member = known_member(group, member_id)
+    else:
+        member = known_static_member(group, member_id, instance_id)
+    if member.classic is None:
+        raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID, f"Member {member.member_id} does not use the classic protocol.")
+    return member, member.classic
+
+
+def _check_generation(member: Member, generation_id: int) -> None:
+    if generation_id != member.member_epoch:
+        raise KafkaError(
+            ErrorCode.ILLEGAL_GENERATION,
+            f"The request generation id {generation_id} is not equal to the member epoch {member.member_epoch} of "
+            f"member {member.member_id}.",
+        )
+
+
+def _still_alive(member: Member, said: ClassicMetadata) -> SetTimer:
+    return SetTimer(session_timer(member.member_id), said.session_timeout_ms)
+
+
+def _join_again(member: Member) -> SetTimer:
+    return SetTimer(join_timer(member.member_id), member.rebalance_timeout_ms, unless_it_runs=True)

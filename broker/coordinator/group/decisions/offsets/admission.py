@@ -1,0 +1,77 @@
+"""Who may commit and fetch offsets in a consumer group (KIP-848): members that speak of their epoch.
+
+An older epoch is accepted for partitions that the member has had since then, or longer, so that a commit on its way is
+not lost when the member moves on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from barnabas.broker.coordinator.group.decisions.classic.model import CommitRequest, OffsetToCommit
+from barnabas.broker.coordinator.group.decisions.consumer.group import ConsumerGroup
+from barnabas.broker.coordinator.group.decisions.consumer.model import Member
+from barnabas.protocol.errors import ErrorCode
+
+
+def commit_refusal(group: ConsumerGroup, request: CommitRequest, offsets: Iterable[OffsetToCommit]) -> ErrorCode:
+    """What is wrong with an OffsetCommit: one code for all of it, as from Kafka."""
+    if request.generation_id < 0 and not group.members:
+        return ErrorCode.NONE
+    member = group.members.get(request.member_id)
+    if member is None:
+        return ErrorCode.UNKNOWN_MEMBER_ID
+    if not request.has_member_epoch and member.classic is None:
+        return ErrorCode.UNSUPPORTED_VERSION
+    return _epoch_refusal(member, request.generation_id, offsets)
+
+
+def transactional_refusal(group: ConsumerGroup, request: CommitRequest, offsets: Iterable[OffsetToCommit]) -> ErrorCode:
+    """What is wrong with a TxnOffsetCommit; ILLEGAL_GENERATION for clients that do not know member epochs."""
+    if request.generation_id < 0 and not group.members:
+        return ErrorCode.NONE
+    if request.generation_id == -1 and not request.member_id and request.group_instance_id is None:
+        return ErrorCode.NONE
+    member = group.members.get(request.member_id)
+    if member is None:
+        return ErrorCode.UNKNOWN_MEMBER_ID
+    code = _epoch_refusal(member, request.generation_id, offsets)
+    if code is ErrorCode.STALE_MEMBER_EPOCH and not request.has_member_epoch:
+        return ErrorCode.ILLEGAL_GENERATION
+    return code
+
+
+def fetch_refusal(group: ConsumerGroup, member_id: str | None, member_epoch: int) -> ErrorCode:
+    """What is wrong with an OffsetFetch of a member. Who is none may fetch, too."""
+    if member_id is None and member_epoch < 0:
+        return ErrorCode.NONE
+    member = group.members.get(member_id or "")
+    if member is None:
+        return ErrorCode.UNKNOWN_MEMBER_ID
+    return ErrorCode.NONE if member_epoch == member.member_epoch else _stale(member)
+
+
+def _epoch_refusal(member: Member, received: int, offsets: Iterable[OffsetToCommit]) -> ErrorCode:
+    if received == member.member_epoch:
+        return ErrorCode.NONE
+    if received > member.member_epoch:
+        return _stale(member)
+    has_each = all(_had_since(member, offset) <= received for offset in offsets)
+    return ErrorCode.NONE if has_each else _stale(member)
+
+
+def _stale(member: Member) -> ErrorCode:
+    """To a member of the classic protocol its epoch is a generation."""
+    return ErrorCode.STALE_MEMBER_EPOCH if member.classic is None else ErrorCode.ILLEGAL_GENERATION
+
+
+_NEVER = 2**31
+
+
+def _had_since(member: Member, offset: OffsetToCommit) -> int:
+    """The epoch in which the member got the partition."""
+    for owned in (member.assigned, member.pending_revocation):
+        since = owned.get(offset.topic_id, {}).get(offset.partition)
+        if since is not None:
+            return since
+    return _NEVER

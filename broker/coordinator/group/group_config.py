@@ -1,0 +1,63 @@
+"""The groups' part of the broker's configuration, as the decisions take it: they know no configuration keys."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from barnabas.broker.coordinator.group.decisions.classic.model import GroupConfig
+from barnabas.broker.coordinator.group.decisions.consumer.model import (
+    BUILT_IN_ASSIGNORS,
+    ConsumerConfig,
+    MigrationPolicy,
+)
+
+if TYPE_CHECKING:
+    from barnabas.broker.config import BrokerConfig
+    from barnabas.broker.metadata.config_resources.groups import GroupConfigs
+
+
+def group_config(config: BrokerConfig) -> GroupConfig:
+    """What the keys say of all groups, and of classic ones."""
+    return GroupConfig(
+        min_session_timeout_ms=config.integer("group.min.session.timeout.ms"),
+        max_session_timeout_ms=config.integer("group.max.session.timeout.ms"),
+        initial_rebalance_delay_ms=config.integer("group.initial.rebalance.delay.ms"),
+        max_size=config.integer("group.max.size"),
+        offset_metadata_max_bytes=config.integer("offset.metadata.max.bytes"),
+        offsets_commit_timeout_ms=config.integer("offsets.commit.timeout.ms"),
+        offsets_retention_ms=config.integer("offsets.retention.minutes") * 60_000,
+        offsets_retention_check_interval_ms=config.integer("offsets.retention.check.interval.ms"),
+    )
+
+
+class ConsumerConfigs:
+    """What the keys say of consumer groups: the own settings of each, where it has some, and the broker's.
+
+    It is asked at each heartbeat, so what holds for all groups without settings of their own is made once.
+    """
+
+    def __init__(self, config: BrokerConfig, of_groups: GroupConfigs) -> None:
+        self._config = config
+        self._of_groups = of_groups
+        self._common: ConsumerConfig | None = None
+        self._common_since = config.changes
+
+    def of(self, group_id: str) -> ConsumerConfig:
+        """The settings of a group, whether it exists or not."""
+        if self._of_groups.has_own(group_id):
+            return self._made(group_id)
+        if self._common is None or self._common_since != self._config.changes:
+            self._common_since = self._config.changes
+            self._common = self._made(group_id)
+        return self._common
+
+    def _made(self, group_id: str) -> ConsumerConfig:
+        config, of_group = self._config, self._of_groups.consumer_group(group_id)
+        return ConsumerConfig(
+            session_timeout_ms=of_group.session_timeout_ms,
+            heartbeat_interval_ms=of_group.heartbeat_interval_ms,
+            assignment_interval_ms=of_group.assignment_interval_ms,
+            max_size=config.integer("group.consumer.max.size"),
+            migration_policy=MigrationPolicy[config.string("group.consumer.migration.policy").upper()],
+            assignors=tuple(config.strings("group.consumer.assignors")) or BUILT_IN_ASSIGNORS,
+        )

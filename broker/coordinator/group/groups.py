@@ -1,0 +1,400 @@
+"""The group coordinator: what handlers ask of it.
+
+Finds the partition of a group, asks the decisions in `group/`, and has the `runtime` carry them out: park, time and
+write. Methods return their reply, or a future of it where the request has to wait: for the other members, or for the
+disk. They raise KafkaError where Kafka answers with an error for the whole request.
+"""
+
+from __future__ import annotations
+
+from asyncio import Future
+from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Protocol, TypeVar
+from uuid import UUID
+
+from barnabas.broker.coordinator.expiries import OffsetExpiries
+from barnabas.broker.coordinator.group.consumer_groups import RECORDS_AT_ONCE, ConsumerGroups, in_one_step
+from barnabas.broker.coordinator.group.decisions.classic import joining, leaving, sessions, syncing
+from barnabas.broker.coordinator.group.decisions.classic.model import (
+    CommitRequest,
+    Group,
+    GroupConfig,
+    JoinReply,
+    JoinRequest,
+    LeavingMember,
+    SyncReply,
+    SyncRequest,
+)
+from barnabas.broker.coordinator.group.decisions.consumer import leaving as consumer_leaving
+from barnabas.broker.coordinator.group.decisions.consumer.group import ConsumerGroup
+from barnabas.broker.coordinator.group.decisions.consumer.model import ConsumerContext, MetadataSeen
+from barnabas.broker.coordinator.group.decisions.kinds import AnyGroup, AnyOutcome, AnyRecord, check_group_id
+from barnabas.broker.coordinator.group.decisions.machine import GroupMachine
+from barnabas.broker.coordinator.group.decisions.migration import joining as migration_joining
+from barnabas.broker.coordinator.group.decisions.migration import staying
+from barnabas.broker.coordinator.group.decisions.offsets import admission, offsets
+from barnabas.broker.coordinator.group.group_partition import GroupPartition
+from barnabas.broker.coordinator.group.protocols import classic_join, classic_leave, classic_request
+from barnabas.broker.coordinator.group.removals import OffsetRemovals
+from barnabas.broker.coordinator.runtime.outcome import Effect, Producer, ResolveTopics
+from barnabas.broker.coordinator.runtime.ownership import CoordinatorPartitions, OwnedTopic
+from barnabas.broker.coordinator.runtime.shard import Appended, Shard
+from barnabas.broker.coordinator.runtime.teller import Telling
+from barnabas.broker.runtime.clock import Clock
+from barnabas.broker.runtime.replies import Reply, answer_nobody
+from barnabas.broker.runtime.slices import Slices
+from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.files.names import CONSUMER_OFFSETS_TOPIC
+from barnabas.protocol.records.control import EndTxnMarker
+from barnabas.storage.steps import Steps
+
+if TYPE_CHECKING:
+    from barnabas.broker.config import BrokerConfig
+    from barnabas.broker.coordinator.group.topic_view import Racks
+    from barnabas.broker.metadata.catalogue import Catalogue
+    from barnabas.broker.partitions.partitions import Partitions
+
+T = TypeVar("T")
+
+
+class OffsetsTopic(OwnedTopic, Protocol):
+    """`__consumer_offsets`."""
+
+    def append_marker(self, partition: int, marker: EndTxnMarker, *, transaction_version: int, hold: bool) -> Appended:
+        """End the producer's transaction on the partition. KafkaError, and nothing is written then."""
+
+    def release_marker(self, partition: int, producer_id: int) -> None:
+        """Show readers of the log what was ended with `hold`."""
+
+
+class GroupCoordinator:
+    """All groups of this broker."""
+
+    def __init__(
+        self,
+        *,
+        topic: OffsetsTopic,
+        config: GroupConfig,
+        clock: Clock,
+        machine_clock: Clock,
+        upkeep: Slices,
+        random_bytes: Callable[[int], bytes],
+        topic_ids: Callable[[str], bytes | None],
+        consumer: ConsumerContext,
+        telling: Telling | None = None,
+    ) -> None:
+        """`topic_ids` gives the id of the topic that now has a name, or None."""
+        self._config, self._telling = config, telling
+        self._clock = clock
+        self._random_bytes = random_bytes
+        self._topic = topic
+        self._create_future = upkeep.loop.create_future
+        self._upkeep = upkeep
+        self._partitions = CoordinatorPartitions(topic, machine_clock, upkeep, self._build, self._on_loaded)
+        self.unsynced = self._partitions.unsynced
+        self.consumer = ConsumerGroups(consumer, config, self._partitions, clock, upkeep, self._fresh_id)
+        """Groups of the consumer protocol (KIP-848)."""
+        self._removals = OffsetRemovals(machine_clock, upkeep, topic_ids, self._execute_unasked)
+        self._expiries = OffsetExpiries(config, clock, upkeep, self._partitions.loaded, self._execute)
+
+    @classmethod
+    def open(
+        cls,
+        config: BrokerConfig,
+        *,
+        catalogue: Catalogue,
+        partitions: Partitions,
+        clock: Clock,
+        machine_clock: Clock,
+        upkeep: Slices,
+        random_bytes: Callable[[int], bytes],
+        racks: Racks | None = None,
+        telling: Telling | None = None,
+    ) -> GroupCoordinator:
+        """The coordinator of a broker; it hears of deleted topics from the catalogue.
+
+        racks: of the replicas of each partition, where there are others than this broker.
+        """
+        from barnabas.broker.coordinator.group.group_config import ConsumerConfigs, group_config
+        from barnabas.broker.coordinator.group.topic_view import CatalogueTopics, all_in, topic_ids_in
+        from barnabas.broker.coordinator.runtime.topic import CoordinatorTopic, TopicDeletions
+        from barnabas.broker.metadata.config_resources.groups import GroupConfigs
+
+        coordinator = cls(
+            topic=CoordinatorTopic(
+                CONSUMER_OFFSETS_TOPIC,
+                catalogue,
+                partitions,
+                compression=config.integer("offsets.topic.compression.codec"),
+            ),
+            config=group_config(config),
+            clock=clock,
+            machine_clock=machine_clock,
+            upkeep=upkeep,
+            random_bytes=random_bytes,
+            topic_ids=topic_ids_in(catalogue),
+            consumer=ConsumerContext(
+                ConsumerConfigs(config, GroupConfigs(catalogue, config)).of,
+                CatalogueTopics(catalogue, racks or all_in(config.text("broker.rack"))),
+            ),
+            telling=telling,
+        )
+        catalogue.subscribe(TopicDeletions(coordinator.on_topic_deleted))
+        return coordinator
+
+    def close(self) -> None:
+        """The broker stops: the answer to whoever waits is to look for the coordinator again."""
+        self._expiries.close()
+        self._removals.close()
+        self._partitions.close()
+
+    def resign(self, index: int) -> None:
+        """Another node coordinates the groups of this partition from now on."""
+        self._partitions.resign(index)
+
+    def prepare(self, group_id: str) -> int:
+        """Somebody asked where this group is: its partition, which begins to load if this node leads it.
+
+        Raises KafkaError without a topic.
+        """
+        return self._partitions.prepare(group_id)
+
+    # Membership
+
+    def join(self, request: JoinRequest) -> Reply[JoinReply]:
+        """JoinGroup."""
+        check_group_id(request.group_id)
+        if not joining.is_session_timeout_allowed(request, self._config):
+            return JoinReply(ErrorCode.INVALID_SESSION_TIMEOUT, request.member_id)
+        return self.consumer.in_steps(request.group_id, partial(self._joined, request, self._fresh_id()))
+
+    def _joined(self, request: JoinRequest, fresh_id: str, group: AnyGroup | None) -> Steps[AnyOutcome]:
+        now_ms, config = self._now_ms(), self._config
+        of_classic = partial(joining.join, request=request, fresh_suffix=fresh_id, now_ms=now_ms, config=config)
+        of_consumer = partial(
+            migration_joining.join,
+            request=request,
+            fresh_member_id=fresh_id,
+            context=self.consumer.context,
+            now_ms=now_ms,
+            config=config,
+        )
+        return classic_join(group, of_classic=of_classic, of_consumer=of_consumer)
+
+    def sync(self, request: SyncRequest) -> Reply[SyncReply]:
+        """SyncGroup."""
+        check_group_id(request.group_id)
+        of_classic = partial(syncing.sync, request=request, now_ms=self._now_ms(), config=self._config)
+        of_consumer = partial(staying.sync, request=request, topics=self.consumer.context.topics)
+        decide = partial(classic_request, of_classic=of_classic, of_consumer=of_consumer, refused=SyncReply)
+        return self._decide(request.group_id, decide)
+
+    def heartbeat(
+        self, group_id: str, member_id: str, group_instance_id: str | None, generation_id: int
+    ) -> Reply[ErrorCode]:
+        """Heartbeat, at once, since it changes no group. While the partition loads no answer is to rejoin."""
+        check_group_id(group_id)
+        try:
+            partition = self._partitions.of(group_id)
+        except KafkaError as error:
+            if error.code is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS:
+                return ErrorCode.NONE
+            raise
+        who = member_id, group_instance_id, generation_id
+        outcome = classic_request(
+            partition.machine.group(group_id),
+            of_classic=lambda group: sessions.heartbeat(group, *who),
+            of_consumer=lambda group: staying.heartbeat(group, *who),
+            refused=lambda code: code,
+        )
+        return self._execute(partition, group_id, outcome)
+
+    def leave(self, group_id: str, members: Sequence[LeavingMember]) -> Reply[tuple[ErrorCode, ...]]:
+        """LeaveGroup: one error code per member."""
+        check_group_id(group_id)
+        of_classic = partial(leaving.leave, leaving=members, now_ms=self._now_ms(), config=self._config)
+        of_consumer = partial(consumer_leaving.remove, leaving=members, fence=self.consumer.fence)
+        return self.consumer.in_steps(group_id, partial(classic_leave, of_classic=of_classic, of_consumer=of_consumer))
+
+    # Offsets
+
+    def commit_offsets(self, request: CommitRequest, *, missing_group: ErrorCode) -> Reply[tuple[ErrorCode, ...]]:
+        """OffsetCommit: one error code per offset. `missing_group` is for members of a group that does not exist."""
+        check_group_id(request.group_id, may_be_empty=True)
+        decide = partial(
+            offsets.commit, request=request, missing_group=missing_group, now_ms=self._now_ms(), config=self._config
+        )
+        return self._decide(request.group_id, decide, len(request.offsets))
+
+    def commit_offsets_in_transaction(
+        self, request: CommitRequest, producer: Producer, *, missing_group: ErrorCode
+    ) -> Reply[tuple[ErrorCode, ...]]:
+        """TxnOffsetCommit, once the transaction coordinator has admitted it: one error code per offset.
+
+        `missing_group` is as that of `commit_offsets`.
+        """
+        check_group_id(request.group_id)
+        decide = partial(
+            offsets.commit_in_transaction,
+            request=request,
+            producer=producer,
+            missing_group=missing_group,
+            now_ms=self._now_ms(),
+            config=self._config,
+        )
+        return self._decide(request.group_id, decide, len(request.offsets))
+
+    def offsets_partition(self, group_id: str) -> int:
+        """Where in `__consumer_offsets` the group's offsets are, loaded or not. KafkaError for an id that none has."""
+        check_group_id(group_id)
+        return self._partitions.index_of(group_id)
+
+    def fetch_offsets(
+        self, group_id: str, member_id: str | None = None, member_epoch: int = -1
+    ) -> offsets.GroupOffsets:
+        """OffsetFetch: everything the group committed; nothing for a group nobody knows.
+
+        A member of a consumer group that names itself is held to its epoch.
+        """
+        check_group_id(group_id, may_be_empty=True)
+        partition = self._partitions.of(group_id)
+        durable = partition.machine.durable
+        group = durable.consumers.get(group_id)
+        if group is not None:
+            refusal = admission.fetch_refusal(group, member_id, member_epoch)
+            if refusal is not ErrorCode.NONE:
+                raise KafkaError(refusal)
+        return offsets.GroupOffsets(self._removals.visible(partition, group_id), durable.unstable(group_id))
+
+    def delete_offsets(self, group_id: str, wanted: Sequence[tuple[str, int]]) -> Reply[tuple[ErrorCode, ...]]:
+        """OffsetDelete of (topic, partition): one error code each; raises KafkaError for the group as a whole."""
+        check_group_id(group_id)
+        return self._decide(group_id, partial(self._offsets_deleted, group_id, wanted), len(wanted))
+
+    def _offsets_deleted(self, group_id: str, wanted: Sequence[tuple[str, int]], group: AnyGroup | None) -> AnyOutcome:
+        durable = self._partitions.of(group_id).machine.durable
+        committed, unstable = durable.offsets(group_id), durable.unstable(group_id)
+        error, outcome = offsets.delete_offsets(group, committed, wanted, unstable=unstable)
+        if error is not ErrorCode.NONE:
+            raise KafkaError(error)
+        return outcome
+
+    # Groups as such
+
+    def groups(self) -> list[AnyGroup]:
+        """Every group there is. Raises KafkaError while a partition loads. To be read, not changed."""
+        return list(self.each_group())
+
+    def each_group(self) -> Iterator[AnyGroup]:
+        """As `groups`, one after another; others may have their turn in between."""
+        partitions = self._partitions.every()
+        return (group for partition in partitions for group in partition.machine.groups())
+
+    def describe(self, group_id: str) -> Group | None:
+        """One classic group as it now is, or None. To be read, not changed. GROUP_ID_NOT_FOUND for a consumer group."""
+        check_group_id(group_id, may_be_empty=True)
+        group = self._partitions.of(group_id).machine.group(group_id)
+        if isinstance(group, ConsumerGroup):
+            raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} is not a classic group.")
+        return group
+
+    def delete_group(self, group_id: str) -> Reply[ErrorCode]:
+        """DeleteGroups, one of them."""
+        check_group_id(group_id, may_be_empty=True)
+        count = self._partitions.of(group_id).machine.durable.offsets_count(group_id)
+        if self.consumer.is_deciding(group_id):
+            count = RECORDS_AT_ONCE + 1  # for all that is known: who is before it may commit that many
+        return self._decide(group_id, partial(self._group_deleted, group_id), count)
+
+    def _group_deleted(self, group_id: str, group: AnyGroup | None) -> AnyOutcome:
+        durable = self._partitions.of(group_id).machine.durable
+        committed, unstable = durable.offsets(group_id), durable.unstable(group_id)
+        return offsets.delete_group(group, offsets=committed, unstable=unstable, now_ms=self._now_ms())
+
+    # The ends of transactions
+
+    def append_marker(self, partition: int, marker: EndTxnMarker, *, transaction_version: int, hold: bool) -> Appended:
+        """End a producer's transaction on a partition of `__consumer_offsets`.
+
+        With `hold` its offsets wait on, for `release_marker`. KafkaError, and nothing is written then;
+        NOT_LEADER_OR_FOLLOWER while the partition loads.
+        """
+        owned = self._partitions.begin(partition)
+        if owned.failure is not None:
+            raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, owned.failure)
+        if not owned.is_ready:
+            raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER, f"offsets of partition {partition} are being loaded")
+        appended = self._topic.append_marker(partition, marker, transaction_version=transaction_version, hold=hold)
+        if hold:
+            owned.machine.durable.hold_marker(marker.producer_id)
+        else:
+            owned.machine.replay_marker(marker.producer_id, is_commit=marker.commit)
+        return appended
+
+    def release_marker(self, partition: int, producer_id: int, is_commit: bool) -> None:
+        """Show what was ended with `hold`: the offsets are committed, or gone."""
+        for owned in self._partitions.loaded():
+            if owned.index == partition:
+                owned.machine.durable.release_marker(producer_id, is_commit=is_commit)
+        self._topic.release_marker(partition, producer_id)
+
+    def load_in_background(self, partitions: Collection[int]) -> None:
+        """Load those of these partitions that were not used yet, while nobody waits for it."""
+        self._partitions.load_in_background(partitions)
+
+    def loaded(self) -> Iterator[GroupPartition]:
+        """The partitions that are in use and ready: for tests and for whoever looks inside."""
+        return self._partitions.loaded()
+
+    # The inside
+
+    def _decide(self, group_id: str, decide: Callable[[AnyGroup | None], AnyOutcome], count: int = 1) -> Reply[T]:
+        """Decide about a group, and carry it out: behind whoever asked before, as Kafka's coordinator does.
+
+        count: of records. Of very many all is prepared in steps, and they are written at once."""
+        if count > RECORDS_AT_ONCE:
+            return self.consumer.in_steps(group_id, partial(in_one_step, decide))
+        return self.consumer.in_line(group_id, partial(self._decided, group_id, decide))
+
+    def _decided(self, group_id: str, decide: Callable[[AnyGroup | None], AnyOutcome]) -> Reply[T]:
+        partition = self._partitions.of(group_id)
+        return self._execute(partition, group_id, decide(partition.machine.group(group_id)))
+
+    def _execute(self, partition: GroupPartition, group_id: str, outcome: AnyOutcome) -> Reply[T]:
+        reply: Reply[T] = partition.shard.execute(group_id, outcome)
+        return reply
+
+    def _now_ms(self) -> int:
+        return self._clock.now_ms()
+
+    def _fresh_id(self) -> str:
+        return str(UUID(bytes=self._random_bytes(16), version=4))
+
+    def _build(self, index: int) -> tuple[GroupMachine, Shard[AnyRecord, Group | MetadataSeen]]:
+        machine = GroupMachine(self._config, self.consumer.context)
+        timeout_ms = self._config.offsets_commit_timeout_ms
+        hooks = partial(self._perform, index), self.consumer.is_deciding, self.consumer.fire, self._telling
+        return machine, Shard(index, machine, self._topic, self._clock, self._create_future, timeout_ms, *hooks)
+
+    def _perform(self, index: int, group_id: str, effect: Effect) -> None:
+        assert isinstance(effect, ResolveTopics), effect
+        self.consumer.resolve(index, group_id, effect)
+
+    def _on_loaded(self, partition: GroupPartition) -> None:
+        for group_id, outcome in partition.machine.loaded(self._now_ms()):
+            self._execute(partition, group_id, outcome)
+        self._removals.loaded(partition)
+
+    def on_topic_deleted(self, topic: str) -> None:
+        """Nobody can read the topic any more: what was committed for it goes with it."""
+        if topic == CONSUMER_OFFSETS_TOPIC:
+            self._partitions.forget()  # the groups themselves are gone
+            return
+        self._removals.topic_deleted(self._partitions.loaded(), topic)
+
+    def _execute_unasked(self, partition: GroupPartition, outcome: AnyOutcome) -> None:
+        """Carry out what nobody waits for an answer to. KafkaError."""
+        reply: Reply[None] = self._execute(partition, "", outcome)
+        if isinstance(reply, Future):
+            answer_nobody(reply)  # a record that will not be on the disk is logged by whoever syncs

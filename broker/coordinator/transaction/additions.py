@@ -1,0 +1,53 @@
+"""Adding partitions to a transaction, which waits a short time for the transaction before it to be complete.
+
+What Produce and TxnOffsetCommit add by themselves waits, as in Kafka (KIP-890). AddPartitionsToTxn and AddOffsetsToTxn
+are answered CONCURRENT_TRANSACTIONS at once, as in Kafka, but where the coordinator's records are synced: there EndTxn
+is answered a round of syncs before the transaction is complete, and a client that is sent away stays away for longer
+than that takes, the Java client and librdkafka for 20 ms. So these wait, too (docs/decisions/0102).
+"""
+
+from __future__ import annotations
+
+from asyncio import Future, ensure_future
+from typing import TYPE_CHECKING
+
+from barnabas.broker.coordinator.transaction.decisions.model import AddRequest
+from barnabas.protocol.errors import ErrorCode, KafkaError
+
+if TYPE_CHECKING:
+    from barnabas.broker.coordinator.transaction.transactions import TransactionCoordinator
+
+
+def add(transactions: TransactionCoordinator, request: AddRequest) -> ErrorCode | Future[ErrorCode]:
+    """The coordinator's answer: now, when it is on the disk, or after the wait. Raises nothing; a future may."""
+    reply = _ask(transactions, request)
+    return ensure_future(_in_time(transactions, request)) if reply is ErrorCode.CONCURRENT_TRANSACTIONS else reply
+
+
+def add_for_client(transactions: TransactionCoordinator, request: AddRequest) -> ErrorCode | Future[ErrorCode]:
+    """The answer to a client's own request to add: it waits as `add` does where answers wait for syncs. KafkaError."""
+    reply = transactions.add_partitions(request)
+    if reply is ErrorCode.CONCURRENT_TRANSACTIONS and not transactions.answers_at_once(request.transactional_id):
+        return ensure_future(_in_time(transactions, request))
+    return reply
+
+
+async def _in_time(transactions: TransactionCoordinator, request: AddRequest) -> ErrorCode:
+    """Ask again whenever it may be complete, until the time for that is over."""
+    config, clock = transactions.config, transactions.clock
+    deadline = clock.monotonic() + config.add_partitions_retry_backoff_max_ms / 1000
+    while clock.monotonic() < deadline:
+        await transactions.completions.wait(request.transactional_id, config.add_partitions_retry_backoff_ms)
+        reply = _ask(transactions, request)
+        if isinstance(reply, Future):
+            return await reply
+        if reply is not ErrorCode.CONCURRENT_TRANSACTIONS:
+            return reply
+    return ErrorCode.CONCURRENT_TRANSACTIONS
+
+
+def _ask(transactions: TransactionCoordinator, request: AddRequest) -> ErrorCode | Future[ErrorCode]:
+    try:
+        return transactions.add_partitions(request)
+    except KafkaError as refusal:
+        return refusal.code

@@ -1,0 +1,1 @@
+"""What a transaction does with a request: pure, from its state to the next one."""

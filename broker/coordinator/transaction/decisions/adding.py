@@ -1,0 +1,74 @@
+"""AddPartitionsToTxn and AddOffsetsToTxn decided, what Produce adds on its own (KIP-890), and verification."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+from barnabas.broker.coordinator.runtime.outcome import Outcome
+from barnabas.broker.coordinator.runtime.transitions import Say
+from barnabas.broker.coordinator.transaction.decisions.model import (
+    AddRequest,
+    TopicPartition,
+    Transaction,
+    TransactionOutcome,
+)
+from barnabas.broker.coordinator.transaction.decisions.moving import moved, written
+from barnabas.broker.coordinator.transaction.decisions.states import Event, TransactionState, on
+from barnabas.protocol.errors import ErrorCode
+
+
+def add(txn: Transaction | None, request: AddRequest, *, now_ms: int) -> TransactionOutcome:
+    """Decide whether the partitions belong to the producer's transaction from now on; the reply is an error code."""
+    if txn is None:
+        return Outcome(reply=ErrorCode.INVALID_PRODUCER_ID_MAPPING)
+    meaning = on(txn.state, Event.ADDED)
+    if isinstance(meaning, Say):
+        return Outcome(reply=meaning.code)
+    error = _holder_error(txn, request.producer_id, request.producer_epoch)
+    if error is not ErrorCode.NONE:
+        return Outcome(reply=error)
+    is_ongoing = txn.state is TransactionState.ONGOING
+    if is_ongoing and request.partitions <= txn.partitions:
+        return Outcome(reply=ErrorCode.NONE)
+    after = moved(
+        txn,
+        Event.ADDED,
+        now_ms=now_ms,
+        partitions=txn.partitions | request.partitions,
+        start_timestamp_ms=txn.start_timestamp_ms if is_ongoing else now_ms,
+        client_transaction_version=request.client_transaction_version,
+    )
+    return written(after, ErrorCode.NONE)
+
+
+def verify(
+    txn: Transaction | None, producer_id: int, producer_epoch: int, partitions: Collection[TopicPartition]
+) -> Mapping[TopicPartition, ErrorCode]:
+    """Whether each partition is in the producer's transaction; TRANSACTION_ABORTABLE when it is not."""
+    error = _verification_error(txn, producer_id, producer_epoch)
+    if txn is None or error is not ErrorCode.NONE:
+        return dict.fromkeys(partitions, error)
+    return {
+        partition: ErrorCode.NONE if partition in txn.partitions else ErrorCode.TRANSACTION_ABORTABLE
+        for partition in partitions
+    }
+
+
+def _verification_error(txn: Transaction | None, producer_id: int, producer_epoch: int) -> ErrorCode:
+    if txn is None:
+        return ErrorCode.INVALID_PRODUCER_ID_MAPPING
+    error = _holder_error(txn, producer_id, producer_epoch)
+    if error is not ErrorCode.NONE:
+        return error
+    meaning = on(txn.state, Event.VERIFIED)
+    return meaning.code if isinstance(meaning, Say) else ErrorCode.NONE
+
+
+def _holder_error(txn: Transaction, producer_id: int, producer_epoch: int) -> ErrorCode:
+    """What is wrong with the producer. Whoever kept a transaction may end it, not add to it."""
+    holder_id, holder_epoch = txn.holder
+    if producer_id != holder_id:
+        return ErrorCode.INVALID_PRODUCER_ID_MAPPING
+    if producer_epoch != holder_epoch:
+        return ErrorCode.PRODUCER_FENCED
+    return ErrorCode.INVALID_TXN_STATE if txn.is_kept else ErrorCode.NONE

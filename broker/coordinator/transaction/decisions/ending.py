@@ -1,0 +1,151 @@
+"""EndTxn decided, and the abort that fences: how a transaction comes to be prepared.
+
+Under TV1 the epoch stays; under TV2 the record that prepares the end has the next epoch already, so that markers and
+the next transaction have it too. An exhausted epoch is the exception: markers get 32767, and the next transaction a
+new producer id with epoch 0, which the record names as the next one.
+
+A transaction that was kept (KIP-939) is ended with the pair of whoever keeps it. Its markers have the epoch after that
+of the old producer, who began it; the next transaction has the epoch after that of the new one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from barnabas.broker.coordinator.runtime.outcome import Outcome
+from barnabas.broker.coordinator.runtime.transitions import Proceed, Say
+from barnabas.broker.coordinator.transaction.decisions.model import (
+    EPOCH_BUMP_VERSION,
+    EXHAUSTED_PRODUCER_EPOCH,
+    LAST_PRODUCER_EPOCH,
+    NO_PRODUCER_EPOCH,
+    EndReply,
+    EndRequest,
+    Transaction,
+    TransactionOutcome,
+    is_exhausted,
+)
+from barnabas.broker.coordinator.transaction.decisions.moving import moved, written
+from barnabas.broker.coordinator.transaction.decisions.states import Event, TransactionState, on
+from barnabas.protocol.errors import ErrorCode
+
+_TV1_CLIENT = 0
+"""What a transaction that was ended under TV1 says of its client, whatever feature level the broker has."""
+
+_TV2_EVENTS = {
+    # (commits, is a retry)
+    (True, False): Event.COMMITTED_CURRENT,
+    (True, True): Event.COMMITTED_RETRY,
+    (False, False): Event.ABORTED_CURRENT,
+    (False, True): Event.ABORTED_RETRY,
+}
+
+
+def end(
+    txn: Transaction | None, request: EndRequest, *, now_ms: int, fresh_producer_id: Callable[[], int]
+) -> TransactionOutcome:
+    """Decide an EndTxn.
+
+    `fresh_producer_id` is called when the epoch is exhausted; what it raises means that nothing was decided.
+    """
+    if txn is None:
+        return _refused(ErrorCode.INVALID_PRODUCER_ID_MAPPING)
+    if request.client_transaction_version < EPOCH_BUMP_VERSION:
+        return _end_in_epoch(txn, request, now_ms)
+    return _end_with_bump(txn, request, now_ms, fresh_producer_id)
+
+
+def _end_in_epoch(txn: Transaction, request: EndRequest, now_ms: int) -> TransactionOutcome:
+    """TV1: the epoch lives on, and a retry cannot be distinguished from the first time."""
+    holder_id, holder_epoch = txn.holder
+    if request.producer_id != holder_id:
+        return _refused(ErrorCode.INVALID_PRODUCER_ID_MAPPING)
+    if request.producer_epoch != holder_epoch:
+        return _refused(ErrorCode.PRODUCER_FENCED)
+    if txn.is_kept:  # its end raises the epoch, which this version of EndTxn could not answer
+        return _refused(ErrorCode.UNSUPPORTED_VERSION)
+    event = Event.COMMITTED if request.is_commit else Event.ABORTED
+    meaning = on(txn.state, event)
+    if isinstance(meaning, Say):
+        return _refused(meaning.code)
+    if isinstance(meaning, Proceed):
+        return Outcome(reply=EndReply(ErrorCode.NONE, txn.producer_id, txn.producer_epoch))
+    return _ended(moved(txn, event, now_ms=now_ms, client_transaction_version=_TV1_CLIENT))
+
+
+def _end_with_bump(
+    txn: Transaction, request: EndRequest, now_ms: int, fresh_producer_id: Callable[[], int]
+) -> TransactionOutcome:
+    """TV2: every end raises the epoch, so a retry has the epoch before."""
+    holder_id, holder_epoch = txn.holder
+    rotated = (
+        request.producer_id == txn.previous_producer_id
+        and request.producer_epoch == EXHAUSTED_PRODUCER_EPOCH
+        and holder_epoch == 0
+    )
+    is_retry = rotated or request.producer_epoch + 1 == holder_epoch != LAST_PRODUCER_EPOCH  # nobody is given that one
+    event = _TV2_EVENTS[request.is_commit, is_retry]
+    if not txn.state.is_prepared:  # then everybody waits, whoever they are
+        if request.producer_id != holder_id and not rotated:
+            return _refused(ErrorCode.INVALID_PRODUCER_ID_MAPPING)
+        if request.producer_epoch != holder_epoch and not is_retry:
+            return _refused(ErrorCode.PRODUCER_FENCED)
+    meaning = on(txn.state, event)
+    if isinstance(meaning, Say):
+        return _refused(meaning.code)
+    if isinstance(meaning, Proceed):
+        return Outcome(reply=EndReply(ErrorCode.NONE, txn.producer_id, txn.producer_epoch))
+    return _ended(moved(txn, event, now_ms=now_ms, **_bumped(txn, now_ms, fresh_producer_id)))
+
+
+def abort_for_fencing(
+    txn: Transaction, *, now_ms: int, transaction_version: int, fresh_producer_id: Callable[[], int]
+) -> TransactionOutcome:
+    """Abort an open transaction whose time is up, or whose producer gives way to another.
+
+    It takes the broker's own `transaction_version`, for nobody asked. The producer is fenced from here on. The reply is
+    None.
+    """
+    if transaction_version >= EPOCH_BUMP_VERSION or txn.is_kept:
+        return written(moved(txn, Event.FENCED, now_ms=now_ms, **_bumped(txn, now_ms, fresh_producer_id)))
+    fenced = moved(
+        txn,
+        Event.FENCED,
+        now_ms=now_ms,
+        producer_epoch=_next_epoch(txn),
+        last_producer_epoch=NO_PRODUCER_EPOCH,
+        client_transaction_version=_TV1_CLIENT,
+    )
+    return written(fenced)
+
+
+def _bumped(txn: Transaction, now_ms: int, fresh_producer_id: Callable[[], int]) -> dict[str, Any]:
+    """What TV2 changes when a transaction, or the lack of one, is ended."""
+    holder_id, holder_epoch = txn.holder
+    changes: dict[str, Any] = {
+        "producer_epoch": _next_epoch(txn),
+        "last_producer_epoch": holder_epoch,
+        "previous_producer_id": holder_id,
+        "client_transaction_version": EPOCH_BUMP_VERSION,
+    }
+    if is_exhausted(holder_epoch):
+        changes["next_producer_id"] = fresh_producer_id()
+        changes["next_producer_epoch"] = 0 if txn.is_kept else NO_PRODUCER_EPOCH
+    elif txn.is_kept:
+        changes["next_producer_epoch"] = holder_epoch + 1
+    if txn.state is not TransactionState.ONGOING:
+        changes["start_timestamp_ms"] = now_ms
+    return changes
+
+
+def _next_epoch(txn: Transaction) -> int:
+    return min(txn.producer_epoch + 1, LAST_PRODUCER_EPOCH)
+
+
+def _ended(txn: Transaction) -> TransactionOutcome:
+    return written(txn, EndReply(ErrorCode.NONE, *txn.successor))
+
+
+def _refused(code: ErrorCode) -> TransactionOutcome:
+    return Outcome(reply=EndReply(code))

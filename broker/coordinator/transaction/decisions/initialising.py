@@ -1,0 +1,146 @@
+"""InitProducerId of a transactional producer decided: who may speak for a transactional id from now on.
+
+A producer that names no id and epoch is a new one and fences all before it. One that names what it believes to have
+(KIP-360) goes on only if nobody came between, and is answered the same again if it asks again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from barnabas.broker.coordinator.runtime.outcome import Outcome
+from barnabas.broker.coordinator.runtime.transitions import Go, Say
+from barnabas.broker.coordinator.transaction.decisions.ending import abort_for_fencing
+from barnabas.broker.coordinator.transaction.decisions.model import (
+    EPOCH_BUMP_VERSION,
+    NO_PRODUCER_EPOCH,
+    NO_TIMEOUT_MS,
+    NO_TIMESTAMP,
+    InitReply,
+    InitRequest,
+    Transaction,
+    TransactionConfig,
+    TransactionOutcome,
+    is_exhausted,
+)
+from barnabas.broker.coordinator.transaction.decisions.moving import moved, written
+from barnabas.broker.coordinator.transaction.decisions.states import Event, TransactionState, on
+from barnabas.protocol.errors import ErrorCode
+
+
+def refusal(request: InitRequest, *, config: TransactionConfig, transaction_version: int) -> ErrorCode:
+    """What is wrong with the request whatever the transaction's state; NONE when nothing is."""
+    if request.enable_2pc and not config.two_phase_commit_enabled:
+        return ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+    if request.keep_prepared and not (config.two_phase_commit_enabled and transaction_version >= EPOCH_BUMP_VERSION):
+        return ErrorCode.UNSUPPORTED_VERSION
+    if not request.enable_2pc and not 0 < request.timeout_ms <= config.max_timeout_ms:
+        return ErrorCode.INVALID_TRANSACTION_TIMEOUT
+    return ErrorCode.NONE
+
+
+def initialise(
+    txn: Transaction | None,
+    request: InitRequest,
+    *,
+    now_ms: int,
+    config: TransactionConfig,
+    transaction_version: int,
+    fresh_producer_id: Callable[[], int],
+) -> TransactionOutcome:
+    """Decide an InitProducerId. `txn` is None for an id nobody knows; what `fresh_producer_id` raises goes through."""
+    error = refusal(request, config=config, transaction_version=transaction_version)
+    if error is not ErrorCode.NONE:
+        return _refused(error)
+    if txn is None:
+        txn = _unborn(request, fresh_producer_id(), now_ms)
+    event = Event.INITIALISED_KEEPING if request.keep_prepared else Event.INITIALISED
+    meaning = on(txn.state, event)
+    if isinstance(meaning, Say):
+        return _refused(meaning.code)
+    if not _may_ask(txn, request):
+        return _refused(ErrorCode.PRODUCER_FENCED)
+    assert isinstance(meaning, Go)
+    if meaning.state is TransactionState.PREPARE_ABORT:
+        outcome = abort_for_fencing(
+            txn, now_ms=now_ms, transaction_version=transaction_version, fresh_producer_id=fresh_producer_id
+        )
+        # The producer asks again, and gets its epoch when the abort is complete.
+        return Outcome(
+            records=outcome.records, reply=InitReply(ErrorCode.CONCURRENT_TRANSACTIONS), effects=outcome.effects
+        )
+    if meaning.state is TransactionState.ONGOING:
+        return _keep(txn, request, now_ms, fresh_producer_id)
+    return _begin(txn, request, event, now_ms, fresh_producer_id)
+
+
+def _unborn(request: InitRequest, producer_id: int, now_ms: int) -> Transaction:
+    """What an id is before its first epoch; never stored."""
+    return Transaction(
+        transactional_id=request.transactional_id,
+        producer_id=producer_id,
+        producer_epoch=NO_PRODUCER_EPOCH,
+        timeout_ms=request.timeout_ms,
+        state=TransactionState.EMPTY,
+        last_update_timestamp_ms=now_ms,
+    )
+
+
+def _may_ask(txn: Transaction, request: InitRequest) -> bool:
+    """Whether the producer that the request claims to be from is one this id may have."""
+    if not request.is_known_producer or txn.producer_epoch == NO_PRODUCER_EPOCH:
+        return True
+    if request.producer_id == txn.previous_producer_id and is_exhausted(request.producer_epoch):
+        return True
+    return request.producer_id == txn.holder[0]
+
+
+def _begin(
+    txn: Transaction, request: InitRequest, event: Event, now_ms: int, fresh_producer_id: Callable[[], int]
+) -> TransactionOutcome:
+    """Nothing is open: the producer gets an epoch of its own."""
+    stored_epoch = txn.producer_epoch
+    producer_id, producer_epoch = txn.producer_id, stored_epoch + 1
+    last_producer_epoch = stored_epoch if request.is_known_producer else NO_PRODUCER_EPOCH
+    if request.is_known_producer and stored_epoch not in (NO_PRODUCER_EPOCH, request.producer_epoch):
+        if request.producer_epoch != txn.last_producer_epoch:
+            return _refused(ErrorCode.PRODUCER_FENCED)
+        producer_epoch, last_producer_epoch = stored_epoch, txn.last_producer_epoch  # the answer had got lost
+    elif is_exhausted(stored_epoch):
+        producer_id, producer_epoch = fresh_producer_id(), 0
+    after = moved(
+        txn,
+        event,
+        now_ms=now_ms,
+        producer_id=producer_id,
+        producer_epoch=producer_epoch,
+        last_producer_epoch=last_producer_epoch,
+        timeout_ms=NO_TIMEOUT_MS if request.enable_2pc else request.timeout_ms,
+        start_timestamp_ms=NO_TIMESTAMP,
+    )
+    return written(after, InitReply(ErrorCode.NONE, producer_id, producer_epoch))
+
+
+def _keep(
+    txn: Transaction, request: InitRequest, now_ms: int, fresh_producer_id: Callable[[], int]
+) -> TransactionOutcome:
+    """Something is open and shall stay so: the producer takes it over, with an epoch above every one given before.
+
+    The transaction keeps the id and epoch it was begun with, by which whoever prepared it knows it, and its timeout.
+    """
+    holder_id, holder_epoch = txn.holder
+    if request.is_known_producer and request.producer_epoch != holder_epoch:
+        return _refused(ErrorCode.PRODUCER_FENCED)
+    next_pair = (fresh_producer_id(), 0) if is_exhausted(holder_epoch) else (holder_id, holder_epoch + 1)
+    after = moved(
+        txn,
+        Event.INITIALISED_KEEPING,
+        now_ms=now_ms,
+        next_producer_id=next_pair[0],
+        next_producer_epoch=next_pair[1],
+    )
+    return written(after, InitReply(ErrorCode.NONE, *next_pair, txn.producer_id, txn.producer_epoch))
+
+
+def _refused(code: ErrorCode) -> TransactionOutcome:
+    return Outcome(reply=InitReply(code))

@@ -1,0 +1,70 @@
+"""How a decision about a transaction is put: the transaction it leads to, and the outcome that writes it.
+
+A transaction moves three times, so `moved` names the fields one by one: any general way takes twice as long.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from barnabas.broker.coordinator.runtime.outcome import Effect, FinishTransaction, Outcome
+from barnabas.broker.coordinator.runtime.transitions import Go
+from barnabas.broker.coordinator.transaction.decisions.model import (
+    TopicPartition,
+    Transaction,
+    TransactionOutcome,
+    TransactionStored,
+)
+from barnabas.broker.coordinator.transaction.decisions.states import Event, on
+
+_FINISH: tuple[Effect, ...] = (FinishTransaction(),)
+
+
+def moved(
+    txn: Transaction,
+    event: Event,
+    *,
+    now_ms: int,
+    producer_id: int | None = None,
+    producer_epoch: int | None = None,
+    timeout_ms: int | None = None,
+    previous_producer_id: int | None = None,
+    next_producer_id: int | None = None,
+    next_producer_epoch: int | None = None,
+    last_producer_epoch: int | None = None,
+    partitions: frozenset[TopicPartition] | None = None,
+    start_timestamp_ms: int | None = None,
+    client_transaction_version: int | None = None,
+) -> Transaction:
+    """The transaction after an event that moves it; None leaves a field as it is.
+
+    As in Kafka every move leaves behind which producer id the transaction had before it, which nearly always is the
+    one it still has.
+    """
+    meaning = on(txn.state, event)
+    assert isinstance(meaning, Go), f"{event.name} does not move a transaction in {txn.state.value}"
+    # fmt: off
+    (transactional_id, old_id, old_epoch, old_timeout, _, _, _, old_next_id, old_next_epoch, old_last_epoch,
+     old_partitions, old_start, old_version) = txn
+    # fmt: on
+    return Transaction(
+        transactional_id,
+        old_id if producer_id is None else producer_id,
+        old_epoch if producer_epoch is None else producer_epoch,
+        old_timeout if timeout_ms is None else timeout_ms,
+        meaning.state,
+        now_ms,
+        old_id if previous_producer_id is None else previous_producer_id,
+        old_next_id if next_producer_id is None else next_producer_id,
+        old_next_epoch if next_producer_epoch is None else next_producer_epoch,
+        old_last_epoch if last_producer_epoch is None else last_producer_epoch,
+        old_partitions if partitions is None else partitions,
+        old_start if start_timestamp_ms is None else start_timestamp_ms,
+        old_version if client_transaction_version is None else client_transaction_version,
+    )
+
+
+def written(txn: Transaction, reply: Any = None) -> TransactionOutcome:
+    """The outcome that stores `txn`, has it finished if it is prepared, and answers `reply`."""
+    effects = _FINISH if txn.state.is_prepared else ()
+    return Outcome(records=(TransactionStored(txn.transactional_id, txn),), reply=reply, effects=effects)

@@ -1,0 +1,395 @@
+"""The transaction coordinator: what handlers ask of it.
+
+Finds the partition of a transactional id, asks the decisions in `transaction/`, and has the runtime carry them out.
+Methods return their reply, or a future of it where the request has to wait for the disk. They raise KafkaError where
+Kafka answers with an error for the whole request. What is pure is in `transaction/`; what is written and waited for is
+in `runtime`; markers are `markers.py`'s. This module connects them, and looks at the clock: transactions that take too
+long are aborted, ids nobody uses are removed, partitions that could not be loaded are tried again.
+
+Invariant: a transaction that is prepared, by a request, by its timeout or by the run before, is on its way to being
+complete: whoever prepares it, or finds it when a partition is loaded, has it finished.
+"""
+
+from __future__ import annotations
+
+from asyncio import Future
+from collections.abc import Callable, Collection, Iterator, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
+
+from barnabas.broker.coordinator.runtime.outcome import Effect
+from barnabas.broker.coordinator.runtime.ownership import CoordinatorPartition, CoordinatorPartitions, OwnedTopic
+from barnabas.broker.coordinator.runtime.placement import check_transactional_id
+from barnabas.broker.coordinator.runtime.shard import Shard
+from barnabas.broker.coordinator.runtime.teller import Telling
+from barnabas.broker.coordinator.runtime.waiting import log_if_not_synced
+from barnabas.broker.coordinator.transaction.completions import Completions
+from barnabas.broker.coordinator.transaction.decisions import adding, completing, ending, initialising
+from barnabas.broker.coordinator.transaction.decisions.machine import TransactionMachine
+from barnabas.broker.coordinator.transaction.decisions.model import (
+    AddRequest,
+    EndReply,
+    EndRequest,
+    InitReply,
+    InitRequest,
+    TopicPartition,
+    Transaction,
+    TransactionConfig,
+    TransactionOutcome,
+    TransactionStored,
+)
+from barnabas.broker.coordinator.transaction.decisions.states import TransactionState
+from barnabas.broker.coordinator.transaction.markers import MarkerWriter
+from barnabas.broker.coordinator.transaction.offset_markers import OffsetMarkers
+from barnabas.broker.coordinator.transaction.transaction_config import transaction_config
+from barnabas.broker.runtime.clock import Clock, Timer
+from barnabas.broker.runtime.log_lines import line, logger
+from barnabas.broker.runtime.replies import Reply
+from barnabas.broker.runtime.slices import Kind, Slices, Work
+from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.files.names import TRANSACTION_STATE_TOPIC
+from barnabas.protocol.records.control import EndTxnMarker
+
+if TYPE_CHECKING:
+    from barnabas.broker.config import BrokerConfig
+    from barnabas.broker.metadata.catalogue import Catalogue
+    from barnabas.broker.partitions.partitions import Partitions
+
+_log = logger("coordinator")
+
+T = TypeVar("T")
+TransactionPartition: TypeAlias = CoordinatorPartition[TransactionMachine]
+
+TRANSACTION_VERSION = "transaction.version"
+SWEEP = Kind(under_way_max=1_000, slice_ms=5, may_begin_again=False)
+_RETRY_MS = 1_000
+
+
+class TransactionTopic(OwnedTopic, Protocol):
+    """`__transaction_state`."""
+
+    def leader_epoch(self, partition: int) -> int:
+        """The epoch the partition is led in by this run: the coordinator epoch of markers."""
+
+    def answers_at_once(self, partition: int) -> bool:
+        """Whether what is appended need not be waited for."""
+
+
+class TransactionCoordinator:
+    """All transactional ids of this broker."""
+
+    def __init__(
+        self,
+        *,
+        topic: TransactionTopic,
+        markers: MarkerWriter,
+        config: TransactionConfig,
+        clock: Clock,
+        machine_clock: Clock,
+        upkeep: Slices,
+        fresh_producer_id: Callable[[], int],
+        transaction_version: Callable[[], int],
+        telling: Telling | None = None,
+    ) -> None:
+        """`transaction_version` is the feature's level, asked at each decision. `fresh_producer_id` may raise."""
+        self.config = config
+        self.markers = markers
+        self._topic = topic
+        self.clock = clock
+        self._machine_clock = machine_clock
+        self._fresh_producer_id = fresh_producer_id
+        self._transaction_version = transaction_version
+        self._telling = telling
+        self.upkeep = upkeep
+        self._create_future = upkeep.loop.create_future
+        self._partitions = CoordinatorPartitions(topic, machine_clock, upkeep, self._build, self._on_loaded)
+        self.unsynced = self._partitions.unsynced
+        self._timers: dict[str, Timer] = {}
+        self._sweeps: set[Future[None]] = set()  # those that are not over
+        self.timed_out = 0
+        self._deciding: set[Future[Any]] = set()  # decisions to end a transaction, that wait for the disk
+        self._is_stopping = False
+        self.completions = Completions(clock, upkeep.loop)
+        self._arm("timeouts", config.abort_check_interval_ms, self.abort_timed_out)
+        self._arm("expiry", config.remove_check_interval_ms, self._expire)
+
+    @classmethod
+    def open(
+        cls,
+        config: BrokerConfig,
+        *,
+        catalogue: Catalogue,
+        partitions: Partitions,
+        offsets: Callable[[], OffsetMarkers],
+        clock: Clock,
+        machine_clock: Clock,
+        upkeep: Slices,
+        fresh_producer_id: Callable[[], int],
+        telling: Telling | None = None,
+        marked: Partitions | None = None,
+    ) -> TransactionCoordinator:
+        """The coordinator of a node; `offsets` and `marked` take markers, the latter unless it is `partitions`."""
+        from barnabas.broker.coordinator.runtime.topic import CoordinatorTopic, TopicDeletions
+
+        events = None if telling is None else telling.events
+        coordinator = cls(
+            topic=CoordinatorTopic(TRANSACTION_STATE_TOPIC, catalogue, partitions),
+            markers=MarkerWriter(marked or partitions, offsets, clock=machine_clock, upkeep=upkeep, events=events),
+            config=transaction_config(config),
+            clock=clock,
+            machine_clock=machine_clock,
+            upkeep=upkeep,
+            fresh_producer_id=fresh_producer_id,
+            transaction_version=lambda: catalogue.feature_level(TRANSACTION_VERSION),
+            telling=telling,
+        )
+        catalogue.subscribe(TopicDeletions(coordinator.on_topic_deleted))
+        return coordinator
+
+    def close(self) -> None:
+        """The broker stops: the answer to whoever waits is to look for the coordinator again."""
+        for timer in self._timers.values():
+            timer.cancel()
+        self.markers.close()
+        self._partitions.close()
+
+    def resign(self, index: int) -> None:
+        """Another node coordinates the ids of this partition from now on."""
+        self._partitions.resign(index)
+
+    def prepare(self, transactional_id: str) -> int:
+        """Somebody asked where this id is: its partition, which begins to load if this node leads it.
+
+        Raises KafkaError without a topic.
+        """
+        return self._partitions.prepare(transactional_id)
+
+    # Requests
+
+    def init_producer_id(self, request: InitRequest) -> Reply[InitReply]:
+        """InitProducerId with a transactional id."""
+        self._check_request(request.transactional_id)
+        version = self._transaction_version()
+        error = initialising.refusal(request, config=self.config, transaction_version=version)
+        if error is not ErrorCode.NONE:
+            return InitReply(error)
+        partition = self._partitions.of(request.transactional_id)
+        outcome = initialising.initialise(
+            partition.machine.transaction(request.transactional_id),
+            request,
+            now_ms=self.clock.now_ms(),
+            config=self.config,
+            transaction_version=version,
+            fresh_producer_id=self._fresh_producer_id,
+        )
+        return self._execute(partition, request.transactional_id, outcome)
+
+    def add_partitions(self, request: AddRequest, *, tells_refusal: bool = True) -> Reply[ErrorCode]:
+        """AddPartitionsToTxn, AddOffsetsToTxn, and what Produce and TxnOffsetCommit add on their own."""
+        check_transactional_id(request.transactional_id)
+        partition = self._partitions.of(request.transactional_id)
+        txn = partition.machine.transaction(request.transactional_id)
+        outcome = adding.add(txn, request, now_ms=self.clock.now_ms())
+        answer: ErrorCode = outcome.reply
+        if answer is not ErrorCode.NONE and not tells_refusal:
+            return answer
+        return self._execute(partition, request.transactional_id, outcome)
+
+    def answers_at_once(self, transactional_id: str) -> bool:
+        """Whether no answer about this id waits for the disk. Raises KafkaError without a topic."""
+        return self._topic.answers_at_once(self._partitions.index_of(transactional_id))
+
+    def verify_partitions(
+        self, transactional_id: str, producer_id: int, producer_epoch: int, partitions: Collection[TopicPartition]
+    ) -> Mapping[TopicPartition, ErrorCode]:
+        """Whether each partition is in the transaction; nothing changes."""
+        check_transactional_id(transactional_id)
+        txn = self._partitions.of(transactional_id).machine.transaction(transactional_id)
+        return adding.verify(txn, producer_id, producer_epoch, partitions)
+
+    def end_transaction(self, request: EndRequest) -> Reply[EndReply]:
+        """EndTxn. When nothing has to be waited for the transaction is complete when this returns."""
+        self._check_request(request.transactional_id)
+        partition = self._partitions.of(request.transactional_id)
+        txn = partition.machine.transaction(request.transactional_id)
+        outcome = ending.end(txn, request, now_ms=self.clock.now_ms(), fresh_producer_id=self._fresh_producer_id)
+        return self._execute(partition, request.transactional_id, outcome)
+
+    # Looking
+
+    def describe(self, transactional_id: str) -> Transaction | None:
+        """One transaction as it now is, or None. Raises KafkaError."""
+        check_transactional_id(transactional_id)
+        return self._partitions.of(transactional_id).machine.transaction(transactional_id)
+
+    def transactions(self) -> list[Transaction]:
+        """Every transaction there is. Raises KafkaError while a partition loads."""
+        return [txn for partition in self._partitions.every() for txn in partition.machine.transactions.values()]
+
+    def loaded(self) -> Iterator[TransactionPartition]:
+        """The partitions that are in use and ready: for tests and for whoever looks inside."""
+        return self._partitions.loaded()
+
+    # Start and stop, which prepared_transactions.py waits for
+
+    def load_all(self) -> None:
+        """Begin to load everything that is not loaded, and to finish what is found prepared."""
+        for index in self._partitions.led():
+            self._partitions.begin(index)
+
+    def load_in_background(self) -> None:
+        """After a clean stop: load everything while nobody waits for it, so that what is open can time out."""
+        self._partitions.load_in_background(self._partitions.led(), lambda: self._is_stopping)
+
+    def stop_deciding(self) -> None:
+        """The broker is about to stop: requests are refused from now on."""
+        self._is_stopping = True
+        self.markers.let_all_go()
+
+    def deciding(self) -> list[Future[Any]]:
+        """What may prepare more yet: decisions that wait for the disk, partitions that are loaded or looked through."""
+        return [*self._deciding, *self._sweeps, *self._partitions.loading()]
+
+    @property
+    def has_finished_all(self) -> bool:
+        """Whether all partitions that were asked for are loaded, and no transaction in them is prepared."""
+        return self._partitions.are_ready and not any(it.machine.prepared() for it in self._partitions.loaded())
+
+    def _check_request(self, transactional_id: str) -> None:
+        check_transactional_id(transactional_id)
+        if self._is_stopping:  # else a stop would wait as long as somebody has something to end
+            raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, "the coordinator is shutting down")
+
+    def _build(self, index: int) -> tuple[TransactionMachine, Shard[TransactionStored, None]]:
+        machine = TransactionMachine(self._transaction_version)
+        rest = None, partial(self._perform, index), None, None, self._telling
+        return machine, Shard(index, machine, self._topic, self.clock, self._create_future, *rest)
+
+    def _execute(self, partition: TransactionPartition, transactional_id: str, outcome: TransactionOutcome) -> Reply[T]:
+        reply: Reply[T] = partition.shard.execute(transactional_id, outcome)
+        if outcome.effects and isinstance(reply, Future):
+            self._deciding.add(reply)
+            reply.add_done_callback(self._deciding.discard)
+        return reply
+
+    def _execute_unasked(
+        self, partition: TransactionPartition, transactional_id: str, outcome: TransactionOutcome, what: str
+    ) -> bool:
+        """Carry out what nobody waits for an answer to; False when it could not be written."""
+        try:
+            reply: Reply[None] = self._execute(partition, transactional_id, outcome)
+        except KafkaError as refusal:
+            _log.warning(line(f"{what} refused", transactional_id=transactional_id, reason=refusal))
+            return False
+        if isinstance(reply, Future):
+            reply.add_done_callback(log_if_not_synced)
+        return True
+
+    def _perform(self, index: int, transactional_id: str, effect: Effect) -> None:
+        self._finish(self._partitions.at(index), transactional_id)
+
+    def _finish(self, partition: TransactionPartition, transactional_id: str) -> None:
+        """Write the markers of a prepared transaction, and complete it."""
+        txn = partition.machine.transaction(transactional_id)
+        if txn is None or not txn.state.is_prepared or partition.shard.is_closed:
+            return
+        producer_id, producer_epoch, is_commit = completing.marker(txn)
+        try:
+            coordinator_epoch = self._topic.leader_epoch(partition.index)
+        except KafkaError as refusal:
+            _log.error(line("transaction not finished yet", transactional_id=transactional_id, reason=refusal))
+            self._machine_clock.call_later(_RETRY_MS, partial(self._finish, partition, transactional_id))
+            return
+        self.markers.finish(
+            transactional_id,
+            EndTxnMarker(is_commit, producer_id, producer_epoch, coordinator_epoch, -1, self.clock.now_ms()),
+            txn.partitions,
+            transaction_version=txn.client_transaction_version,
+            done=partial(self._complete, partition, transactional_id),
+        )
+
+    def _complete(self, partition: TransactionPartition, transactional_id: str) -> bool:
+        txn = partition.machine.transaction(transactional_id)
+        if txn is None or not txn.state.is_prepared or partition.shard.is_closed:
+            return True  # the topic was deleted meanwhile
+        outcome = completing.complete(txn, now_ms=self.clock.now_ms())
+        if not self._execute_unasked(partition, transactional_id, outcome, "completion"):
+            return False
+        self.completions.completed(transactional_id, is_commit=txn.state is TransactionState.PREPARE_COMMIT)
+        return True
+
+    def _on_loaded(self, partition: TransactionPartition) -> None:
+        prepared = partition.machine.prepared()
+        if prepared:
+            _log.info(line("finishing prepared transactions", partition=partition.index, count=len(prepared)))
+            self._sweep(partition, prepared, self._finish)
+
+    def on_topic_deleted(self, topic: str) -> None:
+        """The transactions themselves are gone; those that a deleted topic is part of need nothing of it any more."""
+        if topic == TRANSACTION_STATE_TOPIC:
+            self._partitions.forget()
+
+    # The clock
+
+    def _arm(self, name: str, interval_ms: int, action: Callable[[], None]) -> None:
+        def run() -> None:
+            self._arm(name, interval_ms, action)
+            action()
+
+        delay_ms = self.clock.until_next(interval_ms)
+        # The clock is moved ahead, but not past what is to be aborted.
+        if delay_ms > interval_ms and name == "timeouts":
+            found = (txn for each in self._partitions.loaded() for txn in each.machine.transactions.values())
+            delay_ms = min(delay_ms, completing.until_timeout_ms(found, self.clock.now_ms(), interval_ms))
+        self._timers[name] = self.clock.call_later(delay_ms, run)
+
+    def abort_timed_out(self) -> None:
+        """Abort what is open for longer than its producer asked for."""
+        for index in self._partitions.failed():
+            self._partitions.begin(index)  # what is abandoned there holds readers up, too
+        for partition in self._partitions.loaded():
+            self._sweep(partition, list(partition.machine.transactions), self._abort_if_timed_out)
+
+    def _abort_if_timed_out(self, partition: TransactionPartition, transactional_id: str) -> None:
+        txn, now_ms = partition.machine.transaction(transactional_id), self.clock.now_ms()
+        if txn is not None and txn.state.is_prepared and self._topic.unsynced(partition.index) is None:
+            self._finish(partition, transactional_id)  # if nobody does: what was to be synced first failed, then not
+        if txn is None or not completing.timed_out(txn, now_ms):
+            return
+        _log.info(line("transaction timed out", transactional_id=transactional_id, timeout_ms=txn.timeout_ms))
+        try:
+            outcome = ending.abort_for_fencing(
+                txn,
+                now_ms=now_ms,
+                transaction_version=self._transaction_version(),
+                fresh_producer_id=self._fresh_producer_id,
+            )
+        except KafkaError as refusal:
+            _log.warning(line("abort refused", transactional_id=transactional_id, reason=refusal))
+            return
+        self.timed_out += self._execute_unasked(partition, transactional_id, outcome, "abort")
+
+    def _expire(self) -> None:
+        for partition in self._partitions.loaded():
+            self._sweep(partition, list(partition.machine.transactions), self._remove_if_expired)
+
+    def _remove_if_expired(self, partition: TransactionPartition, transactional_id: str) -> None:
+        txn = partition.machine.transaction(transactional_id)
+        outcome = None if txn is None else completing.expired(txn, self.clock.now_ms(), self.config)
+        if outcome is not None:
+            self._execute_unasked(partition, transactional_id, outcome, "removal")
+
+    def _sweep(
+        self, partition: TransactionPartition, ids: list[str], action: Callable[[TransactionPartition, str], None]
+    ) -> None:
+        """Do it for each of these ids; when it takes long, with other work in between."""
+
+        def sweep() -> Work[None]:
+            while ids and not partition.shard.is_closed:
+                action(partition, ids.pop())
+                yield None
+
+        swept = self.upkeep.in_slices(sweep, SWEEP)
+        if isinstance(swept, Future):
+            self._sweeps.add(swept)
+            swept.add_done_callback(self._sweeps.discard)

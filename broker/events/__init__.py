@@ -1,8 +1,0 @@
-"""What happens in a broker, told by its parts to whoever listens: the trace, and faults at named steps."""
-
-from barnabas.broker.events.cause import Cause
-from barnabas.broker.events.events import Events, Listener
-from barnabas.broker.events.kind import Kind
-from barnabas.broker.events.kinds import KINDS
-
-__all__ = ["KINDS", "Cause", "Events", "Kind", "Listener"]

@@ -1,0 +1,213 @@
+"""The application below /console: pages, what they load, actions, and the sign-in where there is a token.
+
+Lets in who may be (entering.py). Without --control nothing can be changed. An answer that is no page of ours in a
+browser cannot be made of one: the Content-Security-Policy allows nothing but what this server sends.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response, StreamingResponse
+from starlette.routing import Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from barnabas.broker.http.console import live, rendering
+from barnabas.broker.http.console.asked import BAD_REQUEST, FORBIDDEN, NOT_FOUND, UNAVAILABLE, Asked, Refused, words_of
+from barnabas.broker.http.console.entering import Door
+from barnabas.broker.http.console.observed import Observed
+from barnabas.broker.http.console.page import Action, Page
+from barnabas.broker.http.console.pages import ACTIONS, PAGES
+from barnabas.broker.http.control.admission import UNAUTHORIZED, Admission, Refusal
+from barnabas.protocol.errors import KafkaError
+from barnabas.storage.errors import StorageError
+
+SIGN_IN = "/console/sign-in"
+_SEE_OTHER = 303
+_HEADERS = {
+    "content-security-policy": "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; "
+    "img-src 'self' data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "same-origin",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "cache-control": "no-store",
+}
+_FOR_A_DAY = "max-age=86400, immutable"
+
+
+def application(observed: Observed, admission: Admission) -> ASGIApp:
+    """What is served below /console."""
+    console = _Console(observed)
+    routes = [Route("/console", console.front), Route("/console/static/{name}", console.static)]
+    routes += [Route(page.path, console.shown(page)) for page in PAGES]
+    routes += [Route(action.path, console.done(action), methods=["POST"]) for action in ACTIONS]
+    app = Starlette(routes=routes, exception_handlers={HTTPException: console.http_error})
+    return _Entered(app, Door(admission), console)
+
+
+class _Console:
+    """The pages over one broker."""
+
+    def __init__(self, observed: Observed) -> None:
+        self._observed = observed
+        self._loaded: set[str] = set()
+
+    async def front(self, request: Request) -> Response:
+        """The first page is the one that is asked for most."""
+        return RedirectResponse("/console/transactions", _SEE_OTHER)
+
+    async def static(self, request: Request) -> Response:
+        """A file that pages load. Its address names its content, so it may be kept."""
+        name = request.path_params["name"]
+        if name not in rendering.STATIC:
+            raise HTTPException(NOT_FOUND)
+        answer = Response(rendering.static_bytes(name), headers={"content-type": rendering.STATIC[name]})
+        answer.headers["cache-control"] = _FOR_A_DAY
+        return answer
+
+    def shown(self, page: Page) -> Callable[[Request], Awaitable[Response]]:
+        """The page, its live part alone, or that again and again: as the request accepts it."""
+
+        async def show(request: Request) -> Response:
+            await self._load(page.template)
+            asked = Asked(words_of(request.scope["query_string"]), request.path_params)
+            wanted = request.headers.get("accept", "")
+            if page.is_live and "text/event-stream" in wanted:
+                parts = live.events(lambda: self._live_part(page, asked, request), self._observed.clock)
+                return StreamingResponse(parts, media_type="text/event-stream")
+            if request.headers.get("x-part") == rendering.LIVE:
+                return _html(await self._live_part(page, asked, request))
+            return _html(rendering.page(page.template, await self._facts(page, asked, request)))
+
+        return self._answered(show)
+
+    def done(self, action: Action) -> Callable[[Request], Awaitable[Response]]:
+        """What the action does, and the page that shows it."""
+
+        async def do(request: Request) -> Response:
+            if not self._observed.may_change:
+                raise Refused("nothing can be changed here: barnabas serve was started without --control", FORBIDDEN)
+            asked = Asked(words_of(await request.body()), request.path_params)
+            return RedirectResponse(await action.do(self._observed, asked), _SEE_OTHER)
+
+        return self._answered(do)
+
+    async def _load(self, template: str) -> None:
+        """Have it at hand: when it is first shown, it is compiled, and others have their turns meanwhile."""
+        if template not in self._loaded:
+            await asyncio.get_running_loop().run_in_executor(None, rendering.load, template)
+            self._loaded.add(template)
+
+    async def _facts(self, page: Page, asked: Asked, request: Request) -> dict[str, Any]:
+        return self._common(request.scope["path"]) | {"is_live": page.is_live} | await page.look(self._observed, asked)
+
+    async def _live_part(self, page: Page, asked: Asked, request: Request) -> str:
+        return rendering.live_part(page.template, await self._facts(page, asked, request))
+
+    def _common(self, path: str) -> dict[str, Any]:
+        node = self._observed.services.node
+        clock = self._observed.time_control.built
+        is_moved = clock is not None and (clock.state.state != "running" or clock.state.ahead_ms > 0)
+        return {
+            "here": path.removeprefix("/console/").partition("/")[0],
+            "may_change": self._observed.may_change,
+            "cluster_id": node.cluster_id,
+            "nodes": len(self._observed.members),
+            "clock": clock.state if clock is not None and is_moved else None,
+            "now_ms": self._observed.now_ms,
+            "is_live": False,
+        }
+
+    def _answered(self, answer: Callable[[Request], Awaitable[Response]]) -> Callable[[Request], Awaitable[Response]]:
+        async def answered(request: Request) -> Response:
+            try:
+                return await answer(request)
+            except Refused as refusal:
+                return self.failed(request, refusal.status, str(refusal))
+            except KafkaError as refusal:
+                return self.failed(request, UNAVAILABLE, f"{refusal.code.name}: {refusal.message or 'not now'}")
+            except StorageError as failure:
+                return self.failed(request, UNAVAILABLE, str(failure))
+
+        return answered
+
+    def failed(self, request: Request, status: int, why: str) -> Response:
+        """A page with one sentence."""
+        facts = self._common(request.scope["path"]) | {"status": status, "why": why}
+        return _html(rendering.page("refused.html", facts), status)
+
+    async def http_error(self, request: Request, error: Exception) -> Response:
+        """What Starlette itself answers."""
+        assert isinstance(error, HTTPException)
+        sentences = {NOT_FOUND: "there is no such page", 405: "this is not asked for like that"}
+        return self.failed(request, error.status_code, sentences.get(error.status_code, error.detail))
+
+
+class _Entered:
+    """The application for whoever may be let in, with the headers that every answer has."""
+
+    def __init__(self, app: Starlette, door: Door, console: _Console) -> None:
+        self._app = app
+        self._door = door
+        self._console = console
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """As ASGI has it."""
+
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                given = {name.lower() for name, _ in message["headers"]}
+                more = [(name.encode(), value.encode()) for name, value in _HEADERS.items()]
+                message["headers"] = [*message["headers"], *(each for each in more if each[0] not in given)]
+            await send(message)
+
+        request = Request(scope, receive)
+        answer = await self._answer_at_the_door(request, scope["barnabas.peer_is_local"])
+        await (self._app if answer is None else answer)(scope, receive, send_with_headers)
+
+    async def _answer_at_the_door(self, request: Request, peer_is_local: bool) -> Response | None:
+        """None for who may come in."""
+        path, headers = request.scope["path"], request.headers
+        if path == SIGN_IN and request.method == "POST":
+            refusal = self._door.refusal_to_sign_in(headers, peer_is_local)
+            return await self._sign_in(request) if refusal is None else self._refused(request, refusal)
+        if path.startswith("/console/static/"):  # which the sign-in needs, and which are the same everywhere
+            refusal = self._door.refusal_to_sign_in(headers, peer_is_local)
+        else:
+            refusal = self._door.refusal(request.method, headers, peer_is_local)
+        return None if refusal is None else self._refused(request, refusal)
+
+    async def _sign_in(self, request: Request) -> Response:
+        try:
+            said = words_of(await request.body())
+        except Refused as refusal:
+            return self._console.failed(request, BAD_REQUEST, str(refusal))
+        cookie = self._door.signed_in(said.get("token", ""), request.headers.get("host", ""))
+        next_page = said.get("next", "")
+        if not next_page.startswith("/console/") or next_page.startswith(SIGN_IN):
+            next_page = "/console/transactions"
+        if cookie is None:
+            return _sign_in_page(next_page, "this is not the token")
+        return RedirectResponse(next_page, _SEE_OTHER, headers={"set-cookie": cookie})
+
+    def _refused(self, request: Request, refusal: Refusal) -> Response:
+        if refusal.status == UNAUTHORIZED and request.method == "GET":
+            query = request.scope["query_string"].decode("ascii", "replace")
+            return _sign_in_page(request.scope["path"] + (f"?{query}" if query else ""), "")
+        return _html(rendering.page("outside.html", {"why": refusal.why, "next_page": ""}), refusal.status)
+
+
+def _html(text: str, status: int = 200) -> Response:
+    """Names of headers may have bytes in them that are no text (protocol/records/record.py)."""
+    return HTMLResponse(text.encode("utf-8", "replace"), status)
+
+
+def _sign_in_page(next_page: str, why: str) -> Response:
+    facts: Mapping[str, Any] = {"why": why, "next_page": next_page}
+    return HTMLResponse(rendering.page("outside.html", dict(facts)), UNAUTHORIZED, {"www-authenticate": "Bearer"})

@@ -1,0 +1,90 @@
+"""The steps at which a fault can be armed, in their order: a table, and nothing else.
+
+Those of a transaction stand where they are on the way of its commit. Invariant: every point of broker/runtime/events/kinds.py
+is here, which a test holds.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from barnabas.broker.runtime.events import kinds
+
+
+class Lifeline(NamedTuple):
+    """Who takes part. x: where it is drawn."""
+
+    name: str
+    x: int
+
+
+PRODUCER = Lifeline("Producer", 70)
+COORDINATOR = Lifeline("Coordinator: __transaction_state", 320)
+PARTITIONS = Lifeline("Partitions", 640)
+READERS = Lifeline("Readers (read_committed)", 900)
+LIFELINES = (PRODUCER, COORDINATOR, PARTITIONS, READERS)
+
+
+class Said(NamedTuple):
+    """What one sends to another."""
+
+    source: Lifeline
+    target: Lifeline
+    says: str
+
+
+class Step(NamedTuple):
+    """A point. state: of the record, where it is a record of `__transaction_state`."""
+
+    point: str
+    lifeline: Lifeline
+    state: str = ""
+
+    @property
+    def facts(self) -> dict[str, str]:
+        """What is known of it here."""
+        return {"state": self.state} if self.state else {}
+
+
+def _record(state: str) -> tuple[Step, Step]:
+    return (
+        Step(kinds.TRANSACTION_WRITING.name, COORDINATOR, state),
+        Step(kinds.TRANSACTION_WRITTEN.name, COORDINATOR, state),
+    )
+
+
+COMMIT: tuple[Said | Step, ...] = (
+    Said(PRODUCER, COORDINATOR, "AddPartitionsToTxn"),
+    *_record("Ongoing"),
+    Said(PRODUCER, PARTITIONS, "Produce: records that these readers do not see yet"),
+    Said(PRODUCER, COORDINATOR, "EndTxn"),
+    *_record("PrepareCommit"),
+    Step(kinds.TRANSACTION_PREPARED.name, COORDINATOR),
+    Said(COORDINATOR, PRODUCER, "the answer to EndTxn"),
+    Said(COORDINATOR, PARTITIONS, "WriteTxnMarkers"),
+    Step(kinds.MARKER_WRITING.name, PARTITIONS),
+    Step(kinds.MARKER_WRITTEN.name, PARTITIONS),
+    Said(PARTITIONS, READERS, "all records, in one step"),
+    Step(kinds.TRANSACTION_MARKED.name, READERS),
+    *_record("CompleteCommit"),
+    Step(kinds.TRANSACTION_COMPLETED.name, COORDINATOR),
+)
+FOR_EACH_PARTITION = (kinds.MARKER_WRITING.name, kinds.MARKER_WRITTEN.name)
+"""The first and the last step that come again for each partition."""
+OTHERS: tuple[tuple[str, tuple[str, ...]], ...] = (
+    (
+        "A group rebalances",
+        (
+            kinds.REBALANCE_BEGUN.name,
+            kinds.GENERATION_FORMED.name,
+            kinds.GROUP_WRITING.name,
+            kinds.GROUP_WRITTEN.name,
+            kinds.ASSIGNMENT_MADE.name,
+            kinds.REBALANCE_COMPLETED.name,
+        ),
+    ),
+    ("A log is flushed", (kinds.FLUSH_BEGUN.name, kinds.FLUSH_ENDED.name)),
+    ("A segment is full", (kinds.SEGMENT_ROLLING.name, kinds.SEGMENT_ROLLED.name)),
+    ("A topic is created", (kinds.TOPIC_CREATING.name, kinds.TOPIC_CREATED.name)),
+)
+"""The other points, by what goes on."""

@@ -1,0 +1,150 @@
+"""Groups: their members with what they are assigned, and how far behind they are, whichever protocol they speak."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, NamedTuple
+
+from barnabas.broker.coordinator.group.decisions.classic.model import Group
+from barnabas.broker.insight.inspection.groups import LoadedGroup, loaded_groups
+from barnabas.broker.insight.inspection.lag import Lag, lag
+from barnabas.protocol.compile import codec
+from barnabas.protocol.errors import DecodeError
+from barnabas.protocol.log_records.consumer_protocol import ConsumerProtocolAssignment
+from barnabas.storage.steps import Steps
+
+if TYPE_CHECKING:
+    from barnabas.broker.coordinator.group.decisions.consumer.group import ConsumerGroup
+    from barnabas.broker.services import Services
+
+GROUPS_MAX = 200
+_PARTITIONS_MAX = 1_000
+_PARTITIONS_IN_A_STEP = 50
+Place = tuple[str, int]
+
+
+class Behind(NamedTuple):
+    """A partition that a group committed an offset for. lag: None where the log's end is not known."""
+
+    topic: str
+    partition: int
+    offset: int
+    lag: Lag | None
+
+
+class MemberSeen(NamedTuple):
+    """A member of a group. epoch: its own in the new protocol, the group's generation in the classic one."""
+
+    member_id: str
+    instance_id: str | None
+    client_id: str
+    client_host: str
+    epoch: int
+    assigned: list[Place]
+    to_give_up: list[Place]
+
+
+class GroupSeen(NamedTuple):
+    """A group as a whole. lag: of all its partitions whose lag is known."""
+
+    group_id: str
+    state: str
+    protocol: str
+    generation: int
+    members_count: int
+    partitions_count: int
+    lag: Lag
+
+
+def every_group(services: Services, needle: str = "") -> Steps[tuple[list[GroupSeen], int]]:
+    """The first groups by name that have the needle in it, and how many there are."""
+    found = [group for group in loaded_groups(services) if needle in group.group_id]
+    seen = []
+    for group in found[:GROUPS_MAX]:
+        whole = group.whole()
+        behind = yield from behind_of(services, group)
+        if whole is not None:
+            seen.append(_seen(group.group_id, whole, behind))
+        yield
+    return seen, len(found)
+
+
+def find(services: Services, group_id: str) -> LoadedGroup | None:
+    """The group, if it is loaded."""
+    return next((group for group in loaded_groups(services) if group.group_id == group_id), None)
+
+
+def behind_of(services: Services, group: LoadedGroup) -> Steps[list[Behind]]:
+    """What it committed, partition by partition, and how far that is behind."""
+    found: list[Behind] = []
+    for committed in group.committed():
+        found.append(Behind(*committed, lag(services, committed)))
+        if len(found) == _PARTITIONS_MAX:
+            break
+        if len(found) % _PARTITIONS_IN_A_STEP == 0:
+            yield
+    return found
+
+
+def described(services: Services, group: LoadedGroup) -> Steps[tuple[GroupSeen, list[MemberSeen], list[Behind]] | None]:
+    """All of one group; None when it is gone."""
+    behind = yield from behind_of(services, group)
+    whole = group.whole()
+    if whole is None:
+        return None
+    return _seen(group.group_id, whole, behind), _members(services, whole), behind
+
+
+def _seen(group_id: str, whole: Group | ConsumerGroup, behind: list[Behind]) -> GroupSeen:
+    lags = [each.lag for each in behind if each.lag is not None]
+    total = Lag(sum(each.read_uncommitted for each in lags), sum(each.read_committed for each in lags))
+    if isinstance(whole, Group):
+        protocol = f"classic{f', {whole.protocol_name}' if whole.protocol_name else ''}"
+        generation = whole.generation_id
+    else:
+        protocol, generation = "consumer", whole.group_epoch
+    return GroupSeen(group_id, whole.state.value, protocol, generation, len(whole.members), len(behind), total)
+
+
+def _members(services: Services, whole: Group | ConsumerGroup) -> list[MemberSeen]:
+    if isinstance(whole, Group):
+        return [
+            MemberSeen(
+                each.member_id,
+                each.group_instance_id,
+                each.client_id,
+                each.client_host,
+                whole.generation_id,
+                _classic_assignment(each.assignment),
+                [],
+            )
+            for each in whole.members.values()
+        ]
+    names = {topic_id: topic.name for topic_id, topic in services.catalogue.topics_by_id.items()}
+
+    def places(owned: Iterable[tuple[bytes, Iterable[int]]]) -> list[Place]:
+        there = ((names[topic_id], numbers) for topic_id, numbers in owned if topic_id in names)
+        return sorted((name, number) for name, numbers in there for number in numbers)
+
+    return [
+        MemberSeen(
+            each.member_id,
+            each.instance_id,
+            each.client_id,
+            each.client_host,
+            each.member_epoch,
+            places(each.assigned.items()),
+            places(each.pending_revocation.items()),
+        )
+        for each in whole.members.values()
+    ]
+
+
+def _classic_assignment(data: bytes) -> list[Place]:
+    """As consumers write it; nothing where it is something else, as Connect's is."""
+    try:
+        version = min(int.from_bytes(data[:2], "big"), ConsumerProtocolAssignment.__schema__.valid_versions[-1])
+        found, _ = codec(ConsumerProtocolAssignment, version).decode(data, 2)
+    except (DecodeError, ValueError, LookupError):
+        return []
+    return sorted((each.topic, number) for each in found.assigned_partitions for number in each.partitions)

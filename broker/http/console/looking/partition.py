@@ -1,0 +1,95 @@
+"""A partition's log as it is drawn: its marks, cells, borders of segments, and where groups are."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from barnabas.broker.insight.inspection.groups import Position, positions
+from barnabas.broker.insight.inspection.logs import log_of
+from barnabas.protocol.records.batch import BatchHeader
+from barnabas.storage.errors import FileRemoved
+from barnabas.storage.log.strip import Cell
+from barnabas.storage.steps import Steps
+
+if TYPE_CHECKING:
+    from barnabas.broker.services import Services
+    from barnabas.storage.log.log import PartitionLog
+
+CELLS_MAX = 160
+BORDERS_MAX = 60
+GROUPS_MAX = 20
+
+
+class Strip(NamedTuple):
+    """first and end: the offsets that are shown."""
+
+    first: int
+    end: int
+    log_start_offset: int
+    last_stable_offset: int
+    high_watermark: int
+    log_end_offset: int
+    size: int
+    segments_count: int
+    cells: list[Cell]
+    borders: list[int]
+    """Offsets where segments begin, within the view."""
+    groups: list[Position]
+    """Furthest behind first."""
+    groups_count: int
+    producers_open: list[tuple[int, int]]
+    """(first offset, producer id) of each transaction that holds the last stable offset back, the oldest first."""
+
+    @property
+    def is_sampled(self) -> bool:
+        """Whether a cell shows one batch of many."""
+        return any(not cell.is_whole for cell in self.cells)
+
+
+def look(services: Services, topic: str, partition: int, first: int | None, end: int | None) -> Steps[Strip | None]:
+    """The log between two offsets, all of it where none are given; None for one never written to. KafkaError."""
+    log = log_of(services, topic, partition)
+    if log is None:
+        return None
+    try:
+        return (yield from _look(services, log, first, end))
+    except FileRemoved:  # retention took a segment meanwhile: the log as it is now
+        return (yield from _look(services, log, first, end))
+
+
+def _look(services: Services, log: PartitionLog, first: int | None, end: int | None) -> Steps[Strip]:
+    start, log_end = log.log_start_offset, log.log_end_offset
+    low = min(max(start if first is None else first, start), max(start, log_end - 1))
+    high = min(max(log_end if end is None else end, low + 1), max(log_end, low + 1))
+    cells = (yield from log.strip(low, high, CELLS_MAX)) if log_end > start else []
+    groups = sorted(positions(services, log.topic, log.partition), key=lambda each: (each.offset, each.group_id))
+    borders = [base for base, _ in log.extents if low < base < high]
+    return Strip(
+        low,
+        high,
+        log.log_start_offset,
+        log.last_stable_offset,
+        log.high_watermark,
+        log.log_end_offset,
+        log.size,
+        log.segments_count,
+        cells,
+        borders[:: max(1, -(-len(borders) // BORDERS_MAX))],
+        groups[:GROUPS_MAX],
+        len(groups),
+        list(log.producers.unstable.items())[:GROUPS_MAX],
+    )
+
+
+def transaction_of(services: Services, header: BatchHeader) -> str | None:
+    """The transactional id of a batch's producer, where that producer still has the id's newest producer id."""
+    from barnabas.broker.insight.inspection.transactions import loaded_transactions
+
+    if not header.has_producer_id or not header.is_transactional:
+        return None
+    ids = (
+        txn.transactional_id
+        for txn in loaded_transactions(services)
+        if header.producer_id in (txn.producer_id, txn.previous_producer_id)
+    )
+    return next(ids, None)

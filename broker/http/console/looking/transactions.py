@@ -1,0 +1,149 @@
+"""Transactions: who is held back by one, what it did before, and how it stands now.
+
+Its history is read from the end of `__transaction_state`, where every change is a record: so it is there after a
+restart, too, and shows what compaction left.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from struct import Struct
+from typing import TYPE_CHECKING, NamedTuple
+
+from barnabas.broker.coordinator.runtime.placement import partition_for
+from barnabas.broker.coordinator.transaction.decisions.records import decode
+from barnabas.broker.coordinator.transaction.decisions.states import TransactionState
+from barnabas.broker.insight.inspection.groups import Position, positions
+from barnabas.broker.insight.inspection.logs import log_of
+from barnabas.broker.insight.inspection.transactions import loaded_transactions
+from barnabas.protocol.errors import DecodeError
+from barnabas.protocol.files.names import CONSUMER_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
+from barnabas.protocol.records.batch import iter_batches
+from barnabas.protocol.records.record import iter_records
+from barnabas.storage.steps import Steps
+
+if TYPE_CHECKING:
+    from barnabas.broker.coordinator.transaction.decisions.model import Transaction
+    from barnabas.broker.services import Services
+    from barnabas.storage.log.log import PartitionLog
+
+HISTORY_MAX = 40
+_RECORDS_LOOKED_AT = 4_000
+_BYTES_AT_A_TIME = 64 << 10
+_IDS_IN_A_STEP = 200
+_length = Struct(">h").pack
+
+
+class Hold(NamedTuple):
+    """A partition of an open transaction, and who waits there. Offsets are None where nothing was written yet."""
+
+    topic: str
+    partition: int
+    first_offset: int | None
+    """Of the transaction, here."""
+    last_stable_offset: int
+    high_watermark: int
+    is_first: bool
+    """Whether it is this transaction that readers of committed records wait for; else one before it."""
+    waiting: int
+    """Requests that wait here."""
+    groups: list[Position]
+    """Groups that have read as far as they may, or will come to it."""
+
+    @property
+    def held_back(self) -> int:
+        """Offsets that readers of committed records do not see yet."""
+        return self.high_watermark - self.last_stable_offset
+
+
+class Change(NamedTuple):
+    """What became of an id. offset: of its record in `__transaction_state`. txn: None if the id expired."""
+
+    offset: int
+    timestamp_ms: int
+    txn: Transaction | None
+
+
+def every_id(services: Services) -> Steps[list[Transaction]]:
+    """All transactional ids that are loaded: open ones first, each by the last change."""
+    found: list[Transaction] = []
+    for txn in loaded_transactions(services):
+        found.append(txn)
+        if len(found) % _IDS_IN_A_STEP == 0:
+            yield
+    found.sort(key=lambda txn: (not txn.state.is_open, -txn.last_update_timestamp_ms, txn.transactional_id))
+    return found
+
+
+def find(services: Services, transactional_id: str) -> Transaction | None:
+    """The transaction as it now is, if its partition is loaded."""
+    topic = services.catalogue.topics.get(TRANSACTION_STATE_TOPIC)
+    if topic is None:
+        return None
+    index = partition_for(transactional_id, len(topic.partitions))
+    for node in services.every_node:
+        for partition in node.transactions.loaded():
+            if partition.index == index:
+                return partition.machine.transaction(transactional_id)
+    return None
+
+
+def until_timeout_ms(txn: Transaction, now_ms: int) -> int | None:
+    """How long until it is aborted; None unless it is open and undecided."""
+    if txn.state is not TransactionState.ONGOING:
+        return None
+    return txn.start_timestamp_ms + txn.timeout_ms - now_ms
+
+
+def holds(services: Services, txn: Transaction, partitions_max: int) -> Iterator[Hold]:
+    """Where the transaction may hold readers back: its partitions that are open, but for groups' offsets."""
+    places = sorted(place for place in txn.partitions if place[0] != CONSUMER_OFFSETS_TOPIC)
+    for topic, partition in places[:partitions_max]:
+        if services.partitions.is_open(topic, partition):
+            yield _hold(services, services.partitions.get(topic, partition), txn)
+
+
+def _hold(services: Services, log: PartitionLog, txn: Transaction) -> Hold:
+    held_back_by = list(log.producers.unstable.items())
+    first = next((offset for offset, producer_id in held_back_by if producer_id == txn.producer_id), None)
+    is_first = bool(held_back_by) and held_back_by[0][1] == txn.producer_id
+    topic, partition = log.topic, log.partition
+    groups = sorted(each for each in positions(services, topic, partition) if each.offset < log.high_watermark)
+    waiting = services.waiters.parked_on(topic, partition)
+    return Hold(topic, partition, first, log.last_stable_offset, log.high_watermark, is_first, waiting, groups)
+
+
+def history(services: Services, transactional_id: str) -> Steps[list[Change]]:
+    """What became of the id, oldest first: the last changes among the last records of its partition. KafkaError."""
+    topic = services.catalogue.topics.get(TRANSACTION_STATE_TOPIC)
+    if topic is None:
+        return []
+    log = log_of(services, topic.name, partition_for(transactional_id, len(topic.partitions)))
+    if log is None:
+        return []
+    name = transactional_id.encode("utf-8", "surrogatepass")
+    key = b"\0\0" + _length(len(name)) + name  # as TransactionLogKey is written
+    found: deque[Change] = deque(maxlen=HISTORY_MAX)
+    offset, end = max(log.log_start_offset, log.log_end_offset - _RECORDS_LOOKED_AT), log.log_end_offset
+    while offset < end:
+        data = log.read_own(offset, _BYTES_AT_A_TIME)
+        yield
+        before = offset
+        for position, header in iter_batches(data):
+            if not header.is_control:
+                _note_changes(data[position : position + header.size_in_bytes], key, found)
+            offset = header.next_offset
+        if offset == before:
+            break  # less than a batch: the log was cut meanwhile
+    return list(found)
+
+
+def _note_changes(batch: bytes, key: bytes, found: deque[Change]) -> None:
+    try:
+        for record in iter_records(batch):
+            if record.key == key:
+                stored = decode(record.key, record.value)
+                found.append(Change(record.offset, record.timestamp, None if stored is None else stored.stored))
+    except DecodeError:
+        return  # what cannot be read is told of where partitions are checked, not here

@@ -1,0 +1,140 @@
+"""The broker itself: its health, the clients that are connected, who may do what, and its settings."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from barnabas.broker.config.broker_config import Source
+from barnabas.broker.config.definitions.keys import KEYS, Key
+from barnabas.broker.config.definitions.values import text_of
+from barnabas.broker.http.console.asked import Asked
+from barnabas.broker.http.console.looking import security as looking
+from barnabas.broker.http.console.observed import Observed
+from barnabas.broker.http.console.page import Facts, Page
+from barnabas.broker.insight.inspection.cleaning import uncleanable
+from barnabas.broker.insight.inspection.logs import offline_reason, rooms, still_recovering
+from barnabas.broker.insight.inspection.nodes import running
+
+if TYPE_CHECKING:
+    from barnabas.broker.services import Services
+
+CONNECTIONS_MAX = 300
+_FAILED_MAX = 100
+_SOURCES = {
+    Source.DYNAMIC_BROKER: "set for this broker while running",
+    Source.DYNAMIC_DEFAULT_BROKER: "set for all brokers while running",
+    Source.STATIC_BROKER: "given at the start",
+    Source.DEFAULT: "default",
+}
+
+
+async def _health(observed: Observed, asked: Asked) -> Facts:
+    services = observed.services
+    failed = sorted(services.partitions.failed.reasons.items())
+    return {
+        "unready": observed.unready_reason(),
+        "awaited": list(observed.awaited()),
+        "offline": offline_reason(services),
+        "rooms": [(room, _share_used(room.volume)) for room in rooms(services)],
+        "recovering": {path: each for path, each in still_recovering(services).items() if each.logs or each.segments},
+        "failed": failed[:_FAILED_MAX],
+        "failed_count": len(failed),
+        "uncleanable": uncleanable(services)[:_FAILED_MAX],
+        "nodes_running": running(services),
+        "members": {member.node_id: member for member in observed.members},
+    }
+
+
+def _share_used(volume: object) -> float | None:
+    total, usable = getattr(volume, "total_bytes", 0), getattr(volume, "usable_bytes", 0)
+    return round(100 * (1 - usable / total), 1) if total else None
+
+
+async def _clients(observed: Observed, asked: Asked) -> Facts:
+    rows: list[Facts] = []
+    libraries: Counter[str] = Counter()
+    count = 0
+    for member in observed.members:
+        for connection in member.listener.connections:
+            count += 1
+            name, version = connection.session.client_software
+            library = "did not say" if name == "unknown" else f"{name} {version}"
+            libraries[library] += 1
+            if len(rows) < CONNECTIONS_MAX:
+                rows.append(
+                    {
+                        "node": member.node_id,
+                        "peer": connection.peer,
+                        "client_id": connection.client_id,
+                        "principal": connection.session.named_principal,
+                        "library": library,
+                        "listener": connection.session.listener,
+                        "is_waiting": connection.is_parked,
+                    }
+                )
+    rows.sort(key=lambda row: (row["client_id"] or "", row["peer"]))
+    return {
+        "rows": rows,
+        "has_principals": any(row["principal"] for row in rows),
+        "count": count,
+        "libraries": libraries.most_common(20),
+        "left_out": count - len(rows),
+    }
+
+
+async def _security(observed: Observed, asked: Asked) -> Facts:
+    services, members, needle = observed.services, observed.members, asked.word("q")
+    acls, acls_count = await observed.in_turns(lambda: looking.acls(services, needle))
+    users, quotas = looking.users(services), looking.quotas(services)
+    return {
+        "refused": looking.refused_lately(services),
+        "doors": looking.doors(members),
+        "connected": looking.connected(members),
+        "muted_count": looking.muted_count(services),
+        "users": users[: looking.ROWS_MAX],
+        "users_count": len(users),
+        "quotas": quotas[: looking.ROWS_MAX],
+        "quotas_count": len(quotas),
+        "authorizes": services.access is not None,
+        "super_users": services.config.text("super.users"),
+        "needle": needle,
+        "acls": acls,
+        "acls_count": acls_count,
+    }
+
+
+async def _settings(observed: Observed, asked: Asked) -> Facts:
+    which, needle = asked.one_of("which", "changed", "all"), asked.word("q")
+    rows = [_setting(observed.services, key) for key in sorted(KEYS.values()) if needle in key.name]
+    changed = [row for row in rows if row["is_changed"]]
+    return {
+        "which": which,
+        "needle": needle,
+        "rows": changed if which == "changed" else rows,
+        "count": len(rows),
+        "changed_count": len(changed),
+    }
+
+
+def _setting(services: Services, key: Key) -> Facts:
+    found = services.config.synonyms(key.name)
+    given = next((each for each in found if each.source is not Source.DEFAULT), None)
+    value = text_of(services.config.value(key.name))
+    return {
+        "name": key.name,
+        "value": "hidden" if key.is_sensitive and value is not None else value,
+        "default": key.default,
+        "source": _SOURCES[Source.DEFAULT if given is None else given.source],
+        "by": given.name if given is not None and given.name != key.name else "",
+        "is_changed": given is not None and value != key.default,
+        "may_change_how": key.update.value,
+    }
+
+
+PAGES = (
+    Page("/console/health", "health.html", _health),
+    Page("/console/clients", "clients.html", _clients),
+    Page("/console/security", "security.html", _security),
+    Page("/console/settings", "settings.html", _settings, is_live=False),
+)

@@ -1,0 +1,164 @@
+"""Faults: those that are armed, how often each fired and who stands at it; more are armed, let go and taken back.
+
+The steps at which one can be armed are drawn where they are on a commit's way. Each is a link that fills the form in.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from barnabas.broker.control.faults.armed import Armed
+from barnabas.broker.control.faults.matching import matches_point
+from barnabas.broker.control.faults.model import FaultRefused, PointAction, PointMatch
+from barnabas.broker.control.faults.plan.of_points import point_fault, points
+from barnabas.broker.control.faults.registry import NoSuchFault
+from barnabas.broker.http.console.asked import CONFLICT, NOT_FOUND, Asked, Refused, whole
+from barnabas.broker.http.console.drawing.sequence import WIDTH, Mark, Place, drawn, may_of, place_of
+from barnabas.broker.http.console.drawing.steps import OTHERS
+from barnabas.broker.http.console.observed import Observed
+from barnabas.broker.http.console.page import Action, Facts, Page
+from barnabas.broker.http.console.rendering import url
+from barnabas.broker.runtime.events import Kind
+
+_HERE = "/console/faults"
+SHOWN_MAX = 200
+STANDING_MAX = 5
+"""Of those who stand at one fault, so many are named."""
+_EXAMPLE = {"name": "lost-commit", "match": {"api": "EndTxn"}, "do": {"lose_answer": True}}
+_TEXTS = ("transactional_id", "group", "topic", "state", "protocol", "leader_id", "assignor", "why")
+"""Facts of steps that are texts; `is_commit` is a truth value, the others are numbers."""
+
+
+async def _look(observed: Observed, asked: Asked) -> Facts:
+    built = observed.faults.built
+    armed = [] if built is None else list(built.registry.every())
+    at, chosen = _marks(armed), asked.word("point")
+    return {
+        "rows": [_row(each) for each in armed[:SHOWN_MAX]],
+        "count": len(armed),
+        "unfired": sum(each.is_unfired for each in armed),
+        "sequence": drawn(points(), lambda step: at(step.point, step.facts), (chosen, asked.word("state"))),
+        "width": WIDTH,
+        "others": [(says, [_listed(points()[name], at, chosen) for name in names]) for says, names in OTHERS],
+        **_form(asked),
+    }
+
+
+def _row(armed: Armed) -> Facts:
+    state = armed.state()
+    said = {name: json.dumps(state[name], ensure_ascii=False) for name in ("match", "do")}
+    return {**state, **said, "is_unfired": armed.is_unfired, "who": _mark(armed).who}
+
+
+# --- steps ---
+
+_At = Callable[[str, dict[str, str]], Sequence[Mark]]
+
+
+def _marks(armed: Sequence[Armed]) -> _At:
+    """What is armed at a step, of which so much is known beforehand."""
+    by_point: dict[str, list[tuple[PointMatch, Armed]]] = {}
+    for each in armed:
+        match = each.fault.match
+        if isinstance(match, PointMatch):
+            by_point.setdefault(match.point, []).append((match, each))
+
+    def at(point: str, known: dict[str, str]) -> list[Mark]:
+        return [_mark(each) for match, each in by_point.get(point, ()) if _may_meet(match, known)]
+
+    return at
+
+
+def _may_meet(match: PointMatch, known: dict[str, str]) -> bool:
+    """Whether what is known is as the match says; what is not known yet may be."""
+    decided = {name: wanted for name, wanted in match.facts.items() if name in known}
+    return matches_point(PointMatch(point=match.point, facts=decided), match.point, known)
+
+
+def _mark(armed: Armed) -> Mark:
+    state, action, stands = armed.state(), armed.fault.action, armed.who_stands
+    does = "crash" if isinstance(action, PointAction) and action.crash else "pause"
+    who = [_who(facts) for facts in stands[:STANDING_MAX]]
+    return Mark(armed.name, does, str(state["times"]), state["fired"], who, len(stands))
+
+
+def _who(facts: Any) -> str:
+    """Of a step its transactional id; of a request what it is, and whose."""
+    where = f" at {facts['topic']}-{facts['partition']}" if "topic" in facts and "partition" in facts else ""
+    if "transactional_id" in facts:
+        return f"{facts['transactional_id']}{where}"
+    return f"{facts.get('api', 'a request')} of {facts.get('client_id') or facts.get('connection', 'a client')}"
+
+
+def _listed(kind: Kind, at: _At, chosen: str) -> Place:
+    return place_of(kind, "", at(kind.name, {}), is_chosen=kind.name == chosen)
+
+
+# --- the form ---
+
+
+def _form(asked: Asked) -> Facts:
+    """What the form has in it: an example, or a fault at the step that was chosen, with the facts that were named."""
+    name = asked.word("point")
+    if not name:
+        return {"plan": json.dumps(_EXAMPLE, indent=2), "point": None}
+    kind = points().get(name)
+    if kind is None:
+        raise Refused(f"there is no point {name}: there are {', '.join(points())}", NOT_FOUND)
+    may = [each for each in ("pause", "crash") if each in may_of(kind).split()]
+    does = asked.one_of("do", *may)
+    given = {fact: asked.words[fact] for fact in kind.facts if asked.words.get(fact)}
+    match = {"point": name, **{fact: _fact(fact, text) for fact, text in given.items()}}
+    try:
+        point_fault(match, {does: True}, points())
+    except FaultRefused as refusal:
+        raise Refused(str(refusal)) from None
+    return {
+        "plan": json.dumps({"match": match, "do": {does: True}}, indent=2, ensure_ascii=False),
+        "point": kind,
+        "ways": [(each, url("/faults", point=name, **given, do=each) + "#arm", each == does) for each in may],
+    }
+
+
+def _fact(name: str, text: str) -> str | int | bool:
+    if name in _TEXTS:
+        return text
+    if name.startswith("is_"):
+        if text not in ("true", "false"):
+            raise Refused(f"{name} is true or false")
+        return text == "true"
+    return whole(name, text)
+
+
+# --- what is done ---
+
+
+async def _arm(observed: Observed, asked: Asked) -> str:
+    try:
+        observed.faults.get().arm_json(asked.needed("plan"))
+    except FaultRefused as refusal:
+        raise Refused(str(refusal)) from None
+    return _HERE
+
+
+async def _change(observed: Observed, asked: Asked) -> str:
+    """One is let go on or taken back; or all are taken back."""
+    registry, what = observed.faults.get().registry, asked.one_of("what", "release", "disarm", "reset")
+    try:
+        if what == "release":
+            registry.release(asked.needed("name"))
+        elif what == "disarm":
+            registry.disarm(asked.needed("name"))
+        else:
+            registry.reset()
+    except NoSuchFault as missing:
+        raise Refused(str(missing), NOT_FOUND) from None
+    except FaultRefused as refusal:
+        raise Refused(str(refusal), CONFLICT) from None
+    return _HERE
+
+
+PAGES = (Page(_HERE, "faults.html", _look),)
+ACTIONS = (Action("/console/faults/arm", _arm), Action("/console/faults/change", _change))

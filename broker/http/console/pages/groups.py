@@ -1,0 +1,43 @@
+"""Groups: all of them with their lag, and one with its members and partitions."""
+
+from __future__ import annotations
+
+from barnabas.broker.http.console.asked import NOT_FOUND, Asked, Refused
+from barnabas.broker.http.console.looking import groups as looking
+from barnabas.broker.http.console.looking import security
+from barnabas.broker.http.console.observed import Observed
+from barnabas.broker.http.console.page import Facts, Page
+from barnabas.broker.http.console.pages import happened
+from barnabas.broker.insight.inspection.groups import begin_loading
+
+_KINDS = {"Stable": "committed", "Empty": "quiet", "Dead": "quiet"}
+
+
+async def _list(observed: Observed, asked: Asked) -> Facts:
+    services, needle = observed.services, asked.word("q")
+    begin_loading(services)
+    groups, count = await observed.in_turns(lambda: looking.every_group(services, needle))
+    return {"groups": groups, "count": count, "kinds": _KINDS, "needle": needle}
+
+
+async def _one(observed: Observed, asked: Asked) -> Facts:
+    services, group_id = observed.services, asked.needed("id")
+    begin_loading(services)
+    group = looking.find(services, group_id)
+    found = None if group is None else await observed.in_turns(lambda: looking.described(services, group))
+    if found is None:
+        raise Refused(f"there is no group {group_id}", NOT_FOUND)
+    seen, members, behind = found
+    readers = {place: member.client_id for member in members for place in member.assigned}
+    return {
+        "group": seen,
+        "members": members,
+        "behind": behind,
+        "readers": readers,
+        "principals": security.principals(observed.members),
+        "kinds": _KINDS,
+        "why": await happened.why(lambda why: why.group(group_id), observed),
+    }
+
+
+PAGES = (Page("/console/groups", "groups.html", _list), Page("/console/group", "group.html", _one))

@@ -1,0 +1,169 @@
+"""Messages of a partition: a page of them from an offset, a time or the end, a search, and one whole."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from barnabas.broker.control.time_control.movable_clock import ClockRefused
+from barnabas.broker.control.time_control.words import moment_ms
+from barnabas.broker.http.console import words
+from barnabas.broker.http.console.asked import NOT_FOUND, Asked, Refused, whole
+from barnabas.broker.http.console.drawing.strip_view import style_of
+from barnabas.broker.http.console.looking import records as looking
+from barnabas.broker.http.console.looking.records import SHOWN_MAX, VALUE_BYTES_MAX, Found, Seen
+from barnabas.broker.http.console.observed import Observed
+from barnabas.broker.http.console.page import Facts, Page
+from barnabas.broker.http.console.pages import happened
+from barnabas.broker.http.console.pages.partition import named
+from barnabas.broker.http.console.pages.producing import TRANSACTIONAL_ID
+from barnabas.broker.http.console.rendering import url
+from barnabas.broker.insight.inspection.logs import log_of
+from barnabas.broker.runtime.slices import Work
+from barnabas.storage.errors import FileRemoved
+
+if TYPE_CHECKING:
+    from barnabas.storage.log.log import PartitionLog
+
+_EARLIEST, _END = "earliest", "end"
+_ISOLATIONS = ("read_uncommitted", "read_committed")
+_FORMATS = ("auto", "text", "json", "hex")
+_PREVIEW_BYTES = 4_000
+HEADERS_MAX = 100
+_HEADER_BYTES_MAX = 4_000
+
+
+async def _list(observed: Observed, asked: Asked) -> Facts:
+    topic, number = named(observed.services, asked)
+    isolation, form = asked.one_of("isolation", *_ISOLATIONS), asked.one_of("as", *_FORMATS)
+    where, needle = asked.word("from", _END), asked.word("q")
+    committed = isolation == "read_committed"
+    log = log_of(observed.services, topic, number)
+    path = f"/topics/{topic}/{number}"
+    facts: Facts = {
+        "topic": topic,
+        "partition": number,
+        "path": path,
+        "isolation": isolation,
+        "form": form,
+        "where": where,
+        "needle": needle,
+        "own_id": TRANSACTIONAL_ID,
+        "is_internal": observed.services.catalogue.topics[topic].is_internal,
+        "rows": [],
+        "found": None,
+        "later": None,
+        "earlier": None,
+    }
+    if log is None:
+        return facts
+    first = await observed.in_turns(lambda: _first(log, where, committed))
+    found: Found = await observed.in_turns(lambda: looking.search(log, first, needle, committed=committed))
+    said = {"isolation": isolation, "as": form, "q": needle}
+    return facts | {
+        "first": first,
+        "found": found,
+        "rows": [_row(seen, form) for seen in found.records],
+        "later": found.next_offset is not None and url(f"{path}/messages", from_=found.next_offset, **said),
+        "earlier": first > log.log_start_offset
+        and url(f"{path}/messages", from_=max(log.log_start_offset, first - SHOWN_MAX), **said),
+    }
+
+
+def _first(log: PartitionLog, where: str, committed: bool) -> Work[int]:
+    """The offset that is meant. Refused for what is none."""
+    bound = log.last_stable_offset if committed else log.high_watermark
+    if where == _EARLIEST:
+        return log.log_start_offset
+    if where == _END:
+        return max(log.log_start_offset, bound - SHOWN_MAX)
+    if where.removeprefix("-").isdecimal():
+        return min(max(whole("from", where), log.log_start_offset), log.log_end_offset)
+    try:
+        wanted_ms = moment_ms(where)
+    except ClockRefused:
+        raise Refused("from is an offset, earliest, end, or a time such as 2026-11-24T13:20:00Z") from None
+    try:
+        found = yield from log.find_offset(max(0, wanted_ms), committed=committed)
+    except FileRemoved:
+        found = yield from log.find_offset(max(0, wanted_ms), committed=committed)
+    return bound if found.offset < 0 else found.offset
+
+
+def _row(seen: Seen, form: str) -> Facts:
+    record = seen.record
+    return {
+        "offset": record.offset,
+        "timestamp": record.timestamp,
+        "kind": seen.kind,
+        "style": style_of(seen.kind),
+        "key": _short(record.key, form),
+        "value": seen.decoded if seen.decoded is not None and form == "auto" else _short(record.value, form),
+        "headers": len(record.headers),
+        "value_size": seen.value_size,
+    }
+
+
+def _short(data: bytes | None, form: str) -> str:
+    if data is None:
+        return "null"
+    if form == "hex":
+        return words.preview(b"0x" + data[:_PREVIEW_BYTES].hex().encode(), 160)
+    if form == "json":
+        return words.preview(data, 160) if words.as_json(data, VALUE_BYTES_MAX) is not None else "no JSON"
+    return words.preview(data, 160)
+
+
+async def _one(observed: Observed, asked: Asked) -> Facts:
+    topic, number = named(observed.services, asked)
+    offset = whole("the offset", asked.path["offset"])
+    log = log_of(observed.services, topic, number)
+    found = None
+    if log is not None:
+        found = await observed.in_turns(lambda: looking.search(log, offset, "", committed=False, shown_max=1))
+    if found is None or not found.records or found.records[0].record.offset != offset:
+        raise Refused(f"there is no record at offset {offset} of {topic}-{number}", NOT_FOUND)
+    (seen,) = found.records
+    decoded = None if seen.decoded is None else json.dumps(json.loads(seen.decoded), indent=2, ensure_ascii=False)
+    return {
+        "topic": topic,
+        "partition": number,
+        "path": f"/topics/{topic}/{number}",
+        "seen": seen,
+        "style": style_of(seen.kind),
+        "decoded": decoded,
+        "parts": [
+            _part("Key", seen.record.key, seen.key_size),
+            _part("Value", seen.record.value, seen.value_size),
+        ],
+        "headers": [_header(name, value) for name, value in seen.record.headers[:HEADERS_MAX]],
+        "headers_left_out": max(0, len(seen.record.headers) - HEADERS_MAX),
+        "why": await happened.why(lambda why: why.record(topic, number, offset), observed),
+    }
+
+
+def _header(name: str, value: bytes | None) -> Facts:
+    """Its value in a line, and in the other ways in which it can be read."""
+    head = value if value is None else value[:_HEADER_BYTES_MAX]
+    return _part(name, head, len(value or b"")) | {"preview": words.preview(head, 200)}
+
+
+def _part(name: str, data: bytes | None, size: int) -> Facts:
+    """A key or a value in all the ways in which it can be read."""
+    if data is None:
+        return {"name": name, "is_null": True}
+    return {
+        "name": name,
+        "is_null": False,
+        "size": size,
+        "is_cut": size > len(data),
+        "text": words.as_text(data, VALUE_BYTES_MAX),
+        "json": words.as_json(data, VALUE_BYTES_MAX),
+        "hex": words.as_hex(data, 4_096),
+    }
+
+
+PAGES = (
+    Page("/console/topics/{topic}/{partition}/messages", "messages.html", _list, is_live=False),
+    Page("/console/topics/{topic}/{partition}/records/{offset}", "record.html", _one, is_live=False),
+)

@@ -1,0 +1,120 @@
+"""One record is produced, alone or in a transaction that stays open until a button ends it.
+
+That transaction has a transactional id of its own. Nothing is kept of it here: the coordinator knows its producer, and
+the log the producer's next sequence number, so it is gone on with after a restart, too.
+"""
+
+from __future__ import annotations
+
+from asyncio import Future
+from typing import TYPE_CHECKING
+
+from barnabas.broker.coordinator.transaction.decisions.model import AddRequest, EndRequest, InitRequest
+from barnabas.broker.coordinator.transaction.decisions.states import TransactionState
+from barnabas.broker.http.console.asked import CONFLICT, Asked, Refused
+from barnabas.broker.http.console.looking.transactions import find
+from barnabas.broker.http.console.observed import Observed
+from barnabas.broker.http.console.page import Action
+from barnabas.broker.http.console.pages.partition import named
+from barnabas.broker.http.console.rendering import url
+from barnabas.broker.runtime.log_lines import line, logger
+from barnabas.protocol.errors import ErrorCode
+from barnabas.protocol.records.builder import NewRecord, build_batch
+
+if TYPE_CHECKING:
+    from barnabas.broker.services import Services
+
+_log = logger("control")
+TRANSACTIONAL_ID = "barnabas-console"
+_TIMEOUT_MS = 300_000
+
+
+async def _produce(observed: Observed, asked: Asked) -> str:
+    """Refused for the broker's own topics. KafkaError."""
+    services = observed.services
+    topic, number = named(services, asked)
+    if services.catalogue.topics[topic].is_internal:
+        raise Refused(f"{topic} is the broker's own: nobody else writes to it")
+    key, value = asked.word("key"), asked.word("value")
+    record = NewRecord(
+        key.encode("utf-8", "surrogatepass") if key else None,
+        None if asked.word("tombstone") else value.encode("utf-8", "surrogatepass"),
+        (),
+        observed.now_ms,
+    )
+    in_transaction = bool(asked.word("in_transaction"))
+    if in_transaction:
+        producer_id, producer_epoch = await _joined(services, topic, number)
+        sequence = _next_sequence(services, topic, number, producer_id, producer_epoch)
+        batch = build_batch(
+            [record],
+            producer_id=producer_id,
+            producer_epoch=producer_epoch,
+            base_sequence=sequence,
+            transactional=True,
+        )
+    else:
+        batch = build_batch([record])
+    appended = services.partitions.append(topic, number, batch)
+    synced = services.partitions.synced(topic, number, appended.base_offset + 1)
+    if synced is not None:
+        await synced
+    _log.info(line("record produced by hand", topic=topic, partition=number, offset=appended.base_offset))
+    if in_transaction:
+        return url("/transaction", id=TRANSACTIONAL_ID)
+    return url(f"/topics/{topic}/{number}/records/{appended.base_offset}")
+
+
+async def _joined(services: Services, topic: str, number: int) -> tuple[int, int]:
+    """The producer of our transaction, to which the partition was added."""
+    coordinator = services.transactions_of(TRANSACTIONAL_ID)
+    txn = find(services, TRANSACTIONAL_ID)
+    if txn is None:
+        timeout_ms = min(_TIMEOUT_MS, coordinator.config.max_timeout_ms)
+        begun = coordinator.init_producer_id(InitRequest(TRANSACTIONAL_ID, timeout_ms))
+        made = await begun if isinstance(begun, Future) else begun
+        _check(made.error)
+        producer = made.producer_id, made.producer_epoch
+    else:
+        producer = txn.holder
+    adding = coordinator.add_partitions(
+        AddRequest(TRANSACTIONAL_ID, *producer, frozenset([(topic, number)]), _version(services))
+    )
+    _check(await adding if isinstance(adding, Future) else adding)
+    return producer
+
+
+def _next_sequence(services: Services, topic: str, number: int, producer_id: int, producer_epoch: int) -> int:
+    producer = services.partitions.get_led(topic, number).producers.get(producer_id)
+    return producer.next_sequence if producer is not None and producer.producer_epoch == producer_epoch else 0
+
+
+async def _commit(observed: Observed, asked: Asked) -> str:
+    """Commit our transaction, if it is the one that was shown."""
+    services = observed.services
+    shown = asked.number("producer_id", -1), asked.number("producer_epoch", -1)
+    txn = find(services, TRANSACTIONAL_ID)
+    if txn is None or txn.state is not TransactionState.ONGOING or txn.holder != shown:
+        raise Refused("the transaction that was shown has ended meanwhile: nothing was committed", CONFLICT)
+    coordinator = services.transactions_of(TRANSACTIONAL_ID)
+    ending = coordinator.end_transaction(EndRequest(TRANSACTIONAL_ID, *shown, True, txn.client_transaction_version))
+    ended = await ending if isinstance(ending, Future) else ending
+    _check(ended.error)
+    _log.info(line("transaction committed by hand", transactional_id=TRANSACTIONAL_ID))
+    return url("/transaction", id=TRANSACTIONAL_ID)
+
+
+def _version(services: Services) -> int:
+    """The protocol that ends the transaction: TV2 where the feature is on."""
+    return 2 if services.catalogue.feature_level("transaction.version") >= 2 else 0
+
+
+def _check(error: ErrorCode) -> None:
+    if error is not ErrorCode.NONE:
+        raise Refused(f"the transaction coordinator refused: {error.name}", CONFLICT)
+
+
+ACTIONS = (
+    Action("/console/topics/{topic}/{partition}/produce", _produce),
+    Action("/console/transaction/commit", _commit),
+)

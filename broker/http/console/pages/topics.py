@@ -1,0 +1,117 @@
+"""Topics: all of them, and one with its partitions and the settings that are its own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from barnabas.broker.config.definitions.values import text_of
+from barnabas.broker.config.resources.topic_configs import TOPIC_KEYS, effective
+from barnabas.broker.http.console.asked import NOT_FOUND, Asked, Refused
+from barnabas.broker.http.console.observed import Observed
+from barnabas.broker.http.console.page import Facts, Page
+from barnabas.broker.insight.inspection.logs import LogSummary, ends, summary
+from barnabas.broker.insight.inspection.topics import every_topic
+from barnabas.storage.errors import StorageError
+from barnabas.storage.steps import Steps
+
+if TYPE_CHECKING:
+    from barnabas.broker.services import Services
+
+TOPICS_MAX = 500
+PARTITIONS_MAX = 200
+_SUMMED_MAX = 2_000
+_IN_A_STEP = 10
+
+
+async def _list(observed: Observed, asked: Asked) -> Facts:
+    services = observed.services
+    needle = asked.word("q")
+    which = asked.one_of("which", "users", "all")
+    every = every_topic(services)
+    wanted = sorted(
+        (topic.is_internal, topic.name, topic.partitions_count)
+        for topic in every
+        if needle in topic.name and (which == "all" or not topic.is_internal)
+    )
+    rows = await observed.in_turns(lambda: _sums(services, wanted[:TOPICS_MAX]))
+    left_out = max(0, len(wanted) - TOPICS_MAX)
+    return {"rows": rows, "left_out": left_out, "needle": needle, "which": which}
+
+
+def _sums(services: Services, topics: list[tuple[bool, str, int]]) -> Steps[list[Facts]]:
+    """Each topic with its records and bytes, as far as logs say without being opened."""
+    rows, looked_at = [], 0
+    for is_internal, name, count in topics:
+        found: list[LogSummary] = []
+        for number in range(min(count, max(0, _SUMMED_MAX - looked_at))):
+            looked_at += 1
+            one = _summary(services, name, number)
+            found += [] if one is None else [one]
+            if looked_at % _IN_A_STEP == 0:
+                yield
+        rows.append(
+            {
+                "name": name,
+                "is_internal": is_internal,
+                "partitions": count,
+                "offsets": sum(each.log_end_offset - each.log_start_offset for each in found),
+                "size": sum(each.size for each in found),
+                "held_back": sum(each.held_back or 0 for each in found),
+                "is_whole": looked_at < _SUMMED_MAX,
+            }
+        )
+    return rows
+
+
+def _summary(services: Services, topic: str, partition: int) -> LogSummary | None:
+    try:
+        return summary(services, topic, partition)
+    except StorageError:
+        return None  # the page of its health says why
+
+
+async def _one(observed: Observed, asked: Asked) -> Facts:
+    services = observed.services
+    topic = services.catalogue.topics.get(asked.path["topic"])
+    if topic is None:
+        raise Refused(f"there is no topic {asked.path['topic']}", NOT_FOUND)
+    count = len(topic.partitions)
+    first = asked.number("first", 0, most=max(0, count - 1))
+    numbers = range(first, min(count, first + PARTITIONS_MAX))
+    rows = await observed.in_turns(lambda: _partitions(services, topic.name, numbers))
+    settings = [
+        (name, text_of(effective(topic.configs, services.config, name)), name in topic.configs)
+        for name in sorted(TOPIC_KEYS)
+    ]
+    return {
+        "topic": topic.name,
+        "is_internal": topic.is_internal,
+        "rows": rows,
+        "count": count,
+        "next": first + PARTITIONS_MAX if first + PARTITIONS_MAX < count else None,
+        "own": [(name, value) for name, value, is_own in settings if is_own],
+        "inherited": [(name, value) for name, value, is_own in settings if not is_own],
+    }
+
+
+def _partitions(services: Services, topic: str, numbers: range) -> Steps[list[Facts]]:
+    rows: list[Facts] = []
+    failed = services.partitions.failed.reasons
+    for number in numbers:
+        placement = services.cluster.placement_of(topic, number)
+        rows.append(
+            {
+                "number": number,
+                "leader": placement.leader,
+                "replicas": placement.replicas,
+                "in_sync": placement.isr,
+                "log": _summary(services, topic, number),
+                "ends": ends(services, topic, number),
+                "failed": failed.get((topic, number)),
+            }
+        )
+        yield
+    return rows
+
+
+PAGES = (Page("/console/topics", "topics.html", _list), Page("/console/topics/{topic}", "topic.html", _one))

@@ -1,0 +1,162 @@
+"""Transactions: all transactional ids, and one of them with its history, who waits for it, and a way to end it."""
+
+from __future__ import annotations
+
+from asyncio import Future
+from typing import TYPE_CHECKING, Any
+
+from barnabas.broker.coordinator.transaction.decisions.model import InitRequest, Transaction
+from barnabas.broker.coordinator.transaction.decisions.states import TransactionState
+from barnabas.broker.http.console import words
+from barnabas.broker.http.console.asked import CONFLICT, NOT_FOUND, Asked, Refused
+from barnabas.broker.http.console.drawing.timeline import WIDTH, timeline
+from barnabas.broker.http.console.looking import transactions as looking
+from barnabas.broker.http.console.looking.transactions import Hold
+from barnabas.broker.http.console.observed import Observed
+from barnabas.broker.http.console.page import Action, Facts, Page
+from barnabas.broker.http.console.pages import happened
+from barnabas.broker.http.console.pages.producing import TRANSACTIONAL_ID
+from barnabas.broker.http.console.rendering import url
+from barnabas.broker.insight.inspection.groups import begin_loading, groups_in_transaction
+from barnabas.broker.insight.inspection.transactions import ended
+from barnabas.broker.runtime.log_lines import line, logger
+from barnabas.protocol.errors import ErrorCode
+from barnabas.protocol.files.names import CONSUMER_OFFSETS_TOPIC
+
+if TYPE_CHECKING:
+    from barnabas.broker.services import Services
+
+_log = logger("control")
+ROWS_MAX = 100
+_HOLDS_IN_A_ROW = 10
+_HOLDS_MAX = 100
+_ENDING = (ErrorCode.NONE, ErrorCode.CONCURRENT_TRANSACTIONS)
+"""What InitProducerId answers when it has begun to abort: that it has, or that whoever asked is to ask again."""
+
+
+async def _list(observed: Observed, asked: Asked) -> Facts:
+    services, now_ms = observed.services, observed.now_ms
+    which, needle = asked.one_of("which", "all", "open"), asked.word("q")
+    begin_loading(services)
+    every = await observed.in_turns(lambda: looking.every_id(services))
+    open_ones = [txn for txn in every if txn.state.is_open]
+    shown = [txn for txn in (open_ones if which == "open" else every) if needle in txn.transactional_id]
+    return {
+        "which": which,
+        "needle": needle,
+        "rows": [_row(services, txn, now_ms) for txn in shown[:ROWS_MAX]],
+        "left_out": max(0, len(shown) - ROWS_MAX),
+        "ids": len(every),
+        "open_count": len(open_ones),
+        "ended": ended(services),
+    }
+
+
+def _row(services: Services, txn: Transaction, now_ms: int) -> Facts:
+    is_open = txn.state.is_open
+    holds = list(looking.holds(services, txn, _HOLDS_IN_A_ROW)) if is_open else []
+    return _standing(txn, now_ms) | {
+        "partitions": len(txn.partitions),
+        "groups": sorted(groups_in_transaction(services, txn.producer_id)) if is_open else [],
+        "held_back": sum(hold.held_back for hold in holds if hold.is_first),
+        "waiting": sum(hold.waiting for hold in holds),
+    }
+
+
+def _standing(txn: Transaction, now_ms: int) -> Facts:
+    left_ms = looking.until_timeout_ms(txn, now_ms)
+    return {
+        "txn": txn,
+        "state": txn.state.value,
+        "kind": _kind(txn),
+        "age_ms": now_ms - txn.start_timestamp_ms if txn.state.is_open and txn.start_timestamp_ms >= 0 else None,
+        "left_ms": left_ms,
+        "left_share": None if left_ms is None else round(100 * max(0, min(1, left_ms / max(1, txn.timeout_ms))), 1),
+    }
+
+
+def _kind(txn: Transaction) -> str:
+    if txn.state.is_prepared:
+        return "prepared"
+    match txn.state:
+        case TransactionState.ONGOING:
+            return "open"
+        case TransactionState.COMPLETE_COMMIT:
+            return "committed"
+        case TransactionState.COMPLETE_ABORT:
+            return "aborted"
+    return "empty"
+
+
+async def _one(observed: Observed, asked: Asked) -> Facts:
+    services, now_ms = observed.services, observed.now_ms
+    transactional_id = asked.needed("id")
+    begin_loading(services)
+    changes = await observed.in_turns(lambda: looking.history(services, transactional_id))
+    told = await happened.of_transactional_id(observed, transactional_id)
+    txn = looking.find(services, transactional_id)  # what follows is of one moment
+    if txn is None and not changes:
+        raise Refused(f"there is no transactional id {transactional_id}", NOT_FOUND)
+    holds = list(looking.holds(services, txn, _HOLDS_MAX)) if txn is not None and txn.state.is_open else []
+    facts: dict[str, Any] = {"txn": None} if txn is None else _standing(txn, now_ms)
+    groups = sorted(groups_in_transaction(services, txn.producer_id)) if txn is not None else []
+    return facts | {
+        "id": transactional_id,
+        "own_id": TRANSACTIONAL_ID,
+        "holds": holds,
+        "places": sorted(txn.partitions) if txn is not None else [],
+        "groups": groups,
+        "line": timeline(changes, now_ms),
+        "width": WIDTH,
+        "abort": _what_abort_does(txn, holds, groups) if txn is not None else [],
+        "why": await happened.why(lambda why: why.producer(transactional_id), observed),
+        "happened": told,
+        "happened_max": happened.SHOWN_MAX,
+    }
+
+
+def _what_abort_does(txn: Transaction, holds: list[Hold], groups: list[str]) -> list[str]:
+    """In sentences, before anybody presses the button; none where there is nothing to abort."""
+    if txn.state is not TransactionState.ONGOING:
+        return []
+    data = sum(1 for topic, _ in txn.partitions if topic != CONSUMER_OFFSETS_TOPIC)
+    said = [
+        f"An ABORT marker is written into {words.counted(data, 'partition')}. "
+        "What the transaction wrote there stays in the log, and readers of committed records skip it."
+    ]
+    if groups:
+        said.append(f"The offsets that it commits for {', '.join(groups)} are dropped.")
+    freed = sum(hold.held_back for hold in holds if hold.is_first)
+    if freed:
+        said.append(f"Readers of committed records, who are held back by {words.counted(freed, 'offset')}, go on.")
+    said.append(
+        f"Producer {txn.producer_id}, epoch {txn.producer_epoch}, is fenced: its next request fails, "
+        "and it has to begin anew. This cannot be taken back."
+    )
+    return said
+
+
+async def _abort(observed: Observed, asked: Asked) -> str:
+    """As `barnabas txn abort`: another producer begins with the id, so this one is fenced and its transaction ends."""
+    services = observed.services
+    transactional_id = asked.needed("id")
+    producer = asked.number("producer_id", -1), asked.number("producer_epoch", -1)
+    txn = looking.find(services, transactional_id)
+    if txn is None:
+        raise Refused(f"there is no transactional id {transactional_id}", NOT_FOUND)
+    if txn.state is not TransactionState.ONGOING or txn.holder != producer:
+        raise Refused("the transaction that was shown has ended meanwhile: nothing was aborted", CONFLICT)
+    coordinator = services.transactions_of(transactional_id)
+    reply = coordinator.init_producer_id(InitRequest(transactional_id, txn.timeout_ms))
+    answer = await reply if isinstance(reply, Future) else reply
+    if answer.error not in _ENDING:
+        raise Refused(f"the coordinator refused: {answer.error.name}", CONFLICT)
+    _log.info(line("transaction aborted by hand", transactional_id=transactional_id, producer_id=txn.producer_id))
+    return url("/transaction", id=transactional_id)
+
+
+PAGES = (
+    Page("/console/transactions", "transactions.html", _list),
+    Page("/console/transaction", "transaction.html", _one),
+)
+ACTIONS = (Action("/console/transaction/abort", _abort),)

@@ -1,0 +1,85 @@
+"""Why something hangs: what hangs at all, and the answers to questions, with the evidence beneath the sentences.
+
+Each question has an address. There are no answers without --control.
+"""
+
+from __future__ import annotations
+
+import json
+from asyncio import Future
+from typing import TYPE_CHECKING, TypeVar
+
+from barnabas.broker.http.console.asked import Asked, Refused, whole
+from barnabas.broker.http.console.observed import Observed
+from barnabas.broker.http.console.page import Facts, Page
+from barnabas.broker.http.console.rendering import url
+
+if TYPE_CHECKING:
+    from barnabas.broker.insight.why.rules.answer import Answer
+    from barnabas.broker.insight.why.why import Why
+
+T = TypeVar("T")
+_HANGING, _CONSUMER, _PRODUCER, _GROUP, _RECORD = "hanging", "consumer", "producer", "group", "record"
+_EVIDENCE_CHARACTERS_MAX = 20_000
+
+
+async def when_there(found: T | Future[T]) -> T:
+    """An answer that is there, or comes."""
+    return await found if isinstance(found, Future) else found
+
+
+async def _look(observed: Observed, asked: Asked) -> Facts:
+    question = asked.one_of("ask", _HANGING, _CONSUMER, _PRODUCER, _GROUP, _RECORD)
+    given = {name: asked.word(name) for name in ("group", "topic", "transactional_id", "record")}
+    facts: Facts = {"ask": question, "given": given, "answers": None}
+    if observed.why is None:
+        return facts
+    if question == _HANGING:
+        found = await when_there(observed.why.hanging())
+        return facts | {"answers": [_shown(about, answer, _page_of(about)) for about, answer in found.items()]}
+    about, asking = _asking(observed.why, question, asked)
+    return facts | {"answers": [_shown(about, await when_there(asking), None)]}
+
+
+def _asking(why: Why, question: str, asked: Asked) -> tuple[str, Answer | Future[Answer]]:
+    """What it is about, and its answer. Refused where a word is missing."""
+    if question == _PRODUCER:
+        transactional_id = asked.needed("transactional_id")
+        return f"Transactional id {transactional_id}", why.producer(transactional_id)
+    if question == _RECORD:
+        topic, partition, offset = _record(asked.needed("record"))
+        return f"Offset {offset} of {topic}-{partition}", why.record(topic, partition, offset)
+    group = asked.needed("group")
+    if question == _GROUP:
+        return f"The rebalance of group {group}", why.group(group)
+    topic = asked.word("topic")
+    return f"Consumers of group {group}" + (f" on {topic}" if topic else ""), why.consumer(group, topic or None)
+
+
+def _record(text: str) -> tuple[str, int, int]:
+    place, _, offset = text.rpartition(":")
+    topic, _, partition = place.rpartition(":")
+    if not topic:
+        raise Refused("a record is TOPIC:PARTITION:OFFSET, such as orders:0:42")
+    return topic, whole("the partition", partition), whole("the offset", offset)
+
+
+def _shown(about: str, answer: Answer, href: str | None) -> Facts:
+    evidence = json.dumps(dict(answer.evidence), indent=2, ensure_ascii=False, default=str)
+    return {
+        "about": about[0].upper() + about[1:],
+        "href": href,
+        "sentences": answer.sentences,
+        "evidence": evidence[:_EVIDENCE_CHARACTERS_MAX],
+    }
+
+
+def _page_of(about: str) -> str | None:
+    """The page of what hangs, by how `why` names it."""
+    for prefix, path in (("transactional id ", "/transaction"), ("group ", "/group"), ("consumer ", "/group")):
+        if about.startswith(prefix):
+            return url(path, id=about.removeprefix(prefix))
+    return None
+
+
+PAGES = (Page("/console/why", "why.html", _look, is_live=False),)

@@ -1,0 +1,79 @@
+"""Templates to HTML. Everything that is put into one is escaped; a template is loaded when it is first shown."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from barnabas.broker.http.console import words
+
+_HERE = Path(__file__).parent
+STATIC = {"console.css": "text/css; charset=utf-8", "console.js": "text/javascript; charset=utf-8"}
+"""The files that pages load, and what they are."""
+NAVIGATION = (
+    ("transactions", "Transactions"),
+    ("topics", "Topics"),
+    ("groups", "Groups"),
+    ("why", "Why"),
+    ("clients", "Clients"),
+    ("security", "Security"),
+    ("health", "Health"),
+    ("settings", "Settings"),
+    ("faults", "Faults"),
+    ("clock", "Clock"),
+)
+LIVE = "live"
+"""The block of a page that is shown anew when it has changed."""
+
+
+@lru_cache(1)
+def _environment() -> Environment:
+    loader = FileSystemLoader(_HERE / "templates")
+    environment = Environment(
+        loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.globals |= {"navigation": NAVIGATION, "static_url": _static_url, "url": url}
+    environment.filters |= {
+        name: getattr(words, name) for name in ("number", "duration", "moment", "size", "counted", "preview")
+    }
+    environment.globals |= vars(environment.get_template("macros.html").module)
+    return environment
+
+
+def load(template: str) -> None:
+    """Read and compile a template and the one around it, which takes some hundredths of a second. For a thread."""
+    for name in ("layout.html", template):
+        _environment().get_template(name)
+
+
+def page(template: str, facts: dict[str, Any]) -> str:
+    """A whole page."""
+    return _environment().get_template(template).render(facts)
+
+
+def live_part(template: str, facts: dict[str, Any]) -> str:
+    """What of the page changes while it is open."""
+    made = _environment().get_template(template)
+    return "".join(made.blocks[LIVE](made.new_context(facts)))
+
+
+def url(path: str, **query: object) -> str:
+    """A page of the console with a query."""
+    said = {name.rstrip("_"): value for name, value in query.items() if value not in (None, "")}
+    return f"/console{path}" + (f"?{urlencode(said)}" if said else "")
+
+
+@lru_cache(len(STATIC))
+def static_bytes(name: str) -> bytes:
+    """A file that pages load."""
+    return (_HERE / "static" / name).read_bytes()
+
+
+@lru_cache(len(STATIC))
+def _static_url(name: str) -> str:
+    return f"/console/static/{name}?v={sha256(static_bytes(name)).hexdigest()[:12]}"

@@ -1,0 +1,47 @@
+"""What a request asks the clock for, from the JSON of its body. Pure."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Literal, NamedTuple
+
+from barnabas.broker.control.time_control.movable_clock import ClockRefused
+from barnabas.broker.control.time_control.words import duration_ms, moment_ms
+
+EXAMPLES = (
+    '{"freeze": true}, {"run": true}, {"advance": "15m"}, {"advance_ms": 900000} or {"at": "2026-11-24T13:20:00Z"}'
+)
+_INTEGER_MAX = 1 << 53
+
+
+class Change(NamedTuple):
+    """ms: how far to advance, or to which moment since 1970."""
+
+    what: Literal["freeze", "run", "advance", "at"]
+    ms: int = 0
+
+
+def read_change(body: bytes) -> Change:
+    """ClockRefused says in a sentence what is wrong with the body."""
+    try:
+        asked: Any = json.loads(body)
+    except (ValueError, RecursionError):
+        raise ClockRefused(f"the body is no JSON; it is one of {EXAMPLES}") from None
+    match asked:
+        case {"freeze": True, **rest} if not rest:
+            return Change("freeze")
+        case {"run": True, **rest} if not rest:
+            return Change("run")
+        case {"advance": str(text), **rest} if not rest:
+            return Change("advance", duration_ms(text))
+        case {"advance_ms": int(number), **rest} if not rest and _is_number(number):
+            return Change("advance", number)
+        case {"at": str(text), **rest} if not rest:
+            return Change("at", moment_ms(text))
+        case {"at": int(number), **rest} if not rest and _is_number(number):
+            return Change("at", number)
+    raise ClockRefused(f"the body is one of {EXAMPLES}")
+
+
+def _is_number(number: int) -> bool:
+    return not isinstance(number, bool) and abs(number) <= _INTEGER_MAX

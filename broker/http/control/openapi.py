@@ -1,0 +1,47 @@
+"""The description of /control in OpenAPI: `python -m barnabas.broker.http.control.openapi > docs/control.openapi.json`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Any
+
+from barnabas.broker.http.control.clock_description import CLOCK
+from barnabas.broker.http.control.describing import REFUSAL, operation
+from barnabas.broker.http.control.faults_description import FAULTS
+from barnabas.broker.http.control.room import Description
+from barnabas.broker.http.control.trace_description import TRACE
+from barnabas.broker.http.control.why_description import WHY
+
+PATH = "/control/openapi.json"
+_ITSELF = {"description": "It.", "content": {"application/json": {"schema": {"type": "object"}}}}
+OPENAPI = Description({PATH: {"get": operation("describe", "This description", _ITSELF)}}, {})
+DESCRIPTIONS = (CLOCK, FAULTS, TRACE, WHY, OPENAPI)
+"""In the order in which they are told."""
+
+
+def document() -> dict[str, Any]:
+    """The whole description."""
+    paths: dict[str, Any] = {}
+    schemas: dict[str, Any] = {}
+    for each in DESCRIPTIONS:
+        paths |= each.paths
+        schemas |= each.schemas
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Barnabas: control of a running broker",
+            "version": "1",
+            "description": "For tests. Served where `barnabas serve` is given --http and --control.",
+        },
+        "paths": paths,
+        "components": {
+            "schemas": {**schemas, "Refusal": REFUSAL},
+            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
+        },
+        "security": [{}, {"token": []}],
+    }
+
+
+if __name__ == "__main__":
+    sys.stdout.write(json.dumps(document(), indent=2) + "\n")

@@ -1,0 +1,1 @@
+"""What a broker can tell about itself: what there is, what happened, and why something waits."""

@@ -1,0 +1,202 @@
+"""The ring: the last events of a broker, numbered, bounded by their number and by what they take in memory.
+
+Hears of events, and reads clocks; knows nothing of HTTP. It is on from when it is made until it is closed. Quiet
+requests are heard of only while somebody follows all requests, and are not kept: they would push out the rest.
+
+Invariants: numbers rise by one and are never given twice; what is kept is the last there was, without a gap; a follower
+holds no more than FOLLOWED_MAX events, and knows how many it missed.
+"""
+
+from __future__ import annotations
+
+from asyncio import AbstractEventLoop, Future, get_running_loop
+from collections import deque
+from collections.abc import Callable
+from itertools import islice
+from typing import Final, NamedTuple
+
+from barnabas.broker.insight.history.told import Told, bounded, bounded_event
+from barnabas.broker.insight.history.wanted import Wanted
+from barnabas.broker.runtime.events.cause import Cause
+from barnabas.broker.runtime.events.events import Events, Facts
+from barnabas.broker.runtime.events.kind import Kind
+from barnabas.broker.runtime.events.kinds import REQUEST_ANSWERED
+from barnabas.broker.runtime.events.quiet import is_quiet
+
+BYTES_MAX: Final = 32 << 20
+FOLLOWED_MAX: Final = 2_000
+FOLLOWERS_MAX: Final = 16
+LOOKED_AT_MAX: Final = 20_000
+"""How many events one question looks at, which takes some 20 ms."""
+
+
+class TooManyFollowers(Exception):
+    """As many follow as may."""
+
+
+class Past(NamedTuple):
+    """A page of what is kept. next: the number to go on from. lost: how many from there on are not kept any more."""
+
+    events: list[Told]
+    next: int
+    lost: int
+
+
+class History:
+    """What happened last in one broker."""
+
+    def __init__(
+        self,
+        events: Events,
+        *,
+        now_ms: Callable[[], int],
+        machine_now_ms: Callable[[], int],
+        events_max: int,
+        bytes_max: int = BYTES_MAX,
+    ) -> None:
+        self._events = events
+        self._now_ms = now_ms
+        self._machine_now_ms = machine_now_ms
+        self._events_max = events_max
+        self._bytes_max = bytes_max
+        self._ring: deque[Told] = deque()
+        self._bytes = 0
+        self._next = 1
+        self._followers: list[Follower] = []
+        self._cause: Cause | None = None
+        self._cause_facts: Facts = {}
+        self._cause_bytes = 0
+        events.listen(self._hear)
+
+    @property
+    def next_number(self) -> int:
+        """The number of the next event."""
+        return self._next
+
+    def close(self) -> None:
+        """Hear no more, and keep nothing."""
+        self._events.stop_listening(self._hear)
+        for follower in list(self._followers):
+            follower.close()
+        self._ring.clear()
+
+    def past(self, wanted: Wanted, start: int = 1, limit: int = 1_000, *, looks_at: int = LOOKED_AT_MAX) -> Past:
+        """What is wanted of what is kept, from a number on: at most `limit` events, of the next `looks_at`."""
+        first = self._next - len(self._ring)
+        begin = min(max(start, first), self._next)
+        found: list[Told] = []
+        end = begin
+        for told in islice(self._ring, begin - first, begin - first + looks_at):
+            if len(found) == limit:
+                break
+            end += 1
+            if wanted.has(told):
+                found.append(told)
+        return Past(found, end, max(0, first - start))
+
+    def last(self, wanted: Wanted, limit: int) -> list[Told]:
+        """The last `limit` events that are wanted, in their order."""
+        found: list[Told] = []
+        for told in islice(reversed(self._ring), LOOKED_AT_MAX):
+            if len(found) == limit:
+                break
+            if wanted.has(told):
+                found.append(told)
+        found.reverse()
+        return found
+
+    def follow(self, wanted: Wanted, *, all_requests: bool = False) -> Follower:
+        """Somebody who is given what happens from now on. TooManyFollowers."""
+        if len(self._followers) == FOLLOWERS_MAX:
+            raise TooManyFollowers(f"{FOLLOWERS_MAX} follow the trace already")
+        follower = Follower(wanted, all_requests, self._stop_following)
+        self._followers.append(follower)
+        self._listen()
+        return follower
+
+    def _stop_following(self, follower: Follower) -> None:
+        self._followers.remove(follower)
+        self._listen()
+
+    def _listen(self) -> None:
+        wants_all = any(each.all_requests for each in self._followers)
+        if wants_all != self._events.all_requests:
+            self._events.listen(self._hear, all_requests=wants_all)
+
+    def _hear(self, kind: Kind, facts: Facts) -> None:
+        cause = self._events.cause
+        if cause is not self._cause:
+            self._cause = cause
+            self._cause_facts, self._cause_bytes = ({}, 0) if cause is None else bounded(cause.facts())
+        own, size = bounded_event(kind, facts)
+        is_kept = kind is not REQUEST_ANSWERED or not is_quiet(facts["api"], facts["error"])
+        number, size = self._next if is_kept else 0, size + self._cause_bytes
+        told = Told(number, self._now_ms(), self._machine_now_ms(), kind.name, own, self._cause_facts, size)
+        if is_kept:
+            self._keep(told)
+        for follower in self._followers:
+            follower.offer(told)
+
+    def _keep(self, told: Told) -> None:
+        ring = self._ring
+        ring.append(told)
+        self._next += 1
+        self._bytes += told.size_bytes
+        while len(ring) > self._events_max or self._bytes > self._bytes_max:
+            self._bytes -= ring.popleft().size_bytes
+
+
+class Follower:
+    """Somebody who follows, and may be slow: what does not fit is missed, the oldest first, and counted."""
+
+    def __init__(self, wanted: Wanted, all_requests: bool, stop: Callable[[Follower], None]) -> None:
+        self.all_requests = all_requests
+        self.missed = 0
+        """How many events were missed since `take` was called last."""
+        self._wanted = wanted
+        self._stop = stop
+        self._waiting: deque[Told] = deque()
+        self._woken: Future[None] | None = None
+        self._loop: AbstractEventLoop = get_running_loop()
+        self._is_closed = False
+
+    def offer(self, told: Told) -> None:
+        """It happened."""
+        if not self._wanted.has(told) or (told.kind == REQUEST_ANSWERED.name and self._is_unasked(told)):
+            return
+        if len(self._waiting) == FOLLOWED_MAX:
+            self._waiting.popleft()
+            self.missed += 1
+        self._waiting.append(told)
+        if self._woken is not None and not self._woken.done():
+            self._woken.set_result(None)
+
+    def _is_unasked(self, told: Told) -> bool:
+        return told.number is None and not self.all_requests
+
+    def take(self) -> tuple[list[Told], int]:
+        """What has come since the last time, and how many were missed before it."""
+        missed, self.missed = self.missed, 0
+        taken = list(self._waiting)
+        self._waiting.clear()
+        return taken, missed
+
+    def more(self) -> Future[None]:
+        """Done when there is something to take. For one to wait for at a time."""
+        self._woken = self._loop.create_future()
+        if self._waiting or self._is_closed:
+            self._woken.set_result(None)
+        return self._woken
+
+    def close(self) -> None:
+        """Follow no more."""
+        if not self._is_closed:
+            self._is_closed = True
+            self._stop(self)
+            if self._woken is not None and not self._woken.done():
+                self._woken.set_result(None)
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether nothing more comes."""
+        return self._is_closed

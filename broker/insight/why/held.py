@@ -1,0 +1,72 @@
+"""Which of the requests that faults hold up a question is about: what they name, and whose client they come from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from heapq import nlargest
+from itertools import chain
+
+from barnabas.broker.insight.why.rules.held import HeldFacts, HeldRequests
+from barnabas.broker.insight.why.sources.kept_out import Client
+from barnabas.broker.insight.why.sources.known import Known
+from barnabas.storage.steps import Steps
+
+HELD_MAX = 20
+"""That are told of in one answer, those that wait longest."""
+_A_STEP = 200
+
+
+def held_requests(known: Known, is_meant: Callable[[HeldFacts], bool]) -> Steps[HeldRequests | None]:
+    """Those that are meant; None where there are none."""
+    found = _Found()
+    for number, each in enumerate(known.held_up.requests()):
+        if is_meant(each):
+            found.add(each)
+        if number % _A_STEP == _A_STEP - 1:
+            yield
+    return found.together() if found.count else None
+
+
+def held_step(known: Known, transactional_id: str, point: str) -> HeldFacts | None:
+    """The end of a transaction that stands at this step."""
+    for each in known.held_up.steps():
+        if each.point == point and transactional_id in each.transactional_ids:
+            return each
+    return None
+
+
+def held_by_fault(known: Known, faults_max: int) -> Steps[dict[str, HeldRequests]]:
+    """All that is held up, by the fault that does it, of so many faults."""
+    found: dict[str, _Found] = {}
+    for number, each in enumerate(chain(known.held_up.steps(), known.held_up.requests())):
+        if each.fault in found or len(found) < faults_max:
+            found.setdefault(each.fault, _Found()).add(each)
+        if number % _A_STEP == _A_STEP - 1:
+            yield
+    return {fault: held.together() for fault, held in found.items()}
+
+
+def comes_from(held: HeldFacts, clients: Collection[Client]) -> bool:
+    """Whether one of these clients sent it."""
+    return (held.client_id or "", (held.client_host or "").lstrip("/")) in clients
+
+
+class _Found:
+    """Those that wait longest, and how many there are."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._held: list[HeldFacts] = []
+
+    def add(self, held: HeldFacts) -> None:
+        self.count += 1
+        self._held.append(held)
+        if len(self._held) == 2 * HELD_MAX:
+            self._held = _longest(self._held)
+
+    def together(self) -> HeldRequests:
+        return HeldRequests(tuple(_longest(self._held)), self.count)
+
+
+def _longest(held: list[HeldFacts]) -> list[HeldFacts]:
+    return nlargest(HELD_MAX, held, key=lambda each: each.held_for_ms)

@@ -1,0 +1,101 @@
+"""What a group reads, as far as it says so, and what a transaction keeps from its readers.
+
+A group without commits reads what its members are assigned. Nothing here opens a log.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import islice
+from typing import TYPE_CHECKING, NamedTuple
+
+from barnabas.broker.coordinator.group.decisions.classic.model import Group
+from barnabas.broker.coordinator.group.decisions.classic.subscription import subscribed_topics
+from barnabas.broker.coordinator.group.decisions.consumer.group import ConsumerGroup
+from barnabas.broker.insight.inspection.topics import topic_name
+from barnabas.protocol.errors import DecodeError
+from barnabas.protocol.log_records.consumer_protocol import decode_assignment
+from barnabas.storage.steps import Steps
+
+if TYPE_CHECKING:
+    from barnabas.broker.coordinator.group.decisions.kinds import AnyGroup
+    from barnabas.broker.services import Services
+
+ASSIGNMENT_BYTES_MAX = 64 << 10
+"""What a classic member was assigned is not read where it is longer."""
+PARTITIONS_MAX = 100
+"""Of a group, committed and assigned, at which is looked for transactions."""
+_A_STEP = 50
+
+Where = tuple[str, int]
+
+
+class Reading(NamedTuple):
+    """What a group says that it reads."""
+
+    subscribed: frozenset[str] | None
+    """None where that is not known."""
+    assigned: dict[Where, str]
+    """Partition -> member id."""
+    is_whole: bool = True
+    """Whether all that is assigned is in it."""
+
+
+class HeldBack(NamedTuple):
+    """A partition whose readers of committed records a transaction keeps from what is behind the group's position."""
+
+    where: Where
+    producer_id: int
+
+
+def reading(services: Services, group: AnyGroup | None) -> Steps[Reading]:
+    """What the members of a group are assigned, and subscribe to."""
+    assigned: dict[Where, str] = {}
+    if isinstance(group, ConsumerGroup):
+        subscribed = frozenset(group.subscribed_topics())
+        for number, member in enumerate(list(group.members.values())):
+            for topic_id, numbers in member.assigned.items():
+                name = topic_name(services, topic_id)
+                if name is not None:
+                    assigned |= {(name, each): member.member_id for each in numbers}
+            if number % _A_STEP == _A_STEP - 1:
+                yield
+        return Reading(subscribed, assigned)
+    if not isinstance(group, Group):
+        return Reading(None, assigned)
+    known = subscribed_topics(group) if group.members else None
+    is_whole = True
+    for number, classic in enumerate(list(group.members.values())):
+        if len(classic.assignment) <= ASSIGNMENT_BYTES_MAX:
+            assigned |= dict.fromkeys(_assigned(classic.assignment), classic.member_id)
+        else:
+            is_whole = False
+        if number % _A_STEP == _A_STEP - 1:
+            yield
+    return Reading(known, assigned, is_whole)
+
+
+def _assigned(assignment: bytes) -> list[Where]:
+    """What a classic member was assigned, as far as it is an assignment of consumers."""
+    try:
+        found = decode_assignment(assignment).assigned_partitions if assignment else []
+    except DecodeError:
+        return []
+    return [(each.topic, number) for each in found for number in each.partitions]
+
+
+def held_back(services: Services, group: AnyGroup | None, committed: Mapping[Where, int]) -> Steps[list[HeldBack]]:
+    """Where transactions hold a group's readers back, of the first partitions that it committed for or is assigned."""
+    assigned = (yield from reading(services, group)).assigned
+    return list(_held_back(services, committed, assigned))
+
+
+def _held_back(services: Services, committed: Mapping[Where, int], assigned: Mapping[Where, str]) -> Iterator[HeldBack]:
+    alone = (each for each in assigned if each not in committed)
+    for where in (*islice(committed, PARTITIONS_MAX), *islice(alone, PARTITIONS_MAX)):
+        if not services.partitions.is_open(*where):
+            continue
+        log = services.partitions.get(*where)
+        undecided = log.first_undecided
+        if undecided is not None and max(log.last_stable_offset, committed.get(where, 0)) < log.high_watermark:
+            yield HeldBack(where, undecided[1])

@@ -1,0 +1,297 @@
+"""Why a group's consumer gets nothing, or stops: its group, then partition by partition, the worst first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from barnabas.broker.insight.why.rules.answer import Answer, evidence
+from barnabas.broker.insight.why.rules.group import GroupFacts, is_rebalancing
+from barnabas.broker.insight.why.rules.group import sentences as group_sentences
+from barnabas.broker.insight.why.rules.held import HeldRequests
+from barnabas.broker.insight.why.rules.held import sentences as held_sentences
+from barnabas.broker.insight.why.rules.kept_out import KeptOut, beside
+from barnabas.broker.insight.why.rules.transaction import TransactionFacts, waits_for, whose
+from barnabas.broker.insight.why.rules.words import counted, listed, named
+
+SHOWN_MAX = 5
+"""Partitions with sentences of their own."""
+
+
+class Contents(NamedTuple):
+    """What lies between a position and the log's end, as far as was looked."""
+
+    readable_records: int = 0
+    """Committed, or in no transaction, below the last stable offset."""
+    aborted_records: int = 0
+    markers: int = 0
+    open_records: int = 0
+    """In transactions that are not over."""
+    held_back_records: int = 0
+    """Committed, or in no transaction, at or above the last stable offset."""
+    undecided_records: int = 0
+    """In transactions that end behind what was looked at."""
+    looked_from: int = 0
+    looked_to: int = 0
+    """The first offset that was not looked at."""
+    is_whole: bool = True
+    """Whether all was looked at."""
+
+
+class PartitionFacts(NamedTuple):
+    """One partition that a group reads."""
+
+    topic: str
+    partition: int
+    committed: int | None = None
+    """The group's position: None where it committed nothing."""
+    member_id: str | None = None
+    """Who is assigned the partition."""
+    is_assignment_known: bool = True
+    """Whether that it is nobody's means so."""
+    trouble: str | None = None
+    """Why the partition cannot be read."""
+    log_start_offset: int | None = None
+    last_stable_offset: int | None = None
+    high_watermark: int | None = None
+    lag: int | None = None
+    """As Kafka counts it: to the high watermark."""
+    lag_read_committed: int | None = None
+    contents: Contents | None = None
+    holder: TransactionFacts | None = None
+    """What holds the last stable offset back."""
+    is_position_pending: bool = False
+    """Whether an offset is committed in a transaction that is not over."""
+    position_holder: TransactionFacts | None = None
+    """That transaction, as far as it is known."""
+
+    @property
+    def where(self) -> str:
+        """topic-partition"""
+        return f"{named(self.topic)}-{self.partition}"
+
+
+class ConsumerFacts(NamedTuple):
+    """A group, and what it reads."""
+
+    group: GroupFacts
+    topic: str | None = None
+    """What was asked about; None: all that it reads."""
+    is_there: bool = True
+    """Whether there is such a topic."""
+    is_subscribed: bool | None = None
+    """Whether members subscribe to it; None where that is not known."""
+    subscribed_topics: tuple[str, ...] = ()
+    missing_topics: tuple[str, ...] = ()
+    """Subscribed topics that there are not."""
+    near_topics: tuple[tuple[str, str], ...] = ()
+    """Those of them, and of what was asked about, that have a name near to a topic's; and this topic."""
+    partitions: tuple[PartitionFacts, ...] = ()
+    partitions_left_out: int = 0
+    """How many were not looked at, where there are many."""
+    full: tuple[str, ...] = ()
+    """Data directories without room."""
+    held: HeldRequests | None = None
+    """Requests of the group and of its members' clients that faults hold up."""
+    kept_out: KeptOut | None = None
+    """What they were refused lately."""
+
+
+def explain(facts: ConsumerFacts) -> Answer:
+    """The answer to `why consumer`."""
+    return Answer((*held_sentences(facts.held), *beside(facts.kept_out, _sentences(facts))), evidence(facts))
+
+
+def _sentences(facts: ConsumerFacts) -> list[str]:
+    of_group, told = list(_of_group(facts)), list[str]()
+    if not facts.is_there or facts.group.unavailable is not None or not facts.group.exists:
+        return of_group
+    ranked = sorted(facts.partitions, key=_rank)
+    is_held_anyway = bool(ranked) and _rank(ranked[0]) <= _HELD  # also for consumers that are in no group
+    if not (is_held_anyway and facts.group.state == "Empty"):
+        of_group, told = [], of_group
+    by_partition = [_of_partition(each, facts) for each in ranked]
+    worth = [said for each, said in zip(ranked, by_partition, strict=True) if _rank(each) < _READ_ALL]
+    for said in worth[:SHOWN_MAX]:
+        told += said
+    if len(worth) > SHOWN_MAX:
+        told.append(f"{counted(len(worth) - SHOWN_MAX, 'more partition')} of it wait likewise, or have a lag.")
+    told += of_group
+    if not worth and not told:
+        told += _nothing_wrong(facts, by_partition)
+    told += [f"{each[:1].upper()}{each[1:]}." for each in facts.full]
+    if facts.partitions_left_out:
+        told.append(f"{counted(facts.partitions_left_out, 'partition')} of it were not looked at.")
+    return told
+
+
+def _of_group(facts: ConsumerFacts) -> Iterator[str]:
+    group = named(facts.group.group)
+    if not facts.is_there:
+        assert facts.topic is not None
+        yield f"There is no topic {named(facts.topic)}{_meant(facts, facts.topic)}."
+        return
+    if facts.group.unavailable is not None or not facts.group.exists:
+        yield from group_sentences(facts.group)
+        return
+    if facts.group.state == "Empty" or is_rebalancing(facts.group):
+        yield from group_sentences(facts.group)
+    if facts.topic is not None and facts.is_subscribed is False:
+        others = listed([named(each) for each in facts.subscribed_topics])
+        yield f"No member of group {group} subscribes to topic {named(facts.topic)}: they subscribe to {others}."
+    for each in facts.missing_topics[:SHOWN_MAX]:
+        yield f"Group {group} subscribes to topic {named(each)}, and there is no such topic{_meant(facts, each)}."
+
+
+def _meant(facts: ConsumerFacts, topic: str) -> str:
+    near = dict(facts.near_topics).get(topic)
+    return "" if near is None else f" (did you mean {named(near)}?)"
+
+
+_TROUBLE, _OUT_OF_RANGE, _PENDING, _HELD, _UNASSIGNED, _LAGS, _NOTHING_LEFT, _READ_ALL = range(8)
+
+
+def _rank(each: PartitionFacts) -> int:
+    """The worse, the lower."""
+    if each.trouble is not None:
+        return _TROUBLE
+    if _is_out_of_range(each):
+        return _OUT_OF_RANGE
+    if each.is_position_pending:
+        return _PENDING
+    if _is_held(each):
+        return _HELD
+    if not each.lag:
+        return _READ_ALL
+    if each.contents is not None and each.contents.is_whole and not each.contents.readable_records:
+        return _NOTHING_LEFT
+    return _LAGS
+
+
+def _is_out_of_range(each: PartitionFacts) -> bool:
+    if each.committed is None or each.log_start_offset is None or each.high_watermark is None:
+        return False
+    return not each.log_start_offset <= each.committed <= each.high_watermark
+
+
+def _is_held(each: PartitionFacts) -> bool:
+    return each.holder is not None
+
+
+def _of_partition(each: PartitionFacts, facts: ConsumerFacts) -> list[str]:
+    match _rank(each):
+        case 0:  # _TROUBLE
+            return [f"{each.where} cannot be read: {each.trouble}."]
+        case 1:  # _OUT_OF_RANGE
+            return _out_of_range(each)
+        case 2:  # _PENDING
+            return _pending(each)
+        case 3:  # _HELD
+            return _held(each)
+        case 7:  # _READ_ALL
+            return [_read_all(each)]
+    return _lags(each, facts)
+
+
+def _read_all(each: PartitionFacts) -> str:
+    if each.committed is None:
+        return f"{each.where}: there is nothing to read, and nothing is committed."
+    return f"{each.where}: the group has read all there is, up to offset {each.committed}."
+
+
+def _out_of_range(each: PartitionFacts) -> list[str]:
+    there = f"the log has {each.log_start_offset} to {each.high_watermark}"
+    return [
+        f"{each.where}: the group's position is {each.committed}, and {there}.",
+        "A consumer that fetches there gets OFFSET_OUT_OF_RANGE: its auto.offset.reset says where it goes on.",
+    ]
+
+
+def _pending(each: PartitionFacts) -> list[str]:
+    first = f"{each.where}: the group's position is being committed in a transaction that is not over"
+    then = "consumers that begin now wait for its end (UNSTABLE_OFFSET_COMMIT)"
+    if each.position_holder is None:
+        return [f"{first}: {then}."]
+    return [f"{first}: {then}.", f"It is of {whose(each.position_holder)}.", *waits_for(each.position_holder)]
+
+
+def _held(each: PartitionFacts) -> list[str]:
+    assert each.holder is not None
+    first = f"{each.where}: consumers with isolation.level=read_committed stop at offset {each.last_stable_offset}"
+    before = f"; the log ends at {each.high_watermark}"
+    told = [f"{first}, the last stable offset{before}.", f"They are held by {whose(each.holder)}."]
+    told += waits_for(each.holder)
+    behind = _behind(each)
+    return [*told, behind] if behind else told
+
+
+def _lags(each: PartitionFacts, facts: ConsumerFacts) -> list[str]:
+    contents = each.contents
+    position = "nothing is committed" if each.committed is None else f"the group's position is {each.committed}"
+    first = f"{each.where}: {position}, and its lag is {each.lag}"
+    if contents is not None and contents.is_whole and not contents.readable_records:
+        what = _unread(contents)
+        return [f"{first}, but there is nothing left to read: {what}. A consumer that reads on gets past it."]
+    if contents is None or _is_unseen(contents):
+        return [f"{first}. What lies behind its position was not looked at.", *_whose_turn(each, facts)]
+    behind = f"Behind its position are {_unread(contents)}{_as_far(contents)}."
+    return [f"{first}.", behind, *(_whose_turn(each, facts) if contents.readable_records else ())]
+
+
+def _whose_turn(each: PartitionFacts, facts: ConsumerFacts) -> list[str]:
+    if is_rebalancing(facts.group):
+        return []  # what it waits for is told
+    if facts.group.members_count and each.is_assignment_known and each.member_id is None:
+        return ["No member is assigned this partition."]
+    if facts.held is not None or facts.kept_out is not None or each.contents is None or _is_unseen(each.contents):
+        return []
+    who = "They" if each.member_id is None else f"Member {named(each.member_id)}"
+    return [
+        f"{who} can {'be read' if each.member_id is None else 'read them'} now: nothing in the broker holds them back."
+    ]
+
+
+def _behind(each: PartitionFacts) -> str | None:
+    contents = each.contents
+    if contents is None or not each.lag:
+        return None
+    if _is_unseen(contents):
+        return f"What the group's lag of {each.lag} is was not looked at."
+    return f"The group's lag of {each.lag} is {_unread(contents)}{_as_far(contents)}."
+
+
+def _unread(contents: Contents) -> str:
+    counts = [
+        (contents.readable_records, "record", "that can be read now"),
+        (contents.aborted_records, "aborted record", ""),
+        (contents.markers, "transaction marker", ""),
+        (contents.open_records, "record", "of transactions that are not over"),
+        (contents.held_back_records, "record", "behind the last stable offset"),
+        (contents.undecided_records, "record", "of transactions that end further on"),
+    ]
+    said = [f"{counted(count, what)} {more}".strip() for count, what, more in counts if count]
+    return listed(said) if said else "offsets whose records are gone"
+
+
+def _is_unseen(contents: Contents) -> bool:
+    """Whether nothing was looked at: so nothing may be said of it."""
+    return not contents.is_whole and contents.looked_to <= contents.looked_from
+
+
+def _as_far(contents: Contents) -> str:
+    return "" if contents.is_whole else f", as far as was looked, to offset {contents.looked_to}"
+
+
+def _nothing_wrong(facts: ConsumerFacts, by_partition: list[list[str]]) -> list[str]:
+    group = named(facts.group.group)
+    if not facts.partitions:
+        return [f"Group {group} is {facts.group.state}, and reads no partition that there is."]
+    if not any(each.high_watermark for each in facts.partitions):
+        return [
+            f"Nothing holds group {group} up: there is nothing to read.",
+            *(by_partition[0] if len(by_partition) == 1 else ()),
+        ]
+    first = f"Nothing holds group {group} up: it has read all there is"
+    if len(by_partition) == 1:
+        return [f"{first}.", *by_partition[0]]
+    return [f"{first} in {counted(len(by_partition), 'partition')}."]

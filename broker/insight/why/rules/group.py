@@ -1,0 +1,218 @@
+"""What a group waits for: member by member, for the classic protocol and for the consumer protocol (KIP-848)."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import NamedTuple
+
+from barnabas.broker.insight.why.rules.answer import Answer, evidence
+from barnabas.broker.insight.why.rules.held import HeldRequests
+from barnabas.broker.insight.why.rules.held import sentences as held_sentences
+from barnabas.broker.insight.why.rules.kept_out import KeptOut, beside
+from barnabas.broker.insight.why.rules.words import as_argument, counted, duration, listed, named
+
+SHOWN_MAX = 10
+"""Members with a sentence of their own."""
+
+
+class Stands(StrEnum):
+    """Where a member stands."""
+
+    DONE = "has its assignment"
+    JOINED = "has joined again, and waits for the others"
+    NOT_JOINED = "has not joined again"
+    PENDING = "was given its member id, and has not joined with it"
+    WAITS_FOR_ASSIGNMENT = "waits for the leader's assignment"
+    NOT_ASSIGNING = "leads, and has not sent the assignment"
+    NOT_SYNCED = "has not asked for its assignment"
+    NOT_REVOKED = "has to give partitions up, and has not confirmed that it did"
+    WAITS_FOR_OTHERS = "waits for partitions that others have not given up"
+    BEHIND = "has not sent a heartbeat since the assignment changed"
+
+
+HOLDS_UP = (
+    Stands.NOT_JOINED,
+    Stands.PENDING,
+    Stands.NOT_ASSIGNING,
+    Stands.NOT_SYNCED,
+    Stands.NOT_REVOKED,
+    Stands.BEHIND,
+)
+"""Those that others wait for."""
+
+
+REBALANCING = ("PreparingRebalance", "CompletingRebalance", "Assigning", "Reconciling")
+"""The states of a group that its members wait for."""
+
+
+class MemberFacts(NamedTuple):
+    """One member. Times are how long it has left."""
+
+    member_id: str
+    stands: Stands
+    client_id: str = ""
+    client_host: str = ""
+    instance_id: str | None = None
+    member_epoch: int | None = None
+    speaks_classic: bool | None = None
+    session_left_ms: int | None = None
+    """Until it is removed, unless it is heard of."""
+    deadline_left_ms: int | None = None
+    """Until it is removed, unless it does what it is waited for."""
+    partitions: tuple[str, ...] = ()
+    """What it has to give up, or waits for."""
+    of_members: tuple[str, ...] = ()
+    """Who has what it waits for."""
+
+
+class GroupFacts(NamedTuple):
+    """A group as it is now."""
+
+    group: str
+    unavailable: str | None = None
+    """Why its coordinator cannot say."""
+    exists: bool = True
+    near: str | None = None
+    """A group with a name near to this one, where this one does not exist."""
+    protocol: str = "classic"
+    state: str = "Empty"
+    generation_id: int | None = None
+    group_epoch: int | None = None
+    assignment_epoch: int | None = None
+    members_count: int = 0
+    members: tuple[MemberFacts, ...] = ()
+    """Those that others wait for first; not all, where there are many."""
+    holding_up_count: int = 0
+    """How many members others wait for."""
+    state_since_ms: int | None = None
+    """How long it has been in this state."""
+    rebalance_left_ms: int | None = None
+    """Until the join phase, or the wait for assignments, is over by its time."""
+    is_initial_delay: bool = False
+    """Whether the join phase only waits for company."""
+    held_back: tuple[str, ...] = ()
+    """Partitions that it reads, of which a transaction holds records back."""
+    held: HeldRequests | None = None
+    """Requests of the group that faults hold up."""
+    kept_out: KeptOut | None = None
+    """What its clients were refused lately."""
+
+
+def explain(facts: GroupFacts) -> Answer:
+    """The answer to `why group`."""
+    return Answer((*held_sentences(facts.held), *beside(facts.kept_out, sentences(facts))), evidence(facts))
+
+
+def is_rebalancing(facts: GroupFacts) -> bool:
+    """Whether members wait for the group."""
+    return facts.state in REBALANCING
+
+
+def sentences(facts: GroupFacts) -> list[str]:
+    """What the group waits for, then what each member does."""
+    group = named(facts.group)
+    if facts.unavailable is not None:
+        return [f"The coordinator of group {group} cannot be asked: {facts.unavailable}."]
+    if not facts.exists:
+        meant = "" if facts.near is None else f" (did you mean {named(facts.near)}?)"
+        return [f"There is no group {group}{meant}: it has no members, and no committed offsets."]
+    match facts.state:
+        case "Empty":
+            since = (
+                "no members" if facts.state_since_ms is None else f"had no members for {duration(facts.state_since_ms)}"
+            )
+            return [f"Group {group} has {since}: nobody reads for it, unless with assign()."]
+        case "PreparingRebalance":
+            first = _joining(group, facts)
+        case "CompletingRebalance":
+            first = _assigning_classic(group, facts)
+        case "Assigning":
+            first = _computing(group, facts)
+        case "Reconciling":
+            first = _reconciling(group, facts)
+        case _:
+            first = [_stable(group, facts)]
+    return [*first, *_members(facts), *_held_back(facts)]
+
+
+def _stable(group: str, facts: GroupFacts) -> str:
+    late = facts.holding_up_count
+    if late:
+        return f"Group {group} is {facts.state}, and {counted(late, 'member')} did not ask for the assignment yet."
+    return f"Group {group} waits for no member: it is {facts.state}, with {counted(facts.members_count, 'member')}."
+
+
+def _held_back(facts: GroupFacts) -> list[str]:
+    if not facts.held_back:
+        return []
+    told = f"A transaction that is not over holds readers of committed records back in {listed(facts.held_back)}"
+    return [f"{told}: `barnabas why consumer {as_argument(facts.group)}` tells which."]
+
+
+def _joining(group: str, facts: GroupFacts) -> list[str]:
+    if facts.is_initial_delay:
+        left = duration(facts.rebalance_left_ms or 0)
+        return [
+            f"Group {group} is new and waits for more members to come: group.initial.rebalance.delay.ms, {left} more."
+        ]
+    waits = f"waits for {counted(facts.holding_up_count, 'member')} to join again"
+    return [f"Group {group} rebalances: it {waits}.", *_or_removed(facts)]
+
+
+def _assigning_classic(group: str, facts: GroupFacts) -> list[str]:
+    return [
+        f"Group {group} rebalances: all have joined, and the leader's assignment is waited for.",
+        *_or_removed(facts),
+    ]
+
+
+def _or_removed(facts: GroupFacts) -> list[str]:
+    if facts.rebalance_left_ms is None:
+        return []
+    return [f"In {duration(facts.rebalance_left_ms)} the group goes on without those it waits for."]
+
+
+def _computing(group: str, facts: GroupFacts) -> list[str]:
+    epochs = f"the assignment is of epoch {facts.assignment_epoch}, the group's epoch is {facts.group_epoch}"
+    return [f"Group {group} rebalances: {epochs}. The next heartbeat of a member has it computed anew."]
+
+
+def _reconciling(group: str, facts: GroupFacts) -> list[str]:
+    waits = f"{counted(facts.holding_up_count, 'member')} out of {facts.members_count}"
+    if not facts.holding_up_count:
+        return [f"Group {group} rebalances: members are given their partitions with their next heartbeats."]
+    return [f"Group {group} rebalances to epoch {facts.assignment_epoch}: it waits for {waits}."]
+
+
+def _members(facts: GroupFacts) -> list[str]:
+    shown = [_member(each) for each in facts.members if each.stands in HOLDS_UP or each.of_members][:SHOWN_MAX]
+    more = facts.holding_up_count - sum(each.stands in HOLDS_UP for each in facts.members[:SHOWN_MAX])
+    return [*shown, f"{counted(more, 'more member')} are waited for."] if more > 0 and shown else shown
+
+
+def _member(member: MemberFacts) -> str:
+    what = f"Member {named(member.member_id)}{_client(member)} {member.stands.value}"
+    if member.partitions:
+        what += f": {listed(member.partitions)}"
+    if member.of_members:
+        what += f", held by {listed([named(each) for each in member.of_members])}"
+    if member.stands not in HOLDS_UP:
+        return f"{what}."
+    lefts = [
+        (member.deadline_left_ms, "unless it does so"),
+        (member.session_left_ms, "unless it is heard of"),
+    ]
+    known = [(left, unless) for left, unless in lefts if left is not None]
+    if not known:
+        return f"{what}."
+    left, unless = min(known)
+    return f"{what}; it is removed in {duration(left)} {unless}."
+
+
+def _client(member: MemberFacts) -> str:
+    told = [
+        f"client {named(member.client_id)}" if member.client_id else "",
+        f"at {named(member.client_host.lstrip('/'))}" if member.client_host else "",
+    ]
+    said = " ".join(filter(None, told))
+    return f" ({said})" if said else ""

@@ -1,0 +1,165 @@
+"""Why a transactional producer was fenced or refused, or what its EndTxn waits for."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from barnabas.broker.insight.why.rules.answer import Answer, evidence
+from barnabas.broker.insight.why.rules.held import HeldRequests
+from barnabas.broker.insight.why.rules.held import sentences as held_sentences
+from barnabas.broker.insight.why.rules.kept_out import KeptOut, beside
+from barnabas.broker.insight.why.rules.transaction import TransactionFacts, waits_for
+from barnabas.broker.insight.why.rules.words import duration, listed, moment, named
+
+
+class Told(NamedTuple):
+    """Something that happened to the transactional id, as the history has it."""
+
+    at_ms: int
+    ago_ms: int
+    request: str | None = None
+    """The name of the API."""
+    error: str | None = None
+    why: str | None = None
+    """Why it was refused, as a sentence without its end."""
+    client_id: str | None = None
+    peer: str | None = None
+    producer_id: int | None = None
+    producer_epoch: int | None = None
+    """What the request said it has; of an InitProducerId what was given."""
+    epoch_before: int | None = None
+    """Of an InitProducerId."""
+
+
+class ProducerFacts(NamedTuple):
+    """A transactional id, and what happened to it."""
+
+    transactional_id: str
+    unavailable: str | None = None
+    """Why its coordinator cannot say."""
+    exists: bool = True
+    near: str | None = None
+    """An id that is near to this one, where this one does not exist."""
+    state: str | None = None
+    producer_id: int | None = None
+    producer_epoch: int | None = None
+    timeout_ms: int | None = None
+    updated_ago_ms: int | None = None
+    partitions: tuple[str, ...] = ()
+    partitions_count: int = 0
+    transaction: TransactionFacts | None = None
+    """The one that is not over."""
+    refused: Told | None = None
+    """The last request of it that was refused."""
+    fenced: Told | None = None
+    """The last InitProducerId by which another producer took it over."""
+    timed_out: Told | None = None
+    """The last time that a transaction of it was aborted for its timeout."""
+    held: HeldRequests | None = None
+    """Its requests that faults hold up."""
+    kept_out: KeptOut | None = None
+    """What its clients were refused lately."""
+    expired: Told | None = None
+    """When the id was removed, of one that does not exist."""
+    has_history: bool = False
+    """Whether what happened was kept."""
+
+
+def explain(facts: ProducerFacts) -> Answer:
+    """The answer to `why producer`."""
+    return Answer((*held_sentences(facts.held), *beside(facts.kept_out, _sentences(facts))), evidence(facts))
+
+
+def _sentences(facts: ProducerFacts) -> list[str]:
+    name = named(facts.transactional_id)
+    if facts.unavailable is not None:
+        return [f"The coordinator of transactional id {name} cannot be asked: {facts.unavailable}."]
+    if not facts.exists:
+        is_denied = facts.kept_out is not None and bool(facts.kept_out.denials)
+        meant = "" if facts.near is None else f" (did you mean {named(facts.near)}?)"
+        return [*_refusal(name, facts), _missing(f"{name}{meant}", facts.expired, is_denied)]
+    return [*_refusal(name, facts), *_now(name, facts)]
+
+
+def _missing(name: str, expired: Told | None, is_denied: bool) -> str:
+    if expired is None and is_denied:
+        return f"There is no transactional id {name}."
+    if expired is None:
+        return f"There is no transactional id {name}: nobody sent InitProducerId for it, or it expired."
+    return (
+        f"There is no transactional id {name}: it expired {duration(expired.ago_ms)} ago, at {moment(expired.at_ms)}, "
+        "for nobody had used it for transactional.id.expiration.ms; InitProducerId begins it anew."
+    )
+
+
+def _refusal(name: str, facts: ProducerFacts) -> list[str]:
+    refused = facts.refused
+    if refused is None:
+        return _timeout(facts) if facts.timed_out is not None else []
+    had = (
+        "" if refused.producer_epoch is None else f" with producer {refused.producer_id} epoch {refused.producer_epoch}"
+    )
+    first = (
+        f"{refused.request or 'A request'} of transactional id {name}{_who(refused)}{had} was refused "
+        f"{duration(refused.ago_ms)} ago: {refused.error}{'' if refused.why is None else f' ({refused.why})'}."
+    )
+    return [first, *_reason(refused, facts)]
+
+
+def _reason(refused: Told, facts: ProducerFacts) -> list[str]:
+    """What raised the epoch: the later of a timeout and an InitProducerId that came before the refusal."""
+    told: list[tuple[int, list[str]]] = []
+    if facts.timed_out is not None and facts.timed_out.at_ms <= refused.at_ms:
+        told.append((facts.timed_out.at_ms, _timeout(facts)))
+    if facts.fenced is not None and facts.fenced.at_ms <= refused.at_ms:
+        told.append((facts.fenced.at_ms, [_fenced(facts.fenced)]))
+    return max(told)[1] if told else []
+
+
+def _fenced(told: Told) -> str:
+    before = "" if told.epoch_before is None else f", before that it was {told.epoch_before}"
+    return (
+        f"Another InitProducerId{_who(told)} came {duration(told.ago_ms)} ago, at {moment(told.at_ms)}: "
+        f"producer {told.producer_id} has epoch {told.producer_epoch} since then{before}."
+    )
+
+
+def _timeout(facts: ProducerFacts) -> list[str]:
+    told = facts.timed_out
+    assert told is not None
+    limit = "" if facts.timeout_ms is None else f" (transaction.timeout.ms is {facts.timeout_ms})"
+    return [
+        f"Its transaction was aborted for its timeout {duration(told.ago_ms)} ago, at {moment(told.at_ms)}{limit}; "
+        f"the producer that began it is fenced since then."
+    ]
+
+
+def _who(told: Told) -> str:
+    if told.client_id is None:
+        return ""
+    return f" by client {named(told.client_id)}" + (f" from {told.peer}" if told.peer else "")
+
+
+def _now(name: str, facts: ProducerFacts) -> list[str]:
+    present = f"producer {facts.producer_id} with epoch {facts.producer_epoch}"
+    fences = f"requests with a lower epoch, or another producer id, are refused (PRODUCER_FENCED, {_OTHERS})"
+    txn = facts.transaction
+    if txn is None:
+        ago = "" if facts.updated_ago_ms is None else f" {duration(facts.updated_ago_ms)} ago"
+        last = _LAST.get(facts.state or "", f"its state is {facts.state} since")
+        told = [f"Transactional id {name} waits for nothing: no transaction is open, {last}{ago}."]
+        return [*told, f"It is held by {present}: {fences}."]
+    age = "" if txn.age_ms is None else f", begun {duration(txn.age_ms)} ago"
+    where = f" in {listed(facts.partitions, facts.partitions_count)}" if facts.partitions else ""
+    told = [f"Transactional id {name} has a transaction{where}: it is {facts.state}{age}."]
+    if facts.state != "Ongoing":
+        told.append("EndTxn and InitProducerId are answered CONCURRENT_TRANSACTIONS until it is complete.")
+    return [*told, *waits_for(txn), f"It is held by {present}: {fences}."]
+
+
+_LAST = {
+    "Empty": "and InitProducerId came",
+    "CompleteCommit": "and the last one was committed",
+    "CompleteAbort": "and the last one was aborted",
+}
+_OTHERS = "INVALID_PRODUCER_EPOCH"

@@ -1,0 +1,64 @@
+"""The faults of a broker, as questions ask for what they hold up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from barnabas.broker.control.faults.held import Held
+from barnabas.broker.control.faults.model import RequestAction
+from barnabas.broker.insight.why.rules.held import HeldFacts
+
+if TYPE_CHECKING:
+    from barnabas.broker.control.faults.armed import Armed
+    from barnabas.broker.control.faults.faults import Faults
+    from barnabas.broker.control.faults.held import HeldUp
+    from barnabas.broker.services import Deferred
+
+
+class ArmedFaults:
+    """A `HeldUp`. Faults that nobody has asked for hold nothing up, and are not built in order to say so."""
+
+    def __init__(self, faults: Deferred[Faults]) -> None:
+        self._faults = faults
+
+    def requests(self) -> Iterator[HeldFacts]:
+        """As `HeldUp.requests`."""
+        return (each for each in self._every() if each.point is None)
+
+    def steps(self) -> Iterator[HeldFacts]:
+        """As `HeldUp.steps`."""
+        return (each for each in self._every() if each.point is not None)
+
+    def _every(self) -> Iterator[HeldFacts]:
+        faults = self._faults.built
+        if faults is not None:
+            for armed in faults.registry.every():
+                for each in armed.held_up():
+                    yield _facts(armed, each, faults.registry.now_ms())
+
+
+def _facts(armed: Armed, held: HeldUp, now_ms: int) -> HeldFacts:
+    about, action = held.about, armed.fault.action
+    return HeldFacts(
+        fault=armed.name,
+        does=_does(held.why, action),
+        held_for_ms=now_ms - about.since_ms,
+        left_ms=None if held.until_ms is None or held.why is Held.THROTTLED else max(0, round(held.until_ms - now_ms)),
+        bytes_per_s=action.throttle if isinstance(action, RequestAction) else None,
+        api=about.api,
+        node=about.node,
+        client_id=about.client_id,
+        client_host=about.client_host,
+        peer=about.peer,
+        point=about.point,
+        topics=about.topics,
+        groups=about.groups,
+        transactional_ids=about.transactional_ids,
+    )
+
+
+def _does(why: Held, action: object) -> str:
+    if why is Held.UNANSWERED:
+        return "drop" if isinstance(action, RequestAction) and action.drop else "lose_answer"
+    return {Held.PAUSED: "pause", Held.DELAYED: "delay", Held.THROTTLED: "throttle"}[why]

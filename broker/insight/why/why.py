@@ -1,0 +1,79 @@
+"""The questions. Facts are collected in slices, and the answer follows from them.
+
+Invariant: however much there is to look at, and however many ask, the event loop is held for some milliseconds at a
+time, and half of it stays free.
+"""
+
+from __future__ import annotations
+
+from asyncio import Future
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from barnabas.broker.insight.why.consumers import consumer_facts
+from barnabas.broker.insight.why.groups import waiting_facts
+from barnabas.broker.insight.why.hanging import LONGER_THAN_MS, hanging
+from barnabas.broker.insight.why.producers import producer_facts
+from barnabas.broker.insight.why.records import record_facts
+from barnabas.broker.insight.why.rules import consumer, group, producer, record
+from barnabas.broker.insight.why.rules.answer import STANDS, Answer
+from barnabas.broker.insight.why.sources.held_up import NOTHING_HELD_UP, HeldUp
+from barnabas.broker.insight.why.sources.known import Known
+from barnabas.broker.insight.why.sources.ring import NO_RING, Ring
+from barnabas.broker.runtime.slices import Kind, Work
+
+if TYPE_CHECKING:
+    from barnabas.broker.services import Services
+
+ASKING = Kind(under_way_max=2)
+
+
+class Why:
+    """What may be asked of one broker. An answer is there at once, or when its future is done."""
+
+    def __init__(self, services: Services, ring: Ring = NO_RING, held_up: HeldUp = NOTHING_HELD_UP) -> None:
+        """services: of all nodes. ring: what happened so far, where that is kept. held_up: by faults."""
+        self._known = Known(services, ring, held_up)
+
+    def consumer(self, group_id: str, topic: str | None = None) -> Answer | Future[Answer]:
+        """Why a group's consumers get nothing, or stop: from one topic, or from all that they read."""
+        collect = consumer_facts
+        return self._answer(
+            lambda: collect(self._known, group_id, topic),
+            lambda found: self._in_time(consumer.explain(found)),
+        )
+
+    def producer(self, transactional_id: str) -> Answer | Future[Answer]:
+        """Why a transactional producer was fenced or refused, or what its EndTxn waits for."""
+        return self._answer(
+            lambda: producer_facts(self._known, transactional_id),
+            lambda found: self._in_time(producer.explain(found)),
+        )
+
+    def record(self, topic: str, partition: int, offset: int) -> Answer | Future[Answer]:
+        """What became of a record, and who can see it."""
+        collect = record_facts
+        return self._answer(lambda: collect(self._known, topic, partition, offset), record.explain)
+
+    def group(self, group_id: str) -> Answer | Future[Answer]:
+        """What a group's rebalance waits for, member by member."""
+        return self._answer(
+            lambda: waiting_facts(self._known, group_id), lambda found: self._in_time(group.explain(found))
+        )
+
+    def hanging(self, longer_than_ms: int = LONGER_THAN_MS) -> dict[str, Answer] | Future[dict[str, Answer]]:
+        """All that hangs, by what it is. Of transactions, those that are open for so long."""
+        return self._known.services.slices.in_slices(lambda: hanging(self._known, longer_than_ms), ASKING)
+
+    def _in_time(self, answer: Answer) -> Answer:
+        """The answer, and that the times in it do not come, where the clock stands."""
+        if not self._known.services.clock.is_frozen:
+            return answer
+        return Answer((*answer.sentences, STANDS), {**answer.evidence, "clock_is_frozen": True})
+
+    def _answer(self, collect: Callable[[], Work[Any]], explain: Callable[[Any], Answer]) -> Answer | Future[Answer]:
+        def answer() -> Work[Answer]:
+            facts = yield from collect()
+            return explain(facts)
+
+        return self._known.services.slices.in_slices(answer, ASKING)

@@ -1,0 +1,62 @@
+"""Access control of a broker that has an authorizer: the entries, and who decides by them. Imported only then."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Final, NamedTuple
+
+from barnabas.broker.config.authorizer import super_users
+from barnabas.broker.config.broker_config import BrokerConfig
+from barnabas.broker.metadata.access.acls import Acls
+from barnabas.broker.metadata.catalogue.catalogue import Catalogue
+from barnabas.broker.runtime.events import Events
+from barnabas.broker.runtime.events.kinds import ACCESS_DENIED
+from barnabas.broker.security.acl.audit import Audit, Denial
+from barnabas.broker.security.acl.authorizer import Authorizer
+from barnabas.broker.security.acl.index import AclIndex
+from barnabas.broker.security.session.operations import Resource
+from barnabas.protocol.registry import ApiKey
+
+_NAMED_AS: Final = {
+    Resource.TOPIC: "topic",
+    Resource.GROUP: "group",
+    Resource.TRANSACTIONAL_ID: "transactional_id",
+}
+"""What the fact is called that names a resource of a kind; `name` for the others."""
+
+
+class Access(NamedTuple):
+    """What decides, and by what."""
+
+    acls: Acls
+    authorizer: Authorizer
+
+
+def access_of(
+    config: BrokerConfig, catalogue: Catalogue, random_bytes: Callable[[int], bytes], events: Events
+) -> Access:
+    """The access control that the configuration asks for, with the entries in the catalogue.
+
+    events: where is told what is denied.
+    """
+    acls = Acls(catalogue, random_bytes)
+    allows_if_no_acl = config.boolean("allow.everyone.if.no.acl.found")
+    users = super_users(config.text("super.users"))
+    authorizer = Authorizer(AclIndex(acls.all), users, Audit(partial(_tell, events)), allows_if_no_acl=allows_if_no_acl)
+    acls.subscribe(authorizer)
+    return Access(acls, authorizer)
+
+
+def _tell(events: Events, denial: Denial) -> None:
+    which = {
+        "principal": str(denial.principal),
+        "host": denial.host,
+        "client_id": denial.client_id,
+        "api": ApiKey(denial.api_key).api_name,
+        "operation": denial.operation.name,
+        "resource": denial.resource.name,
+        **dict.fromkeys((*_NAMED_AS.values(), "name")),
+        _NAMED_AS.get(denial.resource, "name"): denial.name,
+    }
+    events.tell_repeated(ACCESS_DENIED, which, rule=str(denial.rule))

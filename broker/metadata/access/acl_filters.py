@@ -1,0 +1,49 @@
+"""Filters for ACLs as requests have them: which of them are none, and which could be some day."""
+
+from __future__ import annotations
+
+from typing import Final, Protocol
+
+from barnabas.broker.runtime.refusals import NoSuchRequest
+from barnabas.broker.security.acl.acl import ANY, KNOWN_OPERATIONS, KNOWN_RESOURCES, AclFilter, PatternType, Permission
+from barnabas.protocol.errors import ErrorCode, KafkaError
+
+UNKNOWN: Final = 0
+"""In requests: the number that Kafka's clients have for what they do not know."""
+
+
+class AskedFilter(Protocol):
+    """A filter of DescribeAcls or DeleteAcls."""
+
+    resource_type_filter: int
+    resource_name_filter: str | None
+    pattern_type_filter: int
+    principal_filter: str | None
+    host_filter: str | None
+    operation: int
+    permission_type: int
+
+
+def asked_filter(asked: AskedFilter) -> AclFilter:
+    """The filter that was asked for. NoSuchRequest for one that its own client does not know."""
+    kinds = asked.resource_type_filter, asked.pattern_type_filter, asked.operation, asked.permission_type
+    if UNKNOWN in kinds:
+        raise NoSuchRequest("a filter for ACLs with unknown elements")
+    return AclFilter(
+        asked.resource_type_filter,
+        asked.resource_name_filter,
+        asked.pattern_type_filter,
+        asked.principal_filter,
+        asked.host_filter,
+        asked.operation,
+        asked.permission_type,
+    )
+
+
+def why_no_filter(asked: AclFilter) -> KafkaError | None:
+    """Why nothing is deleted by this filter, whatever there is; None if it may be."""
+    if asked.resource_type not in (ANY, *KNOWN_RESOURCES) or asked.pattern_type not in (ANY, *PatternType):
+        return KafkaError(ErrorCode.INVALID_REQUEST, "Unknown patternFilter.")
+    if asked.operation not in (ANY, *KNOWN_OPERATIONS) or asked.permission not in (ANY, *Permission):
+        return KafkaError(ErrorCode.INVALID_REQUEST, "Unknown entryFilter.")
+    return None

@@ -1,0 +1,24 @@
+"""The catalogue: topics, settings and features, kept in `__cluster_metadata-0` as Kafka keeps them."""
+
+from barnabas.broker.metadata.catalogue.alterations import Alteration, Operation
+from barnabas.broker.metadata.catalogue.catalogue import Catalogue
+from barnabas.broker.metadata.catalogue.listener import CatalogueListener
+from barnabas.broker.metadata.image.features import FeatureUpdate, UpgradeType
+from barnabas.broker.metadata.image.image import Partition, Topic
+from barnabas.broker.metadata.image.topics import CreatedTopic, NewPartitions, NewTopic
+from barnabas.broker.metadata.log.metadata_log import CatalogueError
+
+__all__ = [
+    "Alteration",
+    "Catalogue",
+    "CatalogueError",
+    "CatalogueListener",
+    "CreatedTopic",
+    "FeatureUpdate",
+    "NewPartitions",
+    "NewTopic",
+    "Operation",
+    "Partition",
+    "Topic",
+    "UpgradeType",
+]

@@ -1,0 +1,45 @@
+"""What happens to topics, in events."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from barnabas.broker.metadata.image.image import Topic
+from barnabas.broker.metadata.image.topics import CreatedTopic
+from barnabas.broker.runtime.events.events import Events
+from barnabas.broker.runtime.events.kind import Kind
+from barnabas.broker.runtime.events.kinds import TOPIC_CREATED, TOPIC_CREATING, TOPIC_DELETED
+from barnabas.broker.runtime.events.some import some
+from barnabas.protocol.errors import KafkaError
+
+
+def tell_creating(events: Events, results: Sequence[CreatedTopic | KafkaError]) -> None:
+    """Those that may be created are about to be written."""
+    names = [result.name for result in results if isinstance(result, CreatedTopic)]
+    if names:
+        events.tell(TOPIC_CREATING, {"topics": some(names), "topics_count": len(names)})
+
+
+class TopicTelling:
+    """Tells of topics that came and went. A `CatalogueListener`."""
+
+    def __init__(self, events: Events) -> None:
+        self._events = events
+
+    def on_topic_created(self, topic: Topic) -> None:
+        """It is in the catalogue."""
+        self._tell(TOPIC_CREATED, topic)
+
+    def on_topic_deleted(self, topic: Topic) -> None:
+        """It is there no more."""
+        self._tell(TOPIC_DELETED, topic)
+
+    def on_partitions_added(self, topic: Topic, first_new: int) -> None:
+        """Nobody asks for that."""
+
+    def on_configs_changed(self, resource_type: int, resource_name: str) -> None:
+        """Nor for that."""
+
+    def _tell(self, kind: Kind, topic: Topic) -> None:
+        if self._events.is_on:
+            self._events.tell(kind, {"topic": topic.name, "partitions_count": len(topic.partitions)})

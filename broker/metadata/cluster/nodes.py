@@ -1,0 +1,345 @@
+"""The nodes of one process: which of them run, and where each partition is. The one state that all of them share.
+
+Knows ids of nodes and placements; what a node does with what it leads is told to `on_moved`. The catalogue knows one
+node, so what it cannot say is kept in a file beside it (`kept.py`).
+
+Invariants: every partition of the catalogue has a placement, on nodes there are. A change is in the catalogue (the
+leader epochs it raises) and in the file before anybody is told of it. The order is that one: a crash in between leaves
+an epoch that is too high, never one that was used by two leaders. New topics and partitions are in the file first: a
+crash in between leaves some there that nobody asks for. A change that cannot be kept is not made.
+"""
+
+from __future__ import annotations
+
+from asyncio import Future
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from typing import TYPE_CHECKING, Any
+
+from barnabas.broker.config.racks import RACK_AWARE_SELECTOR, racks
+from barnabas.broker.config.resources.topic_configs import effective
+from barnabas.broker.metadata.cluster import kept, placement
+from barnabas.broker.metadata.cluster.kept import NodesFile, PlacedTopic
+from barnabas.broker.metadata.cluster.placement import Placement
+from barnabas.broker.metadata.image.image import NO_LEADER
+from barnabas.broker.metadata.image.topics import replication_factor_key
+from barnabas.broker.runtime.events.events import Events
+from barnabas.broker.runtime.events.kind import Kind
+from barnabas.broker.runtime.events.kinds import LEADER_MOVED
+from barnabas.broker.runtime.log_lines import line, logger
+from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.primitives import uuid_text
+from barnabas.storage.errors import StorageError
+
+if TYPE_CHECKING:
+    from barnabas.broker.config import BrokerConfig
+    from barnabas.broker.metadata.catalogue import Catalogue, Topic
+    from barnabas.broker.metadata.image.topics import CreatedTopic, NewPartitions
+    from barnabas.storage.disk.directory import Directory
+
+_log = logger("cluster")
+
+PartitionKey = tuple[str, int]
+HaveStopped = Callable[[Callable[[Collection[int]], Collection[int]]], "Future[None] | None"]
+INTERNAL_FACTOR = 3
+"""How many replicas a coordinator's topic has where nobody set it and there are as many nodes: Kafka's default."""
+_PREFERRED_IS_AWAY = KafkaError(ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE, "The preferred leader was not available.")
+_NOBODY_TO_ELECT = KafkaError(
+    ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE, "Eligible topic partition leaders are not available."
+)
+
+
+class Nodes:
+    """All nodes, those stopped and those that run. A `CatalogueListener`, and what `Catalogue.place_with` takes."""
+
+    def __init__(
+        self,
+        ids: Sequence[int],
+        catalogue: Catalogue,
+        config: BrokerConfig,
+        root: Directory,
+        soon: Callable[[Callable[[], None]], object],
+        events: Events | None = None,
+    ) -> None:
+        """Takes up what the last run left in `root`, and places what it did not know. NodesFileError, StorageError.
+
+        soon: has a function called in the next turn of the loop.
+        """
+        self._soon = soon
+        self.events = events or Events()
+        self.brokers: Collection[int] = tuple(ids)
+        self.racks = dict(zip(ids, racks(config.text("broker.rack"), len(ids)), strict=True))
+        """The rack of each node; None where it is in none."""
+        self.reads_by_rack = config.text("replica.selector.class") == RACK_AWARE_SELECTOR
+        """Whether consumers are sent to replicas in their racks."""
+        self._catalogue = catalogue
+        self._config = config
+        self._file = NodesFile(root, tuple(ids))
+        before = kept.read(root)
+        self.stopped = {node for node in before.stopped if node in self.brokers}
+        """The ids of the nodes that do not run: always the same set, which the catalogue looks at."""
+        if not self.running:
+            _log.warning(line("every node is started", reason="those that ran are not there any more"))
+            self.stopped.clear()
+        self.leaving: set[int] = set()
+        """The ids of those that run and are about to stop, once others lead what they do."""
+        self.have_stopped: HaveStopped
+        """As `Switching.have_stopped`, which makes itself known."""
+        self._placements: dict[str, list[Placement]] = {}
+        self.on_moved: Callable[[Mapping[PartitionKey, Placement]], None] = lambda before: None
+        """Called with the placements before, of partitions that have others now, or may have got another epoch."""
+        self.on_stopped: Callable[[int], None] = lambda node: None
+        """Called once nobody is sent to the node any more."""
+        self.on_starting: Callable[[int], None] = lambda node: None
+        """Called before anybody is sent to the node; OSError where it cannot be reached."""
+        for topic in catalogue.topics.values():
+            self._place_again(topic, before.topics.get(uuid_text(topic.topic_id), ()))
+            self._file.note(self._placed(topic.name))
+        if not self._file.says(self.stopped):
+            self._file.write(self.stopped)
+        catalogue.place_with(self)
+        catalogue.subscribe(self)
+
+    @property
+    def running(self) -> list[int]:
+        """The ids of the nodes that are not stopped."""
+        return [node for node in self.brokers if node not in self.stopped]
+
+    @property
+    def available(self) -> list[int]:
+        """The ids of the nodes that may lead, and be in sync: those that run, and go on to."""
+        return [node for node in self.running if node not in self.leaving]
+
+    def of(self, topic: str, partition: int) -> Placement:
+        """Where a partition is that exists."""
+        return self._placements[topic][partition]
+
+    def racks_of(self, topic: str, partition: int) -> list[str]:
+        """The racks of a partition's replicas that are in one; it exists."""
+        return [rack for node in self.of(topic, partition).replicas if (rack := self.racks[node]) is not None]
+
+    def led_by(self, node: int, topic: str) -> list[int]:
+        """The numbers of the topic's partitions that the node leads."""
+        return [number for number, each in enumerate(self._placements[topic]) if each.leader == node]
+
+    def hosted_by(self, node: int, topic: str) -> list[int]:
+        """The numbers of the topic's partitions that the node has a replica of."""
+        return [number for number, each in enumerate(self._placements[topic]) if node in each.replicas]
+
+    @property
+    def topics(self) -> list[str]:
+        """The names of all topics, as they are now."""
+        return list(self._placements)
+
+    def unbalanced(self, topic: str) -> list[int]:
+        """The numbers of a topic's partitions that others lead than their preferred replicas, which could lead them."""
+        running = self.available
+        return [
+            number
+            for number, each in enumerate(self._placements.get(topic, ()))
+            if each.leader != each.preferred and placement.elected(each, running, preferred=True) is not None
+        ]
+
+    def those(self, topic: str, are_wanted: Callable[[Placement], bool]) -> list[PartitionKey]:
+        """The topic's partitions whose placements are so; none where the topic is gone."""
+        return [(topic, number) for number, each in enumerate(self._placements.get(topic, ())) if are_wanted(each)]
+
+    def there(self, keys: Iterable[PartitionKey]) -> list[PartitionKey]:
+        """Those of the partitions that exist now."""
+        return [key for key in keys if key[1] < len(self._placements.get(key[0], ()))]
+
+    # --- what the catalogue asks and tells ---------------------------------------------------------------------------
+
+    def factor(self, topic: str) -> int:
+        """As `Placing.factor`."""
+        there = self._placements.get(topic)
+        if there:
+            return len(there[0].replicas)
+        key = replication_factor_key(topic)
+        is_set = any(key in layer for _, layer in self._config.layers())
+        return min(self._config.integer(key) if is_set else INTERNAL_FACTOR, len(self.brokers))
+
+    def placing(self, created: Sequence[CreatedTopic]) -> AbstractContextManager[None]:
+        """As `Placing.placing`."""
+        return self._placing_topics(
+            PlacedTopic(
+                it.topic_id,
+                it.name,
+                self._new(it.name, range(it.num_partitions), it.replication_factor, it.assignments),
+            )
+            for it in created
+        )
+
+    def placing_more(self, grown: Sequence[NewPartitions]) -> AbstractContextManager[None]:
+        """As `Placing.placing_more`."""
+        return self._placing_topics(self._placed(it.name, self._grown(it)) for it in grown)
+
+    def _grown(self, wish: NewPartitions) -> list[Placement]:
+        there, factor = self._placements[wish.name], self.factor(wish.name)
+        return [*there, *self._new(wish.name, range(len(there), wish.total), factor, wish.assignments)]
+
+    def _new(
+        self, topic: str, numbers: range, factor: int, assignments: Sequence[Sequence[int]] | None
+    ) -> list[Placement]:
+        running, away = self.available, sorted(self.stopped | self.leaving)
+        replicas = assignments or placement.spread(topic, numbers, factor, running, away, self.racks)
+        return [placement.placed(each, running) for each in replicas]
+
+    @contextmanager
+    def _placing_topics(self, topics: Iterable[PlacedTopic]) -> Iterator[None]:
+        """In the file first: a start passes by what the catalogue does not have, and would place anew what it has."""
+        placed = list(topics)
+        if placed:
+            self._file.write(self.stopped, placed)
+        try:
+            yield
+        except BaseException:
+            for topic in placed:
+                if topic.name in self._placements:
+                    self._file.note(self._placed(topic.name))
+                else:
+                    self._file.forget(topic.topic_id)
+            raise
+        self._placements.update((topic.name, list(topic.placements)) for topic in placed)
+
+    def _placed(self, name: str, placements: Sequence[Placement] | None = None) -> PlacedTopic:
+        """The topic as it is kept, with these placements, or those it has."""
+        topic_id = self._catalogue.topics[name].topic_id
+        return PlacedTopic(topic_id, name, self._placements[name] if placements is None else placements)
+
+    def _place_again(self, topic: Topic, before: Sequence[Placement]) -> None:
+        """What the file says of a topic, as far as its nodes are there; partitions it does not have are placed anew."""
+        running = self.running
+        fresh = placement.spread(topic.name, range(len(topic.partitions)), 1, running)
+        placements = []
+        for number, replicas in enumerate(fresh):
+            old = before[number] if number < len(before) else None
+            left = old and tuple(node for node in old.replicas if node in self.brokers)
+            if old is not None and left == old.replicas:
+                placements.append(placement.started(old, running))
+            else:
+                placements.append(placement.placed(left or replicas, running))
+        self._placements[topic.name] = placements
+
+    def on_topic_created(self, topic: Topic) -> None:
+        """It was placed before anybody was told."""
+
+    def on_partitions_added(self, topic: Topic, first_new: int) -> None:
+        """As above."""
+
+    def on_configs_changed(self, resource_type: int, resource_name: str) -> None:
+        """No setting moves a partition."""
+
+    def on_topic_deleted(self, topic: Topic) -> None:
+        """It is nowhere any more; a topic of its name has another id, so the file need not be written for it."""
+        self._placements.pop(topic.name, None)
+        self._file.forget(topic.topic_id)
+
+    # --- changes -----------------------------------------------------------------------------------------------------
+
+    def change(self, wanted: Mapping[PartitionKey, Placement]) -> None:
+        """Give partitions these placements: leader epochs rise where leaders change. KafkaError, StorageError.
+
+        Where nobody led and somebody does now, the others that run join those in sync in the next turn of the loop.
+        """
+        before = {key: self.of(*key) for key in wanted}
+        after = {topic: list(self._placements[topic]) for topic in dict.fromkeys(topic for topic, _ in wanted)}
+        for (topic, number), now in wanted.items():
+            after[topic][number] = now
+        try:
+            self._catalogue.raise_leader_epochs(key for key, now in wanted.items() if _ends_an_epoch(before[key], now))
+            self._file.write(self.stopped, [self._placed(topic, placements) for topic, placements in after.items()])
+            self._placements.update(after)
+            for key, now in wanted.items():
+                if now.leader != (was := before[key].leader):
+                    self.tell(LEADER_MOVED, "leader moved", topic=key[0], partition=key[1], was=was, now=now.leader)
+            led_again = [key for key, was in before.items() if was.leader == NO_LEADER != wanted[key].leader]
+            if led_again:
+                self._soon(lambda: self._join_isr(led_again))
+        finally:
+            self.on_moved(before)  # if it failed, too: epochs that rose are those of the logs that are open
+
+    def tell(self, kind: Kind, text: str, **facts: Any) -> None:
+        """It happened: in the log, and as an event."""
+        _log.info(line(text, **facts))
+        if self.events.is_on:
+            self.events.tell(kind, facts)
+
+    def may_be_unclean(self, topic: str) -> bool:
+        """Whether a replica out of sync may lead the topic's partitions."""
+        return effective(self._catalogue.topics[topic].configs, self._config, "unclean.leader.election.enable") is True
+
+    def check(self, node: int) -> None:
+        """KafkaError where there is no such node."""
+        if node not in self.brokers:
+            raise KafkaError(ErrorCode.INVALID_REQUEST, f"There is no node {node}, but {sorted(self.brokers)}.")
+
+    def reassign(self, wishes: Mapping[PartitionKey, Sequence[int]]) -> None:
+        """Put partitions on these replicas, which are nodes there are, at once. KafkaError, StorageError."""
+        wanted = {key: self.reassigned(*key, replicas) for key, replicas in wishes.items()}
+        self.change(wanted)
+
+    def reassigned(self, topic: str, partition: int, replicas: Sequence[int]) -> Placement:
+        """Where a partition would be on these replicas. KafkaError if it cannot be."""
+        running, unclean = self.available, self.may_be_unclean(topic)
+        if not set(replicas) & set(running):
+            raise KafkaError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, "None of these replicas is on a node that runs.")
+        now = placement.reassigned(self.of(topic, partition), replicas, running, may_be_unclean=unclean)
+        if now is None:
+            raise KafkaError(
+                ErrorCode.INVALID_REPLICA_ASSIGNMENT, "Nobody leads the partition, and none of these is in sync."
+            )
+        return now
+
+    def lead(self, key: PartitionKey, node: int) -> None:
+        """Have a node that runs lead the partition, of which it may be one more replica. KafkaError, StorageError."""
+        self.check(node)
+        if node not in self.available:
+            raise KafkaError(ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE, f"Node {node} is stopped.")
+        others = [replica for replica in self.of(*key).replicas if replica != node]
+        now = placement.placed([node, *others], self.available)
+        self.change({key: now._replace(leader=node)})
+
+    def elect(self, keys: Iterable[PartitionKey], *, preferred: bool) -> dict[PartitionKey, KafkaError | None]:
+        """Elect leaders of partitions there are: the preferred, or any where nobody leads. Why not, or None, of each.
+
+        KafkaError and StorageError if none was.
+        """
+        answers: dict[PartitionKey, KafkaError | None] = {}
+        wanted: dict[PartitionKey, Placement] = {}
+        for key in keys:
+            before = self.of(*key)
+            now = placement.elected(before, self.available, preferred=preferred)
+            if before.leader == before.preferred if preferred else before.leader != NO_LEADER:
+                answers[key] = KafkaError(
+                    ErrorCode.ELECTION_NOT_NEEDED, "Leader election not needed for topic partition."
+                )
+            elif now is None:
+                answers[key] = _PREFERRED_IS_AWAY if preferred else _NOBODY_TO_ELECT
+            else:
+                answers[key], wanted[key] = None, now
+        if wanted:
+            self.change(wanted)
+        return answers
+
+    def _join_isr(self, keys: Iterable[PartitionKey]) -> None:
+        """Other replicas that run have what the leader has: they are in sync, as Kafka's are once they have fetched."""
+        before = {key: self.of(*key) for key in self.there(keys)}
+        now = {key: placement.started(each, self.available) for key, each in before.items()}
+        joined = {key: each for key, each in now.items() if each != before[key]}
+        try:
+            if joined:
+                self.change(joined)
+        except (KafkaError, StorageError) as error:
+            _log.error(line("replicas not in sync", reason=error))
+
+    def every(self) -> Iterable[tuple[PartitionKey, Placement]]:
+        """Every partition, and where it is."""
+        for topic, placements in self._placements.items():
+            for number, each in enumerate(placements):
+                yield (topic, number), each
+
+
+def _ends_an_epoch(before: Placement, now: Placement) -> bool:
+    """Whether the leader epoch rises: another leads, or a replica is gone, which may not pass for one in sync."""
+    return before.leader != now.leader or not set(before.replicas) <= set(now.replicas)

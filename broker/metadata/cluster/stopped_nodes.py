@@ -1,0 +1,47 @@
+"""Which of several nodes are stopped, as a setting of a broker: `barnabas.nodes.stopped`, with `serve --brokers`.
+
+It is acted on at once, and kept as no setting: the nodes themselves keep who is stopped. A list, so that a stopped node
+can be started again: admin clients send a broker's settings to that broker, and this one is taken by any. An API of our
+own would be known to no admin client.
+"""
+
+from __future__ import annotations
+
+from asyncio import Future
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from barnabas.broker.metadata.catalogue.alterations import Alteration, Operation, broker_number, check_alterations
+from barnabas.protocol.errors import ErrorCode, KafkaError
+
+if TYPE_CHECKING:
+    from barnabas.broker.metadata.cluster.nodes import Nodes
+
+STOPPED_NODES = "barnabas.nodes.stopped"
+
+
+def alter_stopped_nodes(
+    alterations: Sequence[Alteration], nodes: Nodes | None, *, validate_only: bool
+) -> Future[None] | None:
+    """Have exactly the nodes of this list stopped; APPEND stops more of them, SUBTRACT starts some. KafkaError."""
+    check_alterations(alterations)
+    if nodes is None:
+        raise KafkaError(ErrorCode.INVALID_REQUEST, "There is one node, which is not stopped alone: serve --brokers N.")
+    if len(alterations) > 1:
+        raise KafkaError(ErrorCode.INVALID_REQUEST, f"{STOPPED_NODES} is set alone.")
+    ((_, operation, value),) = alterations
+    named = set() if operation == Operation.DELETE or not value else _node_ids(value)
+    if validate_only:
+        return None
+    if operation == Operation.APPEND:
+        return nodes.have_stopped(named.union)
+    if operation == Operation.SUBTRACT:
+        return nodes.have_stopped(lambda stopped: set(stopped) - named)
+    return nodes.have_stopped(lambda stopped: named)
+
+
+def _node_ids(value: str) -> set[int]:
+    try:
+        return {broker_number(word.strip(), "A node id") for word in value.split(",")}
+    except KafkaError as error:
+        raise KafkaError(ErrorCode.INVALID_CONFIG, f"{STOPPED_NODES} is a list of node ids. {error.message}") from None

@@ -1,0 +1,161 @@
+"""Nodes of a process are stopped and started: some hundred partitions at a time, with other work in between.
+
+Knows which partitions are to be changed, and in which order; what a change is, and where it is kept, is `Nodes`'.
+
+Theory of operation: as in Apache Kafka's controlled shutdown, a node that stops runs on while others take over what it
+leads. It is `leaving` meanwhile: nobody makes it a leader, or a replica in sync. The last of its partitions and the
+node itself go in one change. A node that starts runs from the first change on, and its replicas get in sync from then
+on, as Kafka's do that catch up.
+
+Invariants: one request is carried out at a time, and one node of it. Nobody leads on a node once it counts as stopped.
+Every change holds by itself: where one fails, or the broker ends in between, the node runs, and those of its replicas
+that are out of sync get in sync when it is started again, by whoever asks for that or at the next start of the broker.
+"""
+
+from __future__ import annotations
+
+from asyncio import Future
+from collections.abc import Callable, Collection, Iterator
+from contextlib import closing
+from typing import TYPE_CHECKING, NamedTuple
+
+from barnabas.broker.metadata.cluster import placement
+from barnabas.broker.metadata.cluster.placement import Placement
+from barnabas.broker.metadata.image.image import NO_LEADER
+from barnabas.broker.runtime.events.kinds import NODE_STARTED, NODE_STOPPED
+from barnabas.broker.runtime.slices import Kind, Slices
+from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.storage.steps import Steps
+
+if TYPE_CHECKING:
+    from barnabas.broker.metadata.cluster.nodes import Nodes, PartitionKey
+    from barnabas.broker.runtime.events.cause import Cause
+
+PARTITIONS_IN_A_TURN = 150
+TOPICS_IN_A_TURN = 2_500
+"""How many are looked at, where the node has few partitions."""
+_ONE_AT_A_TIME = Kind(under_way_max=1, steps_max=1, may_begin_again=False)
+
+
+class _Some(NamedTuple):
+    """Partitions that are changed in one turn."""
+
+    keys: list[PartitionKey]
+    are_last: bool
+
+
+class Switching:
+    """Of the nodes of one process. Makes itself known to them."""
+
+    def __init__(self, nodes: Nodes, upkeep: Slices) -> None:
+        nodes.have_stopped = self.have_stopped
+        self._nodes = nodes
+        self._upkeep = upkeep
+        self._unfinished: set[int] = set()
+        """Nodes that run, and have replicas that may not be in sync since a change failed."""
+
+    def have_stopped(self, wanted: Callable[[Collection[int]], Collection[int]]) -> Future[None] | None:
+        """Start and stop nodes, so that those are stopped that `wanted` makes of those that are when its turn comes.
+
+        At once where there is little to do. KafkaError, StorageError, and then some may have been.
+        """
+        cause = self._nodes.events.cause
+        return self._upkeep.to_the_end(lambda: self._because(cause, self._all(wanted)), _ONE_AT_A_TIME)
+
+    def _because(self, cause: Cause | None, steps: Steps[None]) -> Steps[None]:
+        """The steps, in each turn with what led to them."""
+        events = self._nodes.events
+        with closing(steps):
+            while True:
+                before, events.cause = events.cause, cause
+                try:
+                    next(steps)
+                except StopIteration:
+                    return
+                finally:
+                    events.cause = before
+                yield
+
+    def _all(self, wanted: Callable[[Collection[int]], Collection[int]]) -> Steps[None]:
+        nodes = self._nodes
+        stopped = set(wanted(frozenset(nodes.stopped)))
+        for node in stopped:
+            nodes.check(node)
+        if stopped == set(nodes.brokers):
+            raise KafkaError(ErrorCode.INVALID_REQUEST, "One node has to run: nobody could start the others again.")
+        for node in sorted((nodes.stopped | self._unfinished) - stopped):
+            yield from self._start(node)
+        for node in sorted(stopped - nodes.stopped):
+            yield from self._stop(node)
+
+    def _stop(self, node: int) -> Steps[None]:
+        """The node runs no more: what it led is led by others in sync, or by nobody."""
+        nodes = self._nodes
+        nodes.leaving.add(node)
+        self._unfinished.add(node)
+        try:
+            for some in self._in_turns(lambda each: node in each.isr):
+                if some.are_last:
+                    nodes.stopped.add(node)
+                if some.keys or some.are_last:
+                    available = nodes.available
+                    nodes.change({key: placement.stopped(nodes.of(*key), node, available) for key in some.keys})
+                if not some.are_last:
+                    yield
+        except BaseException:
+            nodes.stopped.discard(node)
+            raise
+        finally:
+            nodes.leaving.discard(node)
+        self._unfinished.discard(node)
+        nodes.tell(NODE_STOPPED, "node stopped", node=node)
+        nodes.on_stopped(node)
+
+    def _start(self, node: int) -> Steps[None]:
+        """The node runs again: its replicas are in sync, and it leads what nobody led.
+
+        What only replicas out of sync could lead is led by one where `unclean.leader.election.enable` allows it.
+        """
+        nodes, was_stopped = self._nodes, node in self._nodes.stopped
+        if was_stopped:
+            try:
+                nodes.on_starting(node)
+            except OSError as error:
+                raise KafkaError(ErrorCode.INVALID_REQUEST, f"Node {node} cannot listen: {error.strerror}") from error
+        nodes.stopped.discard(node)
+        try:
+            for some in self._in_turns(lambda each: node in each.replicas):
+                if some.keys or some.are_last or was_stopped:
+                    nodes.change({key: self._joined(key) for key in some.keys})
+                if was_stopped:
+                    was_stopped = False
+                    self._unfinished.add(node)
+                    nodes.tell(NODE_STARTED, "node started", node=node)
+                if not some.are_last:
+                    yield
+        except BaseException:
+            if was_stopped:
+                nodes.stopped.add(node)
+                nodes.on_stopped(node)
+            raise
+        self._unfinished.discard(node)
+
+    def _joined(self, key: PartitionKey) -> Placement:
+        nodes = self._nodes
+        now = placement.started(nodes.of(*key), nodes.available)
+        if now.leader == NO_LEADER and nodes.may_be_unclean(key[0]):
+            return placement.elected(now, nodes.available, preferred=False) or now
+        return now
+
+    def _in_turns(self, are_wanted: Callable[[Placement], bool]) -> Iterator[_Some]:
+        """The partitions that are so, and exist when their turn comes; the last turn may be of none."""
+        nodes = self._nodes
+        found: list[PartitionKey] = []
+        for looked_at, topic in enumerate(nodes.topics, 1):
+            found += nodes.those(topic, are_wanted)
+            while len(found) > PARTITIONS_IN_A_TURN:
+                yield _Some(nodes.there(found[:PARTITIONS_IN_A_TURN]), are_last=False)
+                del found[:PARTITIONS_IN_A_TURN]
+            if not looked_at % TOPICS_IN_A_TURN:
+                yield _Some([], are_last=False)
+        yield _Some(nodes.there(found), are_last=True)

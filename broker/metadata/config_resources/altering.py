@@ -1,0 +1,147 @@
+"""The resources whose settings a request alters: each is altered, or refused, by itself, and none that is named twice.
+
+Knows what AlterConfigs and IncrementalAlterConfigs have in common; what altering means is theirs. Resources of a
+request are altered in one change of the catalogue, or of a large request in several (`broker/metadata/changes.py`).
+"""
+
+from __future__ import annotations
+
+from asyncio import Future
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import NamedTuple, Protocol, TypeAlias, TypeVar
+
+from barnabas.broker.metadata.catalogue.alterations import SettingsWish
+from barnabas.broker.metadata.catalogue.catalogue import Catalogue
+from barnabas.broker.metadata.changes import CHANGES, in_changes
+from barnabas.broker.metadata.image.image import BROKER_RESOURCE, TOPIC_RESOURCE
+from barnabas.broker.metadata.image.topics import duplicates
+from barnabas.broker.runtime.slices import Slices, Work
+from barnabas.protocol.errors import ErrorCode, KafkaError
+
+SLICE_SETTINGS = 50
+"""How many settings are changed (some 80 us each) before others have their turn."""
+_PARTITIONS_PER_SETTING = 50
+"""In how many logs it takes as long to put a setting in force as to change it."""
+
+
+A = TypeVar("A")
+A_co = TypeVar("A_co", covariant=True)
+
+
+class Resource(Protocol):
+    """What both requests say of a resource."""
+
+    resource_type: int
+    resource_name: str
+
+    @property
+    def configs(self) -> Sequence[object]: ...
+
+
+class Answer(Protocol[A_co]):
+    """What makes the answer for a resource."""
+
+    def __call__(
+        self, *, error_code: ErrorCode, error_message: str | None, resource_type: int, resource_name: str
+    ) -> A_co: ...
+
+
+R = TypeVar("R", bound=Resource)
+Wish: TypeAlias = Callable[[R], SettingsWish | Future[None] | None]
+Refusals: TypeAlias = dict[int, KafkaError | None]
+"""By the number of a resource; None where it was not refused."""
+
+
+class Altered(NamedTuple):
+    """What became of resources, by their numbers."""
+
+    refusals: Refusals
+    to_wait_for: dict[int, Future[None]]
+    """Of those that are being altered."""
+
+
+class Change(NamedTuple):
+    """What a change of settings is made in."""
+
+    catalogue: Catalogue
+    upkeep: Slices
+    in_hand: Callable[[Callable[[], Altered]], Altered]
+    """Calls a function with the request in hand, as `in_hand.keep_in_hand`."""
+    validate_only: bool
+
+
+def alter_each(resources: Sequence[R], wish: Wish[R], answer: Answer[A], change: Change) -> list[A] | Future[list[A]]:
+    """Have each resource be as `wish` says, which may raise KafkaError; None: it has seen to that itself; or sees to it
+    until the future that it gives is done.
+
+    All copies of one that is named twice are refused.
+    """
+    return change.upkeep.to_the_end(lambda: _alter_all(resources, wish, answer, change), CHANGES)
+
+
+def _alter_all(resources: Sequence[R], wish: Wish[R], answer: Answer[A], change: Change) -> Work[list[A]]:
+    twice = duplicates((resource.resource_type, resource.resource_name) for resource in resources)
+
+    def wanted(resource: R) -> SettingsWish | Future[None] | None:
+        if (resource.resource_type, resource.resource_name) in twice:
+            raise KafkaError(ErrorCode.INVALID_REQUEST, "Each resource must appear at most once.")
+        return wish(resource)
+
+    answers: list[A] = []
+    for some in in_changes(resources, partial(_size, change.catalogue), SLICE_SETTINGS):
+        if answers:
+            yield None
+        refusals, to_wait_for = change.in_hand(partial(_alter, some, wanted, change))
+        for number, awaited in to_wait_for.items():
+            yield awaited
+            refusals[number] = _refusal(awaited)
+        answers += [_answered(resource, refusals.get(number), answer) for number, resource in enumerate(some)]
+    return answers
+
+
+def _size(catalogue: Catalogue, resource: Resource) -> int:
+    """A broker's settings are judged together with those for all brokers: only one of the two is in a change."""
+    if resource.resource_type == BROKER_RESOURCE:
+        return SLICE_SETTINGS
+    topic = catalogue.topics.get(resource.resource_name) if resource.resource_type == TOPIC_RESOURCE else None
+    return len(resource.configs) + (0 if topic is None else len(topic.partitions) // _PARTITIONS_PER_SETTING)
+
+
+def _refusal(awaited: Future[None]) -> KafkaError | None:
+    try:
+        awaited.result()
+    except KafkaError as refusal:
+        return refusal.as_value()
+    return None
+
+
+def _alter(resources: Sequence[R], wanted: Wish[R], change: Change) -> Altered:
+    """One change."""
+    refusals: Refusals = {}
+    wishes: dict[int, SettingsWish] = {}
+    to_wait_for: dict[int, Future[None]] = {}
+    for number, resource in enumerate(resources):
+        try:
+            wish = wanted(resource)
+        except KafkaError as refusal:
+            refusals[number] = refusal.as_value()
+        else:
+            if isinstance(wish, SettingsWish):
+                wishes[number] = wish
+            elif wish is not None:
+                to_wait_for[number] = wish
+    try:
+        results = change.catalogue.change_settings(wishes.values(), validate_only=change.validate_only)
+    except KafkaError as failure:
+        results = [failure.as_value()] * len(wishes)
+    return Altered(refusals | dict(zip(wishes, results, strict=True)), to_wait_for)
+
+
+def _answered(resource: Resource, why: KafkaError | None, answer: Answer[A]) -> A:
+    return answer(
+        error_code=ErrorCode.NONE if why is None else why.code,
+        error_message=None if why is None else why.message,
+        resource_type=resource.resource_type,
+        resource_name=resource.resource_name,
+    )

@@ -1,0 +1,45 @@
+"""Expired tokens are removed every `delegation.token.expiry.check.interval.ms` of the clock that clients are told."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from barnabas.broker.metadata.delegation_tokens.tokens import Tokens
+from barnabas.broker.runtime.clock import Clock, Timer
+from barnabas.broker.runtime.log_lines import line, logger
+from barnabas.protocol.errors import KafkaError
+
+_log = logger("security")
+_NEXT_MS: Final = 1
+"""When the rest of very many is removed: others have their turn before."""
+
+
+class Expiring:
+    """What removes the expired tokens of a broker."""
+
+    def __init__(self, tokens: Tokens, clock: Clock, interval_ms: int) -> None:
+        self._tokens = tokens
+        self._clock = clock
+        self._interval_ms = interval_ms
+        self._timer: Timer | None = None
+
+    def start(self) -> None:
+        """Look for them from now on."""
+        self._timer = self._clock.call_later(self._clock.until_next(self._interval_ms), self._look)
+
+    def stop(self) -> None:
+        """The broker stops."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _look(self) -> None:
+        has_more = False
+        try:
+            has_more = self._tokens.remove_expired()
+        except KafkaError as error:
+            _log.warning(line("expired delegation tokens not removed", reason=error.code.name))
+        if has_more:
+            self._timer = self._clock.call_later(_NEXT_MS, self._look)
+        else:
+            self.start()

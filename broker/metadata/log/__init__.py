@@ -1,0 +1,1 @@
+"""`__cluster_metadata`: its records, snapshots and journal."""

@@ -1,0 +1,62 @@
+"""What a snapshot repeats as it was found: users, ACLs, delegation tokens, registered controllers.
+
+It stays in the log as it is, and a snapshot repeats it byte for byte: the last record of each thing that is there, and
+none of what was taken back. Kafka's own snapshots are the same. A record that only changes what the image holds, or
+says nothing, is no part of a snapshot: Apache Kafka does not start from one with a ClearElrRecord.
+
+What has an effect is read from here by the part that gives it one, where a broker has such a part (`of_kind`): without
+an authorizer ACLs are carried, and never decoded. Of users the image has what it needs.
+"""
+
+from collections.abc import Callable, Hashable, Iterator
+from typing import Any
+
+from barnabas.broker.metadata.image.image import ReplayError
+from barnabas.protocol.log_records import catalogue as records
+from barnabas.protocol.schema import Stored
+
+
+class Carried:
+    """The things that are there now, each with its record's bytes, in the order in which they first came."""
+
+    def __init__(self) -> None:
+        self._values: dict[Hashable, bytes] = {}
+
+    def __iter__(self) -> Iterator[bytes]:
+        return iter(self._values.values())
+
+    def replay(self, record: Stored, value: bytes) -> None:
+        """One more record, and its bytes. Whatever is of no kind that is carried changes nothing."""
+        put, taken_back = _PUT.get(type(record)), _TAKEN_BACK.get(type(record))
+        if put is not None:
+            self._values[put(record)] = value
+        elif taken_back is not None:
+            self._values.pop(taken_back(record), None)
+
+    def of_kind(self, kind: str) -> Iterator[bytes]:
+        """The records' bytes of all things of a kind: user, quota, rule, token."""
+        return (value for each, value in self._values.items() if isinstance(each, tuple) and each[0] == kind)
+
+    def count(self, kind: str) -> int:
+        """How many things of a kind there are."""
+        return sum(1 for _ in self.of_kind(kind))
+
+    def check_controllers(self, node_id: int) -> None:
+        """ReplayError if another node than this one is registered as a controller."""
+        for each in self._values:
+            if isinstance(each, tuple) and each[0] == "controller" and each[1] != node_id:
+                raise ReplayError(f"controller {each[1]} is registered beside node {node_id}")
+
+
+_PUT: dict[type[Stored], Callable[[Any], Hashable]] = {
+    records.UserScramCredentialRecord: lambda record: ("user", record.name, record.mechanism),
+    records.AccessControlEntryRecord: lambda record: ("rule", record.id),
+    records.DelegationTokenRecord: lambda record: ("token", record.token_id),
+    records.RegisterControllerRecord: lambda record: ("controller", record.controller_id),
+}
+_TAKEN_BACK: dict[type[Stored], Callable[[Any], Hashable]] = {
+    records.RemoveUserScramCredentialRecord: lambda record: ("user", record.name, record.mechanism),
+    records.RemoveAccessControlEntryRecord: lambda record: ("rule", record.id),
+    records.RemoveDelegationTokenRecord: lambda record: ("token", record.token_id),
+    records.UnregisterControllerRecord: lambda record: ("controller", record.controller_id),
+}

@@ -1,0 +1,381 @@
+"""One client connection: bytes in, one request at a time, answers out in order.
+
+Knows frames and back-pressure; what a request means is the dispatcher's business.
+
+Theory of operation: whatever is received is served at once, inside the event loop's read callback. The first answer
+of a read leaves at once, the rest of them together; requests on other connections that these have woken are answered
+after that, in the same callback. Where a turn of the loop serves many connections, the only answer of a read is held
+until the turn ends (turn.py). A request may be parked: until it is answered nothing more is parsed, and as soon as
+more bytes come nothing more is received either. The same happens while the peer does not read: a write that did not go
+to the kernel whole (send.py) stops parsing and receiving until it has.
+
+Invariants: at most one request in flight; answers leave in the order of requests; after `connection_lost` nothing of
+the connection is held anywhere, and it is no cycle: what it was made of is gone at once, without the garbage collector.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final, cast
+
+from barnabas.broker.api.answers import CloseConnection, Parked
+from barnabas.broker.config.listeners.listeners import address_text
+from barnabas.broker.network.advertised import peer_of, plain_host
+from barnabas.broker.network.outgoing import Outgoing
+from barnabas.broker.network.receive import FramingError, Receiver
+from barnabas.broker.network.send import Sender
+from barnabas.broker.security.session.session import Session
+from barnabas.protocol.listener_protocols import PLAINTEXT
+from barnabas.storage.errors import StorageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sized
+
+    from barnabas.broker.api.dispatch import Dispatch, Dispatcher
+    from barnabas.broker.metadata.cluster.cluster import Node
+    from barnabas.broker.network.advertised import AdvertisedAddress
+    from barnabas.broker.network.entering.accepting import Accepting
+
+_COALESCED_BYTES_MAX = 64 << 10
+"""Answers of one read are held back together until they are this large."""
+_HELD_BYTES_MAX: Final = 4 << 10
+"""A larger answer leaves at once, whatever the turn does."""
+
+
+class Connection(asyncio.BufferedProtocol):
+    """The protocol of one accepted socket."""
+
+    __slots__ = (
+        "_advertised",
+        "_dispatch",
+        "_gate",
+        "_is_finishing",
+        "_is_reading",
+        "_listener",
+        "_node",
+        "_parked",
+        "_receiver",
+        "_sender",
+        "_transport",
+        "_waiters",
+        "client_host",
+        "client_id",
+        "client_id_raw",
+        "is_closed",
+        "peer",
+        "quiet_sweeps",
+        "session",
+    )
+
+    def __init__(
+        self,
+        listener: Accepting[Connection],
+        dispatcher: Dispatcher,
+        advertised: AdvertisedAddress | None = None,
+        session: Session | None = None,
+    ) -> None:
+        self.peer = self.client_host = "?"
+        self.session = session or Session(PLAINTEXT)
+        self.client_id: str | None = None
+        self.client_id_raw = b""
+        """The dispatcher's memory of the last request's client id."""
+        self.quiet_sweeps = 0
+        """How many sweeps for idle connections went by since the last byte."""
+        self._listener = listener
+        self._advertised = advertised
+        self._node: Node | None = None
+        self._gate = dispatcher.gate_for(self.session)
+        self._dispatch: Dispatch = dispatcher.dispatch if self._gate is None else self._gate.dispatch
+        self._waiters = dispatcher.waiters
+        self._transport: asyncio.Transport = None  # type: ignore[assignment]  # because connection_made comes first
+        self._receiver = Receiver(
+            listener.shared_buffer,
+            min(listener.request_bytes_max, self.session.frame_bytes_max),
+            listener.frame_memory if self._gate is None else listener.strangers_memory,
+            when_free=self._memory_is_free,
+            on_stall=self._cut_off,
+        )
+        self._sender = Sender(listener.send_memory, listener.send, listener.write_buffers)
+        self._parked: Parked | None = None
+        self._is_reading = True
+        self._is_finishing = False
+        self.is_closed = False
+
+    @property
+    def is_busy(self) -> bool:
+        """A request is being answered: parked, or its answer not yet with the kernel."""
+        return self._parked is not None or self._sender.is_busy
+
+    @property
+    def is_parked(self) -> bool:
+        return self._parked is not None and not self._parked.is_pause
+
+    @property
+    def listener_name(self) -> str:
+        return self.session.listener
+
+    @property
+    def is_inside_tls(self) -> bool:
+        """Whether its socket came in before: as the stream that shook hands."""
+        return self._transport.get_extra_info("sslcontext") is not None
+
+    @property
+    def is_writable(self) -> bool:
+        """Whether the peer takes what is written."""
+        return self._sender.is_writable
+
+    @property
+    def node(self) -> Node | None:
+        """This broker as the peer is to know it; None for what the services say."""
+        if self._node is None and self._advertised is not None:
+            local_host = plain_host(self._transport.get_extra_info("sockname")[0])
+            self._node = self._advertised.to(local_host, self.client_host)
+        return self._node
+
+    # --- from the event loop ---------------------------------------------------------------------------------------
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast("asyncio.Transport", transport)
+        self._sender.begin(self._transport)
+        self.client_host, port = peer_of(transport)
+        self.peer = address_text(self.client_host, port)
+        self._listener.connection_opened(self)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.is_closed = True
+        parked, self._parked = self._parked, None
+        if parked is not None:
+            parked.abandon()
+        self._sender.lost()
+        self._receiver.close()
+        self._transport = None  # type: ignore[assignment]  # because nothing is sent from here on
+        self._listener.connection_closed(self)
+        self._waiters.finish_woken()  # where serving ended in an exception, which closed the connection
+
+    def get_buffer(self, sizehint: int) -> memoryview:
+        return self._receiver.buffer()
+
+    def buffer_updated(self, nbytes: int) -> None:
+        self._waiters.is_attended = True
+        self.quiet_sweeps = 0
+        sender = self._sender
+        if sender.held is not None:  # where the loop receives from so many that it turns more slowly than this peer
+            self.send_held()
+        if self._parked is None and sender.is_writable and sender.outgoing is None:
+            frame = self._receiver.only_frame(nbytes)
+            if frame is not None:
+                self._serve_one(frame)
+            else:
+                self._receiver.received(nbytes)
+                self._serve()
+        else:
+            self._receiver.received(nbytes)
+            self._receiver.settle()
+        if self._parked is not None or not sender.is_writable or self._receiver.is_starved:
+            self._regulate_receiving()
+        if self._waiters.woken:
+            self._waiters.finish_woken()
+        else:
+            self._waiters.is_attended = False
+
+    def pause_writing(self) -> None:
+        self._sender.pause()
+
+    def resume_writing(self) -> None:
+        self._sender.resume()
+        self._go_on()
+
+    def admit(self, dispatch: Dispatch) -> None:
+        """It has proven whom it speaks for: requests are as large as any, and `dispatch` answers them."""
+        self._receiver.admit(self._listener.request_bytes_max, self._listener.frame_memory)
+        self._gate = None
+        self._dispatch = dispatch
+
+    # --- serving ---------------------------------------------------------------------------------------------------
+
+    def _serve_one(self, frame: memoryview) -> None:
+        """Answer the one frame that there is: what `_serve` does, with fewer calls."""
+        try:
+            answer = self._dispatch(frame, self)
+            if type(answer) is bytearray:
+                turn = self._listener.turn
+                if turn.at_once_count > 0 or len(answer) > _HELD_BYTES_MAX:
+                    turn.at_once_count -= 1
+                    self._sender.write(answer)
+                else:
+                    self._sender.held = answer
+                    turn.hold(self)
+            elif answer is not None:
+                self._answer_in_parts_or_later(answer)
+        except CloseConnection as close:
+            self._refuse(close.reason, close.api)
+        except Exception as error:
+            self._fail(error)
+
+    def _serve(self) -> None:
+        """Answer the frames that are there, until one has to wait."""
+        receiver, sender = self._receiver, self._sender
+        is_first = True
+        later = bytearray()
+        try:
+            while (frame := receiver.next_frame()) is not None:
+                answer = self._dispatch(frame, self)
+                if type(answer) is bytearray:
+                    if is_first:
+                        sender.write(answer)
+                        is_first = False
+                    else:
+                        later += answer
+                        if len(later) > _COALESCED_BYTES_MAX:
+                            sender.write(later)
+                            later = bytearray()
+                    if not sender.is_writable:
+                        break
+                elif answer is not None:
+                    if later:
+                        sender.write(later)
+                        later = bytearray()
+                    self._answer_in_parts_or_later(answer)
+                    if self.is_busy:
+                        break
+        except CloseConnection as close:
+            self._refuse(close.reason, close.api, later)
+        except FramingError as refusal:  # another name than below: mypyc gives a name one type
+            self._refuse_frame(str(refusal), later)
+        except Exception as error:
+            self._fail(error)
+        else:
+            if later:
+                sender.write(later)
+        receiver.settle()
+
+    def _answer_in_parts_or_later(self, answer: Parked | bytearray | Sequence[Sized]) -> None:
+        if isinstance(answer, Parked):
+            self.park(answer)
+        else:
+            self._sender.outgoing = Outgoing([answer] if isinstance(answer, bytearray) else answer)
+            self._send_pieces()
+
+    def park(self, parked: Parked) -> None:
+        """Serve nothing more until it is answered."""
+        self._parked = parked
+        parked.when_answered(self._parked_was_answered)
+
+    def _parked_was_answered(self, parked: Parked) -> None:
+        if self._parked is not parked:
+            return  # the connection is gone
+        self._parked = None
+        try:
+            answer = parked.answer()
+        except CloseConnection as close:
+            self._refuse(close.reason, close.api)
+            return
+        except Exception as error:
+            self._fail(error)
+            return
+        if self.is_closed:
+            return  # what was sent last may be half an answer
+        if type(answer) is bytearray:
+            self.write(answer)
+        elif answer is not None:
+            self._answer_in_parts_or_later(answer)
+        self._go_on()
+
+    def _go_on(self) -> None:
+        """Something that held the connection up is over: send what is left, serve what has come, receive again."""
+        if self.is_closed:
+            return
+        if self._sender.outgoing is not None:
+            self._send_pieces()
+        if self._is_finishing and not self.is_busy:
+            self.close()
+            return
+        if not self.is_busy and self._receiver.has_unread():
+            self._serve()
+        self._regulate_receiving()
+
+    # --- sending ---------------------------------------------------------------------------------------------------
+
+    def write(self, data: bytes | bytearray) -> None:
+        """Send a part of an answer whose last part comes as the answer."""
+        self._sender.write(data)
+
+    def send_held(self) -> None:
+        """See `turn.Holder`."""
+        if self._sender.write_held() and (self._is_finishing or not self._sender.is_writable):
+            self._go_on()
+
+    def _send_pieces(self) -> None:
+        try:
+            self._sender.write_pieces()
+        except (StorageError, EOFError) as error:
+            self._refuse(f"the rest of a response could not be read: {error}", "Fetch")
+
+    # --- receiving and closing -------------------------------------------------------------------------------------
+
+    def _regulate_receiving(self) -> None:
+        """Receive unless bytes already wait for a request in flight, the peer does not read, or memory is short."""
+        receiver = self._receiver
+        wanted = self._sender.is_writable and not receiver.is_starved and not (self.is_busy and receiver.has_unread())
+        if wanted != self._is_reading and not self.is_closed:
+            self._is_reading = wanted
+            if wanted:
+                self._transport.resume_reading()
+            else:
+                self._transport.pause_reading()
+
+    def _memory_is_free(self) -> None:
+        self._listener.loop.call_soon(self._retry_receiving)
+
+    def _retry_receiving(self) -> None:
+        if not self.is_closed and self._receiver.is_starved:
+            self._receiver.retry()
+            self._regulate_receiving()
+
+    def _cut_off(self, reason: str) -> None:
+        self._refuse(reason, None)
+
+    def _refuse_frame(self, reason: str, unsent: bytearray) -> None:
+        """What came is no frame. Where the peer has to authenticate, it fails by that, and is closed later."""
+        gate = self._gate
+        if gate is None:
+            self._refuse(reason, None, unsent)
+            return
+        if unsent:
+            self._sender.write(unsent)
+        self.park(gate.refuse_frame(self, reason))
+
+    def _refuse(self, reason: str, api: str | None, unsent: bytearray | None = None) -> None:
+        """Close because of the peer, with one line that says why. What was answered before is still sent."""
+        if self.is_closed:
+            return
+        self._listener.connection_refused(self, api, reason)
+        if unsent:
+            self._sender.write(unsent)
+        self.close()
+
+    def _fail(self, error: Exception) -> None:
+        """Close because of a mistake of ours that the dispatcher did not turn into an answer."""
+        self._listener.connection_failed(self, error)
+        self.close()
+
+    def close(self) -> None:
+        """Close after what was written, or at once when the peer does not read."""
+        self.send_held()
+        if self.is_closed:
+            return
+        self.is_closed = True
+        self._receiver.close()
+        self._sender.close()
+
+    def finish(self) -> None:
+        """Close once the request in flight is answered and its answer is with the kernel."""
+        self._is_finishing = True
+        if not self.is_busy:
+            self.close()
+
+    def abort(self) -> None:
+        """Close at once, whatever is in flight."""
+        self.is_closed = True
+        self._sender.abort()

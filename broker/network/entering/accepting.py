@@ -1,0 +1,45 @@
+"""The listener as one connection needs it: what all its connections share, and what it calls."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+if TYPE_CHECKING:
+    from barnabas.broker.network.descriptor import Send
+    from barnabas.broker.network.memory import FrameMemory, SendMemory
+    from barnabas.broker.network.turn import Turn
+
+
+Accepted = TypeVar("Accepted", contravariant=True)
+"""A connection."""
+
+
+class Accepting(Protocol[Accepted]):
+    """What accepts connections."""
+
+    loop: asyncio.AbstractEventLoop
+    request_bytes_max: int
+    frame_memory: FrameMemory
+    strangers_memory: FrameMemory
+    send_memory: SendMemory
+    shared_buffer: memoryview
+    send: Send
+    turn: Turn
+
+    @property
+    def write_buffers(self) -> Callable[[asyncio.Transport, list[bytes | bytearray]], None]:
+        """How several buffers are best written."""
+
+    def connection_opened(self, connection: Accepted) -> None:
+        """It is there."""
+
+    def connection_refused(self, connection: Accepted, api: str | None, reason: str) -> None:
+        """It is about to be closed because of its peer."""
+
+    def connection_failed(self, connection: Accepted, error: Exception) -> None:
+        """It is about to be closed because of a mistake of ours."""
+
+    def connection_closed(self, connection: Accepted) -> None:
+        """It is gone."""

@@ -1,0 +1,234 @@
+"""Who may come in, and when: connections of one listener, from one address, and how fast they come. Kafka's rules.
+
+Knows sockets by their listener's name and their address, and lets them in before anything is done for them: of TLS it
+is the stream that comes in, before it shakes hands, as in Kafka. One that has to wait is not served meanwhile, and
+those that come by the same listener wait behind it; so Kafka's acceptor waits. One from an address that has too many is
+closed at once, and one from an address that connects too often is closed after a while, unserved: a client that tries
+again without a pause would get nothing else.
+
+Invariants: what is admitted is counted, until it is gone; nobody waits who is gone; those who wait are as few as there
+may be connections.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import TYPE_CHECKING, Protocol
+
+from barnabas.broker.api.answers import Parked
+from barnabas.broker.clients.quotas.connections import NO_LIMIT, ConnectionRates
+from barnabas.broker.clients.quotas.windows import WindowSettings
+from barnabas.broker.network.entering.entry_limits import CONNECTIONS_MAX, CREATION_RATE, OF_ADDRESSES, EntryLimits
+
+if TYPE_CHECKING:
+    from barnabas.broker.config import BrokerConfig
+    from barnabas.broker.metadata.image.client_quotas import ClientQuotas
+    from barnabas.broker.runtime.clock import Clock, Timer
+
+
+class Entering(Protocol):
+    """A socket that has just been accepted: a connection, or the TLS stream that is to have one."""
+
+    client_host: str
+    client_id: str | None
+    peer: str
+    quiet_sweeps: int
+
+    @property
+    def listener_name(self) -> str:
+        """What it came in by."""
+
+    @property
+    def is_parked(self) -> bool:
+        """Whether it may be silent for as long as it likes."""
+
+    def park(self, parked: Parked) -> None:
+        """Serve nothing until it is answered."""
+
+    def close(self) -> None:
+        """Close it."""
+
+    def abort(self) -> None:
+        """Close it at once."""
+
+
+class Throttled(Protocol):
+    """Who hears of a connection that comes too early."""
+
+    def __call__(self, connection: Entering, limit: str, wait_ms: int | None, *, is_refused: bool) -> None:
+        """limit: the setting. wait_ms: None where nobody can say. is_refused: it is closed then, unserved."""
+
+
+def _nobody(connection: Entering, limit: str, wait_ms: int | None, *, is_refused: bool) -> None:
+    """Nobody hears of it."""
+
+
+class _Waiting:
+    """Those of one listener that wait, the first of which may have its time still to wait."""
+
+    def __init__(self, limit: str) -> None:
+        self.limit = limit
+        """The setting that they wait for."""
+        self.queue: dict[Entering, asyncio.Future[None]] = {}
+        self.timer: Timer | None = None
+
+
+class Entrance:
+    """The way into one node."""
+
+    def __init__(
+        self,
+        config: BrokerConfig,
+        quotas: ClientQuotas,
+        clock: Clock,
+        refuse: Callable[[Entering, str], None],
+        there: Iterable[Entering],
+        throttled: Throttled = _nobody,
+    ) -> None:
+        """clock: the machine's. refuse: closes a connection, for a reason. there: those that are in already.
+
+        throttled: hears of those that have to wait, or are turned away.
+        """
+        self._limits = EntryLimits(config, quotas)
+        self._clock = clock
+        self._refuse = refuse
+        self._throttled = throttled
+        settings = WindowSettings(
+            config.integer("quota.window.num"), config.integer("quota.window.size.seconds") * 1000
+        )
+        self._rates = ConnectionRates(settings)
+        self._by_listener: Counter[str] = Counter()
+        self._by_address: Counter[str] = Counter()
+        self._admitted: dict[Entering, None] = {}
+        self._waiting: dict[str, _Waiting] = {}
+        self._turned_away: dict[Entering, Timer] = {}
+        self._is_closed = False
+        for connection in there:
+            self._admit(connection)
+
+    def opened(self, connection: Entering) -> None:
+        """It is there: let it in, now or later, or do not."""
+        name = connection.listener_name
+        waiting = self._waiting.get(name)
+        if waiting is not None:
+            waiting.queue[connection] = _held(connection)
+            self._throttled(connection, waiting.limit, None, is_refused=False)
+            return
+        wait_ms = self._wait_ms(name)
+        if wait_ms or not self._has_slot(name):
+            self._waiting[name] = waiting = _Waiting(CREATION_RATE if wait_ms else CONNECTIONS_MAX)
+            waiting.queue[connection] = _held(connection)
+            self._throttled(connection, waiting.limit, wait_ms or None, is_refused=False)
+            self._wait(name, waiting, wait_ms)
+        else:
+            self._enter(connection)
+
+    def closed(self, connection: Entering) -> None:
+        """It is gone."""
+        name = connection.listener_name
+        timer = self._turned_away.pop(connection, None)
+        if timer is not None:
+            timer.cancel()
+        if connection in self._admitted:
+            del self._admitted[connection]
+            self._count(connection, -1)
+        waiting = self._waiting.get(name)
+        if waiting is not None:
+            waiting.queue.pop(connection, None)
+            if waiting.timer is None:
+                self._go_on(name, waiting)
+
+    def close(self) -> None:
+        """Let nobody in any more: whoever waits is closed."""
+        self._is_closed = True
+        waiting, self._waiting = self._waiting, {}
+        for each in waiting.values():
+            if each.timer is not None:
+                each.timer.cancel()
+            for connection in each.queue:
+                connection.close()
+        for connection in list(self._turned_away):
+            connection.close()
+
+    # --- those that wait ---
+
+    def _wait(self, name: str, waiting: _Waiting, wait_ms: int) -> None:
+        if wait_ms:
+            waiting.timer = self._clock.call_later(wait_ms, partial(self._waited, name, waiting))
+
+    def _waited(self, name: str, waiting: _Waiting) -> None:
+        waiting.timer = None
+        self._go_on(name, waiting)
+
+    def _go_on(self, name: str, waiting: _Waiting) -> None:
+        """Let the first in, if it may, and those behind it."""
+        while waiting.queue and not self._is_closed:
+            if not self._has_slot(name):
+                return
+            connection = next(iter(waiting.queue))
+            held = waiting.queue.pop(connection)
+            self._enter(connection)
+            if connection in self._admitted:
+                held.set_result(None)
+            wait_ms = self._wait_ms(name) if waiting.queue else 0
+            if wait_ms:
+                self._wait(name, waiting, wait_ms)
+                return
+        self._waiting.pop(name, None)
+
+    # --- what is in force ---
+
+    def _wait_ms(self, name: str) -> int:
+        """For how long the connection that comes now is too early."""
+        limits = self._limits.of_listener(name)
+        if limits.rate >= NO_LIMIT and limits.broker_rate >= NO_LIMIT and not self._limits.has_quotas:
+            return 0
+        broker_rate = limits.broker_rate if limits.counts_for_broker else None
+        return self._rates.wait_ms(name, broker_rate, limits.rate, self._now_ms())
+
+    def _has_slot(self, name: str) -> bool:
+        return self._by_listener[name] < self._limits.of_listener(name).connections_max
+
+    def _enter(self, connection: Entering) -> None:
+        name, address = connection.listener_name, connection.client_host
+        refused_ms = 0
+        if self._limits.has_quotas:
+            counts_for_broker = self._limits.of_listener(name).counts_for_broker
+            rate = self._limits.rate_of(address)
+            refused_ms = self._rates.refused_ms(name, address, rate, counts_for_broker, self._now_ms())
+        if refused_ms:
+            _held(connection)
+            self._throttled(connection, OF_ADDRESSES, refused_ms, is_refused=True)
+            self._turned_away[connection] = self._clock.call_later(refused_ms, connection.close)
+            return
+        most = self._limits.connections_of(address)
+        if self._by_address[address] >= most:
+            self._refuse(connection, f"{address} has {most} connections, as many as max.connections.per.ip allows")
+            return
+        self._admit(connection)
+
+    def _admit(self, connection: Entering) -> None:
+        self._admitted[connection] = None
+        self._count(connection, 1)
+
+    def _count(self, connection: Entering, change: int) -> None:
+        for counter, key in (
+            (self._by_listener, connection.listener_name),
+            (self._by_address, connection.client_host),
+        ):
+            counter[key] += change
+            if not counter[key]:
+                del counter[key]
+
+    def _now_ms(self) -> int:
+        return int(self._clock.monotonic() * 1000)
+
+
+def _held(connection: Entering) -> asyncio.Future[None]:
+    """Serve nothing on the connection until the future is done."""
+    future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+    connection.park(Parked(future, lambda _: None, may_be_given_up=True, is_pause=True))
+    return future

@@ -1,0 +1,139 @@
+"""How much memory the peers may make us hold, in both directions.
+
+Incoming: frames that are too large for the shared buffer are collected in buffers of their own. Together these stay
+under `queued.max.request.bytes`; a connection that would need more stops being read until others have finished. As in
+Kafka, one frame may overshoot the limit, or nobody could ever send a large one; and when all who hold buffers wait,
+the one who asks gets its own. A peer that holds such memory and sends next to nothing for `STALLED_MS` while others
+wait for it is cut off: the limit must not become a way to stop the broker. So there are two such memories: whoever has
+yet to authenticate has another one than those who have.
+
+Outgoing: what a peer does not read stays in its transport. A connection writes a piece only when all before it has
+gone to the kernel, so at most one piece per connection waits; pieces get small when the waiting ones add up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final, Protocol
+
+if TYPE_CHECKING:
+    from barnabas.broker.runtime.clock import Clock
+
+STALLED_MS: Final = 10_000
+_STALLED_PART: Final = 6
+"""So many times `STALLED_MS` is what a peer may take to fill what it holds, while others wait."""
+_STALLED_BYTES_MAX: Final = 1 << 20
+"""Whoever sends this much in `STALLED_MS` is not stalled, however much it holds."""
+STRANGERS_BYTES_MAX: Final = 16 << 20
+"""For all who have yet to authenticate: what they send fits the shared buffer, but for the largest of tokens."""
+_SPARE_BYTES_MAX: Final = 4 << 20
+
+SEND_PIECE_BYTES: Final = 1 << 20
+SEND_PIECE_BYTES_WHEN_FULL: Final = 32 << 10
+SEND_BYTES_UNREAD_MAX: Final = 32 << 20
+
+
+class Holder(Protocol):
+    """Someone who holds frame buffers, seen from the memory."""
+
+    received_bytes: int
+    """How much has ever arrived."""
+
+    def cut_off(self, reason: str) -> None:
+        """Give everything back now."""
+
+
+class FrameMemory:
+    """The buffers of frames that are still arriving."""
+
+    def __init__(self, limit_bytes: int, clock: Clock) -> None:
+        self.limit_bytes = limit_bytes
+        self.used_bytes = 0
+        self._clock = clock
+        self._holders: dict[Holder, int] = {}
+        self._waiting: dict[Holder, Callable[[], None]] = {}
+        self._spares: list[bytearray] = []
+        self._watched: dict[Holder, int] = {}
+        """What had arrived from each holder when the watch began; of those that could receive ever since."""
+        self._is_watching = False
+
+    def take(self, holder: Holder, size: int, when_free: Callable[[], None]) -> bytearray | None:
+        """A buffer of at least `size` bytes for `holder`; or None, and `when_free` is called when to ask again.
+
+        The content of the buffer is whatever was in it before.
+        """
+        self.forget(holder)
+        others_bytes = self.used_bytes - self._holders.get(holder, 0)
+        if others_bytes >= self.limit_bytes and not self._all_wait_but(holder):
+            self._waiting[holder] = when_free
+            self._watch()
+            return None
+        buffer = self._spare(size)
+        self.used_bytes += len(buffer)
+        self._holders[holder] = self._holders.get(holder, 0) + len(buffer)
+        return buffer
+
+    def give_back(self, holder: Holder, buffer: bytearray, *, is_spare: bool = True) -> None:
+        """`holder` is done with `buffer`, and if it is spare, nobody looks into it any more."""
+        self.used_bytes -= len(buffer)
+        self._holders[holder] -= len(buffer)
+        if not self._holders[holder]:
+            del self._holders[holder]
+            self._watched.pop(holder, None)
+        if is_spare and sum(map(len, self._spares)) + len(buffer) <= _SPARE_BYTES_MAX:
+            self._spares.append(buffer)
+        waiting, self._waiting = self._waiting, {}
+        for holder, when_free in waiting.items():
+            self._watched.pop(holder, None)
+            when_free()
+
+    def forget(self, holder: Holder) -> None:
+        """`holder` waits no more."""
+        if self._waiting.pop(holder, None) is not None:
+            self._watched.pop(holder, None)
+
+    def move(self, holder: Holder, buffer: bytearray, to: FrameMemory) -> None:
+        """`buffer` is one of the other memory's from here on, which may overshoot its limit by it."""
+        to.used_bytes += len(buffer)
+        to._holders[holder] = to._holders.get(holder, 0) + len(buffer)
+        self.give_back(holder, buffer, is_spare=False)
+
+    def _all_wait_but(self, holder: Holder) -> bool:
+        """Whether no other holder can go on: then `holder` must, or none of them ever finishes."""
+        return all(other is holder or other in self._waiting for other in self._holders)
+
+    def _spare(self, size: int) -> bytearray:
+        for index, buffer in enumerate(self._spares):
+            if size <= len(buffer) <= 4 * size:
+                return self._spares.pop(index)
+        return bytearray(size)
+
+    def _watch(self) -> None:
+        if not self._is_watching:
+            self._is_watching = True
+            self._watched = {holder: holder.received_bytes for holder in self._holders}
+            self._clock.call_later(STALLED_MS, self._cut_off_stalled)
+
+    def _cut_off_stalled(self) -> None:
+        self._is_watching = False
+        if self._waiting:
+            for holder in [each for each in self._watched if self._is_stalled(each)]:
+                holder.cut_off("stalled inside a large frame while others wait for memory")
+        if self._waiting:
+            self._watch()
+
+    def _is_stalled(self, holder: Holder) -> bool:
+        """Whether so little has come since the watch began that others would wait for more than a minute."""
+        due_bytes = min(self._holders[holder] // _STALLED_PART, _STALLED_BYTES_MAX)
+        return holder not in self._waiting and holder.received_bytes - self._watched[holder] < due_bytes
+
+
+class SendMemory:
+    """What was written to peers that have not read it."""
+
+    def __init__(self) -> None:
+        self.unread_bytes = 0
+
+    def piece_bytes(self) -> int:
+        """How much a connection should write next."""
+        return SEND_PIECE_BYTES if self.unread_bytes < SEND_BYTES_UNREAD_MAX else SEND_PIECE_BYTES_WHEN_FULL

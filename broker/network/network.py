@@ -1,0 +1,65 @@
+"""The network as a parameter: what a broker asks of it once its sockets are bound.
+
+Binding comes before there is a broker (`bound.py`), so that a port in use is said first; but for a node among several
+that was stopped, and starts again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Protocol
+
+from barnabas.broker.network.advertised import default_gateways
+from barnabas.broker.network.bound import bind_again
+
+if TYPE_CHECKING:
+    from barnabas.broker.network.bound import BoundAddress
+    from barnabas.broker.network.descriptor import Send
+
+
+class Listening(Protocol):
+    """A socket on which connections are accepted."""
+
+    def close(self) -> None:
+        """Accept no more; those that are there go on."""
+
+
+class Network(Protocol):
+    """What a broker may ask of the network."""
+
+    @property
+    def send(self) -> Send:
+        """How bytes are given to a socket past its transport."""
+
+    async def listen(
+        self, sock: socket.socket, connection: Callable[[], asyncio.BaseProtocol], *, backlog: int
+    ) -> Listening:
+        """Accept connections on a bound socket; `connection` makes the protocol of each."""
+
+    def bind_again(self, given_back: Sequence[BoundAddress]) -> list[BoundAddress]:
+        """New sockets for addresses that were given back. OSError."""
+
+    def default_gateways(self) -> set[str]:
+        """The default gateways of this machine or container; none where they cannot be seen."""
+
+
+class LoopNetwork:
+    """The machine's network, on the running event loop."""
+
+    @property
+    def send(self) -> Send:
+        return os.write
+
+    async def listen(
+        self, sock: socket.socket, connection: Callable[[], asyncio.BaseProtocol], *, backlog: int
+    ) -> Listening:
+        return await asyncio.get_running_loop().create_server(connection, sock=sock, backlog=backlog)
+
+    def bind_again(self, given_back: Sequence[BoundAddress]) -> list[BoundAddress]:
+        return bind_again(given_back)
+
+    def default_gateways(self) -> set[str]:
+        return default_gateways()

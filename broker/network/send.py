@@ -1,0 +1,150 @@
+"""The sending half of one connection: what of its answers is not with the kernel yet.
+
+Knows the transport, and neither requests nor the connection: who owns it says what to send, and hears from the loop
+whether the peer reads.
+
+Theory of operation: while nothing waits in the transport, bytes are given to the socket itself. What the kernel does
+not take goes to the transport, whose high-water mark is 0: it says so at once, and nothing more is sent until it has
+gone. A large answer is `outgoing`: it is written in pieces, each made when the one before is with the kernel.
+
+Invariants: answers leave in the order in which they are given; at most one unsent piece of a response is in memory, and
+counted in the memory that all connections share; after `lost` nothing is held.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from barnabas.broker.network.descriptor import descriptor_of
+from barnabas.broker.network.outgoing import Outgoing
+
+if TYPE_CHECKING:
+    from barnabas.broker.network.descriptor import Send
+    from barnabas.broker.network.memory import SendMemory
+
+
+class Sender:
+    """The sending half of one connection."""
+
+    __slots__ = (
+        "_descriptor",
+        "_last_piece_bytes",
+        "_memory",
+        "_send",
+        "_transport",
+        "_unread_bytes",
+        "_write_buffers",
+        "held",
+        "is_writable",
+        "outgoing",
+    )
+
+    def __init__(
+        self,
+        memory: SendMemory,
+        send: Send,
+        write_buffers: Callable[[asyncio.Transport, list[bytes | bytearray]], None],
+    ) -> None:
+        """send: to a socket past its transport. write_buffers: several at once to a transport."""
+        self.held: bytearray | None = None
+        """An answer that leaves at the end of this turn."""
+        self.outgoing: Outgoing | None = None
+        """The answer that is being sent in pieces."""
+        self.is_writable = True
+        """Whether the peer takes what is written."""
+        self._memory = memory
+        self._send = send
+        self._write_buffers = write_buffers
+        self._transport: asyncio.Transport = None  # type: ignore[assignment]  # because `begin` comes first
+        self._descriptor = -1
+        self._last_piece_bytes = 0
+        self._unread_bytes = 0
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether something is not with the kernel yet."""
+        return not self.is_writable or self.outgoing is not None or self.held is not None
+
+    def begin(self, transport: asyncio.Transport) -> None:
+        """Send by it from now on."""
+        transport.set_write_buffer_limits(high=0)
+        self._transport = transport
+        self._descriptor = descriptor_of(transport)
+
+    def write(self, data: bytes | bytearray) -> None:
+        """To the socket itself where nothing waits in the transport, which gets the rest, and an error again."""
+        rest: bytes | bytearray | memoryview = data
+        if self._descriptor >= 0 and not self._transport.get_write_buffer_size():
+            try:
+                sent = self._send(self._descriptor, data)
+            except OSError:
+                sent = 0
+            if sent == len(data):
+                return
+            rest = memoryview(data)[sent:]
+        self._last_piece_bytes = len(rest)
+        self._transport.write(rest)
+
+    def write_held(self) -> bool:
+        """Write the answer that is held, and whether there was one."""
+        held, self.held = self.held, None
+        if held is None:
+            return False
+        self.write(held)
+        return True
+
+    def write_pieces(self) -> None:
+        """Write more of the outgoing answer, while the kernel takes it. StorageError, EOFError as `Outgoing.take`."""
+        outgoing = self.outgoing
+        assert outgoing is not None
+        while self.is_writable and not outgoing.is_empty:
+            buffers = outgoing.take(self._memory.piece_bytes())
+            if len(buffers) == 1:
+                self.write(buffers[0])
+            else:
+                self._last_piece_bytes = sum(map(len, buffers))
+                self._write_buffers(self._transport, buffers)
+        if outgoing.is_empty:
+            self.outgoing = None
+
+    # --- from the event loop ---------------------------------------------------------------------------------------
+
+    def pause(self) -> None:
+        """The kernel did not take all: the peer does not read."""
+        self.is_writable = False
+        self._note_unread(self._last_piece_bytes)
+
+    def resume(self) -> None:
+        """All is with the kernel."""
+        self.is_writable = True
+        self._note_unread(0)
+
+    def lost(self) -> None:
+        """The transport is gone."""
+        self.held = None
+        self.outgoing = None
+        self._note_unread(0)
+        self._descriptor = -1  # soon another connection's
+        self._transport = None  # type: ignore[assignment]  # because nothing is sent from here on
+
+    def _note_unread(self, size: int) -> None:
+        self._memory.unread_bytes += size - self._unread_bytes
+        self._unread_bytes = size
+
+    # --- the end ---------------------------------------------------------------------------------------------------
+
+    def close(self) -> None:
+        """Close after what was written, or at once when the peer does not read."""
+        self.outgoing = None
+        if self.is_writable:
+            self._transport.close()
+        else:
+            self._transport.abort()
+
+    def abort(self) -> None:
+        """Close at once."""
+        self.held = None
+        if self._transport is not None:
+            self._transport.abort()

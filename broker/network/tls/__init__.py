@@ -1,0 +1,1 @@
+"""TLS of connections: handshakes and their memory."""

@@ -1,0 +1,38 @@
+"""What the TLS streams of an event loop share, and what they are told by the listener that they came in by."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from typing import TYPE_CHECKING, Final, Protocol
+
+from barnabas.broker.network.descriptor import Send
+from barnabas.broker.network.tls.handshakes import Handshakes
+
+if TYPE_CHECKING:
+    from barnabas.broker.security.session.principal import Principal
+
+CIPHER_BYTES: Final = 64 << 10
+
+
+class Endpoint(Protocol):
+    """How a listener speaks TLS."""
+
+    @property
+    def context(self) -> ssl.SSLContext:
+        """What the next handshake goes by."""
+
+    def principal_of(self, certificate: bytes | None) -> Principal:
+        """For whom a client with this certificate speaks. ValueError where no rule tells."""
+
+
+class TlsMemory:
+    """What all streams of a loop share."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, handshakes: Handshakes, send: Send) -> None:
+        self.loop = loop
+        self.handshakes = handshakes
+        self.send = send
+        self.incoming = ssl.MemoryBIO()
+        self.outgoing = ssl.MemoryBIO()
+        self.received = memoryview(bytearray(CIPHER_BYTES))

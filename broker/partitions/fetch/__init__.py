@@ -1,0 +1,1 @@
+"""Fetch sessions, and large fetches in turns."""

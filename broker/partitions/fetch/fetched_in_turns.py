@@ -1,0 +1,91 @@
+"""A Fetch of very many partitions: read in slices, with others in between.
+
+Knows how such a one is read, parked and answered, not how a partition is. It is not compiled, as it waits:
+docs/compiled.md.
+
+Theory of operation: it is parked before it is read, so nothing that happens to a partition behind its reading is
+missed. What was woken is read again, in what it is answered with.
+"""
+
+from __future__ import annotations
+
+from asyncio import Future, ensure_future
+from collections.abc import Collection
+from functools import partial
+from typing import TYPE_CHECKING, Final, Protocol, TypeVar
+
+from barnabas.broker.runtime.slices import Kind
+from barnabas.protocol.hot.fetch import FetchAnswer, FetchedPartition
+
+if TYPE_CHECKING:
+    from barnabas.broker.partitions.waiters import Waiting, Woken
+    from barnabas.broker.runtime.replies import Reply
+    from barnabas.broker.runtime.slices import Slices
+    from barnabas.storage.steps import Steps
+
+T = TypeVar("T")
+_READING: Final = Kind(may_begin_again=False)  # the audit is told once of each
+
+
+class Fetch(Protocol):
+    """One request while it is being answered."""
+
+    opens_later: bool
+
+    def park(self) -> Waiting[Woken] | None:
+        """Wait for something to happen to any partition from now on; None where the request does not wait."""
+
+    def read_in_steps(self, woken: Woken = None) -> Steps[list[FetchedPartition]]:
+        """What there is now, in the order it was asked for; of those that were woken, if it is known which."""
+
+    def open_all(self) -> Steps[None]:
+        """Open what is not open."""
+
+    def answer_now(self, results: list[FetchedPartition], *, is_due: bool) -> Steps[FetchAnswer | None]:
+        """The answer; None if it is not due and there is something to wait for."""
+
+    def are_ready(self, woken: Collection[tuple[str, int]]) -> bool:
+        """Whether enough has come together now that something happened to these."""
+
+
+def answer_in_turns(fetch: Fetch, slices: Slices) -> Future[FetchAnswer]:
+    """The answer. Who cancels it gives up all that it waits for."""
+    return ensure_future(_answer(fetch, slices))
+
+
+async def _answer(fetch: Fetch, slices: Slices) -> FetchAnswer:
+    waiting = fetch.park()
+    try:
+        answer = await _answer_now(fetch, slices, await _read(fetch, slices), is_due=waiting is None)
+        if answer is not None:
+            return answer
+        assert waiting is not None
+        if not waiting.done() and not fetch.are_ready(waiting.woken or ()):
+            over: Future[None] = slices.loop.create_future()
+            waiting.add_done_callback(lambda _: None if over.done() else over.set_result(None))
+            await over
+        woken = waiting.result() if waiting.done() else waiting.woken
+        last = await _answer_now(fetch, slices, await _read(fetch, slices, woken), is_due=True)
+        assert last is not None
+        return last
+    finally:
+        if waiting is not None:
+            waiting.cancel()
+
+
+async def _read(fetch: Fetch, slices: Slices, woken: Woken = None) -> list[FetchedPartition]:
+    results = await _come(slices.in_slices(partial(fetch.read_in_steps, woken), _READING))
+    if fetch.opens_later:
+        await _come(slices.in_slices(fetch.open_all))
+        results = await _come(slices.in_slices(fetch.read_in_steps, _READING))
+    return results
+
+
+async def _answer_now(
+    fetch: Fetch, slices: Slices, results: list[FetchedPartition], *, is_due: bool
+) -> FetchAnswer | None:
+    return await _come(slices.in_slices(partial(fetch.answer_now, results, is_due=is_due), _READING))
+
+
+async def _come(reply: Reply[T]) -> T:
+    return await reply if isinstance(reply, Future) else reply

@@ -1,0 +1,1 @@
+"""Syncing logs: when, in which order, and how many at a time."""

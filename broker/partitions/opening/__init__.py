@@ -1,0 +1,1 @@
+"""Opening and recovering logs when they are first needed."""

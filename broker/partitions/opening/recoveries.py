@@ -1,0 +1,253 @@
+"""Partitions that take more than a moment to open: they are recovered in processes, or in slices of the event loop.
+
+Knows openings (storage/recovery/opening.py) by their partition; what becomes of a log, and who waits for it, is its
+owner's business. docs/decisions/0119 says why so.
+
+Theory of operation: the first slice is done at once, so that nearly every partition is open for the very request that
+asked. Where that does not do, and there may be processes, the opening is closed again, and one of them recovers the
+partition (recovery_line.py); the loop touches nothing of it meanwhile, and opens it when it is next asked for, as after
+a clean stop. Where there are none, what is not done goes on in slices (broker/runtime/slices.py), one step in each, few at a
+time, since each holds a piece of its log in memory; what it has to sync is synced in a thread. After a kill many may be
+asked for in one turn: those that find its time used up wait, too. So do those that a Fetch names after a clean stop
+(Partitions.get_to_read) or a Produce (handlers/produce.py).
+
+Invariants: an opening is closed, and a process killed, when a recovery is abandoned; after `close` nothing is begun
+that does not end in its first slice.
+"""
+
+from __future__ import annotations
+
+from asyncio import Future
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING
+
+from barnabas.broker.partitions.flush.disk_work import storage_failure
+from barnabas.broker.partitions.opening.recovery_line import RecoveryLine
+from barnabas.broker.runtime.log_lines import line, logger
+from barnabas.broker.runtime.slices import Kind, Slices, Work
+from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.storage.errors import StorageError
+
+if TYPE_CHECKING:
+    from barnabas.broker.config import BrokerConfig
+    from barnabas.broker.partitions.opening.unopened import Unopened
+    from barnabas.broker.partitions.waiters import PartitionKey
+    from barnabas.broker.runtime.workers.workers import Workers
+    from barnabas.storage.disk.sync_job import SyncJob
+    from barnabas.storage.log.log import PartitionLog
+    from barnabas.storage.recovery.opening import Opening
+
+_log = logger("storage")
+
+BEGUN_MAX = 8
+TURN_MS = 5
+"""How much of a turn of the loop is spent on openings that can wait for another one, and one opening besides."""
+_OPENING = Kind(under_way_max=1_000, steps_max=1, slice_ms=0.5, may_begin_again=False)
+_BESIDE = Kind(under_way_max=100_000, steps_max=1, slice_ms=0.5, first_ms=TURN_MS, may_begin_again=False)
+_RECOVERY = Kind(under_way_max=BEGUN_MAX, steps_max=1, slice_ms=0.5, first_ms=TURN_MS, may_begin_again=False)
+
+
+class StillRecovering(KafkaError):
+    """The partition is being recovered: clients retry the answer they get then (NOT_LEADER_OR_FOLLOWER)."""
+
+    def __init__(self, topic: str, partition: int, recoveries: Recoveries) -> None:
+        super().__init__(ErrorCode.NOT_LEADER_OR_FOLLOWER, f"{topic}-{partition} is being recovered")
+        self._key = topic, partition
+        self._recoveries = recoveries
+
+    def when_over(self, callback: Callable[[], object]) -> None:
+        """Call back once, when the partition is open, or was refused, or is gone."""
+        self._recoveries.when_over(self._key, callback)
+
+
+class OpensLater(StillRecovering):
+    """The partition could be opened, but this turn of the loop has no time left for one more: ask in another turn."""
+
+
+class Recoveries:
+    """What is being opened on one event loop."""
+
+    def __init__(
+        self,
+        upkeep: Slices,
+        workers: Workers,
+        config: BrokerConfig,
+        end: Callable[[PartitionKey, PartitionLog | StorageError | None], None],
+    ) -> None:
+        """`end` is given what became of an opening that was not done in its first slice: None if it only is recovered.
+
+        workers: who does a recovery that takes more than its first slice, while there are processes for it.
+        """
+        self._upkeep = upkeep
+        self.beside = RecoveryLine(workers, config)
+        self._end = end
+        self._callbacks: dict[PartitionKey, list[Callable[[], object]]] = {}
+        """Those that are being opened, and who is called when they are not any more."""
+        self._openings: dict[PartitionKey, Future[PartitionLog | None]] = {}
+        self._in_background: set[PartitionKey] = set()
+        self._jobs = 0
+        self._is_closed = False
+        self.parked_bytes = 0
+        """Bytes of records that requests hold while they wait for a partition."""
+
+    def __contains__(self, key: PartitionKey) -> bool:
+        return key in self._callbacks
+
+    def __len__(self) -> int:
+        return len(self._callbacks)
+
+    @property
+    def is_syncing(self) -> bool:
+        """Whether something is being synced for a recovery, in a thread."""
+        return self._jobs > 0
+
+    @property
+    def turn_is_over(self) -> bool:
+        """Whether openings have used up what they may use of this turn, if they can wait."""
+        return self._upkeep.spent_ms >= TURN_MS
+
+    def begin(self, unopened: Unopened, *, in_background: bool = False) -> PartitionLog | None:
+        """The log if one slice is enough to open it, None if it is not: `end` is called then. StorageError.
+
+        in_background: nobody waits for it, until somebody does (`hurry`).
+        """
+        key = unopened.key
+        assert key not in self, f"{key} is being opened already"
+        is_recovery = unopened.is_unrecovered and not self._is_closed
+        kind = (_BESIDE if self.beside.is_beside else _RECOVERY) if is_recovery else _OPENING
+        if in_background:
+            self._in_background.add(key)
+        log = self._upkeep.in_slices(partial(self._open, unopened, kind), kind)
+        if not isinstance(log, Future):
+            self._in_background.discard(key)
+            return log
+        if self._is_closed:
+            self._upkeep.give_up(log)
+            raise StorageError(f"{key[0]}-{key[1]}", "the broker stops, and does not recover it any more")
+        self._callbacks[key] = []
+        self._openings[key] = log
+        return None
+
+    def hurry(self, key: PartitionKey) -> None:
+        """Somebody waits for it now."""
+        self._in_background.discard(key)
+        self.beside.hurry(key)
+
+    def when_over(self, key: PartitionKey, callback: Callable[[], object]) -> None:
+        """Call back when the partition is not being recovered any more: in a turn to come, if it is not now."""
+        if key in self._callbacks:
+            self._callbacks[key].append(callback)
+        else:
+            self._upkeep.loop.call_soon(callback)
+
+    def abandon(self, key: PartitionKey) -> None:
+        """The partition goes: recover it no further. Nothing happens if it is not being recovered."""
+        if key in self._callbacks:
+            self._upkeep.give_up(self._openings.pop(key))
+            self._in_background.discard(key)
+            self._tell(self._callbacks.pop(key))
+
+    def close(self) -> None:
+        """The broker stops: what is not open now is left as it is, for the next start to recover."""
+        self._is_closed = True
+        self.beside.close()
+        for key in list(self._callbacks):
+            self.abandon(key)
+
+    def _open(self, unopened: Unopened, kind: Kind) -> Work[PartitionLog | None]:
+        """Returns the log, or raises, in the first slice; later `end` is given either."""
+        key = unopened.key
+        outcome: PartitionLog | StorageError | None
+        try:
+            if kind is _BESIDE:
+                outcome = yield from self._recovered_beside(unopened)
+            else:
+                outcome = yield from self._steps(unopened.opening())
+        except StorageError as error:
+            if key not in self._callbacks:
+                raise
+            outcome = error
+        except Exception as mistake:  # ours, and logged with where it was made; the other partitions are not to suffer
+            if key not in self._callbacks:
+                raise
+            _log.exception(line("recovery failed", topic=key[0], partition=key[1]))
+            outcome = StorageError(f"{key[0]}-{key[1]}", repr(mistake))
+        if key not in self._callbacks:
+            assert not isinstance(outcome, StorageError)
+            return outcome
+        del self._openings[key]
+        self._in_background.discard(key)
+        callbacks = self._callbacks.pop(key)
+        self._end(key, outcome)
+        self._tell(callbacks)
+        return None
+
+    def _recovered_beside(self, unopened: Unopened) -> Work[PartitionLog | None]:
+        """The log if the first piece of work opens it, else None once it is recovered: whoever asks next opens it."""
+        if unopened.key not in self._in_background or unopened.is_short:
+            opening = unopened.opening()
+            try:
+                job = next(opening)
+            except StopIteration as done:
+                log: PartitionLog = done.value
+                return log
+            if job is not None:
+                return (yield from self._steps(opening, job))
+            opening.close()  # as a stop may do at any time: what was done is not to be undone
+            yield None
+        over: Future[None] = self._upkeep.loop.create_future()
+        self.beside.recover(unopened, over, in_background=unopened.key in self._in_background)
+        try:
+            yield over
+            over.result()
+        finally:
+            self.beside.leave(unopened.key)
+        return None
+
+    def _steps(self, opening: Opening[PartitionLog], job: SyncJob | None = None) -> Work[PartitionLog]:
+        """The opening, with its syncs done in a thread. job: what it has yielded, if it was begun."""
+        try:
+            if job is None:
+                job = next(opening)
+            while True:
+                if job is None:
+                    yield None
+                    job = next(opening)
+                    continue
+                syncing = self._begin_sync(job)
+                yield syncing
+                failure = _sync_failure(syncing)
+                job = next(opening) if failure is None else opening.throw(failure)
+        except StopIteration as done:
+            log: PartitionLog = done.value
+            return log
+        finally:
+            opening.close()
+
+    def _begin_sync(self, job: SyncJob) -> Future[StorageError | None]:
+        self._jobs += 1
+        syncing = self._upkeep.loop.run_in_executor(None, storage_failure, job.run)
+        syncing.add_done_callback(partial(self._synced, job))
+        return syncing
+
+    def _synced(self, job: SyncJob, done: Future[StorageError | None]) -> None:
+        """Whether anybody still wants the partition or not."""
+        self._jobs -= 1
+        if (mistake := done.exception()) is not None:
+            _log.error("the sync of a recovery failed", exc_info=mistake)
+        failure = _sync_failure(done)
+        if failure is None:
+            job.finish()
+        else:
+            job.failed(failure)
+
+    def _tell(self, callbacks: list[Callable[[], object]]) -> None:
+        for callback in callbacks:
+            self._upkeep.loop.call_soon(callback)
+
+
+def _sync_failure(done: Future[StorageError | None]) -> StorageError | None:
+    """After a mistake of ours, too, the partition is refused, and the others are not to suffer."""
+    mistake = done.exception()
+    return done.result() if mistake is None else StorageError("the sync of a recovery", repr(mistake))

@@ -1,0 +1,53 @@
+"""Notices that a data directory has failed: says so once, and stops the broker if it cannot do without.
+
+Knows the data directories and the clock. Whoever uses a directory that has failed is refused at once, by the directory
+itself; here is only what is done about it, some moments later. With one directory there is nothing to watch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from barnabas.broker.runtime.log_lines import line, logger
+
+if TYPE_CHECKING:
+    from barnabas.broker.runtime.clock import Clock, Timer
+    from barnabas.storage.log_directories import LogDirectories
+
+_log = logger("storage")
+_INTERVAL_MS = 1_000
+
+
+class DirectoryWatch:
+    """The directories of one broker."""
+
+    def __init__(self, directories: LogDirectories, clock: Clock) -> None:
+        self._directories = directories
+        self._clock = clock
+        self._timer: Timer | None = None
+        self._told: set[str] = set()
+        self.when_failed: Callable[[], None] | None = None
+        """Called when the metadata directory has failed, or all in which partitions lie."""
+
+    def start(self) -> None:
+        """Look from now on, if there are several."""
+        if not self._directories.is_one:
+            self._timer = self._clock.call_later(_INTERVAL_MS, self._look)
+
+    def stop(self) -> None:
+        """Look no more."""
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def _look(self) -> None:
+        for each in self._directories.every:
+            if each.offline_reason is not None and each.path not in self._told:
+                self._told.add(each.path)
+                _log.error(line("data directory failed", path=each.path, reason=each.offline_reason))
+        reason = self._directories.offline_reason
+        if reason is None or self.when_failed is None:
+            self.start()
+        else:
+            _log.error(line("the broker stops", reason=reason))
+            self.when_failed()

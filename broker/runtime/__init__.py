@@ -1,0 +1,1 @@
+"""What every room stands on: the clock, slices of work, worker processes, log lines, events."""

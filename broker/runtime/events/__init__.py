@@ -1,0 +1,8 @@
+"""What happens in a broker, told by its parts to whoever listens: the trace, and faults at named steps."""
+
+from barnabas.broker.runtime.events.cause import Cause
+from barnabas.broker.runtime.events.events import Events, Listener
+from barnabas.broker.runtime.events.kind import Kind
+from barnabas.broker.runtime.events.kinds import KINDS
+
+__all__ = ["KINDS", "Cause", "Events", "Kind", "Listener"]

@@ -1,0 +1,70 @@
+"""Python's garbage collector, in a process that is the broker's own: what lives long is not looked through again.
+
+A full collection looks through every object there is, which with thousands of open partitions stops the event loop for
+a tenth of a second and more. What comes and goes in a broker leaves no cycles (`tests/broker/test_no_cycles.py`), so
+there is next to nothing for it to find. Here, what has outlived a collection of the middle generation is frozen: put
+where the collector does not look. So no collection looks at more than some ten thousand objects.
+
+A frozen object is freed as any other once nobody refers to it. Only cycles stay, should a library make some: for them
+everything is looked through at most once an hour, and then when nothing goes on; on a broker that is never at rest,
+once a day.
+
+Not for a process that belongs to somebody else: freezing is about all objects in it.
+"""
+
+from __future__ import annotations
+
+import gc
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from barnabas.broker.runtime.clock import Clock, Timer
+
+FULL_EVERY_MS = 60 * 60_000
+FULL_AT_LEAST_EVERY_MS = 24 * FULL_EVERY_MS
+QUIET_MS = 10_000
+_MIDDLE = 1
+
+
+class GarbageCollection:
+    """What is done about the collector while a broker runs."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._timer: Timer | None = None
+        self._waited_ms = 0
+        self._young_collections = -1
+
+    def start(self) -> None:
+        """All there is now is taken for long-lived. Costs microseconds."""
+        gc.freeze()
+        gc.callbacks.append(self._collected)
+        self._wait()
+
+    def stop(self) -> None:
+        """The collector is as it was."""
+        gc.callbacks.remove(self._collected)
+        gc.unfreeze()
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def _collected(self, phase: str, info: dict[str, int]) -> None:
+        if phase == "stop" and info["generation"] == _MIDDLE:
+            gc.freeze()  # its survivors: the younger generations are empty at this moment
+
+    def _wait(self) -> None:
+        self._waited_ms, self._young_collections = FULL_EVERY_MS, -1
+        self._timer = self._clock.call_later(FULL_EVERY_MS, self._collect_if_quiet)
+
+    def _collect_if_quiet(self) -> None:
+        """Who makes no objects has nobody waiting; whether some were made the youngest generation shows."""
+        so_far = gc.get_stats()[0]["collections"]
+        if so_far == self._young_collections or self._waited_ms >= FULL_AT_LEAST_EVERY_MS:
+            gc.unfreeze()
+            gc.collect()
+            gc.freeze()
+            self._wait()
+            return
+        self._young_collections = so_far
+        self._waited_ms += QUIET_MS
+        self._timer = self._clock.call_later(QUIET_MS, self._collect_if_quiet)

@@ -1,0 +1,63 @@
+"""A job in slices of the event loop: where no process can do it. Knows steps, not what they do."""
+
+from __future__ import annotations
+
+from asyncio import AbstractEventLoop, Future
+from collections.abc import Callable
+from functools import partial
+from typing import Any, TypeVar
+
+from barnabas.broker.runtime.slices import Kind, Work
+from barnabas.broker.runtime.workers.job import Job
+from barnabas.broker.runtime.workers.process import Pace
+from barnabas.storage.disk.files import Files
+
+R = TypeVar("R")
+
+JOB = Kind(under_way_max=1_000, steps_max=1, slice_ms=0.5, may_begin_again=False)
+"""How many there are at a time is decided in workers.py."""
+
+
+def steps_in_slices(
+    job: Job[R], files: Files, bytes_per_s: int, tell: Callable[[int], None], loop: AbstractEventLoop
+) -> Work[R]:
+    """The job as work for broker/runtime/slices.py. tell: is given the bytes done so far."""
+    pace = Pace(bytes_per_s, loop.time())
+    done_bytes = 0
+    steps = job.steps(files)
+    try:
+        step = next(steps)
+        while True:
+            if isinstance(step, int):
+                done_bytes += step
+                tell(done_bytes)
+                pause_s = pace.sleep_s(done_bytes, loop.time())
+                if pause_s:
+                    later: Future[None] = loop.create_future()
+                    loop.call_later(pause_s, _end, later)
+                    yield later
+                else:
+                    yield None
+                step = next(steps)
+                continue
+            met: list[Exception] = []
+            yield partial(_call, step, met)
+            step = steps.throw(met[0]) if met else next(steps)
+    except StopIteration as end:
+        result: R = end.value
+        return result
+    finally:
+        steps.close()
+
+
+def _end(pause: Future[None]) -> None:
+    if not pause.done():  # the job may have been given up
+        pause.set_result(None)
+
+
+def _call(step: Callable[[], Any], met: list[Exception]) -> None:
+    """In a thread: what it raises is kept for the steps."""
+    try:
+        step()
+    except Exception as error:  # the steps say what it means to them
+        met.append(error)

@@ -1,0 +1,147 @@
+"""The helper process itself: takes assignments from stdin, one at a time, and tells of them on stdout.
+
+Imports storage and protocol, and what a job needs; no event loop, so that it starts in a few tens of milliseconds. It
+ends when stdin does, at once and whatever it is at: nobody would ask for the result, and the next broker may be about
+to open the same files. It leaves the processor to the broker (nice), and if memory runs out it is what the system ends
+first. ^C and a service's stop reach the broker, which ends it.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from queue import SimpleQueue
+from typing import Any, Protocol
+
+from barnabas.broker.runtime.workers.job import Job
+from barnabas.broker.runtime.workers.messages import Assignment, Done, Failed, Messages, Progress, Ready, encode
+from barnabas.broker.runtime.workers.own_directory import OwnDirectory
+from barnabas.storage.disk.files import Files
+from barnabas.storage.errors import from_os_error
+
+NICENESS = 5  # so that what clients wait for comes to its end on a busy machine, too
+_OOM_SCORE_ADJUSTMENT = b"500"  # of 1000
+_PROGRESS_EVERY_S = 0.05
+_SLEEP_S = 1.0  # at most, before it says again that it is alive
+_READ_BYTES = 1 << 16
+
+Tell = Callable[[Progress | Done | Failed], None]
+
+
+class Pace:
+    """How long to sleep so that not more than so many bytes are done in a second (0: any)."""
+
+    def __init__(self, bytes_per_s: int, now_s: float) -> None:
+        self._bytes_per_s = bytes_per_s
+        self._begun_s = now_s
+
+    def sleep_s(self, done_bytes: int, now_s: float) -> float:
+        """Seconds to sleep after so many bytes in all; 0 for not at all."""
+        if not self._bytes_per_s:
+            return 0.0
+        return max(0.0, self._begun_s + done_bytes / self._bytes_per_s - now_s)
+
+
+def main() -> None:
+    """Be a helper process: until stdin ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    give_way()
+    results = os.dup(1)
+    os.dup2(2, 1)  # whatever prints writes to the log
+    assignments: SimpleQueue[Assignment] = SimpleQueue()
+    stdin = os.fdopen(0, "rb", buffering=0, closefd=False)
+    threading.Thread(target=listen, args=(stdin, assignments.put), daemon=True).start()
+
+    def tell(message: Ready | Progress | Done | Failed) -> None:
+        left = memoryview(encode(message))
+        while left:
+            left = left[os.write(results, left) :]
+
+    tell(Ready())
+    while True:
+        carry_out(assignments.get(), tell)
+
+
+def give_way() -> None:
+    """Let the broker have the processor before this process, and memory, too."""
+    with suppress(OSError):
+        os.nice(NICENESS)
+    with suppress(OSError), open("/proc/self/oom_score_adj", "wb") as file:
+        file.write(_OOM_SCORE_ADJUSTMENT)
+
+
+class Stdin(Protocol):
+    """What is read from."""
+
+    def read(self, size: int, /) -> bytes | None:
+        """Some bytes, at most so many; none at the end."""
+
+
+def listen(stdin: Stdin, put: Callable[[Assignment], None], end: Callable[[int], Any] = os._exit) -> None:
+    """In a thread of its own: assignments as they come; the end of stdin is the end of the process."""
+    messages = Messages()
+    while data := stdin.read(_READ_BYTES):
+        for message in messages.feed(data):
+            put(message)
+    end(0)
+
+
+def carry_out(assignment: Assignment, tell: Tell) -> None:
+    """Do a job in its directory, and tell what came of it."""
+    job = assignment.job
+    try:
+        try:
+            files = OwnDirectory(job.directory)
+        except OSError as error:
+            raise from_os_error(job.directory, "enter the directory", error) from error
+        try:
+            result = go_through(job, files, assignment.bytes_per_s, tell)
+        finally:
+            files.leave()
+        tell(Done(result))
+    except Exception as error:  # to be raised where the job was asked for
+        tell(Failed.of(error))
+
+
+def go_through(
+    job: Job[Any],
+    files: Files,
+    bytes_per_s: int,
+    tell: Tell,
+    now_s: Callable[[], float] = time.monotonic,
+    sleep: Callable[[float], None] = time.sleep,
+) -> Any:
+    """The steps of a job one after another; its result."""
+    pace = Pace(bytes_per_s, now_s())
+    done_bytes, told_s = 0, now_s()
+    steps = job.steps(files)
+    try:
+        step = next(steps)
+        while True:
+            if isinstance(step, int):
+                done_bytes += step
+                if now_s() - told_s >= _PROGRESS_EVERY_S:
+                    tell(Progress(done_bytes))
+                    told_s = now_s()
+                while pause_s := pace.sleep_s(done_bytes, now_s()):
+                    sleep(min(pause_s, _SLEEP_S))
+                    if pause_s > _SLEEP_S:
+                        tell(Progress(done_bytes))
+                step = next(steps)
+                continue
+            try:
+                step()
+            except Exception as error:  # the steps say what it means to them
+                step = steps.throw(error)
+            else:
+                step = next(steps)
+    except StopIteration as end:
+        tell(Progress(done_bytes))
+        return end.value
+    finally:
+        steps.close()

@@ -1,0 +1,114 @@
+"""SASL/OAUTHBEARER (RFC 7628): one message with a bearer token, which somebody else judges.
+
+    client  n,,^Aauth=Bearer <token>^A^A
+    server  nothing, or why not: {"status":"invalid_token"}
+    client  ^A                       and then it is refused
+
+The refusals are Apache Kafka's. Extensions are taken and have no effect. Knows nothing of what a token is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import NamedTuple
+
+from barnabas.broker.security.sasl.mechanism import AuthenticationFailed
+
+NAME = "OAUTHBEARER"
+MESSAGE_BYTES_MAX = 128 << 10
+"""How long a message may be: taking tokens apart, of strangers, is to cost milliseconds at most."""
+USER_BYTES_MAX = 1 << 10
+"""How long the name of a user may be that a token says: it is kept with tokens, rights and quotas, and logged."""
+_SASL_NAME = r"(?:[\x01-\x2b\x2d-\x3c\x3e-\x7f]|=2C|=3D)+"
+_INITIAL = re.compile(
+    rf"n,(?:a=(?P<authorization_id>{_SASL_NAME}))?,\x01"
+    r"(?P<pairs>(?:[A-Za-z]+=[\x21-\x7e \t\r\n]+\x01)*)\x01"
+)
+_AUTH = re.compile(r"(?P<scheme>\w+) +(?P<token>[-_~+/.a-zA-Z0-9]+=*)")
+
+
+class Bearer(NamedTuple):
+    """Whom a good token is for."""
+
+    user: str
+    expires_ms: float
+    """Since 1970."""
+
+
+class InvalidToken(Exception):
+    """It is not good. str() says why, for the log; the client is told `status`, and the scope it lacks."""
+
+    def __init__(self, reason: str, lacks_scope: str | None = None) -> None:
+        super().__init__(reason)
+        self.lacks_scope = lacks_scope
+
+    @property
+    def told(self) -> str:
+        """What the client is told, in JSON."""
+        if self.lacks_scope is None:
+            return '{"status":"invalid_token"}'
+        return f'{{"status":"insufficient_scope", "scope":"{self.lacks_scope}"}}'
+
+
+class OAuthBearerExchange:
+    """`judge` says whom a token is for, or InvalidToken."""
+
+    is_by_token = False
+
+    def __init__(self, judge: Callable[[str], Bearer]) -> None:
+        self._judge = judge
+        self._refused: AuthenticationFailed | None = None
+        self.user: str | None = None
+        self.expires_ms: float | None = None
+
+    def respond(self, token: bytes) -> bytes:
+        if self._refused is not None:
+            raise self._refused
+        authorization_id, bearer_token = _parts(token)
+        try:
+            bearer = self._judge(bearer_token)
+            _check_user(bearer.user)
+        except InvalidToken as invalid:
+            self._refused = AuthenticationFailed(invalid.told, f"the token is refused: {invalid}")
+            return invalid.told.encode()
+        if authorization_id and authorization_id != bearer.user:
+            raise AuthenticationFailed(
+                "Authentication failed: Client requested an authorization id that is different from the token's "
+                "principal name"
+            )
+        self.user, self.expires_ms = bearer
+        return b""
+
+
+def _check_user(user: str) -> None:
+    """InvalidToken for a name that no log, record or page could carry: JSON may have half a character in a text."""
+    try:
+        size = len(user.encode())
+    except UnicodeEncodeError:
+        raise InvalidToken("it names a user that UTF-8 cannot carry") from None
+    if size > USER_BYTES_MAX:
+        raise InvalidToken(f"it names a user with {size} bytes, of {USER_BYTES_MAX} at most")
+
+
+def _parts(message: bytes) -> tuple[str, str]:
+    """(authorization id, token)"""
+    if len(message) > MESSAGE_BYTES_MAX:
+        raise _refusal()
+    try:
+        match = _INITIAL.fullmatch(message.decode())
+    except UnicodeDecodeError:
+        raise _refusal() from None
+    if match is None:
+        raise _refusal()
+    pairs = dict(pair.split("=", 1) for pair in match["pairs"].split("\x01") if pair)
+    auth = _AUTH.fullmatch(pairs.get("auth", ""))
+    if auth is None or auth["scheme"].lower() != "bearer":
+        raise _refusal()
+    return match["authorization_id"] or "", auth["token"]
+
+
+def _refusal() -> AuthenticationFailed:
+    return AuthenticationFailed(
+        f"Authentication failed during authentication due to invalid credentials with SASL mechanism {NAME}"
+    )

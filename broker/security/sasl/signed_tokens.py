@@ -1,0 +1,147 @@
+"""Signed tokens (RFC 7519): whom one is for, by the rules of Apache Kafka's BrokerJwtValidator and of jose4j behind it.
+
+What Kafka does not look at is not looked at here either: a token may be issued in the future (`iat`), but not be used
+before its time (`nbf`). Pure: keys and the time are asked for. Imported only where signed tokens are taken.
+
+Invariant: no claim is believed before the signature is verified, and no reason has anything of the token in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+from joserfc import jws
+from joserfc.errors import JoseError, UnsupportedAlgorithmError
+from joserfc.jwk import Key
+from joserfc.jws import JWSRegistry
+
+from barnabas.broker.security.sasl.oauthbearer import Bearer, InvalidToken
+from barnabas.broker.security.sasl.token_parts import json_object, split, time_s
+
+ALGORITHMS: Final = (
+    *(f"{family}{bits}" for family in ("HS", "RS", "PS", "ES") for bits in (256, 384, 512)),
+    "ES256K",
+    "EdDSA",
+)
+"""Those of jose4j: all but none."""
+
+
+class SignedRules(NamedTuple):
+    """What a token has to say."""
+
+    audiences: Sequence[str]
+    """One of them; none where any will do."""
+    issuer: str | None
+    """None where any will do."""
+    skew_s: int
+    subject_claim: str
+    scope_claim: str
+
+
+class _Registry(JWSRegistry):
+    """Of parts as large as a frame before authentication may be."""
+
+    max_header_length = 16 << 10
+    max_payload_length = 1 << 20
+    max_signature_length = 4 << 10
+
+    def get_alg(self, name: str) -> Any:
+        """Without its warnings, which are for those who choose an algorithm to sign with."""
+        if name not in ALGORITHMS:
+            raise UnsupportedAlgorithmError
+        return self.algorithms[name]
+
+
+_REGISTRY: Final = _Registry(strict_check_header=False)
+
+
+def judge(
+    rules: SignedRules, find_key: Callable[[str | None, str], Key | None], now_ms: Callable[[], float], token: str
+) -> Bearer:
+    """Whom it is for. find_key: the key by its id and the algorithm, or None. InvalidToken."""
+    claims = json_object(_verified(token, find_key))
+    _check_times(claims, int(now_ms() // 1000), rules.skew_s)
+    _check_names(claims, rules)
+    _check_scopes(claims.get(rules.scope_claim))
+    user = claims.get(rules.subject_claim)
+    if not isinstance(user, str) or not user.strip():
+        raise InvalidToken(f"the claim {rules.subject_claim} names nobody")
+    return Bearer(user.strip(), int(claims["exp"]) * 1000)
+
+
+def _verified(token: str, find_key: Callable[[str | None, str], Key | None]) -> bytes:
+    """What is signed in it."""
+    if not all(part.strip() for part in split(token)):
+        raise InvalidToken("a part of it is empty")
+    try:
+        signed = jws.extract_compact(token.encode(), registry=_REGISTRY)
+    except (JoseError, ValueError, RecursionError):
+        raise InvalidToken("it is no signed token") from None
+    header: object = signed.protected
+    if not isinstance(header, dict) or "crit" in header:
+        raise InvalidToken("its header cannot be understood")
+    algorithm, key_id = header.get("alg"), header.get("kid")
+    if algorithm not in ALGORITHMS:
+        raise InvalidToken("it is not signed by an algorithm that is taken")
+    if not isinstance(key_id, str | None):
+        raise InvalidToken("the id of its key is no text")
+    key = find_key(key_id, algorithm)
+    if key is None:
+        raise InvalidToken("there is no key for it in the set of keys")
+    try:
+        is_good = jws.validate_compact(signed, key, [algorithm], _REGISTRY)
+    except (JoseError, ValueError):
+        is_good = False
+    if not is_good:
+        raise InvalidToken("its signature is not that of the key")
+    return signed.payload
+
+
+def _check_times(claims: Mapping[str, Any], now_s: int, skew_s: int) -> None:
+    expires_s, issued_s, begins_s = (_whole_s(claims, name) for name in ("exp", "iat", "nbf"))
+    if expires_s is None or expires_s < 0:
+        raise InvalidToken("there is no expiration time")
+    if issued_s is None or issued_s < 0:
+        raise InvalidToken("it does not say when it was issued")
+    if now_s - skew_s >= expires_s:
+        raise InvalidToken("it has expired")
+    if expires_s < issued_s:
+        raise InvalidToken("it expired before it was issued")
+    if begins_s is None:
+        return
+    if expires_s < begins_s:
+        raise InvalidToken("it expires before it may be used")
+    if now_s + skew_s < begins_s:
+        raise InvalidToken("it may not be used yet")
+
+
+def _whole_s(claims: Mapping[str, Any], name: str) -> int | None:
+    value = time_s(claims, name)
+    return None if value is None else int(value)
+
+
+def _check_names(claims: Mapping[str, Any], rules: SignedRules) -> None:
+    """Audience and issuer; and names have to be texts, also where nobody asks for them."""
+    for name in ("sub", "iss", "jti"):
+        if not isinstance(claims.get(name), str | None):
+            raise InvalidToken(f"the claim {name} is no text")
+    audience = claims.get("aud", [])
+    told = [audience] if isinstance(audience, str) else audience
+    if not isinstance(told, list) or not all(isinstance(each, str) for each in told):
+        raise InvalidToken("the claim aud is no text and no list of texts")
+    if rules.audiences and not set(told).intersection(rules.audiences):
+        raise InvalidToken("it is for another audience")
+    if rules.issuer is not None and claims.get("iss") != rules.issuer:
+        raise InvalidToken("it is of another issuer")
+
+
+def _check_scopes(value: object) -> None:
+    """There may be none; those that there are have names, each its own."""
+    if not isinstance(value, str | list):
+        return
+    scopes = [value] if isinstance(value, str) else value
+    if not all(isinstance(each, str) and each.strip() for each in scopes):
+        raise InvalidToken("a scope of it has no name")
+    if len({each.strip() for each in scopes}) != len(scopes):
+        raise InvalidToken("it names a scope twice")

@@ -1,0 +1,74 @@
+"""Tokens that nobody signed: what Apache Kafka takes for OAUTHBEARER where no other handler is named, for tests.
+
+A token is `base64({"alg":"none"}).base64(claims).`; whoever can write that can be anybody. The rules are those of
+Kafka's OAuthBearerUnsecuredValidatorCallbackHandler, and so are the options of its login module.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from barnabas.broker.security.sasl.oauthbearer import Bearer, InvalidToken
+from barnabas.broker.security.sasl.token_parts import decoded, split, time_s
+
+_PREFIX = "unsecuredValidator"
+
+
+class UnsecuredRules(NamedTuple):
+    """What a token has to say."""
+
+    principal_claim: str
+    scope_claim: str
+    required_scope: tuple[str, ...]
+    skew_ms: int
+
+
+def rules_in(options: Mapping[str, str]) -> UnsecuredRules:
+    """From the options of the login module. ValueError, a sentence."""
+    said = {key: options.get(f"{_PREFIX}{key}", "").strip() for key in (
+        "PrincipalClaimName", "ScopeClaimName", "RequiredScope", "AllowableClockSkewMs")}  # fmt: skip
+    skew = said["AllowableClockSkewMs"] or "0"
+    if not (skew.isascii() and skew.isdecimal()):
+        raise ValueError(f"{_PREFIX}AllowableClockSkewMs is not a number from 0 on")
+    claims = said["PrincipalClaimName"] or "sub", said["ScopeClaimName"] or "scope"
+    return UnsecuredRules(*claims, tuple(said["RequiredScope"].split()), int(skew))
+
+
+def judge(rules: UnsecuredRules, now_ms: Callable[[], float], token: str) -> Bearer:
+    """Whom it is for. InvalidToken."""
+    header_part, claims_part, signature = split(token)
+    if decoded(header_part).get("alg") != "none":
+        raise InvalidToken("an unsecured token has the algorithm none")
+    if signature:
+        raise InvalidToken("an unsecured token has no signature")
+    claims, now = decoded(claims_part), now_ms()
+    user = claims.get(rules.principal_claim)
+    if not isinstance(user, str) or not user.strip():
+        raise InvalidToken(f"the claim {rules.principal_claim} names nobody")
+    issued, expires = _time(claims, "iat"), _time(claims, "exp")
+    if expires is None:
+        raise InvalidToken("there is no expiration time")
+    if issued is not None and issued > now + rules.skew_ms:
+        raise InvalidToken("it is issued in the future")
+    if now - rules.skew_ms >= expires:
+        raise InvalidToken("it has expired")
+    if issued is not None and expires <= issued:
+        raise InvalidToken("it expired before it was issued")
+    lacking = [each for each in rules.required_scope if each not in _scope(claims.get(rules.scope_claim))]
+    if lacking:
+        raise InvalidToken(f"it lacks the scope {lacking[0]}", f"[{', '.join(rules.required_scope)}]")
+    return Bearer(user, expires)
+
+
+def _time(claims: Mapping[str, Any], name: str) -> float | None:
+    """In milliseconds since 1970."""
+    value = time_s(claims, name)
+    return None if value is None else value * 1000
+
+
+def _scope(value: object) -> set[str]:
+    """Kafka's: a text is one scope, a list has several."""
+    if isinstance(value, str):
+        return {value.strip()}
+    return {str(each).strip() for each in value} if isinstance(value, list) else set()

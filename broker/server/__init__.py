@@ -1,0 +1,1 @@
+"""A broker built from its parts, started once and stopped once: the composition root."""

@@ -1,0 +1,355 @@
+"""The composition root: a broker built from its parts, which starts and stops.
+
+The only place that knows every part. Order of a start: sockets (so that a port in use is said first), data directory,
+catalogue, partitions, coordinators, transactions a killed run left half finished, then listening. Order of a stop: no
+new connections, transactions are finished, what is in flight is answered, timers end, everything is synced, and the
+clean-shutdown marker is written last, if no transaction was left half finished.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from barnabas import form
+from barnabas.broker.api.table import offered_apis, table_for
+from barnabas.broker.clients.quotas.node_quotas import NodeQuotas
+from barnabas.broker.clients.telemetry import open_telemetry
+from barnabas.broker.config import BrokerConfig
+from barnabas.broker.control.faults import open_faults
+from barnabas.broker.control.time_control import open_time_control
+from barnabas.broker.coordinator.transaction.producer_ids import ProducerIds
+from barnabas.broker.insight.history import open_history
+from barnabas.broker.metadata.catalogue import Catalogue
+from barnabas.broker.metadata.cluster.cluster import Cluster
+from barnabas.broker.network.bound import BoundAddress
+from barnabas.broker.partitions.flush.flushing import GroupFlush
+from barnabas.broker.partitions.flush.roll_telling import RollTelling
+from barnabas.broker.partitions.flush.sync_rounds import SyncRounds
+from barnabas.broker.partitions.housekeeping import Housekeeping
+from barnabas.broker.partitions.partitions import Partitions
+from barnabas.broker.partitions.produce.walks import Walks
+from barnabas.broker.partitions.recovery_pass import RecoveryPass
+from barnabas.broker.partitions.room.directory_watch import DirectoryWatch
+from barnabas.broker.partitions.room.watch import RoomWatch
+from barnabas.broker.partitions.settling import settle
+from barnabas.broker.partitions.waiters import Waiters
+from barnabas.broker.runtime.events import Events
+from barnabas.broker.runtime.log_lines import line, logger
+from barnabas.broker.runtime.slices import Slices
+from barnabas.broker.runtime.workers.workers import Workers
+from barnabas.broker.server.coordinators import Parts, deferred_coordinators
+from barnabas.broker.server.data import open_catalogue, state_of
+from barnabas.broker.server.environment import Environment
+from barnabas.broker.server.maintenance import Maintenance, Needs
+from barnabas.broker.server.nodes.member import node_of, open_fetch_sessions
+from barnabas.broker.server.nodes.members import Members
+from barnabas.broker.server.preloading import preload
+from barnabas.broker.server.protection import open_access, open_tokens
+from barnabas.broker.services import Deferred, Services
+from barnabas.protocol.files.names import TRANSACTION_STATE_TOPIC
+
+if TYPE_CHECKING:
+    import socket
+    from concurrent.futures import ThreadPoolExecutor
+
+    from barnabas.broker.control.faults.faults import Faults
+    from barnabas.broker.http.control.admission import Admission
+    from barnabas.broker.http.secured import HttpSecurity
+    from barnabas.broker.http.server import HttpServer
+    from barnabas.broker.network.listener import Listener
+    from barnabas.broker.server.tls import Tls
+    from barnabas.storage.log_directories import LogDirectories
+
+_log = logger("app")
+_LOAD_TRANSACTIONS_MS = 1_000
+_STARTING, _RUNNING, _STOPPING = 1, 3, 6  # as Kafka numbers a broker's states
+
+
+class Broker:
+    """A running broker on one event loop."""
+
+    _flush_thread: ThreadPoolExecutor | None = None
+    _http: HttpServer | None = None
+
+    def __init__(
+        self,
+        config: BrokerConfig,
+        directory: LogDirectories,
+        environment: Environment,
+        loop: asyncio.AbstractEventLoop,
+        bound: Sequence[BoundAddress],
+        *,
+        sockets_max: int = sys.maxsize,
+        sync_helpers_max: int = 0,
+        cluster: Callable[[int, Catalogue], Cluster] = Cluster,
+        others: Sequence[Sequence[BoundAddress]] = (),
+        tls: Tls | None = None,
+    ) -> None:
+        """`directory` is open and belongs to the broker from now on. CatalogueError, StorageError.
+
+        sockets_max: how many connections a node has descriptors for. sync_helpers_max: threads that sync files beside
+        the flush thread. cluster: makes the node's. others: where other nodes listen. tls: how listeners speak it.
+        """
+        self.bound, self.state, self._tls = bound, _STARTING, tls
+        self._directory, self._environment, self.events = directory, environment, Events(environment.stopwatch)
+        self._clock, self._machine_clock = clock, machine_clock = environment.clock, environment.machine_clock
+        self._loop, self.watch = loop, DirectoryWatch(directory, machine_clock)
+        self.catalogue = open_catalogue(config, directory, environment, self.events)
+        waiters, stopwatch, random_bytes = Waiters(clock, loop), environment.stopwatch, environment.random
+        slices, upkeep = Slices(loop, stopwatch), Slices(loop, stopwatch, rests=False)
+        workers = Workers(loop, upkeep, environment.files, environment.helper_processes_max)
+        rounds = SyncRounds(sync_helpers_max, directory.common_sync, stopwatch)
+        self.flush = flush = GroupFlush(loop, self._in_flush_thread, rounds, self.events, waiters.wake)
+        in_cluster = cluster(directory.meta.node_id, self.catalogue)
+        self._partitions = partitions = self._open_partitions(config, in_cluster, upkeep, workers, waiters)
+        producer_ids = ProducerIds(self.catalogue.allocate_producer_ids)
+        parts = Parts(config, self.catalogue, clock, machine_clock, upkeep, producer_ids, random_bytes, self.events)
+        groups, transactions = deferred_coordinators(parts, partitions)
+        tokens = open_tokens(config, self.catalogue, clock, random_bytes)
+        waited_for = flush, waiters, clock, machine_clock, stopwatch, loop, upkeep, workers
+        needs = Needs(partitions, self.catalogue, config, *waited_for, random_bytes, self.events, tokens)
+        self._maintenance = Maintenance(needs)
+        self._housekeeping, self.room = self._open_housekeeping(config, waiters, slices)
+        self.services = Services(
+            node=node_of(directory.meta, bound[0], config),
+            cluster=in_cluster,
+            config=config,
+            clock=clock,
+            catalogue=self.catalogue,
+            partitions=partitions,
+            deferred_moves=self._maintenance.moves,
+            deferred_cleaner=self._maintenance.cleaner,
+            deferred_groups=groups,
+            deferred_transactions=transactions,
+            deferred_telemetry=Deferred(partial(open_telemetry, self.catalogue, config, random_bytes, machine_clock)),
+            transactions_of=lambda _: transactions.get(),
+            producer_ids=producer_ids,
+            fetch_sessions=open_fetch_sessions(config, clock, random_bytes),
+            waiters=waiters,
+            room=self.room,
+            quotas=NodeQuotas(self.catalogue.client_quotas, config, clock, stopwatch),
+            events=self.events,
+            slices=slices,
+            walks=Walks(slices),
+            upkeep=upkeep,
+            workers=workers,
+            offered_apis=offered_apis(table_for(config)),
+            access=open_access(config, self.catalogue, random_bytes, self.events),
+            tokens=tokens,
+        )
+        self.recovery = RecoveryPass(partitions, machine_clock, upkeep)
+        self._nodes = nodes = self._open_nodes([bound, *others], parts, sockets_max)
+        self.services, self.members = nodes.services, nodes.each
+        self.together, self.lifecycle = nodes.together, nodes.lifecycle
+
+    def _open_partitions(
+        self, config: BrokerConfig, cluster: Cluster, upkeep: Slices, workers: Workers, waiters: Waiters
+    ) -> Partitions:
+        self._directory.when_rolls = RollTelling(self.events).tell
+        return Partitions(
+            self.catalogue,
+            self._directory,
+            config,
+            cluster,
+            clock=self._clock,
+            machine_clock=self._machine_clock,
+            upkeep=upkeep,
+            workers=workers,
+            waiters=waiters,
+            flush=self.flush,
+            random_bytes=self._environment.random,
+        )
+
+    def _open_housekeeping(
+        self, config: BrokerConfig, waiters: Waiters, slices: Slices
+    ) -> tuple[Housekeeping, RoomWatch]:
+        partitions, waited_for = self._partitions, (self._clock, self._machine_clock, self._loop)
+        in_thread = self._in_flush_thread
+        housekeeping = Housekeeping(
+            partitions, config, *waited_for, waiters, slices, self.flush, in_thread, self.events
+        )
+        reserved_bytes = config.integer("barnabas.log.dir.reserved.bytes")
+        room = RoomWatch(self._directory, partitions.open_logs, housekeeping, reserved_bytes, *waited_for)
+        self.catalogue.subscribe(room)
+        parts = housekeeping, self.flush, self._directory.root
+        self.history = Deferred(lambda: open_history(self.services, self._machine_clock))
+        self.time_control = Deferred(lambda: open_time_control(self._clock, self._loop, self.services, *parts))
+        self.faults = Deferred(self._open_faults)
+        return housekeeping, room
+
+    def _open_nodes(self, bound: Sequence[Sequence[BoundAddress]], parts: Parts, sockets_max: int) -> Members:
+        tls = {} if self._tls is None else self._tls.endpoints
+        root, environment = self._directory.root, self._environment
+        return Members(self.services, bound, parts, self.flush, root, environment, tls, sockets_max)
+
+    def _open_faults(self) -> Faults:
+        disks, owns_process = [each.root.disk for each in self._directory.every], self._environment.owns_process
+        parts = self._loop, self._machine_clock, self.events, disks
+        return open_faults(self.members, *parts, may_crash=owns_process)
+
+    @property
+    def listener(self) -> Listener:
+        """What accepts the first node's connections."""
+        return self.members[0].listener
+
+    async def start(self) -> None:
+        """Accept connections. Clients of each listener are given its advertised address."""
+        self.recovery.watch()
+        settle(self.services.partitions, self._directory, self.catalogue)
+        for notice in self._directory.notices:
+            _log.warning(notice)
+        self.room.start()
+        await self.settle_transactions()
+        if self._tls is not None:
+            self._tls.begin(self._machine_clock, self._loop)
+        dispatcher = await self._nodes.listen()
+        self._housekeeping.start()
+        self._maintenance.start()
+        self.recovery.begin()
+        self.watch.start()
+        self.state = _RUNNING
+        preload(dispatcher, self._machine_clock)
+        node, facts = self.services.node, {"found": state_of(self._directory), "form": form.running()}
+        at = {"cluster": node.cluster_id, "data": self._directory.path}
+        _log.info(line("broker started", node=node.node_id, **at, **facts))
+
+    async def open_http(
+        self, sockets: Sequence[socket.socket], control: Admission | None = None, security: HttpSecurity | None = None
+    ) -> None:
+        """Tell over HTTP how the broker is, and count for it; do what `control` admits. Before `start`."""
+        from barnabas.broker.api.stages.metering import Meter
+        from barnabas.broker.http.front import open_http
+
+        stopwatch, network = self._environment.stopwatch, self._environment.network
+        self._nodes.meter = meter = Meter(lambda: int(stopwatch() * 1e9))
+        self._http = await open_http(self, meter, sockets, network, self._machine_clock, control, security)
+
+    def _close_http(self) -> None:
+        if self.history.built is not None:
+            self.history.built.close()
+        if self._http is not None:
+            self._http.close()
+
+    def unready_reason(self) -> str | None:
+        """Why clients cannot work with this broker now, or None."""
+        if self.state == _RUNNING:
+            return self._directory.offline_reason
+        return f"the broker is starting{self.recovery.awaited}" if self.state == _STARTING else "the broker is stopping"
+
+    async def settle_transactions(self) -> None:
+        """Finish what a killed run left prepared, before anybody reads; after a clean stop only look, in time.
+
+        So a reader never sees a part of a transaction, and what nobody goes on with is aborted by its timeout.
+        """
+        if TRANSACTION_STATE_TOPIC not in self.catalogue.topics:
+            return
+        if self._directory.was_clean:
+            self._machine_clock.call_later(_LOAD_TRANSACTIONS_MS, self._load_transactions)
+        else:
+            await self._nodes.recover_transactions()
+
+    def _load_transactions(self) -> None:
+        if self.state != _STOPPING:
+            self._nodes.load_transactions()
+
+    async def stop(self) -> None:
+        """A clean stop. StorageError when the disk failed: there is no clean-shutdown marker then.
+
+        Nor is there one while a transaction is prepared and not complete, so that the next start finishes it first.
+        """
+        self.state = _STOPPING
+        if self.lifecycle is not None:
+            await self.lifecycle.settled()
+        self._nodes.stop_accepting()
+        self._take_faults_back()
+        self._housekeeping.stop()
+        self.recovery.stop()
+        self.services.partitions.stop_recovering()
+        self.services.workers.close()
+        self._maintenance.close()
+        self._close_doors()
+        self.watch.stop()
+        self.room.stop()
+        are_finished = await self._nodes.finish_transactions()
+        self._nodes.close_coordinators()
+        self.services.waiters.wake_all()
+        await self._nodes.drain()
+        await self.thread_is_idle()
+        self._close_partitions()  # what a client left behind may still be about to append
+        self._give_up_slices()
+        self.flush.close()
+        if self._flush_thread is not None:
+            self._flush_thread.shutdown()
+        is_noted = False
+        try:
+            if self.time_control.built is not None:
+                self.time_control.built.close()
+            self.catalogue.close()
+            is_noted = are_finished
+        finally:
+            self._directory.close(clean=True, broker_epoch=self.catalogue.broker_epoch, leave_marker=is_noted)
+            self._close_http()
+        _log.info(line("broker stopped"))
+
+    def abandon(self) -> None:
+        """Let go of everything, as a kill does: nothing is finished, synced or marked. The loop has to end after it."""
+        self._close_http()
+        self._take_faults_back()
+        self._nodes.abort()
+        self._housekeeping.stop()
+        self.recovery.stop()
+        self.services.partitions.stop_recovering()
+        self.services.workers.close_now()
+        self._maintenance.close()
+        self._close_doors()
+        self.watch.stop()
+        self.room.stop()
+        self._close_partitions()
+        self._give_up_slices()
+        if self._flush_thread is not None:
+            self._flush_thread.shutdown()
+        self.flush.close()  # after the last round of syncs
+        self._directory.close(clean=False)
+
+    def _close_doors(self) -> None:
+        self._nodes.close_doors()
+        if self._tls is not None:
+            self._tls.close()
+
+    def _take_faults_back(self) -> None:
+        """So that nothing is held up any more, and the disks have their own files."""
+        if self.faults.built is not None:
+            self.faults.built.registry.close()
+
+    def _close_partitions(self) -> None:
+        self._partitions.close_all()
+        self._nodes.close_partitions()
+
+    def _give_up_slices(self) -> None:
+        self.services.slices.close()
+        self.services.upkeep.close()
+
+    async def thread_is_idle(self) -> None:
+        """Wait until nothing is being synced, checkpointed or removed, and no process that was ended is there still."""
+        await self.services.workers.ended()
+        while self.flush.is_busy or self._housekeeping.is_in_thread:
+            await self._in_flush_thread(lambda: None)  # comes back after what the thread is at now
+            await self.services.slices.next_turn()  # in which it is told what came of that
+        while (
+            self.services.partitions.recoveries.is_syncing
+            or self._maintenance.is_busy
+            or self._housekeeping.removals.is_in_thread
+        ):
+            await self._loop.run_in_executor(None, lambda: None)
+            await self.services.slices.next_turn()
+
+    def _in_flush_thread(self, action: Callable[[], Any]) -> asyncio.Future[Any]:
+        if self._flush_thread is None:
+            from concurrent.futures import ThreadPoolExecutor
+
+            self._flush_thread = ThreadPoolExecutor(1, "flush")
+        return self._loop.run_in_executor(self._flush_thread, action)

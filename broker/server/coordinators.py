@@ -1,0 +1,109 @@
+"""The two coordinators of a node, built when they are first asked for: a start need not wait for their thirty ms."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
+
+from barnabas.broker.services import Deferred
+
+if TYPE_CHECKING:
+    from barnabas.broker.config import BrokerConfig
+    from barnabas.broker.coordinator import GroupCoordinator, TransactionCoordinator
+    from barnabas.broker.coordinator.group.decisions.machine import GroupMachine
+    from barnabas.broker.coordinator.group.topic_view import Racks
+    from barnabas.broker.coordinator.runtime.teller import Teller
+    from barnabas.broker.coordinator.transaction.decisions.machine import TransactionMachine
+    from barnabas.broker.coordinator.transaction.offset_markers import OffsetMarkers
+    from barnabas.broker.coordinator.transaction.producer_ids import ProducerIds
+    from barnabas.broker.metadata.catalogue import Catalogue
+    from barnabas.broker.partitions.partitions import Partitions
+    from barnabas.broker.runtime.clock import Clock
+    from barnabas.broker.runtime.events import Events
+    from barnabas.broker.runtime.slices import Slices
+
+
+class Parts(NamedTuple):
+    """What the coordinators of all nodes share."""
+
+    config: BrokerConfig
+    catalogue: Catalogue
+    clock: Clock
+    machine_clock: Clock
+    upkeep: Slices
+    producer_ids: ProducerIds
+    random_bytes: Callable[[int], bytes]
+    events: Events
+
+
+def deferred_groups(parts: Parts, partitions: Partitions, racks: Racks | None = None) -> Deferred[GroupCoordinator]:
+    """The group coordinator of the node that has these partitions. `racks`: as `GroupCoordinator.open` has it."""
+
+    def build() -> GroupCoordinator:
+        from barnabas.broker.coordinator.group.groups import GroupCoordinator
+        from barnabas.broker.coordinator.runtime.teller import Telling
+
+        return GroupCoordinator.open(
+            parts.config,
+            catalogue=parts.catalogue,
+            partitions=partitions,
+            clock=parts.clock,
+            machine_clock=parts.machine_clock,
+            upkeep=parts.upkeep,
+            random_bytes=parts.random_bytes,
+            racks=racks,
+            telling=Telling(parts.events, _group_teller),
+        )
+
+    return Deferred(build)
+
+
+def deferred_transactions(
+    parts: Parts,
+    partitions: Partitions,
+    offsets: Callable[[], OffsetMarkers],
+    marked: Partitions | None = None,
+) -> Deferred[TransactionCoordinator]:
+    """The transaction coordinator of the node. `offsets`: where it ends transactions in `__consumer_offsets`.
+
+    `marked`: the partitions it may end transactions in, unless these are the node's own.
+    """
+
+    def build() -> TransactionCoordinator:
+        from barnabas.broker.coordinator.runtime.teller import Telling
+        from barnabas.broker.coordinator.transaction.transactions import TransactionCoordinator
+
+        return TransactionCoordinator.open(
+            parts.config,
+            catalogue=parts.catalogue,
+            partitions=partitions,
+            marked=marked,
+            offsets=offsets,
+            clock=parts.clock,
+            machine_clock=parts.machine_clock,
+            upkeep=parts.upkeep,
+            fresh_producer_id=parts.producer_ids.next,
+            telling=Telling(parts.events, _transaction_teller),
+        )
+
+    return Deferred(build)
+
+
+def _group_teller(machine: GroupMachine, events: Events) -> Teller:
+    from barnabas.broker.coordinator.events.groups import GroupTeller
+
+    return GroupTeller(machine, events)
+
+
+def _transaction_teller(machine: TransactionMachine, events: Events) -> Teller:
+    from barnabas.broker.coordinator.events.transactions import TransactionTeller
+
+    return TransactionTeller(machine, events)
+
+
+def deferred_coordinators(
+    parts: Parts, partitions: Partitions
+) -> tuple[Deferred[GroupCoordinator], Deferred[TransactionCoordinator]]:
+    """Both coordinators of a node that has no other beside it."""
+    groups = deferred_groups(parts, partitions)
+    return groups, deferred_transactions(parts, partitions, groups.get)

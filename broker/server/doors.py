@@ -1,0 +1,102 @@
+"""The doors of a broker's listeners: for each that speaks SASL, what its clients have to prove, and against what.
+
+Puts together settings, users, keys of tokens and mechanisms, and knows no connection. Nothing is imported for a broker
+whose listeners ask nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from barnabas.broker.api.authentication.door import Door
+    from barnabas.broker.config.sasl.oauthbearer_settings import SignedTokens
+    from barnabas.broker.config.sasl.sasl_settings import SaslSettings
+    from barnabas.broker.runtime.clock import Clock
+    from barnabas.broker.security.oauth_keys.keeping import KeysOfFile, KeysOfServer
+    from barnabas.broker.security.sasl.mechanism import Exchange
+    from barnabas.broker.services import Services
+    from barnabas.protocol.security.scram import ScramCredential, ScramMechanism
+
+
+def open_doors(services: Services, machine_clock: Clock, random_bytes: Callable[[int], bytes]) -> Mapping[str, Door]:
+    """Those of a node, by listener; none for one where everybody may come in. ConfigError."""
+    asking = [each.name for each in services.config.listeners if each.speaks_sasl]
+    return {name: _door(name, services, machine_clock, random_bytes) for name in asking}
+
+
+def _door(listener: str, services: Services, machine_clock: Clock, random_bytes: Callable[[int], bytes]) -> Door:
+    from barnabas.broker.api.authentication.door import Door
+    from barnabas.broker.config.sasl.sasl_settings import sasl_settings
+
+    settings = sasl_settings(services.config, listener)
+    keys = None if settings.signed_tokens is None else _keys(listener, settings.signed_tokens, machine_clock)
+    return Door(
+        listener=listener,
+        mechanisms={name: _beginning(name, settings, services, random_bytes, keys) for name in settings.mechanisms},
+        keys=keys,
+        frame_bytes_max=settings.frame_bytes_max,
+        failure_delay_ms=settings.failure_delay_ms,
+        reauth_ms=settings.reauth_ms,
+        clock=services.clock,
+        machine_clock=machine_clock,
+        events=services.events,
+    )
+
+
+def _beginning(
+    mechanism: str,
+    settings: SaslSettings,
+    services: Services,
+    random_bytes: Callable[[int], bytes],
+    keys: KeysOfFile | KeysOfServer | None,
+) -> Callable[[], Exchange]:
+    """What begins an exchange of this mechanism."""
+    from barnabas.broker.security.sasl import oauthbearer, plain, unsecured_tokens
+    from barnabas.broker.security.sasl.scram import ScramExchange, no_token
+    from barnabas.protocol.security.scram import MECHANISMS
+
+    if mechanism == oauthbearer.NAME:
+        now_ms = services.clock.now_ms
+        if keys is None or settings.signed_tokens is None:
+            judge = partial(unsecured_tokens.judge, settings.unsecured_tokens, now_ms)
+            return partial(oauthbearer.OAuthBearerExchange, judge)
+        from barnabas.broker.security.sasl import signed_tokens
+
+        rules = signed_tokens.SignedRules(*settings.signed_tokens.rules)
+        return partial(oauthbearer.OAuthBearerExchange, partial(signed_tokens.judge, rules, keys.find, now_ms))
+    if mechanism == plain.NAME:
+        return partial(plain.PlainExchange, settings.plain_users.get)
+    found = next(each for each in MECHANISMS if each.name == mechanism)
+    credential_of = partial(_credential_of, services, found)
+    token_of = no_token if services.tokens is None else partial(services.tokens.login, found)
+    return partial(ScramExchange, found, credential_of, random_bytes, token_of)
+
+
+def _keys(listener: str, settings: SignedTokens, machine_clock: Clock) -> KeysOfFile | KeysOfServer:
+    """Those that signed tokens are judged by. ConfigError for a file or a trust store that cannot be used."""
+    from urllib.parse import unquote, urlsplit
+
+    from barnabas.broker.config import ConfigError
+    from barnabas.broker.security.oauth_keys import files, keeping
+    from barnabas.protocol.stores.files import state_of
+    from barnabas.protocol.stores.identity import StoreError
+
+    url, where = urlsplit(settings.keys_url), f"listener {listener}: the keys of tokens at {settings.keys_url}"
+    try:
+        if url.scheme == "file":
+            path = unquote(url.path)
+            return keeping.KeysOfFile(path, partial(state_of, path), partial(files.read, path))
+        from barnabas.broker.security.oauth_keys.fetching import fetch
+
+        context = files.context_for(settings.trust) if url.scheme == "https" else None
+    except (keeping.LoadFailed, StoreError) as wrong:
+        raise ConfigError(f"{where} cannot be used: {wrong}") from wrong
+    timing = keeping.Timing(settings.refresh_ms, settings.retry_ms, settings.retries_ms)
+    return keeping.KeysOfServer(settings.keys_url, partial(fetch, settings.keys_url, context), timing, machine_clock)
+
+
+def _credential_of(services: Services, mechanism: ScramMechanism, user: str) -> ScramCredential | None:
+    return services.catalogue.users.credential_of(mechanism, user)

@@ -1,0 +1,68 @@
+"""Nodes of a process that are stopped and started alone: their sockets and connections, while the others serve.
+
+Where partitions go meanwhile is decided before (`broker/metadata/cluster/nodes.py`). A node that stops accepts nobody more at
+once, answers what is in flight, and closes the rest; one that starts listens on the ports it had.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Sequence
+from typing import TYPE_CHECKING, Any
+
+from barnabas.broker.network.bound import close_sockets
+
+if TYPE_CHECKING:
+    from barnabas.broker.api.stages.metering import Meter
+    from barnabas.broker.metadata.cluster.nodes import Nodes
+    from barnabas.broker.network.network import Network
+    from barnabas.broker.server.nodes.member import Member
+
+
+class Lifecycle:
+    """Of the members of one process. Makes itself known to `nodes`."""
+
+    def __init__(
+        self,
+        nodes: Nodes,
+        members: Sequence[Member],
+        network: Network,
+        meter: Callable[[], Meter | None],
+        drain_ms: int,
+    ) -> None:
+        self._members = {member.node_id: member for member in members}
+        self._network = network
+        self._meter = meter
+        self._drain_ms = drain_ms
+        self._under_way: set[asyncio.Task[Any]] = set()
+        nodes.on_stopped = self._stop
+        nodes.on_starting = self._start
+
+    def _stop(self, node: int) -> None:
+        member = self._members[node]
+        ports = [bound.port for bound in member.bound]
+        member.listener.stop_accepting()
+        member.services.quotas.let_go()
+        for bound in member.bound:
+            close_sockets(bound)
+        member.bound = [bound.at(port) for bound, port in zip(member.bound, ports, strict=True)]
+        self._begin(member.listener.drain(self._drain_ms))
+
+    def _start(self, node: int) -> None:
+        """The kernel takes connections at once; they are accepted in the next turn of the loop. OSError."""
+        member = self._members[node]
+        for bound in member.bound:
+            close_sockets(bound)
+        member.services.quotas.come_back()
+        member.come_back(self._network.bind_again(member.bound))
+        self._begin(member.listen(self._network, self._meter()))
+
+    def _begin(self, work: Coroutine[Any, Any, Any]) -> None:
+        task = asyncio.ensure_future(work)
+        self._under_way.add(task)
+        task.add_done_callback(self._under_way.discard)
+
+    async def settled(self) -> None:
+        """Wait until what was stopped or started is."""
+        while self._under_way:
+            await asyncio.wait(self._under_way)

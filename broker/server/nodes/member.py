@@ -1,0 +1,176 @@
+"""One node of a process: what serves its clients, and where they come in. Most processes have one.
+
+Knows sockets and services; which node leads what is the services' business.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from barnabas.broker.api.dispatch import Dispatcher
+from barnabas.broker.metadata.cluster.cluster import Node
+from barnabas.broker.network.advertised import AdvertisedAddress
+from barnabas.broker.network.listener import Listener
+from barnabas.broker.partitions.fetch.fetch_sessions import FetchSessions
+
+if TYPE_CHECKING:
+    from barnabas.broker.api.authentication.door import Door
+    from barnabas.broker.api.entry import Wrap
+    from barnabas.broker.api.stages.metering import Meter
+    from barnabas.broker.config import BrokerConfig
+    from barnabas.broker.metadata.image.client_quotas import ClientQuotas
+    from barnabas.broker.network.bound import BoundAddress
+    from barnabas.broker.network.entering.entering import Entrance
+    from barnabas.broker.network.network import Network
+    from barnabas.broker.network.tls.tls_memory import Endpoint
+    from barnabas.broker.runtime.clock import Clock
+    from barnabas.broker.runtime.events import Events
+    from barnabas.broker.services import Services
+    from barnabas.protocol.files.meta_properties import MetaProperties
+
+
+class Member:
+    """One node: what serves its clients, and where they come in."""
+
+    def __init__(
+        self,
+        services: Services,
+        bound: Sequence[BoundAddress],
+        make_listener: Callable[[], Listener],
+        tls: Mapping[str, Endpoint],
+        doors: Mapping[str, Door] | None = None,
+    ) -> None:
+        """`services` are the node's, `bound` its listeners' sockets.
+
+        tls: how those listeners speak it that do, by name. doors: what listeners ask of those who come in, by name.
+        """
+        self.doors = doors or {}
+        self.services = services
+        self.bound = bound
+        self.listener = make_listener()
+        self._make_listener = make_listener
+        self._tls = tls
+        self._dispatcher: Dispatcher | None = None
+        self._wrap: Wrap | None = None
+
+    @property
+    def node_id(self) -> int:
+        return self.services.node.node_id
+
+    def listen(self, network: Network, meter: Meter | None) -> Coroutine[Any, Any, Dispatcher]:
+        """Accept connections. Clients of each listener are given its advertised address.
+
+        By the listener and on the sockets that there are at the call: a node that is stopped before this has begun has
+        others when it comes back.
+        """
+        self._dispatcher = dispatcher = Dispatcher(self.services, meter=meter, doors=self.doors)
+        dispatcher.intercept(self._wrap)
+        node = self.services.node
+        gateways = network.default_gateways if self.services.config.is_container else None
+        places = [
+            (bound, AdvertisedAddress(node, bound.listener, bound.advertised, bound.port, gateways))
+            for bound in self.bound
+        ]
+        return _listen(self.listener, places, dispatcher, self._tls, self.doors)
+
+    def intercept(self, wrap: Wrap | None) -> None:
+        """See `Dispatcher.intercept`: for its requests from now on, also when it is stopped and comes back."""
+        self._wrap = wrap
+        if self._dispatcher is not None:
+            self._dispatcher.intercept(wrap)
+
+    def come_back(self, bound: Sequence[BoundAddress]) -> None:
+        """The node was stopped: these sockets are to be listened on."""
+        self.bound = bound
+        self.listener = self._make_listener()
+
+    def close_doors(self) -> None:
+        """The process stops: nothing is kept fresh for those who come in."""
+        for door in self.doors.values():
+            if door.keys is not None:
+                door.keys.close()
+
+    def close_coordinators(self) -> None:
+        """The process stops: whoever waits for them is to look for the coordinator again."""
+        for deferred in (self.services.deferred_transactions, self.services.deferred_groups):
+            if deferred.built is not None:
+                deferred.built.close()
+
+
+async def _listen(
+    listener: Listener,
+    places: Sequence[tuple[BoundAddress, AdvertisedAddress]],
+    dispatcher: Dispatcher,
+    tls: Mapping[str, Endpoint],
+    doors: Mapping[str, Door],
+) -> Dispatcher:
+    for door in doors.values():
+        if door.keys is not None:
+            await door.keys.begin()
+    for bound, advertised in places:
+        name = bound.listener.name
+        await listener.listen(bound.sockets, dispatcher, advertised, name, tls.get(name))
+    listener.watch_idle()
+    return dispatcher
+
+
+def open_listener(
+    config: BrokerConfig, quotas: ClientQuotas, clock: Clock, network: Network, sockets_max: int, events: Events
+) -> Listener:
+    """What accepts a node's connections, nowhere yet."""
+    return Listener(
+        clock,
+        network,
+        request_bytes_max=config.integer("socket.request.max.bytes"),
+        queued_bytes_max=config.integer("queued.max.request.bytes"),
+        connections_max=lambda: config.integer("max.connections"),
+        connections_idle_ms_max=config.integer("connections.max.idle.ms"),
+        sockets_max=sockets_max,
+        events=events,
+        find_entrance=_FindEntrance(config, quotas, clock),
+    )
+
+
+class _FindEntrance:
+    """Asked at each connection for what lets a node's connections in, where there are limits for them.
+
+    Looks for limits once, and again when settings or quotas have changed.
+    """
+
+    def __init__(self, config: BrokerConfig, quotas: ClientQuotas, clock: Clock) -> None:
+        self._config, self._quotas, self._clock = config, quotas, clock
+        self._looked_at = (-1, -1)
+
+    def __call__(self, listener: Listener) -> Entrance | None:
+        changes = self._config.changes, self._quotas.changes
+        if changes == self._looked_at:
+            return None
+        self._looked_at = changes
+        if not self._has_limits():
+            return None
+        from barnabas.broker.network.entering.entering import Entrance  # few brokers have limits
+
+        return Entrance(self._config, self._quotas, self._clock, listener.refuse, listener.sockets, listener.throttled)
+
+    def _has_limits(self) -> bool:
+        settings = (name for _, layer in self._config.layers() for name in layer)
+        if any("max.connection" in name and name != "max.connections" for name in settings):
+            return True
+        return any(kind == "ip" for entity in self._quotas.entities for kind, _ in entity)
+
+
+def open_fetch_sessions(config: BrokerConfig, clock: Clock, random_bytes: Callable[[int], bytes]) -> FetchSessions:
+    """A node's fetch sessions, none yet."""
+    return FetchSessions(
+        lambda: config.integer("max.incremental.fetch.session.cache.slots"),
+        clock,
+        lambda: int.from_bytes(random_bytes(4), "big") & 0x7FFF_FFFF or 1,
+    )
+
+
+def node_of(meta: MetaProperties, bound: BoundAddress, config: BrokerConfig) -> Node:
+    """The node whose directory this is, under the address of its first listener."""
+    address, rack = bound.advertised or bound.listener, config.value("broker.rack")
+    host, port = "localhost" if address.is_every_interface else address.host, address.port or bound.port
+    return Node(meta.node_id, meta.cluster_id, host, port, rack if isinstance(rack, str) else None)

@@ -1,0 +1,43 @@
+"""From an environment to one whose clock can be moved, or goes on as far ahead of the machine's as it was.
+
+What is seldom needed costs a start nothing: the movable clock is imported only here, and only where there is to be one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from barnabas.broker.control.time_control import ahead_note
+from barnabas.broker.runtime.log_lines import line, logger
+
+if TYPE_CHECKING:
+    from barnabas.broker.server.environment import Environment
+    from barnabas.storage.disk.directory import Directory
+
+_log = logger("control")
+
+
+def in_its_time(environment: Environment, root: Directory) -> Environment:
+    """With a clock that is as far ahead of the machine's as it was when the broker last ran on `root`. StorageError."""
+    ahead_ms = ahead_note.read(root)
+    if not ahead_ms:
+        return environment
+    _log.warning(line("the clock is ahead of the machine's, as it was moved", ahead_ms=ahead_ms))
+    return movable(environment, ahead_ms)
+
+
+def movable(environment: Environment, ahead_ms: int = 0) -> Environment:
+    """The same with a clock that can be stopped and moved, unless it has one."""
+    from barnabas.broker.control.time_control.movable_clock import MovableClock
+
+    clock, machine_clock = environment.clock, environment.machine_clock
+    if isinstance(clock, MovableClock):
+        clock.start_ahead(ahead_ms)
+        return environment
+
+    def failed(error: Exception) -> None:
+        _log.error(line("timer failed", error=repr(error)), exc_info=error)
+
+    made = MovableClock(machine_clock, failed, ahead_ms=ahead_ms, stopwatch=environment.stopwatch)
+    return replace(environment, clock=made)

@@ -1,0 +1,44 @@
+"""What protects a broker where its configuration asks for it: access control lists and delegation tokens.
+
+Where it asks for nothing, nothing is imported and nothing is checked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from barnabas.broker.config import BrokerConfig
+    from barnabas.broker.metadata.access.access import Access
+    from barnabas.broker.metadata.catalogue import Catalogue
+    from barnabas.broker.metadata.delegation_tokens.tokens import Tokens
+    from barnabas.broker.runtime.clock import Clock
+    from barnabas.broker.runtime.events import Events
+
+
+def open_access(
+    config: BrokerConfig, catalogue: Catalogue, random_bytes: Callable[[int], bytes], events: Events
+) -> Access | None:
+    """Who may do what, where there is an authorizer. events: where is told what is denied."""
+    if not config.string("authorizer.class.name").strip():
+        return None
+    from barnabas.broker.metadata.access.access import access_of
+
+    return access_of(config, catalogue, random_bytes, events)
+
+
+def open_tokens(
+    config: BrokerConfig, catalogue: Catalogue, clock: Clock, random_bytes: Callable[[int], bytes]
+) -> Tokens | None:
+    """The delegation tokens, where there is a secret key for them."""
+    key = config.value("delegation.token.secret.key")
+    if not isinstance(key, str) or not key:
+        return None
+    from barnabas.broker.metadata.delegation_tokens.token import SecretKey
+    from barnabas.broker.metadata.delegation_tokens.tokens import Lifetimes, Tokens
+
+    lifetimes = Lifetimes(
+        config.integer("delegation.token.max.lifetime.ms"), config.integer("delegation.token.expiry.time.ms")
+    )
+    return Tokens(catalogue, SecretKey(key), lifetimes, clock.now_ms, random_bytes)

@@ -1,0 +1,188 @@
+"""The security directory: `DATA_DIR.security/`, mode 0700, and in it files with mode 0600, each written whole or not.
+
+Everything else is made from `authority.key` and `users.properties` at each start, so a start that was cut short, and
+other files that were lost, mend themselves. One of the two that is there and broken stops the start: another authority,
+or other passwords, would lock every client out. One that is missing beside the others is made anew all the same, and a
+warning says so.
+
+Invariant: what is believed is of the broker's own user, and nobody else could write it: whoever prepared a directory
+would know the key of its authority and every password.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Collection, Mapping
+from types import MappingProxyType
+from typing import Final, NamedTuple
+
+from barnabas.broker.runtime.log_lines import line, logger
+from barnabas.broker.server.secure.authority import Authority, authority_of, is_good, issue, new_authority
+from barnabas.broker.server.secure.users import USERS, text_of, text_with, users_of, why_no_user
+
+AUTHORITY, AUTHORITY_KEY, BROKER, USER_LIST = "authority.pem", "authority.key", "broker.pem", "users.properties"
+NOBODY: Final[Mapping[str, str]] = MappingProxyType({})
+_PASSWORD_BYTES = 18
+_OTHERS_WRITE, _OTHERS_ENTER = 0o022, 0o011
+_log = logger("security")
+
+
+class SecurityError(ValueError):
+    """The directory cannot be used. str() is a sentence."""
+
+
+class Security(NamedTuple):
+    """What is in a security directory."""
+
+    path: str
+    passwords: dict[str, str]
+    changed: Mapping[str, str] = NOBODY
+    """Those of the passwords that the file does not have yet: `keep_users` writes them."""
+
+    def file(self, name: str) -> str:
+        """Where one of its files lies."""
+        return os.path.join(self.path, name)
+
+    def __repr__(self) -> str:
+        return f"Security({self.path!r})"
+
+
+class Kept(NamedTuple):
+    """What a start would find in a security directory. What is not there, or not good, it would make."""
+
+    security: Security
+    """Where there are no users yet their passwords stand for others that would be made."""
+    has_authority: bool = False
+    has_users: bool = False
+    has_certificate: bool = False
+
+
+def directory_for(data_dir: str) -> str:
+    """Where the security directory of a data directory is: beside it."""
+    return os.path.abspath(data_dir) + ".security"
+
+
+def open_security(
+    path: str,
+    hosts: Collection[str],
+    now_ms: int,
+    random: Callable[[int], bytes],
+    users: Mapping[str, str] = NOBODY,
+) -> Security:
+    """The directory with an authority, a certificate for `hosts` and users, made where they are not there.
+
+    users: the passwords of some, who are added, or have these from now on; `keep_users` writes them, once it is sure
+    that the broker has its data directory to itself. SecurityError, OSError.
+    """
+    for user, password in users.items():
+        if (wrong := why_no_user(user, password)) is not None:
+            raise SecurityError(f"users: {user!r} {wrong}")
+    os.makedirs(path, mode=0o700, exist_ok=True)
+    _check_whose(path)
+    os.chmod(path, 0o700)
+    there = {name for name in (AUTHORITY, AUTHORITY_KEY, BROKER, USER_LIST) if os.path.exists(os.path.join(path, name))}
+    authority = _authority(path, there, now_ms)
+    passwords = _users(path, there, random)
+    changed = {user: password for user, password in users.items() if passwords.get(user) != password}
+    if read(path, AUTHORITY) != authority.certificate_pem:
+        write(path, AUTHORITY, authority.certificate_pem)
+    issued = read(path, BROKER)
+    if issued is None or not is_good(issued, authority, hosts, now_ms):
+        write(path, BROKER, issue(authority, hosts, now_ms))
+    return Security(path, {**passwords, **users}, changed)
+
+
+def keep_users(security: Security) -> None:
+    """Write the users that were brought along and differ from the file; its other lines stay. OSError."""
+    if security.changed:
+        write(security.path, USER_LIST, text_with(read(security.path, USER_LIST) or "", security.changed))
+
+
+def write(path: str, name: str, text: str) -> None:
+    """A file of the directory, whole or as it was, that only the broker's user can read."""
+    part = os.path.join(path, name + ".part")
+    descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
+    with open(descriptor, "w", encoding="utf-8") as file:
+        os.fchmod(descriptor, 0o600)
+        file.write(text)
+        file.flush()
+        os.fsync(descriptor)
+    os.replace(part, os.path.join(path, name))
+
+
+def look(path: str, hosts: Collection[str], now_ms: int) -> Kept:
+    """What a start would find in the directory; nothing is made. SecurityError, OSError."""
+    if os.path.lexists(path):
+        _check_whose(path)
+    authority, passwords, issued = _kept_authority(path), _kept_users(path), read(path, BROKER)
+    return Kept(
+        Security(path, passwords or {user: user for user in USERS}),
+        has_authority=authority is not None,
+        has_users=passwords is not None,
+        has_certificate=authority is not None and issued is not None and is_good(issued, authority, hosts, now_ms),
+    )
+
+
+def _check_whose(path: str) -> None:
+    """SecurityError where somebody else could have written what is there. OSError."""
+    mode = os.stat(path).st_mode
+    within = [os.path.join(path, name) for name in sorted(os.listdir(path))]
+    for each in (path, *within):
+        if {os.lstat(each).st_uid, os.stat(each).st_uid} != {os.geteuid()}:
+            why, then = "belongs to another user, who may know its keys", "take it into your own name (chown)"
+        elif within and os.stat(each).st_mode & _OTHERS_WRITE and (each == path or mode & _OTHERS_ENTER):
+            why, then = "may be written by others, who may know its keys", "take that right from them (chmod go-w)"
+        else:
+            continue
+        raise SecurityError(f"{each} {why}: remove {path}, or, if you know who wrote it, {then}")
+
+
+def _authority(path: str, there: Collection[str], now_ms: int) -> Authority:
+    authority = _kept_authority(path)
+    if authority is None:
+        authority = new_authority(now_ms)
+        write(path, AUTHORITY_KEY, authority.pem)
+        if there:
+            _warn(path, "authority made anew", AUTHORITY_KEY, f"give clients the new {AUTHORITY}")
+    return authority
+
+
+def _kept_authority(path: str) -> Authority | None:
+    kept = read(path, AUTHORITY_KEY)
+    try:
+        return None if kept is None else authority_of(kept)
+    except ValueError:
+        file, then = os.path.join(path, AUTHORITY_KEY), "put back a copy of it, or remove it"
+        raise SecurityError(f"{file} is broken: {then} and give clients the new {AUTHORITY}") from None
+
+
+def _users(path: str, there: Collection[str], random: Callable[[int], bytes]) -> dict[str, str]:
+    passwords = _kept_users(path)
+    if passwords is None:
+        passwords = {user: random(_PASSWORD_BYTES).hex() for user in USERS}
+        write(path, USER_LIST, text_of(passwords))
+        if set(there) - {AUTHORITY_KEY}:  # a first start that was cut short leaves that one alone
+            _warn(path, "users made anew", USER_LIST, "give clients their new settings, and add your own users again")
+    return passwords
+
+
+def _kept_users(path: str) -> dict[str, str] | None:
+    kept = read(path, USER_LIST)
+    try:
+        return None if kept is None else users_of(kept)
+    except ValueError as wrong:
+        raise SecurityError(f"{os.path.join(path, USER_LIST)}: {wrong}") from None
+
+
+def _warn(path: str, event: str, name: str, then: str) -> None:
+    reason = "the file was missing beside the others"
+    _log.warning(line(event, file=os.path.join(path, name), reason=reason, then=then))
+
+
+def read(path: str, name: str) -> str | None:
+    """What is in a file of the directory, None where there is none. OSError."""
+    try:
+        with open(os.path.join(path, name), encoding="utf-8", errors="replace") as file:
+            return file.read()
+    except FileNotFoundError:
+        return None

@@ -1,0 +1,129 @@
+"""Starting a broker over its data directory: opened, prepared, its pages over HTTP, and then everybody is let in.
+
+What it is made of is `app.py`'s. A start that fails leaves the directory as a kill does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from barnabas.broker.config import BrokerConfig
+from barnabas.broker.config.listeners.listeners import address_text
+from barnabas.broker.config.own_settings import tell_http
+from barnabas.broker.network.bound import BoundAddress
+from barnabas.broker.partitions.flush.sync_rounds import SYNC_HELPERS_MAX
+from barnabas.broker.server.app import Broker
+from barnabas.broker.server.data import open_directory, sockets_max
+from barnabas.broker.server.environment import Environment
+from barnabas.broker.server.own_time import in_its_time
+
+if TYPE_CHECKING:
+    import socket
+
+    from barnabas.broker.control.faults.model import Plan
+    from barnabas.broker.http.control.admission import Admission
+    from barnabas.broker.http.secured import HttpSecurity
+    from barnabas.broker.metadata.image.topics import NewTopic
+    from barnabas.broker.security.acl.acl import Acl
+    from barnabas.broker.security.sasl.add_scram import NewUser
+    from barnabas.broker.server.secure.directory import Security
+    from barnabas.broker.server.tls import Tls
+
+
+async def start_broker(
+    config: BrokerConfig,
+    bound: Sequence[BoundAddress],
+    *,
+    descriptor_limit: int,
+    topics: Iterable[NewTopic] = (),
+    features: Mapping[str, int] | None = None,
+    users: Iterable[NewUser] = (),
+    security: Security | None = None,
+    granted: Sequence[Acl] = (),
+    http: Sequence[socket.socket] = (),
+    secures_http: bool = False,
+    control: Admission | None = None,
+    faults: Plan | None = None,
+    environment: Environment | None = None,
+    others: Sequence[Sequence[BoundAddress]] = (),
+) -> Broker:
+    """A broker over the configuration's directory that accepts connections, on the running loop.
+
+    `topics` are created unless they are there, `features` given their levels, `users` their passwords, and the users of
+    `security` their rights, with those that are `granted`, before anybody is let in. `http`: bound sockets to tell on
+    how the broker is, from before it can be used until it has stopped; `secures_http`: over TLS and for users only.
+    `control`: who may change its clock there, which has to be movable, and arm faults. `faults`: armed from the start.
+    `environment`: this machine's unless given. `others`: where the other nodes are to be reached. CatalogueError,
+    ConfigError, StorageError and KafkaError say why it cannot be; then the directory is as a kill leaves it, and one
+    that is new is gone again.
+    """
+    environment = environment or Environment()
+    tell_http(config, address_text(*http[0].getsockname()[:2]) if http else None)
+    tls = _open_tls(config)
+    directory = open_directory(config, environment.files, environment.random, descriptor_limit)
+    try:
+        broker = Broker(
+            config,
+            directory,
+            in_its_time(environment, directory.root),
+            asyncio.get_running_loop(),
+            bound,
+            sockets_max=sockets_max(descriptor_limit, 1 + len(others)),
+            sync_helpers_max=SYNC_HELPERS_MAX,
+            others=others,
+            tls=tls,
+        )
+        broker.catalogue.set_features(features or {})
+        for user in users:
+            broker.catalogue.users.give(user, environment.random)
+        if security is not None:
+            _grant(security, broker, directory.metadata.directory_id, granted)
+        for topic in topics:
+            if topic.name not in broker.catalogue.topics:
+                broker.catalogue.create_topic(topic.name, topic.num_partitions, topic.configs)
+        if faults is not None:
+            broker.faults.get().registry.arm(faults)
+        if http:
+            secured = _http_security(broker, tls, control, environment) if secures_http else None
+            await broker.open_http(http, control, secured)
+    except BaseException:
+        directory.give_up()
+        raise
+    try:
+        await broker.start()
+    except BaseException:
+        directory.close(clean=False)
+        raise
+    return broker
+
+
+def _http_security(
+    broker: Broker, tls: Tls | None, control: Admission | None, environment: Environment
+) -> HttpSecurity:
+    """How the HTTP port is secured: with the TLS and the users that listeners have. ConfigError."""
+    from barnabas.broker.http.secured import http_security
+
+    endpoints, token = {} if tls is None else tls.endpoints, None if control is None else control.token
+    doors, clock = broker.members[0].doors, environment.machine_clock
+    return http_security(broker.services, endpoints, doors, clock, token, environment.random)
+
+
+def _grant(security: Security, broker: Broker, directory_id: bytes, granted: Sequence[Acl]) -> None:
+    from barnabas.broker.server.secure.directory import keep_users
+    from barnabas.broker.server.secure.grants import grant, grant_once
+
+    assert broker.services.access is not None, "a secured broker has an authorizer"
+    keep_users(security)
+    grant_once(security, directory_id, broker.services.access.acls)
+    grant(granted, broker.services.access.acls)
+
+
+def _open_tls(config: BrokerConfig) -> Tls | None:
+    """How listeners speak TLS; None where none does. ConfigError."""
+    if not any(listener.speaks_tls for listener in config.listeners):
+        return None
+    from barnabas.broker.server.tls import Tls
+
+    return Tls(config)

@@ -1,0 +1,143 @@
+"""TLS of a broker: an endpoint for each listener that speaks it, kept as settings and files say.
+
+A change of settings is tried before it is taken, and in force when it is answered. The files of stores are looked at
+every few seconds, in a thread; what was written there is in force then, unless it cannot be used: then what was before
+stays, and one line says why. Connections that are there go on as they are.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from barnabas.broker.config import BrokerConfig
+from barnabas.broker.config.broker_config import ConfigError
+from barnabas.broker.config.sasl.listener_settings import ListenerSettings
+from barnabas.broker.runtime.log_lines import line, logger
+from barnabas.broker.security.tls.endpoint import Endpoint, Made, make, state_of_files
+from barnabas.broker.security.tls.replacing import check_replacement
+from barnabas.broker.security.tls.settings import TlsSettings, read_settings
+from barnabas.protocol.listener_protocols import SASL_SSL
+from barnabas.protocol.stores.identity import StoreError
+
+if TYPE_CHECKING:
+    from barnabas.broker.runtime.clock import Clock, Timer
+
+_log = logger("net")
+LOOK_MS = 5_000
+_REFUSED = "Validation of dynamic config update of SSLFactory failed: "
+
+
+class Tls:
+    """The endpoints, by the names of their listeners."""
+
+    def __init__(self, config: BrokerConfig) -> None:
+        """ConfigError, a sentence, for a listener that could let nobody in."""
+        self.endpoints: dict[str, Endpoint] = {}
+        self._config = config
+        self._tried: dict[str, Made] = {}
+        """What was made of settings that were asked for, until they are in force."""
+        self._refused_files: dict[str, tuple[object, ...]] = {}
+        """Which state of their files was said to be of no use."""
+        self._timer: Timer | None = None
+        for listener in config.listeners:
+            if listener.speaks_tls:
+                try:
+                    self.endpoints[listener.name] = Endpoint(
+                        ListenerSettings(config, listener.name), is_sasl=listener.protocol == SASL_SSL
+                    )
+                except StoreError as wrong:
+                    raise ConfigError(f"listener {listener.name}: {wrong}", "listeners") from wrong
+
+    # --- settings that change --------------------------------------------------------------------------------------
+
+    def objection(self, after: BrokerConfig) -> str | None:
+        """Why the settings may not become these, or None: they are tried."""
+        self._tried.clear()
+        for name, endpoint in self.endpoints.items():
+            try:
+                settings = read_settings(ListenerSettings(after, name), is_sasl=endpoint.is_sasl)
+                if settings != endpoint.made.settings:
+                    self._tried[name] = _replacement(endpoint.made, settings)
+            except StoreError as wrong:
+                return f"{_REFUSED}{wrong}"
+        return None
+
+    def settings_changed(self) -> None:
+        """The settings are others: go by what was tried, or try it now."""
+        tried, self._tried = self._tried, {}
+        for name, endpoint in self.endpoints.items():
+            try:
+                settings = endpoint.wanted()
+                if settings == endpoint.made.settings:
+                    continue
+                made = tried.get(name)
+                if made is None or made.settings != settings:
+                    made = _replacement(endpoint.made, settings)
+            except StoreError as wrong:
+                _log.error(line("TLS settings not used", listener=name, reason=str(wrong)))
+            else:
+                self._put_in_force(name, made)
+
+    # --- files that change -----------------------------------------------------------------------------------------
+
+    def begin(self, clock: Clock, loop: asyncio.AbstractEventLoop) -> None:
+        """From now on follow the settings, those that the catalogue has included, and the files of the stores."""
+        self._config.objections.append(self.objection)
+        self._config.when_followed.append(self.settings_changed)
+        self.settings_changed()
+
+        def look() -> None:
+            looking = loop.run_in_executor(None, self._changed)
+            looking.add_done_callback(done)
+
+        def done(looking: asyncio.Future[dict[str, Made | StoreError]]) -> None:
+            if self._timer is not None:
+                self._take(looking.result())
+                self._timer = clock.call_later(LOOK_MS, look)
+
+        self._timer = clock.call_later(LOOK_MS, look)
+
+    def close(self) -> None:
+        """Follow no more."""
+        if self._timer is None:
+            return
+        self._config.objections.remove(self.objection)
+        self._config.when_followed.remove(self.settings_changed)
+        self._timer.cancel()
+        self._timer = None
+
+    def _changed(self) -> dict[str, Made | StoreError]:
+        """What is made of the files that are others than they were. In a thread: changes nothing here."""
+        found: dict[str, Made | StoreError] = {}
+        for name, endpoint in self.endpoints.items():
+            made = endpoint.made
+            files = state_of_files(made.settings)
+            if files in (made.files, self._refused_files.get(name)):
+                continue
+            try:
+                found[name] = _replacement(made, made.settings)
+            except StoreError as wrong:
+                found[name] = wrong
+        return found
+
+    def _take(self, changed: dict[str, Made | StoreError]) -> None:
+        for name, found in changed.items():
+            if isinstance(found, Made):
+                if found.settings == self.endpoints[name].made.settings:  # else they have changed meanwhile
+                    self._put_in_force(name, found)
+            else:
+                self._refused_files[name] = state_of_files(self.endpoints[name].made.settings)
+                _log.error(line("changed TLS stores not used", listener=name, reason=str(found)))
+
+    def _put_in_force(self, name: str, made: Made) -> None:
+        self.endpoints[name].put_in_force(made)
+        self._refused_files.pop(name, None)
+        _log.info(line("TLS stores loaded", listener=name))
+
+
+def _replacement(old: Made, settings: TlsSettings) -> Made:
+    """What is made of other settings, or of other files. StoreError where it cannot be, or may not follow."""
+    made = make(settings)
+    check_replacement(settings, made.stores, old.stores)
+    return made

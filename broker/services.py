@@ -1,0 +1,236 @@
+"""What a handler is given: the broker's services, and the facts of one request.
+
+The composition root (`broker/server/app.py`) fills `Services` once; nothing replaces a service afterwards. Handlers reach
+the rest of the broker only through here, so that a test can hand them a broker made of in-memory parts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Generic, NamedTuple, Protocol, TypeVar
+
+from barnabas.broker.metadata.cluster.cluster import Cluster, Node
+from barnabas.broker.metadata.image.features import GROUP_VERSION
+from barnabas.broker.security.session.operations import Operation, Resource
+from barnabas.broker.security.session.principal import ANONYMOUS, Principal
+
+if TYPE_CHECKING:
+    from barnabas.broker.clients.quotas.node_quotas import NodeQuotas
+    from barnabas.broker.clients.telemetry.telemetry import Telemetry
+    from barnabas.broker.config import BrokerConfig
+    from barnabas.broker.coordinator import GroupCoordinator, TransactionCoordinator
+    from barnabas.broker.coordinator.transaction.producer_ids import ProducerIds
+    from barnabas.broker.metadata.access.access import Access
+    from barnabas.broker.metadata.catalogue import Catalogue
+    from barnabas.broker.metadata.delegation_tokens.tokens import Tokens
+    from barnabas.broker.partitions.cleaning.cleaner import Cleaner
+    from barnabas.broker.partitions.fetch.fetch_sessions import FetchSessions
+    from barnabas.broker.partitions.moves import Moves
+    from barnabas.broker.partitions.partitions import Partitions
+    from barnabas.broker.partitions.produce.walks import Walks
+    from barnabas.broker.partitions.room.watch import RoomWatch
+    from barnabas.broker.partitions.waiters import Waiters
+    from barnabas.broker.runtime.clock import Clock
+    from barnabas.broker.runtime.events import Events
+    from barnabas.broker.runtime.slices import Slices
+    from barnabas.broker.runtime.workers.workers import Workers
+    from barnabas.broker.security.acl.rights import Rights
+    from barnabas.broker.security.session.session import Session
+
+T = TypeVar("T")
+
+
+class OfferedApi(NamedTuple):
+    """One row of ApiVersions."""
+
+    api_key: int
+    min_version: int
+    max_version: int
+
+
+class Deferred(Generic[T]):
+    """A part that is built when it is first asked for, so that a start does not pay for it."""
+
+    __slots__ = ("_build", "built")
+
+    def __init__(self, build: Callable[[], T]) -> None:
+        self._build = build
+        self.built: T | None = None
+        """The part, if anybody asked for it yet."""
+
+    def get(self) -> T:
+        """The part; the first call builds it."""
+        if self.built is None:
+            self.built = self._build()
+        return self.built
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Services:
+    """The parts of a running broker."""
+
+    node: Node
+    """This broker under the address of its first listener. A peer is given `RequestContext.node`."""
+    cluster: Cluster
+    """Who leads and coordinates what."""
+    config: BrokerConfig
+    clock: Clock
+    catalogue: Catalogue
+    partitions: Partitions
+    deferred_moves: Deferred[Moves]
+    """Partitions on their way to another data directory."""
+    deferred_cleaner: Deferred[Cleaner]
+    """What compacts logs."""
+    deferred_groups: Deferred[GroupCoordinator]
+    deferred_transactions: Deferred[TransactionCoordinator]
+    transactions_of: Callable[[str], TransactionCoordinator]
+    """The coordinator of a transactional id, whichever node it is on: what is appended is verified with it."""
+    deferred_telemetry: Deferred[Telemetry]
+    producer_ids: ProducerIds
+    fetch_sessions: FetchSessions
+    waiters: Waiters
+    quotas: NodeQuotas
+    """What clients may use."""
+    events: Events
+    """Where is told what happens."""
+    room: RoomWatch
+    """Which data directories are full."""
+    slices: Slices
+    """Where work goes of which a request may ask too much at once: half of the loop stays free."""
+    walks: Walks
+    """Where batches are looked into before they are appended."""
+    upkeep: Slices
+    """Where work goes that the broker has to do, as soon as it can with others in between."""
+    workers: Workers
+    """Where work over whole logs goes: processes beside the event loop."""
+    offered_apis: tuple[OfferedApi, ...]
+    """What ApiVersions lists, in order of the key: derived from the API table."""
+    access: Access | None = None
+    """The access control lists and who decides by them, where there is an authorizer: else nothing is checked."""
+    tokens: Tokens | None = None
+    """The delegation tokens, where there is a secret key for them."""
+    nodes: tuple[Services, ...] = ()
+    """Those of each node, where these are what several nodes have together; else none."""
+
+    @property
+    def every_node(self) -> tuple[Services, ...]:
+        """The services of each node there is, which are these where there is one."""
+        return self.nodes or (self,)
+
+    @property
+    def offers_consumer_groups(self) -> bool:
+        """Whether there may be groups of the consumer protocol (KIP-848)."""
+        protocols = self.config.strings("group.coordinator.rebalance.protocols")
+        return "consumer" in protocols and bool(self.catalogue.feature_level(GROUP_VERSION))
+
+    @property
+    def groups(self) -> GroupCoordinator:
+        """The group coordinator."""
+        return self.deferred_groups.get()
+
+    @property
+    def transactions(self) -> TransactionCoordinator:
+        """The transaction coordinator."""
+        return self.deferred_transactions.get()
+
+    @property
+    def moves(self) -> Moves:
+        """What moves partitions between data directories."""
+        return self.deferred_moves.get()
+
+    @property
+    def cleaner(self) -> Cleaner:
+        """What compacts logs."""
+        return self.deferred_cleaner.get()
+
+    @property
+    def telemetry(self) -> Telemetry:
+        """What clients push."""
+        return self.deferred_telemetry.get()
+
+
+class Connected(Protocol):
+    """What a request knows of its connection."""
+
+    session: Session
+    peer: str
+    """Address and port."""
+    is_closed: bool
+
+
+class RequestContext:
+    """The facts of one request, besides its body."""
+
+    __slots__ = (
+        "_node",
+        "api_key",
+        "api_version",
+        "client_host",
+        "client_id",
+        "connection",
+        "correlation_id",
+        "services",
+    )
+
+    def __init__(
+        self,
+        services: Services,
+        api_key: int,
+        api_version: int,
+        correlation_id: int = 0,
+        client_id: str | None = None,
+        client_host: str = "127.0.0.1",
+        connection: Connected | None = None,
+        node: Node | None = None,
+    ) -> None:
+        self.services = services
+        self.api_key = api_key
+        self.api_version = api_version
+        self.correlation_id = correlation_id
+        self.client_id = client_id
+        self.client_host = client_host
+        """The peer's address without its port."""
+        self.connection = connection
+        """Which connection asked: compared, and asked for its session."""
+        self._node = node
+
+    @property
+    def principal(self) -> Principal:
+        """Whom the request is from."""
+        return ANONYMOUS if self.connection is None else self.connection.session.principal
+
+    @property
+    def rights(self) -> Rights | None:
+        """What the principal may do; None where nothing is checked."""
+        if self.services.access is None:
+            return None
+        from barnabas.broker.security.acl.rights import Rights
+
+        authorizer = self.services.access.authorizer
+        return Rights(authorizer, self.principal, self.client_host, self.api_key, self.client_id)
+
+    @property
+    def may_describe(self) -> Callable[[str], bool]:
+        """Whether the topic of a name may be told of, also in answers to later requests: always where nothing is
+        checked."""
+        rights = self.rights
+        if rights is None:
+            return lambda name: True
+        return lambda name: rights.allows(Operation.DESCRIBE, Resource.TOPIC, name, quietly=True)
+
+    @property
+    def node(self) -> Node:
+        """This broker as the peer is to know it: its host and port depend on how the peer came in."""
+        return self._node or self.services.node
+
+
+class OwnedRequestContext(RequestContext):
+    """Of a request that may be worked on in several turns, since what it was decoded from is its own."""
+
+    __slots__ = ()
+
+    def of_a_part(self) -> RequestContext:
+        """The facts of a part of it, which is served in one turn."""
+        facts = self.api_key, self.api_version, self.correlation_id, self.client_id, self.client_host
+        return RequestContext(self.services, *facts, self.connection, self._node)

@@ -1,0 +1,137 @@
+"""What the doctor says of a broker that runs, by what a client meets."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from barnabas.broker.cli.doctor import running
+from barnabas.broker.cli.doctor.finding import Finding
+from barnabas.broker.config import load_config
+from barnabas.broker.metadata.image.topics import NewTopic
+from barnabas.broker.network.bound import bind_listeners
+from barnabas.broker.server.start import start_broker
+from barnabas.client.addresses import Address
+from barnabas.client.clock import SystemClock
+from barnabas.protocol.errors import KafkaError
+from tests.support.processes.forwarder import Forwarder
+
+TIMEOUT_MS = 30_000
+
+
+@asynccontextmanager
+async def broker(data_dir: Path, *settings: str) -> AsyncIterator[Address]:
+    """A broker in this process; where it is."""
+    config, _ = load_config(settings=["listeners=PLAINTEXT://127.0.0.1:0", f"log.dirs={data_dir}", *settings])
+    bound = bind_listeners(config)
+    started = await start_broker(config, bound, descriptor_limit=256)
+    try:
+        yield Address("127.0.0.1", bound[0].port)
+    finally:
+        await started.stop()
+
+
+async def examine(*addresses: Address) -> dict[str, Finding]:
+    found = await asyncio.to_thread(running.examine, addresses, SystemClock(), TIMEOUT_MS)
+    return {each.check: each for each in found}
+
+
+async def test_a_broker_that_is_what_it_says_is_fine(tmp_path: Path) -> None:
+    async with broker(tmp_path / "data") as address:
+        found = await examine(address)
+    assert {check: each.level for check, each in found.items()} == {
+        "bootstrap": "ok", "node 1": "ok", "disk": found["disk"].level, "descriptors": "note", "hanging": "note",
+    }  # fmt: skip
+    assert found["node 1"].says == f"advertises {address}, by which it was reached"
+    assert str(tmp_path / "data") in found["disk"].says
+    assert found["hanging"].advice is not None
+    assert found["hanging"].advice.startswith(f"`barnabas why hanging --bootstrap-server {address}`")
+
+
+async def test_an_advertised_address_of_another_way_to_the_same_broker_is_fine(tmp_path: Path) -> None:
+    with Forwarder("127.0.0.2") as mapped:
+        async with broker(tmp_path / "data", f"advertised.listeners=PLAINTEXT://{mapped.address}") as address:
+            mapped.target = address
+            found = await examine(address)
+            assert found["node 1"].says == f"advertises {mapped.address}: reached, the same cluster"
+
+
+async def test_a_port_that_is_mapped_to_another_number_is_explained(tmp_path: Path) -> None:
+    with Forwarder() as mapped:
+        async with broker(tmp_path / "data", "advertised.listeners=PLAINTEXT://localhost:1") as address:
+            mapped.target = address
+            found = (await examine(Address("localhost", mapped.port)))["node 1"]
+    assert found.level == "problem"
+    assert found.says.startswith("advertises localhost:1, and that does not lead to it: cannot connect")
+    assert found.advice == (
+        f"port 1 seems to be mapped to {mapped_port(found)}: map it to the same number, "
+        f"or set KAFKA_ADVERTISED_LISTENERS=PLAINTEXT://localhost:{mapped_port(found)}"
+    )
+
+
+def mapped_port(found: Finding) -> str:
+    assert found.advice is not None
+    return found.advice.rpartition(":")[2]
+
+
+async def test_an_advertised_address_of_another_cluster_is_told(tmp_path: Path) -> None:
+    async with (
+        broker(tmp_path / "other") as other,
+        broker(tmp_path / "data", f"advertised.listeners=PLAINTEXT://{other}") as address,
+    ):
+        found = (await examine(address))["node 1"]
+        both = await examine(address, other)
+    assert (found.level, f"advertises {other}, and that leads to another cluster" in found.says) == ("problem", True)
+    assert both["bootstrap"].says == "the addresses lead to different clusters"
+
+
+async def test_nobody_and_somebody_else_at_the_address_are_told_apart(tmp_path: Path) -> None:
+    async def hang_up(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+        writer.close()
+
+    server = await asyncio.start_server(hang_up, "127.0.0.1", 0)
+    other = Address(*server.sockets[0].getsockname()[:2])
+    found = (await examine(other))["bootstrap"]
+    assert (found.level, found.advice) == (
+        "problem",
+        "does it speak Kafka's protocol, and need --command-config, with a client's settings of TLS and SASL?",
+    )
+    server.close()
+    await server.wait_closed()
+    found = (await examine(other))["bootstrap"]
+    assert (found.level, found.says) == ("problem", f"cannot connect to {other}: connection refused")
+
+
+@pytest.mark.parametrize(
+    ("told", "remedy"),
+    [
+        (Address("localhost", 9092), "clients elsewhere look for it on their own machine"),
+        (
+            Address("kafka", 9092),
+            "set advertised.listeners to what clients can connect to, such as PLAINTEXT://10.0.0.5",
+        ),
+    ],
+)
+def test_the_remedy_fits_what_is_told(told: Address, remedy: str) -> None:
+    assert running._remedy(Address("10.0.0.5", 9092), told).startswith(remedy)
+
+
+async def test_a_partition_that_could_not_be_opened_is_named(tmp_path: Path) -> None:
+    config, _ = load_config(settings=["listeners=PLAINTEXT://127.0.0.1:0", f"log.dirs={tmp_path / 'data'}"])
+    bound = bind_listeners(config)
+    started = await start_broker(config, bound, descriptor_limit=256, topics=[NewTopic("t", 2)])
+    try:
+        directory = tmp_path / "data" / "t-1"
+        directory.mkdir()
+        (directory / "partition.metadata").write_text("damaged")
+        started.services.partitions.directory.members[0]._live.add(("t", 1))
+        with pytest.raises(KafkaError):
+            started.services.partitions.get("t", 1)
+        found = await examine(Address("127.0.0.1", bound[0].port))
+    finally:
+        await started.stop()
+    assert found["partitions"].level == "problem"
+    assert found["partitions"].says.endswith("could not be opened, and answer KAFKA_STORAGE_ERROR: t-1")

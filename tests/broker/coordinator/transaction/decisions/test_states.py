@@ -1,0 +1,55 @@
+"""The table of states is total, agrees with its diagram, and with what Kafka calls legal."""
+
+from itertools import product
+
+import pytest
+
+from barnabas.broker.coordinator.runtime.transitions import Go, Never
+from barnabas.broker.coordinator.transaction.decisions.states import (
+    LEGAL_TRANSITIONS,
+    TABLE,
+    Event,
+    TransactionState,
+    on,
+)
+
+EMPTY, ONGOING, PREPARE_COMMIT, PREPARE_ABORT, COMPLETE_COMMIT, COMPLETE_ABORT, DEAD, PREPARE_EPOCH_FENCE = (
+    TransactionState
+)
+
+
+def test_every_event_has_a_meaning_in_every_state() -> None:
+    assert set(TABLE) == set(product(TransactionState, Event))
+
+
+def test_the_moves_are_those_of_the_diagram() -> None:
+    at_rest = (EMPTY, COMPLETE_COMMIT, COMPLETE_ABORT)
+    assert {
+        *product(at_rest, (EMPTY, ONGOING, PREPARE_ABORT, DEAD)),
+        *product((ONGOING,), (ONGOING, PREPARE_COMMIT, PREPARE_ABORT)),
+        (PREPARE_COMMIT, COMPLETE_COMMIT),
+        (PREPARE_ABORT, COMPLETE_ABORT),
+    } == LEGAL_TRANSITIONS
+
+
+def test_the_numbers_on_disk_are_kafkas() -> None:
+    assert [state.id for state in TransactionState] == list(range(8))
+
+
+def test_what_has_begun_is_open_until_it_is_complete() -> None:
+    assert [state for state in TransactionState if state.is_open] == [ONGOING, PREPARE_COMMIT, PREPARE_ABORT]
+
+
+def test_what_is_prepared_is_only_completed_and_only_one_way() -> None:
+    for state in (PREPARE_COMMIT, PREPARE_ABORT):
+        events = [event for (at, event), meaning in TABLE.items() if at is state and isinstance(meaning, Go)]
+        assert events == [Event.MARKED]
+
+
+def test_nothing_is_ever_in_the_states_that_are_only_names() -> None:
+    assert all(isinstance(TABLE[state, event], Never) for state in (DEAD, PREPARE_EPOCH_FENCE) for event in Event)
+
+
+def test_what_cannot_happen_is_asserted() -> None:
+    with pytest.raises(AssertionError, match="markers are only written for what is prepared"):
+        on(ONGOING, Event.MARKED)

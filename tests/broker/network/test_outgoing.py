@@ -1,0 +1,62 @@
+"""A response in pieces: the same bytes whatever the pieces, and files read no earlier than needed."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from barnabas.broker.network.outgoing import Outgoing
+
+
+class Slice:
+    """A slice of a file that counts what is read of it."""
+
+    def __init__(self, data: bytes, claimed: int | None = None) -> None:
+        self.data = data
+        self.size = len(data) if claimed is None else claimed
+        self.read_bytes = 0
+
+    def __len__(self) -> int:
+        return self.size
+
+    def read(self, position: int, size: int) -> bytes:
+        data = self.data[position : position + size]
+        self.read_bytes += len(data)
+        return data
+
+
+parts = st.lists(
+    st.binary(min_size=1, max_size=50).flatmap(lambda data: st.sampled_from((bytearray(data), Slice(data))))
+)
+
+
+@given(parts, st.integers(1, 120))
+def test_the_pieces_are_the_parts_in_order(given_parts: list[Any], size: int) -> None:
+    outgoing = Outgoing(given_parts)
+    sent = b""
+    while not outgoing.is_empty:
+        piece = b"".join(outgoing.take(size))
+        assert piece
+        sent += piece
+    assert sent == b"".join(part.data if isinstance(part, Slice) else bytes(part) for part in given_parts)
+
+
+def test_a_file_is_read_only_as_far_as_the_piece_goes() -> None:
+    file = Slice(bytes(1000))
+    outgoing = Outgoing([bytearray(10), file])
+    outgoing.take(110)
+    assert file.read_bytes == 100
+
+
+def test_a_file_that_has_become_shorter_ends_the_response() -> None:
+    outgoing = Outgoing([Slice(b"abc", claimed=5)])
+    with pytest.raises(EOFError):
+        outgoing.take(100)
+
+
+@pytest.mark.parametrize(("size", "is_joined"), [(4_000, True), (40_000, False)])
+def test_few_bytes_are_one_buffer_and_many_are_not_copied(size: int, is_joined: bool) -> None:
+    buffers = Outgoing([bytearray(10), Slice(bytes(size)), bytearray(3)]).take(1 << 20)
+    assert sum(map(len, buffers)) == size + 13
+    assert (len(buffers) == 1) is is_joined

@@ -1,0 +1,61 @@
+"""Events are told to whoever listens, and cost nothing where nobody does."""
+
+import asyncio
+from asyncio import Future
+
+import pytest
+
+from barnabas.broker.runtime.events import KINDS, Events, Kind
+from barnabas.broker.runtime.events.events import Facts
+
+WHAT = Kind("a.b", "something", ("number",))
+PAUSED = Kind("a.c", "something", (), may_pause=True)
+
+
+def test_names_are_those_of_the_table() -> None:
+    assert all(name == kind.name for name, kind in KINDS.items())
+    assert all(kind.what and kind.name.count(".") == 1 for kind in KINDS.values())
+
+
+def test_whoever_listens_is_told_in_order_until_they_stop() -> None:
+    told: list[tuple[str, str, object]] = []
+
+    def first(kind: Kind, facts: Facts) -> None:
+        told.append(("first", kind.name, facts["number"]))
+
+    def second(kind: Kind, facts: Facts) -> None:
+        told.append(("second", kind.name, facts["number"]))
+
+    events = Events()
+    assert not events.is_on
+    events.listen(first)
+    events.listen(second)
+    assert events.is_on
+    assert events.tell(WHAT, {"number": 1}) is None
+    events.stop_listening(first)
+    events.tell(WHAT, {"number": 2})
+    events.stop_listening(second)
+    assert not events.is_on
+    assert told == [("first", "a.b", 1), ("second", "a.b", 1), ("second", "a.b", 2)]
+
+
+async def test_what_may_be_paused_waits_for_everybody_who_holds_it_up() -> None:
+    held: list[Future[None]] = [asyncio.get_running_loop().create_future() for _ in range(2)]
+    events = Events()
+    events.listen(lambda kind, facts: held[0])
+    assert events.tell(PAUSED, {}) is held[0]
+    events.listen(lambda kind, facts: held[1])
+    both = events.tell(PAUSED, {})
+    assert both is not None
+    held[0].set_result(None)
+    assert not both.done()
+    held[1].set_result(None)
+    await both
+
+
+async def test_what_cannot_be_held_up_is_not() -> None:
+    events = Events()
+    held: Future[None] = asyncio.get_running_loop().create_future()
+    events.listen(lambda kind, facts: held)
+    with pytest.raises(AssertionError, match=r"a\.b cannot be held up"):
+        events.tell(WHAT, {})

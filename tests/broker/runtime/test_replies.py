@@ -1,0 +1,106 @@
+"""What is here is answered at once, and what is not in the turn it comes: errors likewise."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from barnabas.broker.runtime.replies import reply_to, reply_to_all
+from barnabas.protocol.errors import ErrorCode, KafkaError
+from tests.support.worlds.broker import settle
+
+REFUSAL = KafkaError(ErrorCode.NOT_COORDINATOR)
+
+
+def respond(reply: Any) -> str:
+    return f"got {reply}"
+
+
+def refused(refusal: KafkaError) -> str:
+    return refusal.code.name
+
+
+def future() -> asyncio.Future[Any]:
+    return asyncio.get_running_loop().create_future()
+
+
+def raising(error: Exception) -> Any:
+    raise error
+
+
+async def test_what_is_here_is_answered_at_once() -> None:
+    assert reply_to(lambda: 1, respond) == "got 1"
+    assert reply_to(lambda: raising(REFUSAL), respond, refused) == "NOT_COORDINATOR"
+    assert reply_to_all([1, 2], respond, lambda refusal: 0) == "got [1, 2]"
+    assert reply_to_all([], respond, lambda refusal: 0) == "got []"
+
+
+async def test_what_comes_later_is_answered_alike() -> None:
+    first, second = future(), future()
+    answers = reply_to(lambda: first, respond, refused), reply_to(lambda: second, respond, refused)
+    first.set_result(1)
+    second.set_exception(REFUSAL)
+    assert [await each for each in answers if isinstance(each, asyncio.Future)] == ["got 1", "NOT_COORDINATOR"]
+
+
+async def test_all_are_waited_for_and_stay_in_their_order() -> None:
+    first, second = future(), future()
+    whole = reply_to_all([first, 2, second], respond, lambda refusal: refusal.code.name)
+    assert isinstance(whole, asyncio.Future)
+    second.set_result(3)
+    await settle()
+    assert not whole.done()
+    first.set_exception(REFUSAL)
+    assert await whole == "got ['NOT_COORDINATOR', 2, 3]"
+
+
+@pytest.mark.parametrize("error", [REFUSAL, ValueError("no")])
+async def test_an_error_that_nobody_has_an_answer_for_comes_out_as_it_is(error: Exception) -> None:
+    with pytest.raises(type(error)):
+        reply_to(lambda: raising(error), respond)
+    asked = future()
+    answered = reply_to(lambda: asked, respond)
+    asked.set_exception(error)
+    assert isinstance(answered, asyncio.Future)
+    with pytest.raises(type(error)):
+        await answered
+
+
+async def test_our_own_mistake_in_an_answer_is_told() -> None:
+    asked = future()
+    answered = reply_to(lambda: asked, lambda _: 1 / 0)
+    asked.set_result(1)
+    assert isinstance(answered, asyncio.Future)
+    with pytest.raises(ZeroDivisionError):
+        await answered
+
+
+async def test_an_answer_may_have_to_be_waited_for_itself() -> None:
+    asked, second = future(), future()
+    answered = reply_to(lambda: asked, lambda _: reply_to(lambda: second, respond, refused))
+    asked.set_result(None)
+    await settle()
+    second.set_result(7)
+    assert isinstance(answered, asyncio.Future)
+    assert await answered == "got 7"
+
+
+async def test_who_goes_away_leaves_what_was_asked_for_to_itself() -> None:
+    asked = future()
+    answered = reply_to(lambda: asked, respond)
+    assert isinstance(answered, asyncio.Future)
+    answered.cancel()
+    await settle()
+    assert not asked.done()
+    asked.set_result(1)
+    await settle()
+    assert answered.cancelled()
+
+
+async def test_what_is_given_up_is_given_up_for_who_waits() -> None:
+    asked = future()
+    answered = reply_to(lambda: asked, respond)
+    asked.cancel()
+    await settle()
+    assert isinstance(answered, asyncio.Future)
+    assert answered.cancelled()
