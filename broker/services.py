@@ -1,7 +1,7 @@
 """What a handler is given: the broker's services, and the facts of one request.
 
-The composition root (`broker/server/app.py`) fills `Services` once; nothing replaces a service afterwards. Handlers reach
-the rest of the broker only through here, so that a test can hand them a broker made of in-memory parts.
+The composition root (`broker/server/app.py`) fills `Services` once; nothing replaces a service afterwards. Handlers
+reach the rest of the broker only through here, so that a test can hand them a broker made of in-memory parts.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Whether a broker has ended by a fault that crashes it: read from its log, whose last line says so.
 
-The broker ends as by SIGKILL then, and can tell nobody. Knows that line (broker/control/faults/point_faults.py), nothing else.
+The broker ends as by SIGKILL then, and can tell nobody. Knows that line (broker/control/faults/point_faults.py),
+nothing else.
 """
 
 from __future__ import annotations

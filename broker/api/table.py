@@ -1,6 +1,7 @@
 """The APIs this broker offers: the one truth that dispatch, ApiVersions and docs/apis.md are derived from.
 
-A row names the API, the module of `broker/api/handlers` that answers it, and the versions served, which are Apache Kafka
+A row names the API, the module of `broker/api/handlers` that answers it, and the versions served, which are Apache
+Kafka
 4.4.0's whole range. What is not here is not offered, and a request for it closes the connection, as in Kafka.
 Handlers are named and not imported: a module is loaded when its API is first asked for. It also says which operations
 an API is, in the words of Kafka's ACLs: an authorizer would have to allow them to the request's principal. There is

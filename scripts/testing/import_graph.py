@@ -1,8 +1,8 @@
 """Which files of the repository import which, read from their text, without importing anything.
 
-Files are named by their place without links: `barnabas.broker.runtime.replies` and `broker/runtime/replies.py` are one. An import
-inside a function counts, and so does one by `import_module`, of all of a package where the name is made up as it runs.
-That of a package leads to its `__init__.py`, and that of a name out of a module to the module.
+Files are named by their place without links: `barnabas.broker.runtime.replies` and `broker/runtime/replies.py` are one.
+An import inside a function counts, and so does one by `import_module`, of all of a package where the name is made up as
+it runs. That of a package leads to its `__init__.py`, and that of a name out of a module to the module.
 """
 
 from __future__ import annotations

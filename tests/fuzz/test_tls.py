@@ -1,8 +1,8 @@
 """Peers that shook hands, and then send records that TLS does not know, half of one, or broken requests in good ones.
 
-Handshakes that are broken are in `tests/broker/network/tls/test_tls_stream.py`. Here a peer has been let in; its listener asks
-for SASL besides in half of the worlds. Whatever it sends, nothing is logged as an error, nothing of it is kept once it
-is gone, and the next client is served.
+Handshakes that are broken are in `tests/broker/network/tls/test_tls_stream.py`. Here a peer has been let in; its
+listener asks for SASL besides in half of the worlds. Whatever it sends, nothing is logged as an error, nothing of it is
+kept once it is gone, and the next client is served.
 """
 
 import logging

@@ -1,8 +1,8 @@
 """What can be asked of a running broker, answered in plain values from its own state.
 
-A view of the broker's read model (broker/insight/inspection/), with the waiting that does not do: for recoveries and loading.
-Each question is a function of the broker's services and the arguments. Records are read as a Fetch reads them and
-decoded as a consumer decodes them.
+A view of the broker's read model (broker/insight/inspection/), with the waiting that does not do: for recoveries and
+loading. Each question is a function of the broker's services and the arguments. Records are read as a Fetch reads them
+and decoded as a consumer decodes them.
 """
 
 from __future__ import annotations

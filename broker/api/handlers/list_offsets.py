@@ -6,7 +6,8 @@ isolation level that does not exist, UNSUPPORTED_VERSION for a special timestamp
 version or that means nothing. A timestamp after the last record is no error: offset -1. Read_committed asks below the
 last stable offset.
 
-A look-up by time may have to read far, and through what a client compressed: it is done in slices (broker/runtime/slices.py).
+A look-up by time may have to read far, and through what a client compressed: it is done in slices
+(broker/runtime/slices.py).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`barnabas groups`: list, describe, offsets, reset, delete. What is about offsets: broker/cli/group/group_offsets.py."""
+"""`barnabas groups`: list, describe, offsets, reset, delete. Offsets: broker/cli/group/group_offsets.py."""
 
 from __future__ import annotations
 

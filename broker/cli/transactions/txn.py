@@ -1,4 +1,4 @@
-"""`barnabas txn`: list, describe, abort, find-hanging. The sentences are in barnabas.broker.cli.transactions.txn_words."""
+"""`barnabas txn`: list, describe, abort, find-hanging. Its sentences are in txn_words.py."""
 
 from __future__ import annotations
 

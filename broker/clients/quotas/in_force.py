@@ -1,7 +1,8 @@
 """The quotas of clients while there are some: the four kinds, and what the request in hand uses of them.
 
 Knows requests by whom they are from and what they cost; what an answer is, and how a client is made to wait, is the
-business of broker/api/stages/throttling.py. Time is in milliseconds of the clock that clients are told, and never goes back.
+business of broker/api/stages/throttling.py. Time is in milliseconds of the clock that clients are told, and never goes
+back.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Client metrics configuration (KIP-714): the keys of a subscription, what they may be, and what they mean.
 
 A subscription says which metrics clients are to push, how often, and which clients. Types, defaults and the sentences
-of the errors are Kafka 4.4.0's. Patterns are RE2's (`broker/runtime/patterns.py`), where Kafka takes Java's: what only Java has
-(backreferences, lookaround) is refused.
+of the errors are Kafka 4.4.0's. Patterns are RE2's (`broker/runtime/patterns.py`), where Kafka takes Java's: what only
+Java has (backreferences, lookaround) is refused.
 """
 
 from collections.abc import Iterable, Mapping

@@ -113,7 +113,7 @@ class FaultyFile(WrappedFile):
 
 
 class FileWithoutRoom(WrappedFile):
-    """What the broker tries whether there is room again (broker/partitions/room/watch.py): not while appends find none."""
+    """Try whether there is room again (broker/partitions/room/watch.py): not while appends find none."""
 
     def __init__(self, file: File, strikes: Strikes) -> None:
         super().__init__(file)

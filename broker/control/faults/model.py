@@ -1,8 +1,8 @@
 """What a fault is: what it matches, what it does, and how often. Values, and nothing else.
 
 There are three kinds. A fault of requests matches what a client sends. A fault at a point matches a named step of the
-broker's (broker/runtime/events/kinds.py). A fault of the disk matches what is done with a partition's log, or another file.
-They differ in what they match and in what they can do; how often is the same for all.
+broker's (broker/runtime/events/kinds.py). A fault of the disk matches what is done with a partition's log, or another
+file. They differ in what they match and in what they can do; how often is the same for all.
 
 Texts in a match are exact, or patterns in which `*` stands for any characters (matching.py).
 """

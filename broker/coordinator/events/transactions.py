@@ -1,7 +1,7 @@
 """What happens to transactional ids, in events: read from each decision, and from the transaction before and after it.
 
-Knows the values of transactions, not who asked: that is the cause of the events (broker/runtime/events/cause.py), of which it
-only takes the group that AddOffsetsToTxn and TxnOffsetCommit name. Markers tell of themselves (markers.py).
+Knows the values of transactions, not who asked: that is the cause of the events (broker/runtime/events/cause.py), of
+which it only takes the group that AddOffsetsToTxn and TxnOffsetCommit name. Markers tell of themselves (markers.py).
 """
 
 from __future__ import annotations

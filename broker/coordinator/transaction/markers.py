@@ -14,8 +14,8 @@ fenced us (left out and logged). A partition that loads holds the others back, f
 fails, or whose replicas are all on stopped nodes (LEADER_NOT_AVAILABLE), does not, for nobody could say how long. Where
 the disk is full the others are held, too: there will be room again, and until then nobody reads half a transaction.
 
-Whoever listens to the steps may hold a job up at one (broker/runtime/events). It waits then as it does for better times, and is
-not waited for when the clock is moved; others go on, and a stop lets it go.
+Whoever listens to the steps may hold a job up at one (broker/runtime/events). It waits then as it does for better
+times, and is not waited for when the clock is moved; others go on, and a stop lets it go.
 
 A job is known by its transaction (the transactional id, and the producer of its markers), not by the id alone: when
 `__transaction_state` is deleted, what was decided is finished all the same, and a new transaction of the same id does

@@ -1,4 +1,4 @@
-"""The description of /control in OpenAPI: `python -m barnabas.broker.http.control.openapi > docs/control.openapi.json`."""
+"""/control in OpenAPI: `python -m barnabas.broker.http.control.openapi > docs/control.openapi.json`."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 """Client quotas in the catalogue: which there are, and how they are changed, as Kafka's ClientQuotaControlManager.
 
 An entity is whom a quota is for: a user, a client id, both, or an address; a name of null is the default. What is
-stored is what was set, for whatever version of Kafka reads it next; what it means is the business of broker/clients/quotas/.
-The sentences are Kafka's. Another host than `localhost` has to be an address: to look a name up would hold up everybody
-else, and Kafka, which does so, looks it up again at each start.
+stored is what was set, for whatever version of Kafka reads it next; what it means is the business of
+broker/clients/quotas/. The sentences are Kafka's. Another host than `localhost` has to be an address: to look a name up
+would hold up everybody else, and Kafka, which does so, looks it up again at each start.
 
 `alter` and `matching` change nothing; `ClientQuotas` is the door to both.
 """

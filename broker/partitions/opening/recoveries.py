@@ -6,10 +6,10 @@ owner's business. docs/decisions/0119 says why so.
 Theory of operation: the first slice is done at once, so that nearly every partition is open for the very request that
 asked. Where that does not do, and there may be processes, the opening is closed again, and one of them recovers the
 partition (recovery_line.py); the loop touches nothing of it meanwhile, and opens it when it is next asked for, as after
-a clean stop. Where there are none, what is not done goes on in slices (broker/runtime/slices.py), one step in each, few at a
-time, since each holds a piece of its log in memory; what it has to sync is synced in a thread. After a kill many may be
-asked for in one turn: those that find its time used up wait, too. So do those that a Fetch names after a clean stop
-(Partitions.get_to_read) or a Produce (handlers/produce.py).
+a clean stop. Where there are none, what is not done goes on in slices (broker/runtime/slices.py), one step in each, few
+at a time, since each holds a piece of its log in memory; what it has to sync is synced in a thread. After a kill many
+may be asked for in one turn: those that find its time used up wait, too. So do those that a Fetch names after a clean
+stop (Partitions.get_to_read) or a Produce (handlers/produce.py).
 
 Invariants: an opening is closed, and a process killed, when a recovery is abandoned; after `close` nothing is begun
 that does not end in its first slice.

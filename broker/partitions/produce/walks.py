@@ -4,12 +4,12 @@ Knows batches and the settings they are walked for (storage/log/validate.py); no
 them: late_appends.py does.
 
 Theory of operation: what a walk costs is decided by whoever compressed the batch, and may be a minute. So it is done in
-slices, with rests (broker/runtime/slices.py), and a few walks take turns: one long one holds up no others. A walk that is over
-within its first slice, as nearly all are, waits for nothing. Most hold a chunk and a record; a record has at most
-100 MiB, and is there twice while it is read. A batch that is rebuilt is held whole, and where that becomes large only
-one at a time goes on with it. Only the compression of a
-rebuilt batch is done in a thread: it is one call, which lets go of the interpreter's lock. It begins when its walk has
-room, so a walk that is put into the line has nothing in a thread.
+slices, with rests (broker/runtime/slices.py), and a few walks take turns: one long one holds up no others. A walk that
+is over within its first slice, as nearly all are, waits for nothing. Most hold a chunk and a record; a record has at
+most 100 MiB, and is there twice while it is read. A batch that is rebuilt is held whole, and where that becomes large
+only one at a time goes on with it. Only the compression of a rebuilt batch is done in a thread: it is one call, which
+lets go of the interpreter's lock. It begins when its walk has room, so a walk that is put into the line has nothing in
+a thread.
 
 Invariants: no more than WALK.under_way_max walks hold memory between slices, and one of them a large rebuilt batch;
 the batches that wait, until they are unparked, are counted as no more than WALKED_BYTES_MAX together, or there is one.

@@ -1,7 +1,7 @@
 """The steps at which a fault can be armed, in their order: a table, and nothing else.
 
-Those of a transaction stand where they are on the way of its commit. Invariant: every point of broker/runtime/events/kinds.py
-is here, which a test holds.
+Those of a transaction stand where they are on the way of its commit. Invariant: every point of
+broker/runtime/events/kinds.py is here, which a test holds.
 """
 
 from __future__ import annotations

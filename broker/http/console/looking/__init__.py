@@ -1,4 +1,4 @@
-"""What the console looks at in a broker, beside its read model (broker/insight/inspection/): holds, histories, logs, records.
+"""What the console looks at beside the read model (broker/insight/inspection/): holds, histories, logs, records.
 
 Nothing here changes anything, and nothing knows HTML. Long work comes in steps.
 """

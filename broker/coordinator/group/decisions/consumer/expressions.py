@@ -1,8 +1,8 @@
 """The regular expressions that members subscribe with: RE2's, refused in Kafka's words, and of bounded size.
 
-The engine is the broker's own for patterns of clients (`broker/runtime/patterns.py`). Kafka has RE2/J, whose words for what is
-wrong are others, and which has no limits: one beyond those below is refused here, because the names of all topics are
-matched with it.
+The engine is the broker's own for patterns of clients (`broker/runtime/patterns.py`). Kafka has RE2/J, whose words for
+what is wrong are others, and which has no limits: one beyond those below is refused here, because the names of all
+topics are matched with it.
 """
 
 from __future__ import annotations
