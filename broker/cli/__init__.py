@@ -31,6 +31,27 @@ COMMANDS = {
     "handover": "hand a stopped data directory over to Apache Kafka: is it ready, and how does Kafka go on",
 }
 
+_IN_FOLDERS = {
+    "serve": "serving.serve",
+    "produce": "records.produce",
+    "consume": "records.consume",
+    "groups": "group.groups",
+    "txn": "transactions.txn",
+    "clock": "control.clock",
+    "faults": "control.faults",
+    "why": "control.why",
+    "trace": "control.trace",
+    "acls": "acl.acls",
+    "doctor": "doctor.command",
+    "handover": "handover.command",
+}
+"""Where a command's module is that has others beside it."""
+
+
+def module_of(command: str) -> str:
+    """Return the name of a command's module."""
+    return f"barnabas.broker.cli.{_IN_FOLDERS.get(command, command)}"
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command that the arguments (by default the process's) name; returns the exit status."""
@@ -72,7 +93,7 @@ def _run(name: str, arguments: list[str]) -> int:
     if sys.stdout is None and name != "serve":
         print("barnabas: stdout is closed", file=sys.stderr)
         return FAILURE
-    return guarded(lambda: int(import_module(f"barnabas.broker.cli.{name}").run(arguments)))
+    return guarded(lambda: int(import_module(module_of(name)).run(arguments)))
 
 
 def guarded(action: Callable[[], int]) -> int:

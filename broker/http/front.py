@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from barnabas.broker.http.compaction import Compaction
     from barnabas.broker.http.control.admission import Admission
     from barnabas.broker.http.secured import HttpSecurity
+    from barnabas.broker.http.served_node import ServedNode
     from barnabas.broker.insight.history.history import History
     from barnabas.broker.network.network import Network
     from barnabas.broker.partitions.recovery_pass import RecoveryPass
     from barnabas.broker.runtime.clock import Clock
-    from barnabas.broker.server.nodes.member import Member
     from barnabas.broker.services import Deferred, Services
 
 _CONSOLE_BODY_BYTES_MAX = 1 << 20  # of a form, which may have a record in it
@@ -41,7 +41,7 @@ class Observed(Protocol):
     faults: Deferred[Faults]
 
     @property
-    def members(self) -> Sequence[Member]:
+    def members(self) -> Sequence[ServedNode]:
         """Its nodes."""
 
     def unready_reason(self) -> str | None:

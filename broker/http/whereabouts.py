@@ -10,11 +10,11 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from barnabas.broker.http.served_node import ServedNode
     from barnabas.broker.network.bound import BoundAddress
-    from barnabas.broker.server.nodes.member import Member
 
 
-def whereabouts(cluster_id: str, members: Iterable[Member]) -> bytes:
+def whereabouts(cluster_id: str, members: Iterable[ServedNode]) -> bytes:
     """In JSON, of all nodes."""
     found = [_listener(bound) for member in members for bound in member.bound]
     return json.dumps({"cluster_id": cluster_id, "listeners": found}).encode()

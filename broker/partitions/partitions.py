@@ -15,7 +15,7 @@ deleted topics are in no table; after `close_all` none is.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
@@ -101,6 +101,18 @@ class Partitions:
         """
         log = self._open.get((topic, partition))
         return log if log is not None else self.open_log(topic, partition)
+
+    def get_if_written(
+        self, topic: str, partition: int, on_disk: Container[tuple[str, int]] | None = None
+    ) -> PartitionLog | None:
+        """The log, opened if need be, None for one never written to: looking makes no directory. KafkaError as `get`.
+
+        on_disk: the partitions that have a directory, from a caller that asks for many.
+        """
+        is_at_rest = not self.is_open(topic, partition) and self.is_here(topic, partition)
+        if is_at_rest and (topic, partition) not in (self.directory.partitions if on_disk is None else on_disk):
+            return None
+        return self.get(topic, partition)
 
     def get_to_read(self, topic: str, partition: int, any_replica: bool, in_turn: bool) -> PartitionLog:
         """As `get`, for a Fetch. any_replica: it may be read where it is not led. in_turn: as `open_log`."""

@@ -80,7 +80,7 @@ def _of_the_runtime() -> tuple[str, ...]:
     Processes, threads, sockets, the event loop, the garbage collector. What a Python took away or changed otherwise
     shows on the newest, where all fast tests run, and what it brought in the type checker, which checks for the oldest.
     """
-    parts = ("cli", "console", "control", "events", "faults", "http", "net", "session", "telemetry", "workers")
+    parts = ("cli", "clients/telemetry", "control/faults", "http", "network", "runtime", "security/session")
     files = sorted((ROOT / "tests" / "broker").glob("test_*.py"))
     return (
         "tests/barnabas",

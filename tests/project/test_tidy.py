@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tests.support import source_tree as tree
 
-MAX_FILE_LINES = 400
+MAX_FILE_LINES = 500
 MAX_FUNCTION_LINES = 70
 
 # A call, where it may be made all the same, and what everybody else uses instead.

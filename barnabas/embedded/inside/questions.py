@@ -11,7 +11,6 @@ from collections.abc import Callable
 from types import MappingProxyType
 from typing import Any
 
-from barnabas.broker.insight.inspection.logs import log_of
 from barnabas.broker.insight.inspection.topics import every_topic
 from barnabas.broker.insight.inspection.transactions import every_transaction, started_ms
 from barnabas.broker.partitions.opening.recoveries import StillRecovering
@@ -61,7 +60,7 @@ async def _recovered_log(services: Services, topic: str, partition: int) -> Part
     """The partition's log, however long it has to be recovered first; None for one never written to. KafkaError."""
     while True:
         try:
-            return log_of(services, topic, partition)
+            return services.partitions.get_if_written(topic, partition)
         except StillRecovering:
             await services.partitions.recovered([(topic, partition)], _RECOVERY_MS)
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from asyncio import Future
 
-from barnabas.broker.insight.inspection.producers import producers
 from barnabas.broker.metadata.image.topics import check_name
 from barnabas.broker.runtime.slices import Kind
 from barnabas.broker.services import RequestContext
@@ -50,7 +49,7 @@ def _describe(
     try:
         if topic != CLUSTER_METADATA_TOPIC:  # which is a name, but no topic that anybody may ask about
             check_name(topic)
-        found = producers(context.services, topic, partition, on_disk)
+        log = context.services.partitions.get_if_written(topic, partition, on_disk)
     except KafkaError as error:
         return PartitionResponse(
             partition_index=partition, error_code=error.code, error_message=error.message, active_producers=[]
@@ -67,6 +66,8 @@ def _describe(
                 coordinator_epoch=coordinator_epoch,
                 current_txn_start_offset=txn_start_offset,
             )
-            for producer_id, epoch, last_sequence, last_timestamp, coordinator_epoch, txn_start_offset in found
+            for producer_id, epoch, last_sequence, last_timestamp, coordinator_epoch, txn_start_offset in (
+                [] if log is None else log.producers_state()
+            )
         ],
     )

@@ -11,10 +11,10 @@ from barnabas.broker.runtime.slices import Kind, Work
 if TYPE_CHECKING:
     from barnabas.broker.control.faults.faults import Faults
     from barnabas.broker.control.time_control.time_control import TimeControl
+    from barnabas.broker.http.served_node import ServedNode
     from barnabas.broker.insight.history.history import History
     from barnabas.broker.insight.why.why import Why
     from barnabas.broker.runtime.clock import Clock
-    from barnabas.broker.server.nodes.member import Member
     from barnabas.broker.services import Deferred, Services
 
 T = TypeVar("T")
@@ -27,7 +27,7 @@ class Observed(NamedTuple):
 
     services: Services
     """Of all its nodes."""
-    members: Sequence[Member]
+    members: Sequence[ServedNode]
     time_control: Deferred[TimeControl]
     faults: Deferred[Faults]
     unready_reason: Callable[[], str | None]

@@ -1,18 +1,17 @@
 """The logs of partitions: their offsets, their size, and what was appended to them.
 
 A log that nobody used in this run is described by what the last run left, if that ended cleanly: nothing is opened for
-it. Only `log_of` opens one.
+it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from barnabas.broker.partitions.room.watch import RoomReading
     from barnabas.broker.services import Services
-    from barnabas.storage.log.log import PartitionLog
 
 
 class Ends(NamedTuple):
@@ -70,21 +69,6 @@ def summary(services: Services, topic: str, partition: int) -> LogSummary | None
         return LogSummary(log.log_start_offset, log.log_end_offset, log.size, log.segments_count, held_back)
     resting = partitions.directory.resting(topic, partition)
     return None if resting is None else LogSummary(*resting, held_back=None)
-
-
-def log_of(
-    services: Services, topic: str, partition: int, on_disk: Container[tuple[str, int]] | None = None
-) -> PartitionLog | None:
-    """The log, to be read, opened if need be; None for one never written to. KafkaError, StillRecovering among them.
-
-    A partition that was never used has no directory, and looking must not make it one. `on_disk`: those that have one,
-    from who asks for many.
-    """
-    partitions = services.partitions
-    is_at_rest = not partitions.is_open(topic, partition) and partitions.is_here(topic, partition)
-    if is_at_rest and (topic, partition) not in (partitions.directory.partitions if on_disk is None else on_disk):
-        return None
-    return partitions.get(topic, partition)
 
 
 def offline_reason(services: Services) -> str | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from barnabas.broker.insight.inspection.logs import log_of
 from barnabas.broker.insight.why.rules.words import counted, listed, meant, named
 from barnabas.broker.metadata.image.image import NO_LEADER
 from barnabas.broker.partitions.opening.recoveries import StillRecovering
@@ -42,7 +41,7 @@ def opened(services: Services, topic: str, partition: int) -> PartitionLog | str
     if why is not None:
         return why
     try:
-        return log_of(services, topic, partition)
+        return services.partitions.get_if_written(topic, partition)
     except StillRecovering:
         return "it is being recovered after the last run was killed"
     except KafkaError as error:

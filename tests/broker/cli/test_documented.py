@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from barnabas.broker.cli import COMMANDS, main
+from barnabas.broker.cli import COMMANDS, main, module_of
 
 DOCUMENT = (Path(__file__).resolve().parents[3] / "docs" / "cli.md").read_text()
 OPTION = re.compile(r"--[a-z][a-z-]*")
@@ -29,7 +29,7 @@ def parser_of(name: str, monkeypatch: pytest.MonkeyPatch) -> argparse.ArgumentPa
     for parse in ("parse_known_args", "parse_intermixed_args"):
         monkeypatch.setattr(argparse.ArgumentParser, parse, catch)
     try:
-        import_module(f"barnabas.broker.cli.{name}").run(["--help"])
+        import_module(module_of(name)).run(["--help"])
     except ParserFound as found:
         parser = found.args[0]
         assert isinstance(parser, argparse.ArgumentParser)

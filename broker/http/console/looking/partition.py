@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from barnabas.broker.insight.inspection.groups import Position, positions
-from barnabas.broker.insight.inspection.logs import log_of
 from barnabas.protocol.records.batch import BatchHeader
 from barnabas.storage.errors import FileRemoved
 from barnabas.storage.log.strip import Cell
@@ -48,7 +47,7 @@ class Strip(NamedTuple):
 
 def look(services: Services, topic: str, partition: int, first: int | None, end: int | None) -> Steps[Strip | None]:
     """The log between two offsets, all of it where none are given; None for one never written to. KafkaError."""
-    log = log_of(services, topic, partition)
+    log = services.partitions.get_if_written(topic, partition)
     if log is None:
         return None
     try:

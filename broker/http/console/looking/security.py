@@ -17,9 +17,9 @@ from barnabas.storage.steps import Steps
 
 if TYPE_CHECKING:
     from barnabas.broker.api.authentication.door import Door
+    from barnabas.broker.http.served_node import ServedNode
     from barnabas.broker.security.acl.acl import PatternType, Permission
     from barnabas.broker.security.session.operations import Operation, Resource
-    from barnabas.broker.server.nodes.member import Member
     from barnabas.broker.services import Services
 
 ROWS_MAX = 300
@@ -59,12 +59,12 @@ def refused_lately(services: Services) -> list[str]:
     return sentences(kept_out(services, EVERYBODY), shown_max=CASES_MAX)
 
 
-def doors(members: Sequence[Member]) -> list[tuple[int, Door]]:
+def doors(members: Sequence[ServedNode]) -> list[tuple[int, Door]]:
     """What listeners ask of those who come in, by node."""
     return [(member.node_id, door) for member in members for door in member.doors.values()]
 
 
-def connected(members: Sequence[Member]) -> list[tuple[tuple[str, str, str], int]]:
+def connected(members: Sequence[ServedNode]) -> list[tuple[tuple[str, str, str], int]]:
     """How many connections each principal has, by how it proved who it is and where it came in."""
     found: Counter[tuple[str, str, str]] = Counter()
     for member in members:
@@ -75,7 +75,7 @@ def connected(members: Sequence[Member]) -> list[tuple[tuple[str, str, str], int
     return found.most_common(ROWS_MAX)
 
 
-def principals(members: Sequence[Member]) -> Mapping[Client, list[str]]:
+def principals(members: Sequence[ServedNode]) -> Mapping[Client, list[str]]:
     """As whom the clients are connected that had to say so, by client id and host."""
     found: defaultdict[Client, set[str]] = defaultdict(set)
     for member in members:

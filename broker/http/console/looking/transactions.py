@@ -15,7 +15,6 @@ from barnabas.broker.coordinator.runtime.placement import partition_for
 from barnabas.broker.coordinator.transaction.decisions.records import decode
 from barnabas.broker.coordinator.transaction.decisions.states import TransactionState
 from barnabas.broker.insight.inspection.groups import Position, positions
-from barnabas.broker.insight.inspection.logs import log_of
 from barnabas.broker.insight.inspection.transactions import loaded_transactions
 from barnabas.protocol.errors import DecodeError
 from barnabas.protocol.files.names import CONSUMER_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
@@ -119,7 +118,7 @@ def history(services: Services, transactional_id: str) -> Steps[list[Change]]:
     topic = services.catalogue.topics.get(TRANSACTION_STATE_TOPIC)
     if topic is None:
         return []
-    log = log_of(services, topic.name, partition_for(transactional_id, len(topic.partitions)))
+    log = services.partitions.get_if_written(topic.name, partition_for(transactional_id, len(topic.partitions)))
     if log is None:
         return []
     name = transactional_id.encode("utf-8", "surrogatepass")

@@ -18,7 +18,6 @@ from barnabas.broker.http.console.pages import happened
 from barnabas.broker.http.console.pages.partition import named
 from barnabas.broker.http.console.pages.producing import TRANSACTIONAL_ID
 from barnabas.broker.http.console.rendering import url
-from barnabas.broker.insight.inspection.logs import log_of
 from barnabas.broker.runtime.slices import Work
 from barnabas.storage.errors import FileRemoved
 
@@ -38,7 +37,7 @@ async def _list(observed: Observed, asked: Asked) -> Facts:
     isolation, form = asked.one_of("isolation", *_ISOLATIONS), asked.one_of("as", *_FORMATS)
     where, needle = asked.word("from", _END), asked.word("q")
     committed = isolation == "read_committed"
-    log = log_of(observed.services, topic, number)
+    log = observed.services.partitions.get_if_written(topic, number)
     path = f"/topics/{topic}/{number}"
     facts: Facts = {
         "topic": topic,
@@ -117,7 +116,7 @@ def _short(data: bytes | None, form: str) -> str:
 async def _one(observed: Observed, asked: Asked) -> Facts:
     topic, number = named(observed.services, asked)
     offset = whole("the offset", asked.path["offset"])
-    log = log_of(observed.services, topic, number)
+    log = observed.services.partitions.get_if_written(topic, number)
     found = None
     if log is not None:
         found = await observed.in_turns(lambda: looking.search(log, offset, "", committed=False, shown_max=1))

@@ -3,10 +3,10 @@
 import pytest
 
 from barnabas.broker.insight.inspection import logs
-from barnabas.broker.insight.inspection.producers import producers
 from barnabas.broker.insight.inspection.topics import every_topic, topic_name
 from barnabas.protocol.errors import ErrorCode
 from barnabas.storage.errors import StorageError
+from barnabas.storage.producers.producer import ProducerState
 from tests.support.files.memory_files import MemoryFiles
 from tests.support.inspected_broker import Inspected
 from tests.support.worlds.broker import code_of
@@ -57,7 +57,7 @@ async def test_a_log_at_rest_is_described_by_the_last_clean_stop_and_not_opened(
     third = Inspected(files)
     assert logs.summary(third.services, "t", 0) is None
     assert logs.ends(third.services, "t", 0) is None
-    log = logs.log_of(third.services, "t", 0)
+    log = third.services.partitions.get_if_written("t", 0)
     assert log is not None
     assert logs.ends(third.services, "t", 0) == (2, 2)
 
@@ -66,16 +66,21 @@ async def test_what_does_not_exist_has_no_ends_and_no_log() -> None:
     world = Inspected(topics={"t": 1})
     assert logs.ends(world.services, "t", 1) is None
     assert logs.ends(world.services, "nope", 0) is None
-    assert code_of(lambda: logs.log_of(world.services, "t", 1)) is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    assert code_of(lambda: world.services.partitions.get_if_written("t", 1)) is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+
+def remembered(world: Inspected) -> list[ProducerState]:
+    log = world.services.partitions.get_if_written("t", 0)
+    return [] if log is None else log.producers_state()
 
 
 async def test_looking_makes_no_directory() -> None:
     world = Inspected(topics={"t": 1})
-    assert logs.log_of(world.services, "t", 0) is None
-    assert producers(world.services, "t", 0) == []
+    assert world.services.partitions.get_if_written("t", 0) is None
+    assert remembered(world) == []
     assert world.services.partitions.directory.partitions == frozenset()
     world.append("t", b"a")
-    assert logs.log_of(world.services, "t", 0) is world.services.partitions.get("t", 0)
+    assert world.services.partitions.get_if_written("t", 0) is world.services.partitions.get("t", 0)
 
 
 async def test_a_partition_remembers_idempotent_and_transactional_producers() -> None:
@@ -83,7 +88,7 @@ async def test_a_partition_remembers_idempotent_and_transactional_producers() ->
     world.append("t", b"a", b"b", producer=(50, 0, 0))
     world.append("t", b"c", producer=(51, 3, 0), transactional=True)
     now_ms = world.clock.now_ms()
-    assert producers(world.services, "t", 0) == [(50, 0, 1, now_ms, -1, -1), (51, 3, 0, now_ms, -1, 2)]
+    assert remembered(world) == [(50, 0, 1, now_ms, -1, -1), (51, 3, 0, now_ms, -1, 2)]
 
 
 async def test_what_was_appended_is_counted_by_partition_and_kept_when_it_is_deleted() -> None:

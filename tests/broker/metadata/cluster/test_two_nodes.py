@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from barnabas.broker.coordinator.runtime.placement import partition_for
-from barnabas.broker.insight.inspection.logs import log_of
 from barnabas.broker.metadata.catalogue import Catalogue
 from barnabas.broker.metadata.cluster.cluster import Cluster, Node
 from barnabas.protocol.errors import ErrorCode as E
@@ -81,8 +80,8 @@ async def test_only_what_this_node_leads_is_written(world: BrokerWorld) -> None:
 
 
 async def test_a_log_is_looked_at_where_this_node_leads(world: BrokerWorld) -> None:
-    assert log_of(world.services, "t", 0) is None, "never written to"
-    assert code_of(lambda: log_of(world.services, "t", 1)) is E.NOT_LEADER_OR_FOLLOWER
+    assert world.services.partitions.get_if_written("t", 0) is None, "never written to"
+    assert code_of(lambda: world.services.partitions.get_if_written("t", 1)) is E.NOT_LEADER_OR_FOLLOWER
 
 
 async def test_retention_passes_by_what_others_lead(world: BrokerWorld, caplog: pytest.LogCaptureFixture) -> None:

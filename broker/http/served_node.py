@@ -1,0 +1,24 @@
+"""What pages look at in a node: its sockets, its connections, and what its clients have to prove."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from barnabas.broker.api.authentication.door import Door
+    from barnabas.broker.network.bound import BoundAddress
+    from barnabas.broker.network.listener import Listener
+
+
+class ServedNode(Protocol):
+    """A node of this process that accepts clients."""
+
+    doors: Mapping[str, Door]
+    """By the names of its listeners that speak SASL."""
+    bound: Sequence[BoundAddress]
+    listener: Listener
+
+    @property
+    def node_id(self) -> int:
+        """Its id in the cluster."""
