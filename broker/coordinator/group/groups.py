@@ -13,7 +13,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Protocol, TypeVar
 from uuid import UUID
 
-from barnabas.broker.coordinator.expiries import OffsetExpiries
 from barnabas.broker.coordinator.group.consumer_groups import RECORDS_AT_ONCE, ConsumerGroups, in_one_step
 from barnabas.broker.coordinator.group.decisions.classic import joining, leaving, sessions, syncing
 from barnabas.broker.coordinator.group.decisions.classic.model import (
@@ -34,6 +33,7 @@ from barnabas.broker.coordinator.group.decisions.machine import GroupMachine
 from barnabas.broker.coordinator.group.decisions.migration import joining as migration_joining
 from barnabas.broker.coordinator.group.decisions.migration import staying
 from barnabas.broker.coordinator.group.decisions.offsets import admission, offsets
+from barnabas.broker.coordinator.group.expiries import OffsetExpiries
 from barnabas.broker.coordinator.group.group_partition import GroupPartition
 from barnabas.broker.coordinator.group.protocols import classic_join, classic_leave, classic_request
 from barnabas.broker.coordinator.group.removals import OffsetRemovals
