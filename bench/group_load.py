@@ -14,7 +14,8 @@ from typing import Any, cast
 
 import uvloop
 
-from barnabas.protocol.client import ClientConnection, ConnectionBroken, ResponseReceived
+from barnabas.protocol.codec.schema import Request
+from barnabas.protocol.connection.client import ClientConnection, ConnectionBroken, ResponseReceived
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages.find_coordinator import FindCoordinatorRequest
 from barnabas.protocol.messages.heartbeat import HeartbeatRequest
@@ -26,7 +27,6 @@ from barnabas.protocol.messages.offset_commit import (
 )
 from barnabas.protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestTopic
 from barnabas.protocol.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
-from barnabas.protocol.schema import Request
 from bench.measure import cpu_seconds, held_mb
 from bench.rdkafka import percentile
 

@@ -29,7 +29,6 @@ from barnabas.broker.runtime.clock import Stopwatch, monotonic
 from barnabas.broker.server.app import Broker
 from barnabas.broker.server.data import open_directory
 from barnabas.broker.server.environment import Environment
-from barnabas.protocol.listener_protocols import PLAINTEXT
 from barnabas.protocol.messages.add_partitions_to_txn import AddPartitionsToTxnRequest, AddPartitionsToTxnTopic
 from barnabas.protocol.messages.end_txn import EndTxnRequest
 from barnabas.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
@@ -42,6 +41,7 @@ from barnabas.protocol.messages.offset_commit import (
 from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from barnabas.protocol.records.builder import NewRecord, build_batch
 from barnabas.protocol.registry import ApiKey, response_codec
+from barnabas.protocol.security.listener_protocols import PLAINTEXT
 from bench import group_micro
 from tests.support.worlds.broker import request_frame
 

@@ -3,7 +3,7 @@
 import statistics
 import time
 
-from pyspark_barnabas.connection import ConnectionSettings
+from pyspark_barnabas.cluster.connection import ConnectionSettings
 from pyspark_barnabas.sink.settings import SinkSettings
 from tests.support.spark.sink_query import Query, rows
 

@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from barnabas.client.addresses import Address, parse_addresses
 from barnabas.client.clock import Clock, Deadline, SystemClock
-from barnabas.client.connection import Connection, LogIn
+from barnabas.client.connections.connection import Connection, LogIn
+from barnabas.client.connections.network import Network, SystemNetwork
 from barnabas.client.errors import ConnectionFailed, raise_for
 from barnabas.client.metadata import NOTHING_KNOWN, ClusterInfo, Leaders, TopicPartition, read_metadata
-from barnabas.client.network import Network, SystemNetwork
 from barnabas.client.retries import retry
+from barnabas.protocol.codec.schema import Request
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.messages.find_coordinator import Coordinator, FindCoordinatorRequest, FindCoordinatorResponse
 from barnabas.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
 from barnabas.protocol.registry import ApiKey
-from barnabas.protocol.schema import Request
 
 if TYPE_CHECKING:
     from typing import Self

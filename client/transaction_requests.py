@@ -17,6 +17,7 @@ from barnabas.client.client import GROUP, TRANSACTION, Client
 from barnabas.client.clock import Deadline
 from barnabas.client.errors import raise_for
 from barnabas.client.metadata import TopicPartition
+from barnabas.protocol.codec.schema import Request
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.messages.add_offsets_to_txn import AddOffsetsToTxnRequest
 from barnabas.protocol.messages.add_partitions_to_txn import (
@@ -33,7 +34,6 @@ from barnabas.protocol.messages.txn_offset_commit import (
     TxnOffsetCommitResponse,
 )
 from barnabas.protocol.registry import ApiKey
-from barnabas.protocol.schema import Request
 
 T = TypeVar("T")
 

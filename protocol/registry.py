@@ -10,8 +10,8 @@ from functools import cache
 from importlib import import_module
 from typing import Any, NamedTuple
 
-from barnabas.protocol.compile import Codec, codec
-from barnabas.protocol.schema import Request, Response
+from barnabas.protocol.codec.compile import Codec, codec
+from barnabas.protocol.codec.schema import Request, Response
 
 
 class ApiKey(IntEnum):

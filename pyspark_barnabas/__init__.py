@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pyspark_barnabas.own_python import use_own_python
+from pyspark_barnabas.worker.own_python import use_own_python
 
 use_own_python()
 
@@ -24,11 +24,11 @@ def __getattr__(name: str) -> Any:
 
         return exactly_once
     if name == "audit":
-        from pyspark_barnabas.auditing import audit
+        from pyspark_barnabas.observing.auditing import audit
 
         return audit
     if name == "offsets_behind":
-        from pyspark_barnabas.lag import offsets_behind
+        from pyspark_barnabas.observing.lag import offsets_behind
 
         return offsets_behind
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

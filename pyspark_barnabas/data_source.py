@@ -20,9 +20,9 @@ except ModuleNotFoundError as missing:
         " foreachBatch, or use Spark 4"
     ) from None
 
-from pyspark_barnabas.options import OptionError, text
-from pyspark_barnabas.user_errors import UserError, sentence_alone
-from pyspark_barnabas.workers import keep_what_is_loaded
+from pyspark_barnabas.settings.options import OptionError, text
+from pyspark_barnabas.settings.user_errors import UserError, sentence_alone
+from pyspark_barnabas.worker.workers import keep_what_is_loaded
 
 
 class BarnabasDataSource(DataSource):  # type: ignore[misc]  # because pyspark is not in the environment of the checks

@@ -18,16 +18,16 @@ from types import TracebackType
 from typing import Any, Self
 
 from barnabas.embedded.answers import OpenTransaction, PartitionOffsets, Record, Transaction
-from barnabas.embedded.clock import Clock
 from barnabas.embedded.crashes import Crash, crash_in
 from barnabas.embedded.errors import BarnabasError, BarnabasWarning, Crashed, NotRunning
-from barnabas.embedded.faults import Faults
+from barnabas.embedded.handles.clock import Clock
+from barnabas.embedded.handles.faults import Faults
+from barnabas.embedded.handles.trace import Trace
+from barnabas.embedded.handles.why import Why
 from barnabas.embedded.revival import Revival
 from barnabas.embedded.running import ANSWER_TIMEOUT_S, Running
 from barnabas.embedded.settings import Grants, Topics, Wire, checked, texts
 from barnabas.embedded.snapshots import Snapshot, replace_directory
-from barnabas.embedded.trace import Trace
-from barnabas.embedded.why import Why
 
 _REMEMBERED_LOG = 1 << 16  # characters, once the broker and its directory are gone
 _LAST_LINES = 10

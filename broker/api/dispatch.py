@@ -35,11 +35,11 @@ from barnabas.broker.api.table import Row, table_for
 from barnabas.broker.runtime.refusals import NoSuchRequest
 from barnabas.broker.security.session.session import Authentication, Session
 from barnabas.broker.services import RequestContext, Services
+from barnabas.protocol.codec.schema import Request, Response
 from barnabas.protocol.errors import DecodeError, ErrorCode
 from barnabas.protocol.headers import encode_response_header
 from barnabas.protocol.primitives import skip_tags
 from barnabas.protocol.registry import ApiKey, request_codec, response_codec, spec
-from barnabas.protocol.schema import Request, Response
 
 if TYPE_CHECKING:
     from barnabas.broker.api.authentication.door import Door

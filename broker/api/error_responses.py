@@ -10,9 +10,9 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
+from barnabas.protocol.codec.schema import Field, Response, Struct, default_instance
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.registry import ApiSpec
-from barnabas.protocol.schema import Field, Response, Struct, default_instance
 from barnabas.storage.steps import Steps, finish
 
 # What a response calls a list, and what the request may call it.

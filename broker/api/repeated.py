@@ -13,8 +13,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from barnabas.protocol.codec.schema import Request
 from barnabas.protocol.registry import ApiKey
-from barnabas.protocol.schema import Request
 
 REPEATED_UP_TO: Final = {
     ApiKey.METADATA: ApiKey.METADATA.max_version,

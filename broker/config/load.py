@@ -22,8 +22,8 @@ from barnabas.broker.config.unknown_keys import warnings_of_unknown
 from barnabas.protocol.errors import DecodeError
 from barnabas.protocol.files import properties as java_properties
 from barnabas.protocol.files.properties import MISREAD, is_misread_utf8
-from barnabas.protocol.listener_protocols import PLAINTEXT
 from barnabas.protocol.records.compression import COMPRESSION_NAMES
+from barnabas.protocol.security.listener_protocols import PLAINTEXT
 
 _INTER_BROKER = "inter.broker.listener.name"
 _DEFAULT_FACTOR = "default.replication.factor"

@@ -26,7 +26,7 @@ from barnabas.broker.network.outgoing import Outgoing
 from barnabas.broker.network.receive import FramingError, Receiver
 from barnabas.broker.network.send import Sender
 from barnabas.broker.security.session.session import Session
-from barnabas.protocol.listener_protocols import PLAINTEXT
+from barnabas.protocol.security.listener_protocols import PLAINTEXT
 from barnabas.storage.errors import StorageError
 
 if TYPE_CHECKING:

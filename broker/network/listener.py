@@ -28,7 +28,7 @@ from barnabas.broker.runtime.events.kinds import (
 )
 from barnabas.broker.runtime.log_lines import line, logger
 from barnabas.broker.security.session.principal import ANONYMOUS, Principal
-from barnabas.protocol.listener_protocols import PLAINTEXT
+from barnabas.protocol.security.listener_protocols import PLAINTEXT
 
 if TYPE_CHECKING:
     from barnabas.broker.api.dispatch import Dispatcher

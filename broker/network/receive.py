@@ -10,7 +10,7 @@ how much came with `received(n)`, takes frames with `next_frame()` until there a
 calls `settle()`. `only_frame(n)` is a shorter way for the commonest read, one whole frame and nothing else.
 
 Invariants: a frame is valid until `settle()`; between two calls of `settle()` no other receiver on the same shared
-buffer may be used; frames come out exactly as `barnabas.protocol.framing` cuts them.
+buffer may be used; frames come out exactly as `barnabas.protocol.connection.framing` cuts them.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from collections.abc import Callable
 from typing import Final
 
 from barnabas.broker.network.memory import FrameMemory
-from barnabas.protocol.framing import SIZE, why_refused
+from barnabas.protocol.connection.framing import SIZE, why_refused
 
 SHARED_BYTES: Final = 64 << 10
 _ASIDE_BYTES_MAX: Final = 16 << 10  # longer pieces of frames that outgrow the shared buffer get one of their own

@@ -1,6 +1,6 @@
 """Partitions that are moved to another data directory, while they are used: AlterReplicaLogDirs.
 
-Knows when a copy is made and swapped in; how is storage/moving.py's. One partition is copied at a time, in a thread,
+Knows when a copy is made and swapped in; how is storage/directories/moving.py's. One partition is copied at a time, in a thread,
 the others wait in the order they were asked for.
 
 Theory of operation: rounds copy what the log has and the copy has not, until little is left. Then the log is synced,
@@ -29,8 +29,8 @@ from barnabas.broker.partitions.flush.disk_work import storage_failure
 from barnabas.broker.partitions.opening.recoveries import StillRecovering
 from barnabas.broker.runtime.log_lines import line, logger
 from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.storage.directories.moving import ROUND_BYTES, Move, Round
 from barnabas.storage.errors import StorageError
-from barnabas.storage.moving import ROUND_BYTES, Move, Round
 
 if TYPE_CHECKING:
     from barnabas.broker.metadata.catalogue import Catalogue
@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     from barnabas.broker.partitions.partitions import Partitions
     from barnabas.broker.partitions.waiters import PartitionKey, Waiters
     from barnabas.broker.runtime.clock import Clock
+    from barnabas.storage.directories.log_directory import LogDirectory
     from barnabas.storage.log.log import PartitionLog
-    from barnabas.storage.log_directory import LogDirectory
 
 _log = logger("storage")
 LAST_BYTES = 1 << 20

@@ -48,8 +48,8 @@ if TYPE_CHECKING:
     from barnabas.broker.runtime.slices import Slices
     from barnabas.broker.runtime.workers.workers import Workers
     from barnabas.storage.config import LogConfig
+    from barnabas.storage.directories.log_directories import LogDirectories
     from barnabas.storage.log.log import PartitionLog
-    from barnabas.storage.log_directories import LogDirectories
 
 _log = logger("storage")
 _CLIENT: Final = AppendOrigin.CLIENT

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from asyncio import AbstractEventLoop, Future
 
     from barnabas.broker.runtime.clock import Clock
+    from barnabas.storage.directories.log_directories import LogDirectories
     from barnabas.storage.disk.deletion import Removing
-    from barnabas.storage.log_directories import LogDirectories
 
 _log = logger("storage")
 

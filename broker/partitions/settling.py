@@ -12,15 +12,15 @@ from barnabas.broker.metadata.image.image import METADATA_VERSION
 from barnabas.broker.metadata.image.topics import DIRECTORIES_LEVEL
 from barnabas.broker.runtime.log_lines import line, logger
 from barnabas.protocol.files.names import CLUSTER_METADATA_TOPIC, partition_directory
+from barnabas.storage.directories.partition_metadata import read_topic_id
 from barnabas.storage.errors import StorageError
-from barnabas.storage.partition_metadata import read_topic_id
 
 if TYPE_CHECKING:
     from barnabas.broker.metadata.catalogue import Catalogue
     from barnabas.broker.metadata.image.image import Partition
     from barnabas.broker.partitions.partitions import Partitions
-    from barnabas.storage.log_directories import LogDirectories
-    from barnabas.storage.log_directory import LogDirectory
+    from barnabas.storage.directories.log_directories import LogDirectories
+    from barnabas.storage.directories.log_directory import LogDirectory
 
 _log = logger("storage")
 
@@ -82,7 +82,7 @@ def set_strays_aside(partitions: Partitions, directories: LogDirectories) -> Non
 
 
 def _settle_moves(directories: LogDirectories, catalogue: Catalogue) -> None:
-    """Finish a move that was cut between its two renames, and remove copies that were not whole: storage/moving.py."""
+    """Finish a move that was cut between its two renames, and remove copies that were not whole: storage/directories/moving.py."""
     for directory in directories.members:
         for (topic, number), future in directory.futures:
             found = catalogue.topics.get(topic)

@@ -62,7 +62,7 @@ if TYPE_CHECKING:
     from barnabas.broker.http.server import HttpServer
     from barnabas.broker.network.listener import Listener
     from barnabas.broker.server.tls import Tls
-    from barnabas.storage.log_directories import LogDirectories
+    from barnabas.storage.directories.log_directories import LogDirectories
 
 _log = logger("app")
 _LOAD_TRANSACTIONS_MS = 1_000

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from barnabas.broker.metadata.catalogue import Catalogue
 from barnabas.broker.metadata.catalogue.telling import TopicTelling
 from barnabas.protocol.files.names import CLUSTER_METADATA_TOPIC, partition_directory
-from barnabas.storage.log_directories import LogDirectories
+from barnabas.storage.directories.log_directories import LogDirectories
 
 if TYPE_CHECKING:
     from barnabas.broker.config import BrokerConfig

@@ -81,8 +81,8 @@ def _keys(listener: str, settings: SignedTokens, machine_clock: Clock) -> KeysOf
 
     from barnabas.broker.config import ConfigError
     from barnabas.broker.security.oauth_keys import files, keeping
-    from barnabas.protocol.stores.files import state_of
-    from barnabas.protocol.stores.identity import StoreError
+    from barnabas.protocol.security.stores.files import state_of
+    from barnabas.protocol.security.stores.identity import StoreError
 
     url, where = urlsplit(settings.keys_url), f"listener {listener}: the keys of tokens at {settings.keys_url}"
     try:

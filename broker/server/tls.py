@@ -17,8 +17,8 @@ from barnabas.broker.runtime.log_lines import line, logger
 from barnabas.broker.security.tls.endpoint import Endpoint, Made, make, state_of_files
 from barnabas.broker.security.tls.replacing import check_replacement
 from barnabas.broker.security.tls.settings import TlsSettings, read_settings
-from barnabas.protocol.listener_protocols import SASL_SSL
-from barnabas.protocol.stores.identity import StoreError
+from barnabas.protocol.security.listener_protocols import SASL_SSL
+from barnabas.protocol.security.stores.identity import StoreError
 
 if TYPE_CHECKING:
     from barnabas.broker.runtime.clock import Clock, Timer

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from barnabas.client.client import Client
 from barnabas.client.clock import Deadline
-from barnabas.client.connection import Connection
+from barnabas.client.connections.connection import Connection
 from barnabas.protocol.errors import ErrorCode, KafkaError
 
 T = TypeVar("T")

@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeVar
 from barnabas.client.admin.asking import FINAL, no_answer
 from barnabas.client.client import Client
 from barnabas.client.clock import Deadline
-from barnabas.client.connection import Connection
+from barnabas.client.connections.connection import Connection
 from barnabas.client.errors import raise_for
 from barnabas.protocol.messages.describe_configs import (
     DescribeConfigsRequest,

@@ -13,7 +13,7 @@ from barnabas.client.admin.asking import no_answer
 from barnabas.client.admin.group_descriptions import GroupInfo, read_classic_group, read_consumer_group
 from barnabas.client.client import GROUP, Client
 from barnabas.client.clock import Deadline
-from barnabas.client.connection import Connection
+from barnabas.client.connections.connection import Connection
 from barnabas.client.errors import UnsupportedByBroker, raise_for
 from barnabas.client.metadata import TopicPartition
 from barnabas.protocol.errors import ErrorCode

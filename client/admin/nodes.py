@@ -13,7 +13,7 @@ from barnabas.client.admin.asking import ask_controller
 from barnabas.client.admin.configs import ConfigChange, ConfigOperation, ResourceType, alter_configs
 from barnabas.client.client import Client
 from barnabas.client.clock import Deadline
-from barnabas.client.connection import Connection
+from barnabas.client.connections.connection import Connection
 from barnabas.client.errors import raise_for
 from barnabas.client.metadata import TopicPartition
 from barnabas.protocol.errors import ErrorCode

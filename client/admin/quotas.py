@@ -8,7 +8,7 @@ from typing import NamedTuple
 from barnabas.client.admin.asking import ask_controller
 from barnabas.client.client import Client
 from barnabas.client.clock import Deadline
-from barnabas.client.connection import Connection
+from barnabas.client.connections.connection import Connection
 from barnabas.client.errors import raise_for
 from barnabas.protocol.messages.alter_client_quotas import (
     AlterClientQuotasRequest,

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from barnabas.client.admin.asking import ask_controller, no_answer
 from barnabas.client.client import Client
 from barnabas.client.clock import Deadline
-from barnabas.client.connection import Connection
+from barnabas.client.connections.connection import Connection
 from barnabas.client.errors import raise_for
 from barnabas.client.metadata import ClusterInfo, TopicInfo
 from barnabas.protocol.messages.create_partitions import (

@@ -12,12 +12,20 @@ from typing import NamedTuple, TypeVar
 
 from barnabas.client.client import TRANSACTION, Client
 from barnabas.client.clock import Deadline
-from barnabas.client.connection import Connection
+from barnabas.client.connections.connection import Connection
 from barnabas.client.errors import UnsupportedByBroker, raise_for
 from barnabas.client.metadata import TopicPartition
 from barnabas.client.offsets import LATEST, READ_COMMITTED, list_offsets
 from barnabas.client.transaction_requests import ProducerIdentity, init_producer
 from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.log_records.transaction_states import (
+    COMPLETE_ABORT,
+    COMPLETE_COMMIT,
+    DEAD,
+    EMPTY,
+    OPEN_STATES,
+    PREPARE_EPOCH_FENCE,
+)
 from barnabas.protocol.messages.describe_producers import DescribeProducersRequest, TopicRequest
 from barnabas.protocol.messages.describe_transactions import DescribeTransactionsRequest, TransactionState
 from barnabas.protocol.messages.list_transactions import ListTransactionsRequest, ListTransactionsResponse
@@ -27,14 +35,6 @@ from barnabas.protocol.messages.write_txn_markers import (
     WriteTxnMarkersRequest,
 )
 from barnabas.protocol.registry import ApiKey
-from barnabas.protocol.transaction_states import (
-    COMPLETE_ABORT,
-    COMPLETE_COMMIT,
-    DEAD,
-    EMPTY,
-    OPEN_STATES,
-    PREPARE_EPOCH_FENCE,
-)
 
 T = TypeVar("T")
 

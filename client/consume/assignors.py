@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from barnabas.client.metadata import TopicPartition
-from barnabas.protocol.compile import codec
+from barnabas.protocol.codec.compile import codec
 from barnabas.protocol.log_records.consumer_protocol import (
     ConsumerProtocolAssignment,
     ConsumerProtocolAssignmentTopicPartition,

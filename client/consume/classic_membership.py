@@ -11,7 +11,7 @@ from typing import NamedTuple, TypeVar
 
 from barnabas.client.client import GROUP, Client
 from barnabas.client.clock import Deadline
-from barnabas.client.connection import Connection
+from barnabas.client.connections.connection import Connection
 from barnabas.client.consume.assignors import (
     PROTOCOL_TYPE,
     RANGE,

@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 from barnabas.client.client import Client
 from barnabas.client.clock import Deadline
-from barnabas.client.connection import Connection, wait_for_answer
+from barnabas.client.connections.connection import Connection, wait_for_answer
 from barnabas.client.errors import ConnectionFailed, raise_for
 from barnabas.client.metadata import TopicPartition
 from barnabas.client.produce.new_batch import NewBatch, seal

@@ -17,8 +17,8 @@ from barnabas.client.security.settings import (
     StoreSettings,
     TlsSettings,
 )
-from barnabas.protocol.listener_protocols import PROTOCOLS
-from barnabas.protocol.stores.ciphers import split_suites
+from barnabas.protocol.security.listener_protocols import PROTOCOLS
+from barnabas.protocol.security.stores.ciphers import split_suites
 
 MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER")
 STORE_TYPES = ("JKS", "PKCS12", "PEM")

@@ -21,10 +21,10 @@ from barnabas.client.security.exchanges import (
 )
 from barnabas.client.security.settings import PasswordLogin, SaslSettings
 from barnabas.client.security.tokens import TokenFailed, TokenSource
+from barnabas.protocol.codec.schema import Request
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages.sasl_authenticate import SaslAuthenticateRequest, SaslAuthenticateResponse
 from barnabas.protocol.messages.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
-from barnabas.protocol.schema import Request
 from barnabas.protocol.security.scram import MECHANISMS
 
 Ask = Callable[[Request], Any]

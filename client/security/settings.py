@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from barnabas.protocol.listener_protocols import PROTOCOLS
+from barnabas.protocol.security.listener_protocols import PROTOCOLS
 
 HIDDEN = "[hidden]"
 

@@ -12,11 +12,11 @@ import ssl
 
 from barnabas.client.errors import AuthenticationFailed, ConnectionFailed
 from barnabas.client.security.settings import SettingsError, StoreSettings, TlsSettings
-from barnabas.protocol.stores import pem
-from barnabas.protocol.stores.ciphers import split_suites
-from barnabas.protocol.stores.files import load_identity, read_file
-from barnabas.protocol.stores.identity import Identity, StoreError, pem_of
-from barnabas.protocol.stores.reading import KEY_STORE, TRUST_STORE, read_store, where_of
+from barnabas.protocol.security.stores import pem
+from barnabas.protocol.security.stores.ciphers import split_suites
+from barnabas.protocol.security.stores.files import load_identity, read_file
+from barnabas.protocol.security.stores.identity import Identity, StoreError, pem_of
+from barnabas.protocol.security.stores.reading import KEY_STORE, TRUST_STORE, read_store, where_of
 
 _BY_CERTIFICATE = "it lets clients in by their certificates (ssl.keystore.*)"
 _HINTS = dict.fromkeys(

@@ -31,7 +31,7 @@ def _partial_sums(batches: Iterator[Any]) -> Iterator[Any]:
     import numpy as np
     import pyarrow as pa
 
-    from pyspark_barnabas import digest, encoded_columns
+    from pyspark_barnabas.rows import digest, encoded_columns
 
     for found in batches:
         if not found.num_rows:

@@ -8,10 +8,8 @@ and quotas. The value of a log record is a frame around one of them (its key is 
 All are flexible from version 0. Keys 6, 13 and 16 are not used. Formats: Apache Kafka 4.4.0, metadata.version 33.
 """
 
-from barnabas.protocol.compile import codec
-from barnabas.protocol.errors import DecodeError
-from barnabas.protocol.primitives import Buffer, read_uvarint, uvarint
-from barnabas.protocol.schema import (
+from barnabas.protocol.codec.compile import codec
+from barnabas.protocol.codec.schema import (
     BOOL,
     BYTES,
     FLOAT64,
@@ -26,6 +24,8 @@ from barnabas.protocol.schema import (
     array,
     field,
 )
+from barnabas.protocol.errors import DecodeError
+from barnabas.protocol.primitives import Buffer, read_uvarint, uvarint
 
 
 class BrokerEndpoint(Stored):

@@ -7,10 +7,10 @@ fields are only ever appended.
 
 from typing import TypeVar
 
-from barnabas.protocol.compile import codec
+from barnabas.protocol.codec.compile import codec
+from barnabas.protocol.codec.schema import BYTES, INT32, STRING, Stored, array, field
 from barnabas.protocol.errors import DecodeError
 from barnabas.protocol.primitives import Buffer
-from barnabas.protocol.schema import BYTES, INT32, STRING, Stored, array, field
 
 M = TypeVar("M", bound=Stored)
 

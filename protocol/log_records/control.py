@@ -5,8 +5,8 @@ struct begins with its own version as a field. End-of-transaction markers, the c
 are in `protocol/records/control.py`.
 """
 
+from barnabas.protocol.codec.schema import INT16, INT32, INT64, STRING, UINT16, UUID, Stored, array, field
 from barnabas.protocol.primitives import ZERO_UUID
-from barnabas.protocol.schema import INT16, INT32, INT64, STRING, UINT16, UUID, Stored, array, field
 
 
 class LeaderChangeMessageVoter(Stored):

@@ -6,8 +6,8 @@ the fields of the `…Value` struct in that version, or null, which deletes. `pr
 Types 0 to 2 serve classic groups and everyone's offsets, 3 to 8 and 16 groups of the consumer protocol (KIP-848).
 """
 
+from barnabas.protocol.codec.schema import BYTES, INT8, INT32, INT64, STRING, UUID, Stored, array, field
 from barnabas.protocol.primitives import ZERO_UUID
-from barnabas.protocol.schema import BYTES, INT8, INT32, INT64, STRING, UUID, Stored, array, field
 
 
 class LegacyOffsetCommitKey(Stored, key=0, versions="0"):

@@ -10,10 +10,10 @@ is an error. Tagged fields that are not known are carried in the struct and writ
 from collections.abc import Mapping
 from typing import TypeVar
 
-from barnabas.protocol.compile import codec
+from barnabas.protocol.codec.compile import codec
+from barnabas.protocol.codec.schema import Stored
 from barnabas.protocol.errors import DecodeError
 from barnabas.protocol.primitives import Buffer
-from barnabas.protocol.schema import Stored
 
 M = TypeVar("M", bound=Stored)
 

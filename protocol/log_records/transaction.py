@@ -4,7 +4,7 @@ One type: the key is a transactional id, the value the whole state of its transa
 `prefixed.py` reads and writes both. Value version 1 belongs to transaction.version 1 and above (KIP-890).
 """
 
-from barnabas.protocol.schema import INT8, INT16, INT32, INT64, STRING, Stored, array, field
+from barnabas.protocol.codec.schema import INT8, INT16, INT32, INT64, STRING, Stored, array, field
 
 
 class TransactionLogKey(Stored, key=0, versions="0"):

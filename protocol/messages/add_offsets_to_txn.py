@@ -3,7 +3,7 @@
 Adds the partition of the group's offsets to the transaction. Clients of the newer transaction protocol skip it.
 """
 
-from barnabas.protocol.schema import INT16, INT32, INT64, STRING, Request, Response, field
+from barnabas.protocol.codec.schema import INT16, INT32, INT64, STRING, Request, Response, field
 
 
 class AddOffsetsToTxnRequest(Request, key=25, versions="0-4", flexible="3+"):

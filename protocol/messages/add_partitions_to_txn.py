@@ -5,7 +5,7 @@ ask for many transactions at once, also only to verify that a partition is in on
 it, since producing adds the partition (KIP-890).
 """
 
-from barnabas.protocol.schema import BOOL, INT16, INT32, INT64, STRING, Request, Response, Struct, array, field
+from barnabas.protocol.codec.schema import BOOL, INT16, INT32, INT64, STRING, Request, Response, Struct, array, field
 
 
 class AddPartitionsToTxnTopic(Struct):

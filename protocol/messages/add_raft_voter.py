@@ -3,7 +3,19 @@
 Versions: 1 the answer need not wait until the voter is committed.
 """
 
-from barnabas.protocol.schema import BOOL, INT16, INT32, STRING, UINT16, UUID, Request, Response, Struct, array, field
+from barnabas.protocol.codec.schema import (
+    BOOL,
+    INT16,
+    INT32,
+    STRING,
+    UINT16,
+    UUID,
+    Request,
+    Response,
+    Struct,
+    array,
+    field,
+)
 
 
 class Listener(Struct):

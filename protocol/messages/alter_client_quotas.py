@@ -1,6 +1,6 @@
 """AlterClientQuotas (key 49), versions 0 to 1, flexible from 1: set and remove client quotas."""
 
-from barnabas.protocol.schema import BOOL, FLOAT64, INT16, INT32, STRING, Request, Response, Struct, array, field
+from barnabas.protocol.codec.schema import BOOL, FLOAT64, INT16, INT32, STRING, Request, Response, Struct, array, field
 
 
 class EntityData(Struct):

@@ -3,7 +3,7 @@
 What is not named goes back to its default. IncrementalAlterConfigs is the one to use.
 """
 
-from barnabas.protocol.schema import BOOL, INT8, INT16, INT32, STRING, Request, Response, Struct, array, field
+from barnabas.protocol.codec.schema import BOOL, INT8, INT16, INT32, STRING, Request, Response, Struct, array, field
 
 
 class AlterableConfig(Struct):

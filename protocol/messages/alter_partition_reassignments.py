@@ -3,7 +3,7 @@
 Null replicas cancel a reassignment. Versions: 1 whether the replication factor may change.
 """
 
-from barnabas.protocol.schema import BOOL, INT16, INT32, STRING, Request, Response, Struct, array, field
+from barnabas.protocol.codec.schema import BOOL, INT16, INT32, STRING, Request, Response, Struct, array, field
 
 
 class ReassignablePartition(Struct):

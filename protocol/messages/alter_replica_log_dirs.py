@@ -2,7 +2,7 @@
 broker.
 """
 
-from barnabas.protocol.schema import INT16, INT32, STRING, Request, Response, Struct, array, field
+from barnabas.protocol.codec.schema import INT16, INT32, STRING, Request, Response, Struct, array, field
 
 
 class AlterReplicaLogDirTopic(Struct):

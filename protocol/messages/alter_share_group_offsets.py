@@ -1,6 +1,6 @@
 """AlterShareGroupOffsets (key 91), version 0, flexible: set where a share group starts."""
 
-from barnabas.protocol.schema import INT16, INT32, INT64, STRING, UUID, Request, Response, Struct, array, field
+from barnabas.protocol.codec.schema import INT16, INT32, INT64, STRING, UUID, Request, Response, Struct, array, field
 
 
 class AlterShareGroupOffsetsRequestPartition(Struct):

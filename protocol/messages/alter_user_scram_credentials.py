@@ -3,7 +3,7 @@
 Mechanisms: 1 SCRAM-SHA-256, 2 SCRAM-SHA-512. The client sends salt and salted password, never the password.
 """
 
-from barnabas.protocol.schema import BYTES, INT8, INT16, INT32, STRING, Request, Response, Struct, array, field
+from barnabas.protocol.codec.schema import BYTES, INT8, INT16, INT32, STRING, Request, Response, Struct, array, field
 
 
 class ScramCredentialDeletion(Struct):

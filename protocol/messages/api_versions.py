@@ -7,7 +7,7 @@ Versions: 3 the client names itself, features come as tagged fields; 4 features 
 5 the client says which node of which cluster it means to speak to (KIP-1242).
 """
 
-from barnabas.protocol.schema import BOOL, INT16, INT32, INT64, STRING, Request, Response, Struct, array, field
+from barnabas.protocol.codec.schema import BOOL, INT16, INT32, INT64, STRING, Request, Response, Struct, array, field
 
 
 class ApiVersionsRequest(Request, key=18, versions="0-5", flexible="3+"):

@@ -4,7 +4,19 @@ consumer protocol.
 Versions: 1 what kind of member each one is.
 """
 
-from barnabas.protocol.schema import BOOL, INT8, INT16, INT32, STRING, UUID, Request, Response, Struct, array, field
+from barnabas.protocol.codec.schema import (
+    BOOL,
+    INT8,
+    INT16,
+    INT32,
+    STRING,
+    UUID,
+    Request,
+    Response,
+    Struct,
+    array,
+    field,
+)
 
 
 class ConsumerGroupDescribeRequest(Request, key=69, versions="0-1", flexible="0+"):

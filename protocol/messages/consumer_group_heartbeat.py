@@ -5,7 +5,7 @@ Member epoch 0 joins, -1 leaves, -2 leaves for a while as a static member. Null 
 heartbeat. Versions: 1 subscription by regular expression; the client chooses its member id.
 """
 
-from barnabas.protocol.schema import INT16, INT32, STRING, UUID, Request, Response, Struct, array, field
+from barnabas.protocol.codec.schema import INT16, INT32, STRING, UUID, Request, Response, Struct, array, field
 
 
 class TopicPartitions(Struct):

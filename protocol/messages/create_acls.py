@@ -1,6 +1,6 @@
 """CreateAcls (key 30), versions 1 to 3, flexible from 2: add access control entries."""
 
-from barnabas.protocol.schema import INT8, INT16, INT32, STRING, Request, Response, Struct, array, field
+from barnabas.protocol.codec.schema import INT8, INT16, INT32, STRING, Request, Response, Struct, array, field
 
 
 class AclCreation(Struct):

@@ -3,7 +3,7 @@
 Versions: 3 a token for another owner.
 """
 
-from barnabas.protocol.schema import BYTES, INT16, INT32, INT64, STRING, Request, Response, Struct, array, field
+from barnabas.protocol.codec.schema import BYTES, INT16, INT32, INT64, STRING, Request, Response, Struct, array, field
 
 
 class CreatableRenewers(Struct):

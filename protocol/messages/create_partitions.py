@@ -3,7 +3,7 @@
 `count` is the new total. Null assignments leave the placement to the broker.
 """
 
-from barnabas.protocol.schema import BOOL, INT16, INT32, STRING, Request, Response, Struct, array, field
+from barnabas.protocol.codec.schema import BOOL, INT16, INT32, STRING, Request, Response, Struct, array, field
 
 
 class CreatePartitionsAssignment(Struct):

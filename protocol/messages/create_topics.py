@@ -4,8 +4,20 @@ Versions: 4 partitions and replication factor may be -1, the broker's defaults; 
 6 a quota may refuse; 7 topic ids.
 """
 
+from barnabas.protocol.codec.schema import (
+    BOOL,
+    INT8,
+    INT16,
+    INT32,
+    STRING,
+    UUID,
+    Request,
+    Response,
+    Struct,
+    array,
+    field,
+)
 from barnabas.protocol.primitives import ZERO_UUID
-from barnabas.protocol.schema import BOOL, INT8, INT16, INT32, STRING, UUID, Request, Response, Struct, array, field
 
 
 class CreatableReplicaAssignment(Struct):

@@ -1,6 +1,6 @@
 """DeleteAcls (key 31), versions 1 to 3, flexible from 2: remove access control entries by filter."""
 
-from barnabas.protocol.schema import INT8, INT16, INT32, STRING, Request, Response, Struct, array, field
+from barnabas.protocol.codec.schema import INT8, INT16, INT32, STRING, Request, Response, Struct, array, field
 
 
 class DeleteAclsFilter(Struct):

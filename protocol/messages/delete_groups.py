@@ -3,7 +3,7 @@
 Versions: 3 a group that was not deleted may say why.
 """
 
-from barnabas.protocol.schema import INT16, INT32, STRING, Request, Response, Struct, array, field
+from barnabas.protocol.codec.schema import INT16, INT32, STRING, Request, Response, Struct, array, field
 
 
 class DeleteGroupsRequest(Request, key=42, versions="0-3", flexible="2+"):

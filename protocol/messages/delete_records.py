@@ -3,7 +3,7 @@
 Offset -1 means the high watermark. The answer tells the new start of the log.
 """
 
-from barnabas.protocol.schema import INT16, INT32, INT64, STRING, Request, Response, Struct, array, field
+from barnabas.protocol.codec.schema import INT16, INT32, INT64, STRING, Request, Response, Struct, array, field
 
 
 class DeleteRecordsPartition(Struct):

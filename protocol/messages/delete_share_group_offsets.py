@@ -1,6 +1,6 @@
 """DeleteShareGroupOffsets (key 92), version 0, flexible: forget where a share group starts."""
 
-from barnabas.protocol.schema import INT16, INT32, STRING, UUID, Request, Response, Struct, array, field
+from barnabas.protocol.codec.schema import INT16, INT32, STRING, UUID, Request, Response, Struct, array, field
 
 
 class DeleteShareGroupOffsetsRequestTopic(Struct):

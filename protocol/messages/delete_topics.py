@@ -3,8 +3,8 @@
 Versions: 5 error messages; 6 by name or by id, so the plain list of names ends with 5.
 """
 
+from barnabas.protocol.codec.schema import INT16, INT32, STRING, UUID, Request, Response, Struct, array, field
 from barnabas.protocol.primitives import ZERO_UUID
-from barnabas.protocol.schema import INT16, INT32, STRING, UUID, Request, Response, Struct, array, field
 
 
 class DeleteTopicState(Struct):

@@ -3,7 +3,7 @@
 Null in the filter lets everything through.
 """
 
-from barnabas.protocol.schema import INT8, INT16, INT32, STRING, Request, Response, Struct, array, field
+from barnabas.protocol.codec.schema import INT8, INT16, INT32, STRING, Request, Response, Struct, array, field
 
 
 class DescribeAclsRequest(Request, key=29, versions="1-3", flexible="2+"):

@@ -3,7 +3,19 @@
 Match types: 0 exactly the name, 1 the default, 2 any name given. Versions: 1 flexible.
 """
 
-from barnabas.protocol.schema import BOOL, FLOAT64, INT8, INT16, INT32, STRING, Request, Response, Struct, array, field
+from barnabas.protocol.codec.schema import (
+    BOOL,
+    FLOAT64,
+    INT8,
+    INT16,
+    INT32,
+    STRING,
+    Request,
+    Response,
+    Struct,
+    array,
+    field,
+)
 
 
 class ComponentData(Struct):

@@ -3,7 +3,7 @@
 Versions: 1 brokers or controllers, whichever the endpoint is; 2 fenced brokers too.
 """
 
-from barnabas.protocol.schema import BOOL, INT8, INT16, INT32, STRING, Request, Response, Struct, array, field
+from barnabas.protocol.codec.schema import BOOL, INT8, INT16, INT32, STRING, Request, Response, Struct, array, field
 
 
 class DescribeClusterRequest(Request, key=60, versions="0-2", flexible="0+"):

@@ -6,7 +6,7 @@ value of a sensitive key is null.
 Versions: 3 types and documentation of the keys.
 """
 
-from barnabas.protocol.schema import BOOL, INT8, INT16, INT32, STRING, Request, Response, Struct, array, field
+from barnabas.protocol.codec.schema import BOOL, INT8, INT16, INT32, STRING, Request, Response, Struct, array, field
 
 
 class DescribeConfigsResource(Struct):

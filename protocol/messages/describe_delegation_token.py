@@ -3,7 +3,7 @@
 Null owners ask for all that one may see.
 """
 
-from barnabas.protocol.schema import BYTES, INT16, INT32, INT64, STRING, Request, Response, Struct, array, field
+from barnabas.protocol.codec.schema import BYTES, INT16, INT32, INT64, STRING, Request, Response, Struct, array, field
 
 
 class DescribeDelegationTokenOwner(Struct):

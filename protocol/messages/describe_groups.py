@@ -3,7 +3,7 @@
 Versions: 3 authorized operations; 4 static members; 6 error messages, and GROUP_ID_NOT_FOUND for unknown groups.
 """
 
-from barnabas.protocol.schema import BOOL, BYTES, INT16, INT32, STRING, Request, Response, Struct, array, field
+from barnabas.protocol.codec.schema import BOOL, BYTES, INT16, INT32, STRING, Request, Response, Struct, array, field
 
 
 class DescribeGroupsRequest(Request, key=15, versions="0-6", flexible="5+"):

@@ -4,7 +4,7 @@ their partitions.
 Null topics ask for all of them. Versions: 3 an error for the whole answer; 4 sizes of the volume; 5 cordoned.
 """
 
-from barnabas.protocol.schema import BOOL, INT16, INT32, INT64, STRING, Request, Response, Struct, array, field
+from barnabas.protocol.codec.schema import BOOL, INT16, INT32, INT64, STRING, Request, Response, Struct, array, field
 
 
 class DescribableLogDirTopic(Struct):

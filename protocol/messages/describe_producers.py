@@ -3,7 +3,7 @@
 Shows a hanging transaction: one with a start offset and no end.
 """
 
-from barnabas.protocol.schema import INT16, INT32, INT64, STRING, Request, Response, Struct, array, field
+from barnabas.protocol.codec.schema import INT16, INT32, INT64, STRING, Request, Response, Struct, array, field
 
 
 class TopicRequest(Struct):

@@ -3,8 +3,20 @@
 Versions: 1 timestamps of the replicas; 2 directory ids and the voters' addresses.
 """
 
+from barnabas.protocol.codec.schema import (
+    INT16,
+    INT32,
+    INT64,
+    STRING,
+    UINT16,
+    UUID,
+    Request,
+    Response,
+    Struct,
+    array,
+    field,
+)
 from barnabas.protocol.primitives import ZERO_UUID
-from barnabas.protocol.schema import INT16, INT32, INT64, STRING, UINT16, UUID, Request, Response, Struct, array, field
 
 
 class DescribeQuorumRequestPartitionData(Struct):

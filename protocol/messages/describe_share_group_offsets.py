@@ -3,7 +3,7 @@
 Null topics ask for everything the group has.
 """
 
-from barnabas.protocol.schema import INT16, INT32, INT64, STRING, UUID, Request, Response, Struct, array, field
+from barnabas.protocol.codec.schema import INT16, INT32, INT64, STRING, UUID, Request, Response, Struct, array, field
 
 
 class DescribeShareGroupOffsetsRequestTopic(Struct):

@@ -3,7 +3,7 @@
 A cursor in the answer says where the next page starts.
 """
 
-from barnabas.protocol.schema import BOOL, INT16, INT32, STRING, UUID, Request, Response, Struct, array, field
+from barnabas.protocol.codec.schema import BOOL, INT16, INT32, STRING, UUID, Request, Response, Struct, array, field
 
 
 class TopicRequest(Struct):

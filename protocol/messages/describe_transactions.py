@@ -1,6 +1,6 @@
 """DescribeTransactions (key 65), version 0, flexible: the state of transactions by transactional id."""
 
-from barnabas.protocol.schema import INT16, INT32, INT64, STRING, Request, Response, Struct, array, field
+from barnabas.protocol.codec.schema import INT16, INT32, INT64, STRING, Request, Response, Struct, array, field
 
 
 class DescribeTransactionsRequest(Request, key=65, versions="0", flexible="0+"):

@@ -3,7 +3,7 @@
 Null users ask for all of them. Salts and keys are never told.
 """
 
-from barnabas.protocol.schema import INT8, INT16, INT32, STRING, Request, Response, Struct, array, field
+from barnabas.protocol.codec.schema import INT8, INT16, INT32, STRING, Request, Response, Struct, array, field
 
 
 class UserName(Struct):

@@ -3,7 +3,7 @@
 Election types: 0 the preferred replica, 1 any replica, at the price of data.
 """
 
-from barnabas.protocol.schema import INT8, INT16, INT32, STRING, Request, Response, Struct, array, field
+from barnabas.protocol.codec.schema import INT8, INT16, INT32, STRING, Request, Response, Struct, array, field
 
 
 class TopicPartitions(Struct):

@@ -4,7 +4,7 @@ Versions: 2 PRODUCER_FENCED may be answered; 4 TRANSACTION_ABORTABLE; 5 every en
 carries the producer id and epoch to go on with (KIP-890).
 """
 
-from barnabas.protocol.schema import BOOL, INT16, INT32, INT64, STRING, Request, Response, field
+from barnabas.protocol.codec.schema import BOOL, INT16, INT32, INT64, STRING, Request, Response, field
 
 
 class EndTxnRequest(Request, key=26, versions="0-5", flexible="3+"):

@@ -2,7 +2,7 @@
 once.
 """
 
-from barnabas.protocol.schema import BYTES, INT16, INT32, INT64, Request, Response, field
+from barnabas.protocol.codec.schema import BYTES, INT16, INT32, INT64, Request, Response, field
 
 
 class ExpireDelegationTokenRequest(Request, key=40, versions="1-2", flexible="2+"):

@@ -8,8 +8,7 @@ Versions: 4 isolation level and aborted transactions; 5 log start offset; 7 sess
 16 addresses of new leaders; 17 the directory of the replica; 18 the high watermark a follower knows.
 """
 
-from barnabas.protocol.primitives import ZERO_UUID, Buffer
-from barnabas.protocol.schema import (
+from barnabas.protocol.codec.schema import (
     INT8,
     INT16,
     INT32,
@@ -23,6 +22,7 @@ from barnabas.protocol.schema import (
     array,
     field,
 )
+from barnabas.protocol.primitives import ZERO_UUID, Buffer
 
 
 class ReplicaState(Struct):

@@ -5,7 +5,7 @@ Key types: 0 group, 1 transactional id (version 1), 2 share group partition (ver
 Versions: 4 several keys at once, so the single answer's fields end with 3.
 """
 
-from barnabas.protocol.schema import INT8, INT16, INT32, STRING, Request, Response, Struct, array, field
+from barnabas.protocol.codec.schema import INT8, INT16, INT32, STRING, Request, Response, Struct, array, field
 
 
 class FindCoordinatorRequest(Request, key=10, versions="0-6", flexible="3+"):

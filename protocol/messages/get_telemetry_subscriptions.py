@@ -1,6 +1,6 @@
 """GetTelemetrySubscriptions (key 71), version 0, flexible: which metrics the cluster wants a client to push."""
 
-from barnabas.protocol.schema import BOOL, INT8, INT16, INT32, STRING, UUID, Request, Response, array, field
+from barnabas.protocol.codec.schema import BOOL, INT8, INT16, INT32, STRING, UUID, Request, Response, array, field
 
 
 class GetTelemetrySubscriptionsRequest(Request, key=71, versions="0", flexible="0+"):

@@ -5,7 +5,7 @@ The answer is how a member learns of a rebalance: REBALANCE_IN_PROGRESS means jo
 Versions: 3 static members.
 """
 
-from barnabas.protocol.schema import INT16, INT32, STRING, Request, Response, field
+from barnabas.protocol.codec.schema import INT16, INT32, STRING, Request, Response, field
 
 
 class HeartbeatRequest(Request, key=12, versions="0-4", flexible="4+"):

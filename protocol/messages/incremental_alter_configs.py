@@ -3,7 +3,7 @@
 Operations: 0 set, 1 delete (back to the default), 2 append to a list, 3 subtract from a list.
 """
 
-from barnabas.protocol.schema import BOOL, INT8, INT16, INT32, STRING, Request, Response, Struct, array, field
+from barnabas.protocol.codec.schema import BOOL, INT8, INT16, INT32, STRING, Request, Response, Struct, array, field
 
 
 class AlterableConfig(Struct):

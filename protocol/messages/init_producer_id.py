@@ -7,7 +7,7 @@ Versions: 3 the present id and epoch are sent along, so that a producer can go o
 4 PRODUCER_FENCED may be answered; 5 TRANSACTION_ABORTABLE; 6, unstable in this release, two-phase commit (KIP-939).
 """
 
-from barnabas.protocol.schema import BOOL, INT16, INT32, INT64, STRING, Request, Response, field
+from barnabas.protocol.codec.schema import BOOL, INT16, INT32, INT64, STRING, Request, Response, field
 
 
 class InitProducerIdRequest(Request, key=22, versions="0-6", flexible="2+"):

@@ -2,7 +2,7 @@
 brokers.
 """
 
-from barnabas.protocol.schema import INT16, INT32, INT64, STRING, UUID, Request, Response, Struct, array, field
+from barnabas.protocol.codec.schema import INT16, INT32, INT64, STRING, UUID, Request, Response, Struct, array, field
 
 
 class PartitionData(Struct):

@@ -7,7 +7,7 @@ Versions: 1 a rebalance timeout of its own; 5 static members; 7 the protocol typ
 joining; 9 the leader may be told to leave the assignment as it is.
 """
 
-from barnabas.protocol.schema import BOOL, BYTES, INT16, INT32, STRING, Request, Response, Struct, array, field
+from barnabas.protocol.codec.schema import BOOL, BYTES, INT16, INT32, STRING, Request, Response, Struct, array, field
 
 
 class JoinGroupRequestProtocol(Struct):

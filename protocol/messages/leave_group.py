@@ -3,7 +3,7 @@
 Versions: 3 several members at once, static ones by their instance id, so the single member id ends with 2; 5 reasons.
 """
 
-from barnabas.protocol.schema import INT16, INT32, STRING, Request, Response, Struct, array, field
+from barnabas.protocol.codec.schema import INT16, INT32, STRING, Request, Response, Struct, array, field
 
 
 class MemberIdentity(Struct):

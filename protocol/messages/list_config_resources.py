@@ -3,7 +3,7 @@
 Versions: 1 all types of resources; before, client metrics only.
 """
 
-from barnabas.protocol.schema import INT8, INT16, INT32, STRING, Request, Response, Struct, array, field
+from barnabas.protocol.codec.schema import INT8, INT16, INT32, STRING, Request, Response, Struct, array, field
 
 
 class ListConfigResourcesRequest(Request, key=74, versions="0-1", flexible="0+"):

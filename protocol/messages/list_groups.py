@@ -3,7 +3,7 @@
 Versions: 4 filter by state; 5 filter by type. An empty filter lets everything through.
 """
 
-from barnabas.protocol.schema import INT16, INT32, STRING, Request, Response, Struct, array, field
+from barnabas.protocol.codec.schema import INT16, INT32, STRING, Request, Response, Struct, array, field
 
 
 class ListGroupsRequest(Request, key=16, versions="0-5", flexible="3+"):

@@ -7,7 +7,7 @@ earliest offset still to be uploaded (11). Otherwise the first record at or afte
 Versions: 2 isolation level; 4 leader epochs; 10 a time limit for looking into tiered storage.
 """
 
-from barnabas.protocol.schema import INT8, INT16, INT32, INT64, STRING, Request, Response, Struct, array, field
+from barnabas.protocol.codec.schema import INT8, INT16, INT32, INT64, STRING, Request, Response, Struct, array, field
 
 
 class ListOffsetsPartition(Struct):

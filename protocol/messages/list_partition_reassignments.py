@@ -3,7 +3,7 @@
 Null topics ask for all of them.
 """
 
-from barnabas.protocol.schema import INT16, INT32, STRING, Request, Response, Struct, array, field
+from barnabas.protocol.codec.schema import INT16, INT32, STRING, Request, Response, Struct, array, field
 
 
 class ListPartitionReassignmentsTopics(Struct):

@@ -3,7 +3,7 @@
 Versions: 1 filter by how long they run; 2 filter by a pattern of the transactional id.
 """
 
-from barnabas.protocol.schema import INT16, INT32, INT64, STRING, Request, Response, Struct, array, field
+from barnabas.protocol.codec.schema import INT16, INT32, INT64, STRING, Request, Response, Struct, array, field
 
 
 class ListTransactionsRequest(Request, key=66, versions="0-2", flexible="0+"):

@@ -7,8 +7,8 @@ Versions: 1 rack, controller, internal topics; 2 cluster id; 4 auto-creation is 
 7 leader epochs; 8 authorized operations (those of the cluster left again with 11); 13 an error for the whole answer.
 """
 
+from barnabas.protocol.codec.schema import BOOL, INT16, INT32, STRING, UUID, Request, Response, Struct, array, field
 from barnabas.protocol.primitives import ZERO_UUID
-from barnabas.protocol.schema import BOOL, INT16, INT32, STRING, UUID, Request, Response, Struct, array, field
 
 
 class MetadataRequestTopic(Struct):

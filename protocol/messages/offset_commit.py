@@ -6,8 +6,8 @@ protocol the same field carries the member epoch.
 Versions: 2-4 a retention of its own; 6 leader epochs; 7 static members; 9 consumer groups; 10 topics by id.
 """
 
+from barnabas.protocol.codec.schema import INT16, INT32, INT64, STRING, UUID, Request, Response, Struct, array, field
 from barnabas.protocol.primitives import ZERO_UUID
-from barnabas.protocol.schema import INT16, INT32, INT64, STRING, UUID, Request, Response, Struct, array, field
 
 
 class OffsetCommitRequestPartition(Struct):

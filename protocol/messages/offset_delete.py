@@ -1,6 +1,6 @@
 """OffsetDelete (key 47), version 0, never flexible: delete committed offsets of a group."""
 
-from barnabas.protocol.schema import INT16, INT32, STRING, Request, Response, Struct, array, field
+from barnabas.protocol.codec.schema import INT16, INT32, STRING, Request, Response, Struct, array, field
 
 
 class OffsetDeleteRequestPartition(Struct):

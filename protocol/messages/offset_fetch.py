@@ -7,8 +7,20 @@ Versions: 2 an error for the group; 5 leader epochs; 7 stable offsets; 8 several
 end with 7; 9 member id and epoch; 10 topics by id.
 """
 
+from barnabas.protocol.codec.schema import (
+    BOOL,
+    INT16,
+    INT32,
+    INT64,
+    STRING,
+    UUID,
+    Request,
+    Response,
+    Struct,
+    array,
+    field,
+)
 from barnabas.protocol.primitives import ZERO_UUID
-from barnabas.protocol.schema import BOOL, INT16, INT32, INT64, STRING, UUID, Request, Response, Struct, array, field
 
 
 class OffsetFetchRequestTopic(Struct):

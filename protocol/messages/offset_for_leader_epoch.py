@@ -4,7 +4,7 @@ diverge.
 Versions: 3 the asking replica names itself.
 """
 
-from barnabas.protocol.schema import INT16, INT32, INT64, STRING, Request, Response, Struct, array, field
+from barnabas.protocol.codec.schema import INT16, INT32, INT64, STRING, Request, Response, Struct, array, field
 
 
 class OffsetForLeaderPartition(Struct):

@@ -8,8 +8,20 @@ Versions: 3 transactions; 5 log start offset; 8 errors per record; 10 the new le
 12 the transaction may add the partition by itself (KIP-890); 13 topics by id.
 """
 
+from barnabas.protocol.codec.schema import (
+    INT16,
+    INT32,
+    INT64,
+    RECORDS,
+    STRING,
+    UUID,
+    Request,
+    Response,
+    Struct,
+    array,
+    field,
+)
 from barnabas.protocol.primitives import ZERO_UUID, Buffer
-from barnabas.protocol.schema import INT16, INT32, INT64, RECORDS, STRING, UUID, Request, Response, Struct, array, field
 
 
 class PartitionProduceData(Struct):

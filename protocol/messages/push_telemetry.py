@@ -1,6 +1,6 @@
 """PushTelemetry (key 72), version 0, flexible: a client's metrics."""
 
-from barnabas.protocol.schema import BOOL, BYTES, INT8, INT16, INT32, UUID, Request, Response, field
+from barnabas.protocol.codec.schema import BOOL, BYTES, INT8, INT16, INT32, UUID, Request, Response, field
 
 
 class PushTelemetryRequest(Request, key=72, versions="0", flexible="0+"):

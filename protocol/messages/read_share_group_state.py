@@ -1,6 +1,18 @@
 """ReadShareGroupState (key 84), version 0, flexible: read the state of a share group's partitions; between brokers."""
 
-from barnabas.protocol.schema import INT8, INT16, INT32, INT64, STRING, UUID, Request, Response, Struct, array, field
+from barnabas.protocol.codec.schema import (
+    INT8,
+    INT16,
+    INT32,
+    INT64,
+    STRING,
+    UUID,
+    Request,
+    Response,
+    Struct,
+    array,
+    field,
+)
 
 
 class PartitionData(Struct):

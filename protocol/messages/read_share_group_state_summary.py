@@ -1,6 +1,6 @@
 """ReadShareGroupStateSummary (key 87), versions 0 to 1, flexible: read how far a share group is; between brokers."""
 
-from barnabas.protocol.schema import INT16, INT32, INT64, STRING, UUID, Request, Response, Struct, array, field
+from barnabas.protocol.codec.schema import INT16, INT32, INT64, STRING, UUID, Request, Response, Struct, array, field
 
 
 class PartitionData(Struct):

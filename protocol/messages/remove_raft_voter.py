@@ -1,6 +1,6 @@
 """RemoveRaftVoter (key 81), version 0, flexible: remove a voter from the metadata quorum."""
 
-from barnabas.protocol.schema import INT16, INT32, STRING, UUID, Request, Response, field
+from barnabas.protocol.codec.schema import INT16, INT32, STRING, UUID, Request, Response, field
 
 
 class RemoveRaftVoterRequest(Request, key=81, versions="0", flexible="0+"):

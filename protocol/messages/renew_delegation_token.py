@@ -1,6 +1,6 @@
 """RenewDelegationToken (key 39), versions 1 to 2, flexible from 2: prolong a delegation token."""
 
-from barnabas.protocol.schema import BYTES, INT16, INT32, INT64, Request, Response, field
+from barnabas.protocol.codec.schema import BYTES, INT16, INT32, INT64, Request, Response, field
 
 
 class RenewDelegationTokenRequest(Request, key=39, versions="1-2", flexible="2+"):

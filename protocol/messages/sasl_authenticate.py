@@ -3,7 +3,7 @@
 Versions: 1 how long the session lives, so that the client authenticates again in time.
 """
 
-from barnabas.protocol.schema import BYTES, INT16, INT64, STRING, Request, Response, field
+from barnabas.protocol.codec.schema import BYTES, INT16, INT64, STRING, Request, Response, field
 
 
 class SaslAuthenticateRequest(Request, key=36, versions="0-2", flexible="2+"):

@@ -3,7 +3,7 @@
 Version 0 sends the tokens that follow as bare frames, version 1 wraps them into SaslAuthenticate.
 """
 
-from barnabas.protocol.schema import INT16, STRING, Request, Response, array, field
+from barnabas.protocol.codec.schema import INT16, STRING, Request, Response, array, field
 
 
 class SaslHandshakeRequest(Request, key=17, versions="0-1"):

@@ -3,7 +3,7 @@
 Kinds: 0 gap, 1 accept, 2 release, 3 reject, 4 renew (version 2).
 """
 
-from barnabas.protocol.schema import (
+from barnabas.protocol.codec.schema import (
     BOOL,
     INT8,
     INT16,

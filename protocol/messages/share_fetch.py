@@ -1,7 +1,6 @@
 """ShareFetch (key 78), versions 1 to 2, flexible: acquire records of a share group, acknowledging earlier ones."""
 
-from barnabas.protocol.primitives import Buffer
-from barnabas.protocol.schema import (
+from barnabas.protocol.codec.schema import (
     BOOL,
     INT8,
     INT16,
@@ -16,6 +15,7 @@ from barnabas.protocol.schema import (
     array,
     field,
 )
+from barnabas.protocol.primitives import Buffer
 
 
 class AcknowledgementBatch(Struct):

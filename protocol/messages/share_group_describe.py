@@ -1,6 +1,6 @@
 """ShareGroupDescribe (key 77), version 1, flexible: state, members and assignments of share groups."""
 
-from barnabas.protocol.schema import BOOL, INT16, INT32, STRING, UUID, Request, Response, Struct, array, field
+from barnabas.protocol.codec.schema import BOOL, INT16, INT32, STRING, UUID, Request, Response, Struct, array, field
 
 
 class ShareGroupDescribeRequest(Request, key=77, versions="1", flexible="0+"):

@@ -1,6 +1,6 @@
 """ShareGroupHeartbeat (key 76), version 1, flexible: join, stay in and leave a share group (KIP-932)."""
 
-from barnabas.protocol.schema import INT16, INT32, STRING, UUID, Request, Response, Struct, array, field
+from barnabas.protocol.codec.schema import INT16, INT32, STRING, UUID, Request, Response, Struct, array, field
 
 
 class ShareGroupHeartbeatRequest(Request, key=76, versions="1", flexible="0+"):

@@ -5,7 +5,7 @@ Versions: 1 the topology as its program describes it, where one asks for it (KIP
 (KIP-1357).
 """
 
-from barnabas.protocol.schema import (
+from barnabas.protocol.codec.schema import (
     BOOL,
     INT8,
     INT16,

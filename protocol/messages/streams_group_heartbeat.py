@@ -7,7 +7,7 @@ Versions: 1 the broker asks for the topology's description (KIP-1331); the lag a
 place.
 """
 
-from barnabas.protocol.schema import (
+from barnabas.protocol.codec.schema import (
     BOOL,
     INT8,
     INT16,

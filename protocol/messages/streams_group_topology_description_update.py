@@ -2,7 +2,7 @@
 describes the topology it runs, for whoever asks StreamsGroupDescribe (KIP-1331).
 """
 
-from barnabas.protocol.schema import INT8, INT16, INT32, STRING, Request, Response, Struct, array, field
+from barnabas.protocol.codec.schema import INT8, INT16, INT32, STRING, Request, Response, Struct, array, field
 
 
 class TopologyDescriptionNode(Struct):

@@ -5,7 +5,7 @@ The leader sends everyone's, the others none; each is answered with its own once
 Versions: 3 static members; 5 protocol type and name, which must be those of the group.
 """
 
-from barnabas.protocol.schema import BYTES, INT16, INT32, STRING, Request, Response, Struct, array, field
+from barnabas.protocol.codec.schema import BYTES, INT16, INT32, STRING, Request, Response, Struct, array, field
 
 
 class SyncGroupRequestAssignment(Struct):

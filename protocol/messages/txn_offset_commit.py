@@ -6,8 +6,8 @@ Versions: 2 leader epochs; 3 member id and generation, so that zombies are fence
 added to the transaction by itself (KIP-890); 6 topics by id, and member epochs (KIP-1319).
 """
 
+from barnabas.protocol.codec.schema import INT16, INT32, INT64, STRING, UUID, Request, Response, Struct, array, field
 from barnabas.protocol.primitives import ZERO_UUID
-from barnabas.protocol.schema import INT16, INT32, INT64, STRING, UUID, Request, Response, Struct, array, field
 
 
 class TxnOffsetCommitRequestPartition(Struct):

@@ -1,6 +1,6 @@
 """UnregisterBroker (key 64), version 0, flexible: forget a broker that is gone."""
 
-from barnabas.protocol.schema import INT16, INT32, STRING, Request, Response, field
+from barnabas.protocol.codec.schema import INT16, INT32, STRING, Request, Response, field
 
 
 class UnregisterBrokerRequest(Request, key=64, versions="0", flexible="0+"):

@@ -1,6 +1,6 @@
 """UnregisterController (key 94), version 0, flexible: forget a controller that is gone."""
 
-from barnabas.protocol.schema import INT16, INT32, STRING, Request, Response, field
+from barnabas.protocol.codec.schema import INT16, INT32, STRING, Request, Response, field
 
 
 class UnregisterControllerRequest(Request, key=94, versions="0", flexible="0+"):

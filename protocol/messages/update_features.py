@@ -3,7 +3,7 @@
 Versions: 1 kinds of upgrade and dry runs in place of a flag; 2 one result for all features.
 """
 
-from barnabas.protocol.schema import BOOL, INT8, INT16, INT32, STRING, Request, Response, Struct, array, field
+from barnabas.protocol.codec.schema import BOOL, INT8, INT16, INT32, STRING, Request, Response, Struct, array, field
 
 
 class FeatureUpdateKey(Struct):

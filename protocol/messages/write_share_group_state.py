@@ -2,7 +2,19 @@
 brokers.
 """
 
-from barnabas.protocol.schema import INT8, INT16, INT32, INT64, STRING, UUID, Request, Response, Struct, array, field
+from barnabas.protocol.codec.schema import (
+    INT8,
+    INT16,
+    INT32,
+    INT64,
+    STRING,
+    UUID,
+    Request,
+    Response,
+    Struct,
+    array,
+    field,
+)
 
 
 class StateBatch(Struct):

@@ -4,7 +4,19 @@ to leaders.
 Versions: 2 the transaction version of the marker.
 """
 
-from barnabas.protocol.schema import BOOL, INT8, INT16, INT32, INT64, STRING, Request, Response, Struct, array, field
+from barnabas.protocol.codec.schema import (
+    BOOL,
+    INT8,
+    INT16,
+    INT32,
+    INT64,
+    STRING,
+    Request,
+    Response,
+    Struct,
+    array,
+    field,
+)
 
 
 class WritableTxnMarkerTopic(Struct):

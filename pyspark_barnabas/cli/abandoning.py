@@ -21,12 +21,12 @@ from pyspark_barnabas.cli.plan import Plan, plan, signs_of_life
 from pyspark_barnabas.cli.words import counted, duration
 from pyspark_barnabas.commit.identity import RunToken, driver_id, rescue_run_id
 from pyspark_barnabas.commit.ledger import Decided, LedgerRecord, Run, Settled
-from pyspark_barnabas.sink.coordinators import identities
-from pyspark_barnabas.sink.driver_transaction import Fenced, write_record
 from pyspark_barnabas.sink.failure import SinkFailed
 from pyspark_barnabas.sink.ledger.topic import ledger_topic
-from pyspark_barnabas.sink.limits import with_timeout
 from pyspark_barnabas.sink.settings import SinkSettings
+from pyspark_barnabas.sink.transaction.coordinators import identities
+from pyspark_barnabas.sink.transaction.driver_transaction import Fenced, write_record
+from pyspark_barnabas.sink.transaction.limits import with_timeout
 
 _SECOND_LOOK_MS = 2_000
 _TOKEN_TIMEOUT_MS = 60_000

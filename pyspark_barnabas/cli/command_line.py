@@ -20,8 +20,8 @@ from pyspark_barnabas.cli.looking import look
 from pyspark_barnabas.cli.recovering import recover, settle, show_losses
 from pyspark_barnabas.cli.watching import watch
 from pyspark_barnabas.cli.words import facts, report
+from pyspark_barnabas.cluster.connection import ConnectionSettings
 from pyspark_barnabas.commit.ledger import LedgerDamaged
-from pyspark_barnabas.connection import ConnectionSettings
 from pyspark_barnabas.sink.failure import SinkFailed
 from pyspark_barnabas.sink.settings import SinkSettings
 from pyspark_barnabas.source.errors import SourceError

@@ -24,16 +24,16 @@ from barnabas.client.near_names import did_you_mean
 from barnabas.client.offsets import EARLIEST, LATEST, READ_COMMITTED, READ_UNCOMMITTED, list_offsets
 from barnabas.client.transactions.sets import find_transactions
 from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.log_records.transaction_states import ONGOING, OPEN_STATES
 from barnabas.protocol.records.record import Record
-from barnabas.protocol.transaction_states import ONGOING, OPEN_STATES
 from pyspark_barnabas.cli.kept import Kept
 from pyspark_barnabas.cli.picture import Look, StoredRecord, Written
 from pyspark_barnabas.commit.identity import driver_id, parse_task_id
 from pyspark_barnabas.commit.ledger import Decided, Ledger, decode_value
-from pyspark_barnabas.sink.coordinators import list_ids, view_of, views
 from pyspark_barnabas.sink.failure import SinkFailed
 from pyspark_barnabas.sink.ledger.reader import iter_between, read_between
 from pyspark_barnabas.sink.ledger.topic import ledger_topic, prefix_of
+from pyspark_barnabas.sink.transaction.coordinators import list_ids, view_of, views
 
 _OFFSETS_A_BATCH = 4  # a decision and its marker, and now and then a run or a settlement with theirs
 _OFFSETS_MIN = 400

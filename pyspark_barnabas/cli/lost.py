@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from barnabas.client.metadata import TopicPartition
 from pyspark_barnabas.cli.words import counted, moment
 from pyspark_barnabas.commit.ledger import Decided, Ledger, SourceOffset
-from pyspark_barnabas.digest import MODULUS
+from pyspark_barnabas.rows.digest import MODULUS
 
 Producer = tuple[int, int]
 """A producer id and its epoch."""

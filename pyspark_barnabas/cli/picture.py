@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from barnabas.client.admin.transactions import Hold, TransactionInfo
 from barnabas.client.metadata import TopicPartition
-from barnabas.protocol.transaction_states import OPEN_STATES, PREPARE_COMMIT
+from barnabas.protocol.log_records.transaction_states import OPEN_STATES, PREPARE_COMMIT
 from pyspark_barnabas.commit.identity import RunToken, parse_task_id
 from pyspark_barnabas.commit.ledger import Decided, Ledger, LedgerRecord, Run
 from pyspark_barnabas.commit.messages import PreparedTransaction

@@ -6,7 +6,7 @@ import time
 from typing import Any
 
 from barnabas.client.admin.transactions import Hold
-from barnabas.protocol.transaction_states import NO_TIMEOUT_MS
+from barnabas.protocol.log_records.transaction_states import NO_TIMEOUT_MS
 from pyspark_barnabas.cli.picture import BatchLine, Look, OpenTransaction, RunLine, batches, newer_token, runs
 from pyspark_barnabas.cli.picture import open_transactions as open_ones
 

@@ -15,15 +15,15 @@ from pyspark.sql.pandas.types import to_arrow_schema
 
 from barnabas.logfiles.data_directory import PartitionFiles, read_layout
 from barnabas.logfiles.segment_check import check_segment
-from pyspark_barnabas.options import OptionError
 from pyspark_barnabas.segments.outcomes import first_open_offset
 from pyspark_barnabas.segments.pushdown import Wanted, narrow
 from pyspark_barnabas.segments.settings import Settings, read_settings
 from pyspark_barnabas.segments.splits import OffsetRange, Piece, plan, whole_segments
 from pyspark_barnabas.segments.stretches import Stretch, narrowed, read_stretches
-from pyspark_barnabas.user_errors import sentence_alone, sentence_alone_in_rows
-from pyspark_barnabas.worker_connections import SentToWorkers
-from pyspark_barnabas.workers import keep_what_is_loaded
+from pyspark_barnabas.settings.options import OptionError
+from pyspark_barnabas.settings.user_errors import sentence_alone, sentence_alone_in_rows
+from pyspark_barnabas.worker.worker_connections import SentToWorkers
+from pyspark_barnabas.worker.workers import keep_what_is_loaded
 
 EVERYTHING = Wanted(lambda topic, partition: True, OffsetRange())
 

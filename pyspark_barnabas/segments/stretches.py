@@ -16,7 +16,7 @@ from barnabas.protocol.records.control import parse_control_key
 from barnabas.protocol.records.record import iter_records
 from pyspark_barnabas.segments.outcomes import Outcome, Outcomes, read_outcomes
 from pyspark_barnabas.segments.splits import OffsetRange, Piece
-from pyspark_barnabas.user_errors import UserError
+from pyspark_barnabas.settings.user_errors import UserError
 
 
 class LogDamaged(UserError, ValueError):

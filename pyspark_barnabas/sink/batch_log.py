@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from barnabas.protocol.transaction_states import NO_TIMEOUT_MS
+from barnabas.protocol.log_records.transaction_states import NO_TIMEOUT_MS
 from pyspark_barnabas.commit.batch import Batch
 from pyspark_barnabas.commit.identity import parse_task_id
 from pyspark_barnabas.commit.ledger import Decided, Ledger

@@ -15,8 +15,8 @@ from barnabas.client.admin.transactions import fence
 from barnabas.client.client import Client
 from barnabas.client.transactions.sets import end_all, find_transactions
 from barnabas.protocol.errors import KafkaError
-from barnabas.protocol.transaction_states import ONGOING
-from pyspark_barnabas.clients import client_for
+from barnabas.protocol.log_records.transaction_states import ONGOING
+from pyspark_barnabas.cluster.clients import client_for
 from pyspark_barnabas.commit.aborting import decide_abort
 from pyspark_barnabas.commit.batch import Batch
 from pyspark_barnabas.commit.committing import CommitView, next_step
@@ -25,15 +25,15 @@ from pyspark_barnabas.commit.ledger import Decided, LedgerDamaged, LedgerRecord
 from pyspark_barnabas.commit.messages import Author, Message, Prepared, PreparedTransaction, author
 from pyspark_barnabas.commit.standing import View
 from pyspark_barnabas.commit.steps import AbortOurs, Decide, Describe, Done, Fail, ListTasks, RollForward, Sweep
-from pyspark_barnabas.own_log import own_log
 from pyspark_barnabas.sink import batch_log
 from pyspark_barnabas.sink.checkpoint import CheckpointOffsets
-from pyspark_barnabas.sink.coordinators import identities, list_ids, view_of, views
-from pyspark_barnabas.sink.driver_transaction import Fenced, write_record
 from pyspark_barnabas.sink.failure import SinkFailed
 from pyspark_barnabas.sink.ledger.access import LedgerAccess
 from pyspark_barnabas.sink.sentences import explain
 from pyspark_barnabas.sink.settings import SinkSettings
+from pyspark_barnabas.sink.transaction.coordinators import identities, list_ids, view_of, views
+from pyspark_barnabas.sink.transaction.driver_transaction import Fenced, write_record
+from pyspark_barnabas.worker.own_log import own_log
 
 _REFUSALS_MAX = 5
 """How often the coordinators may refuse to end what they say is open, before it is reported."""

@@ -10,11 +10,11 @@ from pyspark_barnabas.commit.identity import RunToken, Sink
 from pyspark_barnabas.commit.ledger import Ledger
 from pyspark_barnabas.commit.opening import Opening, OpeningView, next_step
 from pyspark_barnabas.commit.steps import Fail, ReadLedger, Register, TakeToken, UseToken, Wait
-from pyspark_barnabas.sink.driver_transaction import Fenced, write_record
 from pyspark_barnabas.sink.failure import SinkFailed
 from pyspark_barnabas.sink.ledger.access import LedgerAccess
-from pyspark_barnabas.sink.limits import with_timeout
 from pyspark_barnabas.sink.settings import SinkSettings, TaskFacts
+from pyspark_barnabas.sink.transaction.driver_transaction import Fenced, write_record
+from pyspark_barnabas.sink.transaction.limits import with_timeout
 
 _DECISION_TIMEOUT_MS = 60_000
 

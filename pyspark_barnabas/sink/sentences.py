@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from barnabas.client.transactions.errors import FENCED as FENCED_BY_EPOCH
 from barnabas.protocol.errors import ErrorCode, KafkaError
-from pyspark_barnabas.reaching import advice
+from pyspark_barnabas.cluster.reaching import advice
 from pyspark_barnabas.sink.failure import SinkFailed
 from pyspark_barnabas.sink.settings import SinkSettings
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pyspark_barnabas.connection import ConnectionSettings
+from pyspark_barnabas.cluster.connection import ConnectionSettings
 
 TWO_PHASE = ("auto", "on", "off")
 TRANSACTION_TIMEOUT_MS = 900_000  # what brokers allow by default (transaction.max.timeout.ms)

@@ -18,23 +18,23 @@ from barnabas.client.client import Client
 from barnabas.client.transaction_requests import EXPLICIT, ProducerIdentity, end
 from barnabas.protocol.errors import KafkaError
 from barnabas.protocol.records.compression import COMPRESSION_IDS, LIBRARIES, is_available
-from pyspark_barnabas.clients import client_for
+from pyspark_barnabas.cluster.clients import client_for
+from pyspark_barnabas.cluster.reaching import reach
 from pyspark_barnabas.commit.batch import Batch
 from pyspark_barnabas.commit.identity import RunToken, Sink
 from pyspark_barnabas.commit.ledger import LedgerDamaged
 from pyspark_barnabas.commit.messages import Message, Prepared, PreparedTransaction, Skipped, WrittenPartition
 from pyspark_barnabas.commit.steps import Fail, Produce, SkipAndDrain
 from pyspark_barnabas.commit.writing import decide_write
-from pyspark_barnabas.reaching import reach
 from pyspark_barnabas.sink.encoding.batch_layout import BadRows, Layout
 from pyspark_barnabas.sink.failure import SinkFailed
 from pyspark_barnabas.sink.ledger.access import LedgerAccess
 from pyspark_barnabas.sink.opening import open_run
-from pyspark_barnabas.sink.own_ids import OwnIds
 from pyspark_barnabas.sink.sentences import explain
 from pyspark_barnabas.sink.settings import SinkSettings, TaskFacts
-from pyspark_barnabas.sink.task_transaction import TaskTransaction
-from pyspark_barnabas.sink.topics import Topics
+from pyspark_barnabas.sink.target.topics import Topics
+from pyspark_barnabas.sink.transaction.own_ids import OwnIds
+from pyspark_barnabas.sink.transaction.task_transaction import TaskTransaction
 
 if TYPE_CHECKING:
     from pyspark_barnabas.sink.encoding.arrow_batches import Encoder

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 from barnabas.protocol.errors import ErrorCode, KafkaError
-from pyspark_barnabas.connection import ConnectionSettings
-from pyspark_barnabas.reaching import advice
-from pyspark_barnabas.user_errors import UserError
+from pyspark_barnabas.cluster.connection import ConnectionSettings
+from pyspark_barnabas.cluster.reaching import advice
+from pyspark_barnabas.settings.user_errors import UserError
 
 _RIGHTS = {
     ErrorCode.TOPIC_AUTHORIZATION_FAILED: (

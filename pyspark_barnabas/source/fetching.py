@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 from barnabas.client.client import Client
 from barnabas.client.clock import Deadline
-from barnabas.client.connection import Connection
+from barnabas.client.connections.connection import Connection
 from barnabas.client.consume.decoding import Aborted
 from barnabas.client.errors import raise_for
 from barnabas.client.offsets import READ_COMMITTED

@@ -15,8 +15,8 @@ import pyarrow as pa
 from barnabas.client.client import Client
 from barnabas.client.offsets import READ_UNCOMMITTED
 from barnabas.protocol.errors import DecodeError, ErrorCode, KafkaError
-from pyspark_barnabas.clients import client_for
-from pyspark_barnabas.reaching import reach
+from pyspark_barnabas.cluster.clients import client_for
+from pyspark_barnabas.cluster.reaching import reach
 from pyspark_barnabas.source import cluster
 from pyspark_barnabas.source.decoding.decoded_columns import HEADERS, ROWS, TIMESTAMP, Columns, read_columns
 from pyspark_barnabas.source.decoding.visible import visible
@@ -24,7 +24,7 @@ from pyspark_barnabas.source.errors import SourceError, explaining, lose
 from pyspark_barnabas.source.fetching import GONE, Answer, Batch, Fetcher, Unfinished
 from pyspark_barnabas.source.options import SourceSettings
 from pyspark_barnabas.source.ranges import OffsetRange
-from pyspark_barnabas.workers import keep_what_is_freed
+from pyspark_barnabas.worker.workers import keep_what_is_freed
 
 _FIELDS = [
     pa.field("key", pa.binary()),

@@ -18,11 +18,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from pyspark_barnabas.commit.refusals import QuerySettings, refuse
-from pyspark_barnabas.options import OptionError, text
+from pyspark_barnabas.settings.options import OptionError, text
 from pyspark_barnabas.sink.failure import SinkFailed
 from pyspark_barnabas.sink.settings import SinkSettings, TaskFacts
 from pyspark_barnabas.spark_sink.wheels import say_once_what_is_missing
-from pyspark_barnabas.workers import keep_what_is_loaded
+from pyspark_barnabas.worker.workers import keep_what_is_loaded
 
 COMMITTER = "python_streaming_sink_runner"
 """The program of Spark's in which a stream's batches are committed."""

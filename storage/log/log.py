@@ -28,15 +28,15 @@ from barnabas.storage.disk.disk_file import DiskFile
 from barnabas.storage.disk.sync_job import SyncJob
 from barnabas.storage.errors import StorageError
 from barnabas.storage.log.append import Appender, AppendResult
-from barnabas.storage.log.cleanable import Cleanable
+from barnabas.storage.log.cleaning.cleanable import Cleanable
+from barnabas.storage.log.cleaning.replacing import Replacer
+from barnabas.storage.log.cleaning.to_clean import aborted_behind, dirtiness
 from barnabas.storage.log.flush import Flusher, FlushPlan
 from barnabas.storage.log.offsets import FoundOffset, OffsetLookups
 from barnabas.storage.log.read import Reader
-from barnabas.storage.log.replacing import Replacer
 from barnabas.storage.log.retention import Retention
 from barnabas.storage.log.roll import Roller
 from barnabas.storage.log.segments import Segments
-from barnabas.storage.log.to_clean import aborted_behind, dirtiness
 from barnabas.storage.log.watermarks import Watermarks
 from barnabas.storage.producers.producer import ProducerState
 from barnabas.storage.recovery.loader import LoadedLog

@@ -19,7 +19,7 @@ from barnabas.client.produce.producer import Producer
 from barnabas.embedded import pool
 from barnabas.embedded.answers import Transaction
 from barnabas.form import running
-from barnabas.protocol.transaction_states import OPEN_STATES
+from barnabas.protocol.log_records.transaction_states import OPEN_STATES
 from tests.barnabas.conftest import NewBroker, Writer
 from tests.support.ports import unused_port
 from tests.support.source_tree import ROOT

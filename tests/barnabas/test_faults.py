@@ -9,7 +9,7 @@ from barnabas import Barnabas, BarnabasError
 from barnabas.broker.control.faults.plan.of_requests import ACTIONS, MATCHES
 from barnabas.client.client import Client
 from barnabas.client.produce.producer import Producer
-from barnabas.embedded import faults
+from barnabas.embedded.handles import faults
 from barnabas.protocol.errors import KafkaError
 from tests.barnabas.conftest import NewBroker, Writer
 

@@ -18,8 +18,8 @@ from barnabas.client.admin.topics import create_topic, delete_topic
 from barnabas.client.client import Client
 from barnabas.client.consume.consumer import Consumer
 from barnabas.client.produce.producer import Producer
-from barnabas.protocol.listener_protocols import PLAINTEXT
 from barnabas.protocol.records.builder import NewRecord, build_batch
+from barnabas.protocol.security.listener_protocols import PLAINTEXT
 from barnabas.storage.disk.files import RealFiles
 from barnabas.storage.errors import FileRemoved
 from tests.support.files.memory_files import MemoryFiles

@@ -16,7 +16,7 @@ from barnabas.broker.server.start import start_broker
 from barnabas.client.addresses import Address
 from barnabas.client.client import Client
 from barnabas.client.clock import Deadline, SystemClock
-from barnabas.client.connection import Connection
+from barnabas.client.connections.connection import Connection
 from barnabas.client.consume.consumer import Consumer
 from barnabas.client.produce.producer import Producer
 from barnabas.protocol.messages.describe_cluster import DescribeClusterRequest

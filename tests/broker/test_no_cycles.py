@@ -17,6 +17,7 @@ from barnabas.broker.http.connection import HttpConnection
 from barnabas.broker.http.pages import Page, Pages
 from barnabas.broker.http.server import HttpServer
 from barnabas.broker.partitions.opening.recoveries import StillRecovering
+from barnabas.protocol.codec.schema import Request
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsTopic
 from barnabas.protocol.messages.delete_topics import DeleteTopicsRequest
@@ -25,7 +26,6 @@ from barnabas.protocol.messages.leave_group import LeaveGroupRequest, MemberIden
 from barnabas.protocol.messages.list_transactions import ListTransactionsRequest
 from barnabas.protocol.messages.metadata import MetadataRequest
 from barnabas.protocol.messages.produce import ProduceRequest
-from barnabas.protocol.schema import Request
 from barnabas.storage.log.log import PartitionLog
 from tests.support.requests import create_topic, end_txn, fetch, init_producer, join_group, produce, sync_group
 from tests.support.worlds.broker import ANSWER_TIMEOUT_S, BrokerWorld, Peer, settle

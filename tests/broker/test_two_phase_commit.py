@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from barnabas.broker.coordinator.transaction.decisions.states import TransactionState
+from barnabas.protocol.codec.schema import Request
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages.init_producer_id import InitProducerIdRequest
 from barnabas.protocol.records.batch import iter_batches
 from barnabas.protocol.records.record import iter_records
-from barnabas.protocol.schema import Request
 from tests.support.files.memory_files import MemoryFiles
 from tests.support.requests import BY_NAME, end_txn, produce
 from tests.support.worlds.broker import BrokerWorld, settle

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from barnabas.client.security.properties import security_of
-from pyspark_barnabas.connection import ConnectionSettings
+from pyspark_barnabas.cluster.connection import ConnectionSettings
 from pyspark_barnabas.sink.settings import SinkSettings
 from tests.support.chaos import audit
 from tests.support.chaos.simulated_query import SimulatedQuery

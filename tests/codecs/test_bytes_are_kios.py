@@ -11,10 +11,10 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from kio.index import UnknownEntity
 
-from barnabas.protocol import reference
-from barnabas.protocol.compile import codec
+from barnabas.protocol.codec import reference
+from barnabas.protocol.codec.compile import codec
+from barnabas.protocol.codec.schema import Struct
 from barnabas.protocol.registry import ApiKey, spec
-from barnabas.protocol.schema import Struct
 from tests.support.records.kio_oracle import kio_decode, kio_encode, kio_entity, to_kio
 from tests.support.records.messages import make
 

@@ -3,10 +3,10 @@
 from pathlib import Path
 from random import Random
 
-from barnabas.protocol.compile import codec
+from barnabas.protocol.codec.compile import codec
+from barnabas.protocol.codec.schema import Request, Response, Stored, Struct
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.log_records import catalogue, group, transaction
-from barnabas.protocol.schema import Request, Response, Stored, Struct
 from tests.support.clients.java import run_program
 from tests.support.records.messages import make, our_messages, our_stored
 

@@ -15,11 +15,11 @@ import kafka.protocol.producer
 import kafka.protocol.sasl
 import pytest
 
-from barnabas.protocol.compile import codec
+from barnabas.protocol.codec.compile import codec
+from barnabas.protocol.codec.schema import Struct
 from barnabas.protocol.messages.api_versions import ApiVersionsResponse
 from barnabas.protocol.primitives import ZERO_UUID
 from barnabas.protocol.registry import ApiKey, spec
-from barnabas.protocol.schema import Struct
 from tests.support.records.messages import make
 
 MODULES = (

@@ -5,9 +5,9 @@ from random import Random
 
 import pytest
 
-from barnabas.protocol.compile import Codec, codec
+from barnabas.protocol.codec.compile import Codec, codec
+from barnabas.protocol.codec.schema import Struct
 from barnabas.protocol.errors import DecodeError
-from barnabas.protocol.schema import Struct
 from tests.support.records.messages import make, our_messages, our_stored
 
 EVERY_STRUCT = [*our_messages(), *our_stored()]

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from barnabas.protocol.codec.schema import MISSING, Field, Struct, VersionRange
 from barnabas.protocol.primitives import ZERO_UUID
 from barnabas.protocol.registry import ApiKey, spec
-from barnabas.protocol.schema import MISSING, Field, Struct, VersionRange
 from tests.support.kafka.definitions import broker_apis, definitions
 from tests.support.records.messages import our_messages, our_stored
 

@@ -18,7 +18,7 @@ from barnabas.client.admin.quotas import alter_quotas
 from barnabas.client.admin.topics import create_topic
 from barnabas.client.client import Client
 from barnabas.client.clock import Deadline, SystemClock
-from barnabas.client.connection import Connection
+from barnabas.client.connections.connection import Connection
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages.fetch import FetchRequest
 from barnabas.protocol.messages.list_groups import ListGroupsRequest

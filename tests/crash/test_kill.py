@@ -14,9 +14,9 @@ from barnabas.logfiles.partition_check import check_partition
 from barnabas.protocol.records.batch import iter_batches
 from barnabas.protocol.records.builder import build_batch
 from barnabas.protocol.records.record import iter_records
+from barnabas.storage.directories.log_directory import LogDirectory
 from barnabas.storage.disk.files import RealFiles
 from barnabas.storage.log.log import PartitionLog
-from barnabas.storage.log_directory import LogDirectory
 from tests.support.processes.append_forever import CONFIG, PRODUCER_ID
 
 KILLS = 12

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from barnabas.storage.log_directory import LogDirectory
+from barnabas.storage.directories.log_directory import LogDirectory
 from tests.support.files.log_directories import TOPIC_ID, append, checkpoint, flush, kill, open_log, start
 from tests.support.files.memory_files import MemoryFiles, Survival, is_lived_to_its_end
 

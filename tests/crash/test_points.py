@@ -14,6 +14,7 @@ import pytest
 
 from barnabas import Barnabas
 from barnabas.broker.runtime.events import KINDS
+from barnabas.protocol.codec.schema import Request
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 from barnabas.protocol.messages.create_topics import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
@@ -22,7 +23,6 @@ from barnabas.protocol.messages.metadata import MetadataRequest, MetadataRequest
 from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from barnabas.protocol.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
 from barnabas.protocol.records.builder import build_batch
-from barnabas.protocol.schema import Request
 from tests.support.fuzz.socket_client import SocketClient
 from tests.support.stories.transaction_program import TransactionProgram
 

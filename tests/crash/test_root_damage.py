@@ -11,8 +11,8 @@ from typing import NamedTuple
 import pytest
 
 from barnabas.protocol.files import names
+from barnabas.storage.directories.log_directories import LogDirectories
 from barnabas.storage.errors import StorageError
-from barnabas.storage.log_directories import LogDirectories
 from tests.support.files.log_directories import CONFIG, NODE_ID, TOPIC_ID, append, flush, ids
 from tests.support.files.memory_files import MemoryFiles
 

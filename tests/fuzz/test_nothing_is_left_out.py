@@ -8,9 +8,9 @@ which any value does.
 from collections.abc import Iterator
 from random import Random
 
+from barnabas.protocol.codec.schema import Field, Struct
 from barnabas.protocol.messages.api_versions import ApiVersionsRequest
 from barnabas.protocol.registry import spec
-from barnabas.protocol.schema import Field, Struct
 from tests.fuzz.test_mutated_frames import EVERY_VERSION
 from tests.support.fuzz.arena import Arena
 from tests.support.fuzz.offered import TABLE

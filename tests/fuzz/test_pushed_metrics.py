@@ -11,11 +11,11 @@ from barnabas.broker.api.stages.metering import Meter
 from barnabas.broker.clients.telemetry.series import SERIES_MAX
 from barnabas.broker.http.metrics.scrape import scrape
 from barnabas.broker.http.metrics.sources import RUNNING, Sources
+from barnabas.protocol.codec.schema import Request
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages.get_telemetry_subscriptions import GetTelemetrySubscriptionsRequest
 from barnabas.protocol.messages.push_telemetry import PushTelemetryRequest
 from barnabas.protocol.primitives import ZERO_UUID
-from barnabas.protocol.schema import Request
 from tests.support.fuzz.offered import SETTINGS
 from tests.support.fuzz.pushes import pushed
 from tests.support.worlds.broker import BrokerWorld, until

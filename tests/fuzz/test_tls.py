@@ -14,7 +14,7 @@ import pytest
 from barnabas.broker.api.dispatch import Dispatcher
 from barnabas.broker.network.connection import Connection
 from barnabas.broker.security.session.principal import Principal
-from barnabas.protocol.framing import FrameBuffer
+from barnabas.protocol.connection.framing import FrameBuffer
 from barnabas.protocol.messages.api_versions import ApiVersionsRequest
 from tests.support.fuzz.sasl import OPENINGS, attempt
 from tests.support.fuzz.secured_arena import door

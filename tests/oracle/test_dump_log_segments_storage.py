@@ -13,9 +13,9 @@ import pytest
 from barnabas.protocol.records.builder import build_batch
 from barnabas.protocol.records.control import EndTxnMarker
 from barnabas.storage.config import LogConfig
+from barnabas.storage.directories.log_directory import LogDirectory
 from barnabas.storage.disk.files import RealFiles
 from barnabas.storage.log.log import PartitionLog
-from barnabas.storage.log_directory import LogDirectory
 from tests.support.clients.java import run_tool
 
 DUMP = "org.apache.kafka.tools.DumpLogSegments"

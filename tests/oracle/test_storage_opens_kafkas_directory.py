@@ -17,9 +17,9 @@ from barnabas.protocol.records.batch import iter_batches
 from barnabas.protocol.records.builder import build_batch
 from barnabas.protocol.records.record import iter_records
 from barnabas.storage.config import LogConfig
+from barnabas.storage.directories.log_directory import LogDirectory
 from barnabas.storage.disk.files import RealFiles
 from barnabas.storage.log.log import PartitionLog
-from barnabas.storage.log_directory import LogDirectory
 from tests.support.clients import topics
 from tests.support.kafka.process import KafkaProcess
 

@@ -185,7 +185,7 @@ def _recorded(directory: Path, seconds: dict[str, float], failed: str, early: in
 
 NEAREST, NEAR, FAR, FAILED = (
     "tests/protocol/test_primitives.py::test_a",
-    "tests/protocol/test_schema.py::test_b",
+    "tests/protocol/codec/test_schema.py::test_b",
     "tests/broker/network/test_receive.py::test_c",
     "tests/protocol/test_primitives.py::test_d",
 )

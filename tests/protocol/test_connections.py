@@ -6,13 +6,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from barnabas.protocol.client import ClientConnection, ClientEvent, ConnectionBroken, ResponseReceived
+from barnabas.protocol.connection.client import ClientConnection, ClientEvent, ConnectionBroken, ResponseReceived
+from barnabas.protocol.connection.framing import frame
+from barnabas.protocol.connection.server import (
+    ProtocolBroken,
+    RequestReceived,
+    ServerConnection,
+    ServerEvent,
+    encode_response,
+)
 from barnabas.protocol.errors import DecodeError, ErrorCode
-from barnabas.protocol.framing import frame
 from barnabas.protocol.messages.api_versions import ApiVersion, ApiVersionsRequest, ApiVersionsResponse
 from barnabas.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from barnabas.protocol.messages.produce import ProduceRequest
-from barnabas.protocol.server import ProtocolBroken, RequestReceived, ServerConnection, ServerEvent, encode_response
 from tests.support.three_ways import three_ways
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from barnabas.protocol.compile import codec
+from barnabas.protocol.codec.compile import codec
 from barnabas.protocol.headers import encode_request_header
 from barnabas.protocol.messages.api_versions import ApiVersion, ApiVersionsResponse
 from barnabas.protocol.messages.find_coordinator import FindCoordinatorRequest

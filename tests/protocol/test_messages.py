@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from barnabas.protocol import reference
-from barnabas.protocol.compile import codec
+from barnabas.protocol.codec import reference
+from barnabas.protocol.codec.compile import codec
+from barnabas.protocol.codec.schema import Field, FieldType, Struct, default_instance
 from barnabas.protocol.primitives import Buffer
-from barnabas.protocol.schema import Field, FieldType, Struct, default_instance
 from barnabas.storage.steps import finish
 from tests.support.records.messages import make, our_messages, our_stored
 

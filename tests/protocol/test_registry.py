@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 import barnabas.protocol.messages
+from barnabas.protocol.codec.schema import Request, Response
 from barnabas.protocol.registry import ApiKey, request_codec, response_codec, spec
-from barnabas.protocol.schema import Request, Response
 
 
 @pytest.mark.parametrize("key", ApiKey, ids=lambda key: key.api_name)

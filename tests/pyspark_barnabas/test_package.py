@@ -18,7 +18,7 @@ import pkgutil, sys
 sys.path.insert(0, sys.argv[1])
 assert "pyspark_barnabas" in {each.name for each in pkgutil.iter_modules()}  # as Spark looks for it
 import pyspark_barnabas._barnabas.client.produce.producer
-import pyspark_barnabas.options, pyspark_barnabas.spark_sink.wheels, pyspark_barnabas.sink.driver
+import pyspark_barnabas.settings.options, pyspark_barnabas.spark_sink.wheels, pyspark_barnabas.sink.driver
 from pyspark_barnabas._barnabas.protocol.records import crc32c
 assert not crc32c.IS_NATIVE
 assert crc32c.crc32c(b"123456789") == 0xE3069283
@@ -57,7 +57,10 @@ def test_it_runs_where_nothing_is_installed_and_says_once_what_is_missing(tmp_pa
         ("import barnabas.protocol.registry as it", "import pyspark_barnabas._barnabas.protocol.registry as it"),
         ('import_module(f"barnabas.protocol.{x}")', 'import_module(f"pyspark_barnabas._barnabas.protocol.{x}")'),
         ('if __name__ != "barnabas.logfiles":', 'if __name__ != "pyspark_barnabas._barnabas.logfiles":'),
-        ("from pyspark_barnabas.clients import client_for", "from pyspark_barnabas.clients import client_for"),
+        (
+            "from pyspark_barnabas.cluster.clients import client_for",
+            "from pyspark_barnabas.cluster.clients import client_for",
+        ),
         ('"barnabas.kept.property"', '"barnabas.kept.property"'),
         ("from barnabas.clients import x", "from barnabas.clients import x"),
         ("its.barnabas.client", "its.barnabas.client"),

@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.streaming import StreamingQueryListener
 
 from pyspark_barnabas import offsets_behind
-from pyspark_barnabas.lag import OffsetsBehind
+from pyspark_barnabas.observing.lag import OffsetsBehind
 from tests.support.clients import topics
 from tests.support.processes.server import ROOT, Server
 from tests.support.waiting import PATIENCE_S

@@ -19,9 +19,9 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 from pyspark.sql.types import StringType, StructField, StructType
 
 from pyspark_barnabas import audit
-from pyspark_barnabas.auditing import AuditFailed, newest_ends
 from pyspark_barnabas.commit.identity import RunToken
 from pyspark_barnabas.commit.ledger import Decided, SourceOffset, encode_value
+from pyspark_barnabas.observing.auditing import AuditFailed, newest_ends
 from pyspark_barnabas.sink.failure import SinkFailed
 from pyspark_barnabas.spark_sink.stream_writer import StreamWriter
 from tests.support.clients import topics

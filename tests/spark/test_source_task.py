@@ -13,8 +13,8 @@ from barnabas.client.admin.topics import create_topic
 from barnabas.client.client import Client
 from barnabas.client.produce.producer import Producer
 from barnabas.client.transactions.producer import TransactionalProducer
-from pyspark_barnabas.clients import client_for
-from pyspark_barnabas.connection import ConnectionSettings
+from pyspark_barnabas.cluster.clients import client_for
+from pyspark_barnabas.cluster.connection import ConnectionSettings
 from pyspark_barnabas.source.errors import DataLoss, SourceError
 from pyspark_barnabas.source.options import SourceSettings, batch_settings
 from pyspark_barnabas.source.ranges import OffsetRange

@@ -9,7 +9,7 @@ from pyspark_barnabas.source.stream_reader import StreamReader
 from pyspark_barnabas.spark_sink.batch_writer import BatchWriter
 from pyspark_barnabas.spark_sink.for_each_batch import _Prepare
 from pyspark_barnabas.spark_sink.stream_writer import StreamWriter
-from pyspark_barnabas.worker_connections import SentToWorkers
+from pyspark_barnabas.worker.worker_connections import SentToWorkers
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,8 @@
 
 import pytest
 
+from barnabas.storage.directories.log_directory import LogDirectory
 from barnabas.storage.disk.directory import Directory
-from barnabas.storage.log_directory import LogDirectory
 from tests.support.files.log_directories import start
 from tests.support.files.memory_files import MemoryFiles
 

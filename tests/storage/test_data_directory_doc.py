@@ -5,7 +5,7 @@ from pathlib import Path
 
 from barnabas.protocol.records.builder import build_batch
 from barnabas.storage.config import LogConfig
-from barnabas.storage.log_directory import LogDirectory
+from barnabas.storage.directories.log_directory import LogDirectory
 from tests.support.files.memory_files import MemoryFiles
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "formats" / "data-directory.md"

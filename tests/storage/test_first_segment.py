@@ -9,9 +9,9 @@ import pytest
 
 from barnabas.protocol.files import meta_properties
 from barnabas.protocol.files.checkpoints import decode_leader_epochs, decode_offsets, encode_offsets
+from barnabas.storage.directories.log_directory import LogDirectory
 from barnabas.storage.errors import WHAT_TO_DO, CorruptFile, StorageError
 from barnabas.storage.log.log import PartitionLog
-from barnabas.storage.log_directory import LogDirectory
 from tests.support.files.five_segments import DUE_MS, NOW_MS, SMALL, append, filled, keep, opened
 from tests.support.files.log_directories import apply_retention, checkpoint, content, end, flush, kill, names_in, start
 from tests.support.files.memory_files import MemoryFiles

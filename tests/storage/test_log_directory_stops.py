@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from barnabas.storage.directories.log_directory import LogDirectory
 from barnabas.storage.disk.files import RealFiles
 from barnabas.storage.errors import StorageError
-from barnabas.storage.log_directory import LogDirectory
 from tests.support.files.log_directories import (
     MARKER,
     again,

@@ -7,8 +7,8 @@ import errno
 
 import pytest
 
+from barnabas.storage.directories.log_directory import LogDirectory
 from barnabas.storage.errors import WHAT_TO_DO, CorruptFile, StorageError
-from barnabas.storage.log_directory import LogDirectory
 from tests.support.files.log_directories import (
     append,
     checkpoint,

@@ -9,9 +9,9 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from barnabas.broker.api.table import API_TABLE
+from barnabas.protocol.codec.schema import Field, FieldType, Request, Struct, default_instance
 from barnabas.protocol.records.builder import build_batch
 from barnabas.protocol.registry import ApiKey, spec
-from barnabas.protocol.schema import Field, FieldType, Request, Struct, default_instance
 from tests.support.worlds.broker import request_frame
 
 WIDE = "wide"

@@ -27,12 +27,12 @@ from barnabas.broker.api.error_responses import error_response
 from barnabas.broker.security.sasl.conversation import Conversation, IllegalStage, Stage, UnsupportedMechanism
 from barnabas.broker.security.sasl.mechanism import AuthenticationFailed
 from barnabas.broker.security.session.principal import USER, Principal
+from barnabas.protocol.codec.schema import Request, Response, default_instance
 from barnabas.protocol.errors import DecodeError, ErrorCode
 from barnabas.protocol.headers import RequestHeader, encode_response_header, parse_request_header
 from barnabas.protocol.messages.sasl_authenticate import SaslAuthenticateRequest, SaslAuthenticateResponse
 from barnabas.protocol.messages.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
 from barnabas.protocol.registry import ApiKey, request_codec, response_codec, spec
-from barnabas.protocol.schema import Request, Response, default_instance
 
 if TYPE_CHECKING:
     from barnabas.broker.api.entry import Client

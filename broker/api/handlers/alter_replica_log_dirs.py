@@ -22,7 +22,7 @@ from barnabas.protocol.messages.alter_replica_log_dirs import (
     AlterReplicaLogDirsResponse,
     AlterReplicaLogDirTopicResult,
 )
-from barnabas.storage.log_directory import LogDirectory
+from barnabas.storage.directories.log_directory import LogDirectory
 from barnabas.storage.steps import Steps
 
 _FILE_NAME_MAX = 255

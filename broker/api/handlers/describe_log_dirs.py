@@ -33,7 +33,7 @@ from barnabas.storage.steps import Steps, mapped
 
 if TYPE_CHECKING:
     from barnabas.broker.partitions.opening.failed_openings import FailedOpenings
-    from barnabas.storage.log_directory import LogDirectory
+    from barnabas.storage.directories.log_directory import LogDirectory
 
 _PARTITIONS = Kind(steps_max=100, slice_ms=5)  # some 20 us each
 

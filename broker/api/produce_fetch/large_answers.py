@@ -10,8 +10,8 @@ from collections.abc import Callable, Generator
 from typing import Any, TypeAlias
 
 from barnabas.broker.runtime.slices import Kind
-from barnabas.protocol.compile import Codec
-from barnabas.protocol.schema import Response, Struct
+from barnabas.protocol.codec.compile import Codec
+from barnabas.protocol.codec.schema import Response, Struct
 
 ELEMENTS_MAX = 500
 """How many elements of arrays, inner ones included, are encoded in one go: a millisecond or two."""

@@ -9,10 +9,10 @@ from typing import Any, Final
 
 from barnabas.broker.api.answers import CloseConnection
 from barnabas.broker.runtime.slices import Kind
-from barnabas.protocol.compile import Codec
+from barnabas.protocol.codec.compile import Codec
+from barnabas.protocol.codec.schema import Request
 from barnabas.protocol.errors import DecodeError
 from barnabas.protocol.primitives import skip_tags
-from barnabas.protocol.schema import Request
 from barnabas.storage.steps import Steps
 
 DECODED_AT_ONCE_BYTES_MAX: Final = 16 << 10

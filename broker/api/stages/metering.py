@@ -17,10 +17,10 @@ from collections.abc import Callable, Generator, Iterator
 from typing import TYPE_CHECKING, Final
 
 from barnabas.broker.api.answers import Answer, Parked
+from barnabas.protocol.codec.schema import Struct
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.hot.writing import Topic
 from barnabas.protocol.registry import ApiKey
-from barnabas.protocol.schema import Struct
 
 if TYPE_CHECKING:
     from barnabas.broker.api.entry import Client, Entry

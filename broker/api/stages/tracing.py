@@ -24,9 +24,9 @@ from barnabas.broker.runtime.events.events import Events
 from barnabas.broker.runtime.events.kinds import REQUEST_ANSWERED
 from barnabas.broker.runtime.events.quiet import is_quiet
 from barnabas.broker.services import RequestContext
+from barnabas.protocol.codec.schema import Response, Struct
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.registry import ApiKey
-from barnabas.protocol.schema import Response, Struct
 
 Handle = Callable[[Any, RequestContext], Any]
 

@@ -15,14 +15,14 @@ from barnabas.broker.metadata.image.image import Image, Topic
 from barnabas.protocol.files import names
 from barnabas.protocol.files.meta_properties import MetaProperties
 from barnabas.storage.config import LogConfig
-from barnabas.storage.data_root import Inventory
+from barnabas.storage.directories.data_root import Inventory
+from barnabas.storage.directories.log_checkpoints import LogCheckpoints
+from barnabas.storage.directories.partition_metadata import read_topic_id
 from barnabas.storage.disk.checkpoints import TopicPartition
 from barnabas.storage.disk.directory import Directory
 from barnabas.storage.disk.disk import Disk
 from barnabas.storage.disk.files import File
 from barnabas.storage.errors import CorruptFile, StorageError
-from barnabas.storage.log_checkpoints import LogCheckpoints
-from barnabas.storage.partition_metadata import read_topic_id
 from barnabas.storage.recovery.loader import load_log
 from barnabas.storage.recovery.missing import check_directory
 from barnabas.storage.recovery.opening import open_at_once

@@ -15,8 +15,8 @@ from barnabas.broker.cli.doctor.finding import Finding, note, ok, problem, warni
 from barnabas.broker.config import BrokerConfig, Listener
 from barnabas.broker.config.broker_config import ConfigError
 from barnabas.broker.config.sasl.listener_settings import ListenerSettings
-from barnabas.protocol.listener_protocols import SASL_SSL
-from barnabas.protocol.stores.identity import StoreError
+from barnabas.protocol.security.listener_protocols import SASL_SSL
+from barnabas.protocol.security.stores.identity import StoreError
 
 if TYPE_CHECKING:
     from barnabas.broker.metadata.image.image import Image

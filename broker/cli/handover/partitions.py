@@ -21,9 +21,9 @@ from barnabas.protocol.files.names import (
     PARTITION_METADATA,
     partition_directory,
 )
+from barnabas.storage.directories.partition_metadata import read_topic_id
 from barnabas.storage.disk.directory import Directory
 from barnabas.storage.errors import StorageError
-from barnabas.storage.partition_metadata import read_topic_id
 
 _CHECK = "partitions"
 _NAMED_MAX = 5

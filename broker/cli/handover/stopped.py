@@ -23,7 +23,7 @@ from barnabas.protocol.errors import DecodeError
 from barnabas.protocol.files import meta_properties, names
 from barnabas.protocol.files.meta_properties import MetaProperties
 from barnabas.protocol.primitives import ZERO_UUID
-from barnabas.storage.data_root import Inventory, take_inventory
+from barnabas.storage.directories.data_root import Inventory, take_inventory
 from barnabas.storage.disk.directory import Directory
 from barnabas.storage.disk.disk import Disk
 from barnabas.storage.disk.file_lock import lock_holder

@@ -91,7 +91,7 @@ async def _clean(config: Any, choices: Sequence[TopicChoice], told: Told) -> Non
     from barnabas.broker.server.app import Broker
     from barnabas.broker.server.data import open_directory
     from barnabas.broker.server.environment import Environment
-    from barnabas.protocol.listener_protocols import PLAINTEXT
+    from barnabas.protocol.security.listener_protocols import PLAINTEXT
     from barnabas.storage.disk.files import raise_descriptor_limit
     from barnabas.storage.errors import StorageError
 

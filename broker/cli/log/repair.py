@@ -27,15 +27,15 @@ from barnabas.protocol.files import meta_properties, names
 from barnabas.protocol.files.checkpoints import decode_leader_epochs, decode_offsets
 from barnabas.protocol.files.meta_properties import MetaProperties
 from barnabas.storage.config import LogConfig
-from barnabas.storage.data_root import lock_root, take_inventory
+from barnabas.storage.directories.data_root import lock_root, take_inventory
+from barnabas.storage.directories.log_checkpoints import LogCheckpoints
+from barnabas.storage.directories.partition_metadata import read_topic_id, write_topic_id
+from barnabas.storage.directories.recovered_logs import ClosedLog
 from barnabas.storage.disk.checkpoints import LogCheckpoint, TopicPartition
 from barnabas.storage.disk.directory import Directory
 from barnabas.storage.disk.disk import Disk
 from barnabas.storage.disk.files import RealFiles
 from barnabas.storage.errors import CorruptFile, NotADataDirectory
-from barnabas.storage.log_checkpoints import LogCheckpoints
-from barnabas.storage.partition_metadata import read_topic_id, write_topic_id
-from barnabas.storage.recovered_logs import ClosedLog
 from barnabas.storage.recovery.report import Recovered
 from barnabas.storage.segment.segment_sums import SegmentSums
 

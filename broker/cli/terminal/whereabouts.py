@@ -13,7 +13,7 @@ from barnabas.broker.cli.terminal.http_connection import answered
 from barnabas.client.addresses import Address
 from barnabas.client.errors import ConnectionFailed
 from barnabas.protocol.errors import KafkaError
-from barnabas.protocol.listener_protocols import PLAINTEXT
+from barnabas.protocol.security.listener_protocols import PLAINTEXT
 
 if TYPE_CHECKING:
     from barnabas.broker.cli.terminal.client_settings import ClientSettings

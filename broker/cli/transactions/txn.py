@@ -31,7 +31,7 @@ from barnabas.client.client import Client
 from barnabas.client.metadata import TopicPartition
 from barnabas.client.near_names import did_you_mean
 from barnabas.protocol.errors import ErrorCode, KafkaError
-from barnabas.protocol.transaction_states import ONGOING, OPEN_STATES
+from barnabas.protocol.log_records.transaction_states import ONGOING, OPEN_STATES
 
 
 def run(arguments: Sequence[str]) -> int:

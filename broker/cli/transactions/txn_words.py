@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 from barnabas.broker.cli.terminal.output import counted
 from barnabas.client.admin.transactions import Hold, PartitionProducer, TransactionInfo
-from barnabas.protocol.transaction_states import OPEN_STATES, PREPARE_ABORT, PREPARE_COMMIT
+from barnabas.protocol.log_records.transaction_states import OPEN_STATES, PREPARE_ABORT, PREPARE_COMMIT
 
 NO_TIMEOUT_MS = 2_147_483_647  # what a producer of two-phase commits has
 _UNITS = (("d", 86_400_000), ("h", 3_600_000), ("min", 60_000), ("s", 1_000))

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from socket import AF_INET, AF_INET6, inet_pton
 from typing import NamedTuple
 
-from barnabas.protocol.listener_protocols import PROTOCOLS, SASL_PLAINTEXT, SASL_SSL, SSL
+from barnabas.protocol.security.listener_protocols import PROTOCOLS, SASL_PLAINTEXT, SASL_SSL, SSL
 
 _LISTENER = re.compile(r"(.+)://\[?([0-9a-zA-Z\-%._:]*)\]?:(-?[0-9]{1,9})")
 _EVERY_INTERFACE = ("", "0.0.0.0", "::")

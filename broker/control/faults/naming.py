@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from barnabas.broker.control.faults.matching import Asked
+from barnabas.protocol.codec.schema import Request, Struct
 from barnabas.protocol.registry import ApiKey, spec
-from barnabas.protocol.schema import Request, Struct
 
 TOPIC, PARTITION, GROUP, TRANSACTIONAL_ID = "topic", "partition", "group", "transactional_id"
 OF_TOPICS: Final = ("topics", "topic_data", "v3_and_below_topics", "topic_partitions", "topic_names", "responses")

@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 from barnabas.broker.metadata.image.framing import Versioned
 from barnabas.broker.metadata.image.image import BROKER_RESOURCE, METADATA_VERSION, Image
+from barnabas.protocol.codec.schema import Stored
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.log_records.catalogue import ConfigRecord, FeatureLevelRecord
-from barnabas.protocol.schema import Stored
 
 TRANSACTION_VERSION = "transaction.version"
 GROUP_VERSION = "group.version"

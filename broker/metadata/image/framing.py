@@ -7,12 +7,12 @@ version above the schema's, and bytes behind the body are a DecodeError that nam
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from barnabas.protocol.compile import Codec, codec
+from barnabas.protocol.codec.compile import Codec, codec
+from barnabas.protocol.codec.schema import Stored
 from barnabas.protocol.errors import DecodeError
 from barnabas.protocol.log_records import catalogue as schemas
 from barnabas.protocol.primitives import read_uvarint, write_uvarint
 from barnabas.protocol.records.builder import NewRecord, encode_records
-from barnabas.protocol.schema import Stored
 from barnabas.storage.steps import AT_ONCE, Steps
 
 FRAME_VERSION = 1

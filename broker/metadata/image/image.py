@@ -14,10 +14,10 @@ from collections.abc import Callable, Mapping
 from copy import copy
 from typing import Any, NamedTuple
 
+from barnabas.protocol.codec.schema import Stored
 from barnabas.protocol.files.meta_properties import is_reserved_directory_id
 from barnabas.protocol.files.names import CONSUMER_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
 from barnabas.protocol.log_records import catalogue as records
-from barnabas.protocol.schema import Stored
 
 TOPIC_RESOURCE = 2
 BROKER_RESOURCE = 4

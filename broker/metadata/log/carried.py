@@ -12,8 +12,8 @@ from collections.abc import Callable, Hashable, Iterator
 from typing import Any
 
 from barnabas.broker.metadata.image.image import ReplayError
+from barnabas.protocol.codec.schema import Stored
 from barnabas.protocol.log_records import catalogue as records
-from barnabas.protocol.schema import Stored
 
 
 class Carried:

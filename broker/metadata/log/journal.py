@@ -28,7 +28,6 @@ from barnabas.broker.runtime.log_lines import line, logger
 from barnabas.broker.runtime.slices import Work
 from barnabas.protocol.files.checkpoints import encode_partition_metadata
 from barnabas.protocol.files.names import BOOTSTRAP_CHECKPOINT, PARTITION_METADATA
-from barnabas.protocol.listener_protocols import PROTOCOLS
 from barnabas.protocol.log_records.catalogue import (
     AbortTransactionRecord,
     BrokerEndpoint,
@@ -38,6 +37,7 @@ from barnabas.protocol.log_records.catalogue import (
 )
 from barnabas.protocol.records.builder import NewRecord, build_batch, seal_records
 from barnabas.protocol.records.control import control_batch
+from barnabas.protocol.security.listener_protocols import PROTOCOLS
 from barnabas.storage.disk.directory import Directory
 from barnabas.storage.errors import StorageError
 from barnabas.storage.steps import finish

@@ -12,7 +12,7 @@ from typing import NamedTuple, Protocol
 
 from barnabas.broker.metadata.image.identity import Identity
 from barnabas.broker.metadata.log.metadata_log import CatalogueError
-from barnabas.protocol.compile import codec
+from barnabas.protocol.codec.compile import codec
 from barnabas.protocol.errors import DecodeError, ErrorCode, KafkaError
 from barnabas.protocol.files import quorum_state
 from barnabas.protocol.files.names import QUORUM_STATE

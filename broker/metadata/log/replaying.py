@@ -13,6 +13,7 @@ from barnabas.broker.metadata.image.image import Image, ReplayError
 from barnabas.broker.metadata.log.carried import Carried
 from barnabas.broker.metadata.log.metadata_log import CatalogueError, MetadataLog, StoredBatch
 from barnabas.broker.metadata.log.quorum import Quorum
+from barnabas.protocol.codec.schema import Stored
 from barnabas.protocol.errors import DecodeError
 from barnabas.protocol.log_records.catalogue import (
     AbortTransactionRecord,
@@ -21,7 +22,6 @@ from barnabas.protocol.log_records.catalogue import (
 )
 from barnabas.protocol.records.batch import iter_batches
 from barnabas.protocol.records.record import Record, iter_records
-from barnabas.protocol.schema import Stored
 
 
 class _Found(NamedTuple):

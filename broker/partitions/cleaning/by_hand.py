@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from barnabas.broker.partitions.cleaning.cleaner import Cleaner
     from barnabas.broker.partitions.partitions import Partitions
     from barnabas.broker.runtime.slices import Slices
-    from barnabas.storage.log.cleanable import Cleanable
+    from barnabas.storage.log.cleaning.cleanable import Cleanable
     from barnabas.storage.log.log import PartitionLog
 
 Wanted = Sequence[tuple[str, tuple[int, ...]]]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from barnabas.broker.partitions.waiters import PartitionKey
     from barnabas.storage.config import LogConfig
-    from barnabas.storage.log.cleanable import Cleanable
+    from barnabas.storage.log.cleaning.cleanable import Cleanable
 
 
 class Candidate(NamedTuple):

@@ -32,8 +32,8 @@ from barnabas.broker.runtime.workers.workers import HelperDied
 from barnabas.protocol.errors import KafkaError
 from barnabas.protocol.files.names import CLUSTER_METADATA_TOPIC, UNCLEANABLE_PARTITIONS
 from barnabas.storage.errors import DirectoryOffline, StorageError
-from barnabas.storage.log.cleanable import Cleanable, first_dirty
-from barnabas.storage.log.replacing import removal_of_cleaned
+from barnabas.storage.log.cleaning.cleanable import Cleanable, first_dirty
+from barnabas.storage.log.cleaning.replacing import removal_of_cleaned
 
 if TYPE_CHECKING:
     from barnabas.broker.partitions.waiters import PartitionKey

@@ -20,7 +20,7 @@ from barnabas.broker.partitions.cleaning.figures import Cleaned
 from barnabas.broker.partitions.flush.disk_work import storage_failure
 from barnabas.storage.cleaner.decisions import LastRecord
 from barnabas.storage.cleaner.job import CleanJob, SourceSegment
-from barnabas.storage.log.replacing import Replaced, SegmentsGone, removal_of_cleaned
+from barnabas.storage.log.cleaning.replacing import Replaced, SegmentsGone, removal_of_cleaned
 
 if TYPE_CHECKING:
     from barnabas.broker.partitions.cleaning.settings import CleanerSettings
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from barnabas.storage.cleaner.results import CleanResult
     from barnabas.storage.disk.sync_job import SyncJob
     from barnabas.storage.errors import StorageError
-    from barnabas.storage.log.cleanable import Cleanable
+    from barnabas.storage.log.cleaning.cleanable import Cleanable
     from barnabas.storage.log.log import PartitionLog
 
 _PRODUCERS_A_STEP = 1_000

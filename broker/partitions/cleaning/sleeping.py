@@ -12,8 +12,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from barnabas.protocol.errors import KafkaError
+from barnabas.storage.directories.resting import base_offsets
 from barnabas.storage.errors import StorageError
-from barnabas.storage.resting import base_offsets
 
 if TYPE_CHECKING:
     from barnabas.broker.partitions.cleaning.round import Surroundings

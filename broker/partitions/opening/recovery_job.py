@@ -1,7 +1,7 @@
 """The recovery of one partition as a job: opened as a start after a kill does, then closed as a clean stop does.
 
 Knows a partition's directory, and what the checkpoints say of it. What it returns is noted by the owner of the data
-directory (storage/recovered_logs.py): opening the partition then reads none of its records. It is begun again from the
+directory (storage/directories/recovered_logs.py): opening the partition then reads none of its records. It is begun again from the
 start if it was cut off anywhere, as a start after another kill would do (storage/recovery/loader.py).
 """
 
@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from barnabas.broker.runtime.workers.counted_files import CountedFiles
 from barnabas.broker.runtime.workers.job import Steps
 from barnabas.storage.config import LogConfig
+from barnabas.storage.directories.recovered_logs import ClosedLog
 from barnabas.storage.disk.checkpoints import LogCheckpoint
 from barnabas.storage.disk.deletion import Deletions
 from barnabas.storage.disk.directory import Directory
@@ -20,7 +21,6 @@ from barnabas.storage.disk.files import Files
 from barnabas.storage.disk.sync_job import SyncJob
 from barnabas.storage.errors import StorageError
 from barnabas.storage.log.log import PartitionLog
-from barnabas.storage.recovered_logs import ClosedLog
 from barnabas.storage.recovery.loader import load_log
 
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from barnabas.broker.partitions.opening.unopened import Unopened
     from barnabas.broker.partitions.waiters import PartitionKey
     from barnabas.broker.runtime.workers.workers import Workers
-    from barnabas.storage.recovered_logs import ClosedLog
+    from barnabas.storage.directories.recovered_logs import ClosedLog
 
 
 class _Place:

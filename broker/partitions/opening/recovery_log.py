@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 from barnabas.broker.runtime.log_lines import line, logger
 
 if TYPE_CHECKING:
+    from barnabas.storage.directories.recovered_logs import ClosedLog
     from barnabas.storage.log.log import PartitionLog
-    from barnabas.storage.recovered_logs import ClosedLog
     from barnabas.storage.recovery.report import Recovered
 
 _log = logger("storage")

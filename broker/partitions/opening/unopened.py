@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from barnabas.broker.partitions.opening.recovery_job import RecoverPartition
 from barnabas.protocol.files.names import FileKind, segment_file
+from barnabas.storage.directories.resting import base_offsets
 from barnabas.storage.recovery.opening import PIECE_BYTES
-from barnabas.storage.resting import base_offsets
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from barnabas.broker.metadata.image.image import Topic
     from barnabas.broker.partitions.waiters import PartitionKey
     from barnabas.storage.config import LogConfig
+    from barnabas.storage.directories.log_directories import LogDirectories
+    from barnabas.storage.directories.log_directory import LogDirectory
+    from barnabas.storage.directories.recovered_logs import ClosedLog
     from barnabas.storage.errors import StorageError
     from barnabas.storage.log.log import PartitionLog
-    from barnabas.storage.log_directories import LogDirectories
-    from barnabas.storage.log_directory import LogDirectory
-    from barnabas.storage.recovered_logs import ClosedLog
     from barnabas.storage.recovery.opening import Opening
 
 

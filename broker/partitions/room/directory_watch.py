@@ -13,7 +13,7 @@ from barnabas.broker.runtime.log_lines import line, logger
 
 if TYPE_CHECKING:
     from barnabas.broker.runtime.clock import Clock, Timer
-    from barnabas.storage.log_directories import LogDirectories
+    from barnabas.storage.directories.log_directories import LogDirectories
 
 _log = logger("storage")
 _INTERVAL_MS = 1_000

@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 
     from barnabas.broker.metadata.image.image import Topic
     from barnabas.broker.runtime.clock import Clock, Timer
+    from barnabas.storage.directories.log_directories import LogDirectories
+    from barnabas.storage.directories.log_directory import LogDirectory
     from barnabas.storage.disk.files import Volume
     from barnabas.storage.errors import DirectoryFull
     from barnabas.storage.log.log import PartitionLog
-    from barnabas.storage.log_directories import LogDirectories
-    from barnabas.storage.log_directory import LogDirectory
 
 _log = logger("storage")
 RETENTION_MS = 10_000

@@ -9,10 +9,10 @@ import ssl
 from collections.abc import Mapping
 from typing import Final
 
-from barnabas.protocol.stores import pem
-from barnabas.protocol.stores.files import read_file
-from barnabas.protocol.stores.identity import StoreError, pem_of
-from barnabas.protocol.stores.reading import TRUST_STORE, read_store, where_of
+from barnabas.protocol.security.stores import pem
+from barnabas.protocol.security.stores.files import read_file
+from barnabas.protocol.security.stores.identity import StoreError, pem_of
+from barnabas.protocol.security.stores.reading import TRUST_STORE, read_store, where_of
 
 _SET_BYTES_MAX: Final = 512 << 10
 

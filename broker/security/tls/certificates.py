@@ -11,7 +11,7 @@ from ipaddress import ip_address
 from typing import NamedTuple
 
 from barnabas.broker.security.tls.extensions import alternative_names
-from barnabas.protocol.stores.der import SEQUENCE, elements, only
+from barnabas.protocol.security.stores.der import SEQUENCE, elements, only
 
 _VERSION, _UTC_TIME, _DNS_NAME, _IP_ADDRESS = 0xA0, 0x17, 0x82, 0x87
 _CENTURY_BEGINS = 50  # of two digits of a year: 49 is 2049, 50 is 1950 (RFC 5280)

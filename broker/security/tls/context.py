@@ -11,9 +11,9 @@ import ssl
 
 from barnabas.broker.security.tls.settings import TLS_1_2, TLS_1_3, TlsSettings
 from barnabas.broker.security.tls.stores import Stores
-from barnabas.protocol.stores.files import load_identity
-from barnabas.protocol.stores.identity import Identity, StoreError
-from barnabas.protocol.stores.reading import KEY_STORE, where_of
+from barnabas.protocol.security.stores.files import load_identity
+from barnabas.protocol.security.stores.identity import Identity, StoreError
+from barnabas.protocol.security.stores.reading import KEY_STORE, where_of
 
 _VERSIONS = {TLS_1_2: ssl.TLSVersion.TLSv1_2, TLS_1_3: ssl.TLSVersion.TLSv1_3}
 _VERIFY = {"none": ssl.CERT_NONE, "requested": ssl.CERT_OPTIONAL, "required": ssl.CERT_REQUIRED}

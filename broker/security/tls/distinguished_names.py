@@ -7,7 +7,15 @@ characters are escaped, what is written in hexadecimal. Pure, over the bytes of 
 from __future__ import annotations
 
 from barnabas.broker.security.tls.extensions import has_critical_alternative_names
-from barnabas.protocol.stores.der import OBJECT_IDENTIFIER, SEQUENCE, SET, Element, elements, object_identifier, only
+from barnabas.protocol.security.stores.der import (
+    OBJECT_IDENTIFIER,
+    SEQUENCE,
+    SET,
+    Element,
+    elements,
+    object_identifier,
+    only,
+)
 
 _KEYWORDS = {
     "2.5.4.3": "CN",

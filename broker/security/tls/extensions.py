@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from barnabas.protocol.stores.der import OBJECT_IDENTIFIER, OCTET_STRING, SEQUENCE, elements, object_identifier, only
+from barnabas.protocol.security.stores.der import (
+    OBJECT_IDENTIFIER,
+    OCTET_STRING,
+    SEQUENCE,
+    elements,
+    object_identifier,
+    only,
+)
 
 _EXTENSIONS = 0xA3
 _CRITICAL = b"\x01\x01\xff"

@@ -10,7 +10,7 @@ from barnabas.broker.security.tls.distinguished_names import subject_of
 from barnabas.broker.security.tls.extensions import alternative_names
 from barnabas.broker.security.tls.settings import TlsSettings
 from barnabas.broker.security.tls.stores import Stores
-from barnabas.protocol.stores.identity import StoreError
+from barnabas.protocol.security.stores.identity import StoreError
 
 
 def check_replacement(settings: TlsSettings, new: Stores, old: Stores) -> None:

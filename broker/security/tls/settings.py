@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from barnabas.broker.security.tls.principal_mapping import DEFAULT_RULES, PrincipalMapper
-from barnabas.protocol.stores.ciphers import TLS_1_3_SUITES, split_suites
-from barnabas.protocol.stores.identity import StoreError
+from barnabas.protocol.security.stores.ciphers import TLS_1_3_SUITES, split_suites
+from barnabas.protocol.security.stores.identity import StoreError
 
 PEM = "PEM"
 TYPES = (PEM, "JKS", "PKCS12")

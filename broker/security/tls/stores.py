@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from barnabas.broker.security.tls.settings import PEM, StoreSettings, TlsSettings
-from barnabas.protocol.stores import files
-from barnabas.protocol.stores.identity import Identity, Store, StoreError
-from barnabas.protocol.stores.pem import certificates, identity
-from barnabas.protocol.stores.reading import KEY_STORE, TRUST_STORE, read_java_store, where_of
+from barnabas.protocol.security.stores import files
+from barnabas.protocol.security.stores.identity import Identity, Store, StoreError
+from barnabas.protocol.security.stores.pem import certificates, identity
+from barnabas.protocol.security.stores.reading import KEY_STORE, TRUST_STORE, read_java_store, where_of
 
 
 class Stores(NamedTuple):

@@ -28,7 +28,7 @@ from barnabas.broker.server.secure.directory import (
 )
 from barnabas.broker.server.secure.grants import SUPER_USER
 from barnabas.broker.server.secure.users import USERS
-from barnabas.protocol.listener_protocols import PLAINTEXT, SASL_SSL
+from barnabas.protocol.security.listener_protocols import PLAINTEXT, SASL_SSL
 
 if TYPE_CHECKING:
     from barnabas.broker.network.bound import BoundAddress

@@ -24,8 +24,8 @@ from barnabas.client.metadata import TopicPartition
 from barnabas.client.produce.new_batch import NewBatch
 from barnabas.protocol.records.batch import HEADER_SIZE
 from barnabas.protocol.records.compression import compress
-from pyspark_barnabas import encoded_columns
-from pyspark_barnabas.digest import MODULUS, digest, seed
+from pyspark_barnabas.rows import encoded_columns
+from pyspark_barnabas.rows.digest import MODULUS, digest, seed
 from pyspark_barnabas.sink.encoding.batch_layout import HEAD_BYTES, Layout, bad_partition, no_topic, too_large
 from pyspark_barnabas.sink.encoding.columns import NO_PARTITION, Rows, read_rows
 

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pyspark_barnabas.encoded_columns import Headers, as_binary, read_headers
+from pyspark_barnabas.rows.encoded_columns import Headers, as_binary, read_headers
 from pyspark_barnabas.sink.encoding.batch_layout import BadRows
 
 NO_PARTITION = -1

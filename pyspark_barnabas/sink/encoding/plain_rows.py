@@ -10,7 +10,7 @@ from barnabas.client.produce.new_batch import NewBatch, encode
 from barnabas.client.produce.partitioner import partition_for_key
 from barnabas.protocol.records.batch import HEADER_SIZE
 from barnabas.protocol.records.builder import NewRecord
-from pyspark_barnabas.digest import MODULUS, row_hash, tail
+from pyspark_barnabas.rows.digest import MODULUS, row_hash, tail
 from pyspark_barnabas.sink.encoding.batch_layout import HEAD_BYTES, BadRows, Layout, bad_partition, no_topic, too_large
 
 _KEPT_BYTES = 32 * 1024 * 1024

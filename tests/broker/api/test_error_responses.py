@@ -6,6 +6,7 @@ import pytest
 
 from barnabas.broker.api.error_responses import error_response
 from barnabas.broker.api.table import API_TABLE, Row
+from barnabas.protocol.codec.schema import Request, Struct, default_instance
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages.add_partitions_to_txn import AddPartitionsToTxnRequest, AddPartitionsToTxnTopic
 from barnabas.protocol.messages.alter_replica_log_dirs import (
@@ -22,7 +23,6 @@ from barnabas.protocol.messages.heartbeat import HeartbeatRequest
 from barnabas.protocol.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from barnabas.protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestTopic
 from barnabas.protocol.registry import ApiKey, response_codec, spec
-from barnabas.protocol.schema import Request, Struct, default_instance
 
 CODE = ErrorCode.UNKNOWN_SERVER_ERROR
 

@@ -13,13 +13,13 @@ from barnabas.broker.api.dispatch import Dispatcher
 from barnabas.broker.api.entry import Client
 from barnabas.broker.api.repeated import REPEATED_UP_TO, REQUEST_BYTES_MAX, RepeatedRequests
 from barnabas.broker.coordinator.transaction.decisions.model import InitReply, InitRequest
+from barnabas.protocol.codec.schema import Request
 from barnabas.protocol.messages.add_offsets_to_txn import AddOffsetsToTxnRequest
 from barnabas.protocol.messages.add_partitions_to_txn import AddPartitionsToTxnRequest, AddPartitionsToTxnTopic
 from barnabas.protocol.messages.end_txn import EndTxnRequest
 from barnabas.protocol.messages.heartbeat import HeartbeatRequest
 from barnabas.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
 from barnabas.protocol.registry import ApiKey, request_codec
-from barnabas.protocol.schema import Request
 from tests.support.worlds.answering import answered
 from tests.support.worlds.broker import BrokerWorld, request_frame
 

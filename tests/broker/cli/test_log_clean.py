@@ -17,8 +17,8 @@ from barnabas.broker.server.app import Broker
 from barnabas.broker.server.data import open_directory
 from barnabas.broker.server.environment import Environment
 from barnabas.logfiles.data_directory import read_layout
-from barnabas.protocol.listener_protocols import PLAINTEXT
 from barnabas.protocol.records.builder import build_batch
+from barnabas.protocol.security.listener_protocols import PLAINTEXT
 
 COMPACT = {"cleanup.policy": "compact", "segment.ms": "10"}
 TIME_MS = 1_700_000_000_000

@@ -9,9 +9,9 @@ from barnabas.broker.cli.log import run
 from barnabas.protocol.files.checkpoints import decode_offsets, encode_offsets
 from barnabas.protocol.records.batch import iter_batches
 from barnabas.storage.config import LogConfig
+from barnabas.storage.directories.log_directory import LogDirectory
 from barnabas.storage.disk.files import RealFiles
 from barnabas.storage.errors import CorruptFile
-from barnabas.storage.log_directory import LogDirectory
 from tests.support.files.data_directory import open_catalogue
 from tests.support.files.log_directories import TOPIC_ID, checkpoint, flush, start
 from tests.support.files.small_partition import CONFIG, Content, look, sound

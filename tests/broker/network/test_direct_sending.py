@@ -10,7 +10,7 @@ import uvloop
 from barnabas.broker.network.bound import bind
 from barnabas.broker.network.connection import Connection
 from barnabas.broker.network.network import LoopNetwork
-from barnabas.protocol.framing import FrameBuffer
+from barnabas.protocol.connection.framing import FrameBuffer
 from barnabas.protocol.messages.fetch import FetchRequest
 from barnabas.protocol.messages.metadata import MetadataRequest
 from tests.support import requests

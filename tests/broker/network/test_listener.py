@@ -12,10 +12,10 @@ from barnabas.broker.network.bound import bind
 from barnabas.broker.network.connection import Connection
 from barnabas.broker.network.listener import Listener
 from barnabas.broker.network.network import LoopNetwork
+from barnabas.protocol.codec.schema import Request
 from barnabas.protocol.headers import parse_response_header
 from barnabas.protocol.messages.metadata import MetadataRequest
 from barnabas.protocol.registry import ApiKey, response_codec
-from barnabas.protocol.schema import Request
 from tests.support.requests import BY_NAME, fetch
 from tests.support.worlds.broker import BrokerWorld, request_frame, turn
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from barnabas.broker.network.memory import FrameMemory
 from barnabas.broker.network.receive import SHARED_BYTES, FramingError, Receiver, shared_buffer
-from barnabas.protocol.framing import FrameBuffer, frame
+from barnabas.protocol.connection.framing import FrameBuffer, frame
 from tests.support.three_ways import three_ways
 from tests.support.virtual_clock import VirtualClock
 

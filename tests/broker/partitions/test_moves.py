@@ -12,7 +12,7 @@ from barnabas.broker.metadata.image.image import METADATA_VERSION
 from barnabas.broker.partitions import moves
 from barnabas.protocol.errors import ErrorCode as E
 from barnabas.protocol.records.control import EndTxnMarker
-from barnabas.storage import moving
+from barnabas.storage.directories import moving
 from tests.support.files.log_directories import flush
 from tests.support.files.memory_files import MemoryFiles, PowerCut, Survival
 from tests.support.worlds.broker import BrokerWorld, settle

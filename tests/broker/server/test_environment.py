@@ -15,11 +15,11 @@ from barnabas.broker.runtime.clock import Stopwatch
 from barnabas.broker.server.environment import Environment
 from barnabas.broker.server.start import start_broker
 from barnabas.protocol.errors import ErrorCode
-from barnabas.protocol.listener_protocols import PLAINTEXT
 from barnabas.protocol.messages.heartbeat import HeartbeatRequest
 from barnabas.protocol.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
 from barnabas.protocol.messages.metadata import MetadataRequest
 from barnabas.protocol.messages.sync_group import SyncGroupRequest
+from barnabas.protocol.security.listener_protocols import PLAINTEXT
 from tests.support.files.memory_files import MemoryFiles
 from tests.support.virtual_clock import VirtualClock
 from tests.support.worlds.broker import BrokerWorld, Peer, settle

@@ -10,7 +10,7 @@ import pytest
 
 from barnabas.client.client import Client
 from barnabas.client.clock import Deadline
-from barnabas.client.connection import Connection
+from barnabas.client.connections.connection import Connection
 from barnabas.client.consume.consumer import FAILED_LEADER_MS, Consumer
 from barnabas.client.errors import ConnectionFailed
 from barnabas.client.metadata import TopicPartition

@@ -10,6 +10,7 @@ from barnabas.client.client import Client
 from barnabas.client.clock import Deadline
 from barnabas.client.errors import ConnectionFailed
 from barnabas.client.produce.producer import Producer
+from barnabas.protocol.codec.schema import Request
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 from barnabas.protocol.messages.metadata import MetadataResponse, MetadataResponseBroker, MetadataResponseTopic
@@ -17,7 +18,6 @@ from barnabas.protocol.messages.produce import BatchIndexAndErrorMessage, Produc
 from barnabas.protocol.records.batch import BatchHeader, parse_header
 from barnabas.protocol.records.record import Record, iter_records
 from barnabas.protocol.registry import ApiKey
-from barnabas.protocol.schema import Request
 from tests.support.client_clock import StandingClock
 from tests.support.scripted.answers import accepted
 from tests.support.scripted.broker import HANG_UP, NODE_ID, Answer, Script, ScriptedBroker

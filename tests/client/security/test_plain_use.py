@@ -3,12 +3,12 @@
 import subprocess
 import sys
 
-UNWANTED = ("client.security", "protocol.security", "protocol.stores")
+UNWANTED = ("client.security", "protocol.security", "protocol.security.stores")
 PROGRAM = """
 import sys
 from barnabas.broker.cli import topics
 from barnabas.client.client import Client
-from pyspark_barnabas.options import sink
+from pyspark_barnabas.settings.options import sink
 sink({"kafka.bootstrap.servers": "localhost:1", "topic": "t"}).connection.client().close()
 print(*sorted(sys.modules))
 """

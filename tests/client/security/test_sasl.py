@@ -5,7 +5,7 @@ import pytest
 from barnabas.client.addresses import Address
 from barnabas.client.client import Client
 from barnabas.client.clock import Deadline
-from barnabas.client.connection import Connection, wait_for_answer
+from barnabas.client.connections.connection import Connection, wait_for_answer
 from barnabas.client.errors import AuthenticationFailed, ConnectionFailed
 from barnabas.client.security.sasl import Authenticator
 from barnabas.client.security.settings import (

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from barnabas.client.client import Client
-from barnabas.client.connection import wait_for_answer
+from barnabas.client.connections.connection import wait_for_answer
 from barnabas.client.errors import AuthenticationFailed, ConnectionFailed
 from barnabas.client.security.properties import security_of
 from barnabas.client.security.settings import SettingsError

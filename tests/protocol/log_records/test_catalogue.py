@@ -2,6 +2,7 @@
 
 import pytest
 
+from barnabas.protocol.codec.schema import Stored
 from barnabas.protocol.errors import DecodeError
 from barnabas.protocol.log_records.catalogue import (
     RECORDS,
@@ -14,7 +15,6 @@ from barnabas.protocol.log_records.catalogue import (
     decode_record,
     encode_record,
 )
-from barnabas.protocol.schema import Stored
 
 TOPIC_ID = bytes.fromhex("425e73d6d7edd38daeae9f10721987e3")
 DIRECTORY_ID = bytes(range(16))

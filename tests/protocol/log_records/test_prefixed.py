@@ -2,12 +2,12 @@
 
 import pytest
 
+from barnabas.protocol.codec.schema import Stored
 from barnabas.protocol.errors import DecodeError
 from barnabas.protocol.log_records import group, transaction
 from barnabas.protocol.log_records.group import GroupMetadataKey, OffsetCommitKey, OffsetCommitValue
 from barnabas.protocol.log_records.prefixed import decode_key, decode_value, encode_key, encode_value
 from barnabas.protocol.log_records.transaction import PartitionsSchema, TransactionLogKey, TransactionLogValue
-from barnabas.protocol.schema import Stored
 
 NOW_MS = 1_700_000_000_000
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from barnabas.client.admin.transactions import Hold, TransactionInfo
-from barnabas.protocol.transaction_states import NO_TIMEOUT_MS
+from barnabas.protocol.log_records.transaction_states import NO_TIMEOUT_MS
 from pyspark_barnabas.cli.changes import changes
 from pyspark_barnabas.cli.client_properties import read
 from pyspark_barnabas.cli.command_line import main

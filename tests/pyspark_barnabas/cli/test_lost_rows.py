@@ -6,7 +6,7 @@ from pyspark_barnabas.cli.lost import Found, PartitionRows, Rows, describe, miss
 from pyspark_barnabas.commit.identity import RunToken
 from pyspark_barnabas.commit.ledger import Decided, Ledger, SourceOffset
 from pyspark_barnabas.commit.messages import PreparedTransaction
-from pyspark_barnabas.digest import MODULUS
+from pyspark_barnabas.rows.digest import MODULUS
 
 FIRST, SECOND = PreparedTransaction("p.1-1.0.10", 20, 0), PreparedTransaction("p.1-1.1.11", 21, 3)
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from barnabas.client.admin.transactions import STATES
-from barnabas.protocol.transaction_states import OPEN_STATES, PREPARE_ABORT, PREPARE_EPOCH_FENCE
+from barnabas.protocol.log_records.transaction_states import OPEN_STATES, PREPARE_ABORT, PREPARE_EPOCH_FENCE
 from pyspark_barnabas.commit import steps
 from pyspark_barnabas.commit.aborting import decide_abort
 from pyspark_barnabas.commit.atomic import describe_overlap

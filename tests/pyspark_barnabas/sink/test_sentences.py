@@ -3,7 +3,7 @@
 import pytest
 
 from barnabas.protocol.errors import ErrorCode, KafkaError
-from pyspark_barnabas.connection import ConnectionSettings
+from pyspark_barnabas.cluster.connection import ConnectionSettings
 from pyspark_barnabas.sink.failure import SinkFailed
 from pyspark_barnabas.sink.ledger.topic import ledger_topic
 from pyspark_barnabas.sink.sentences import explain

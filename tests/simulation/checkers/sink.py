@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from pyspark_barnabas.commit.identity import driver_id
 from pyspark_barnabas.commit.ledger import Decided, LedgerDamaged, LedgerRecord, Run, decode_value
-from pyspark_barnabas.digest import MODULUS, row_hash, tail
+from pyspark_barnabas.rows.digest import MODULUS, row_hash, tail
 from tests.simulation.checkers.log.records import seen
 from tests.simulation.history.history import History
 from tests.simulation.history.sink import Attempt, CommitCall, Row, row_of

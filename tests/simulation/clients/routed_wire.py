@@ -7,9 +7,9 @@ it is not the one, or does not answer.
 from collections.abc import Iterable, Iterator
 from typing import Any, TypeAlias
 
+from barnabas.protocol.codec.schema import Request, Struct
 from barnabas.protocol.errors import ErrorCode as E
 from barnabas.protocol.messages.find_coordinator import FindCoordinatorRequest
-from barnabas.protocol.schema import Request, Struct
 from tests.simulation.clients.wire import Disconnected, Wire
 from tests.simulation.history.history import TopicPartition
 from tests.simulation.history.topics import topic_id_in

@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterable, Iterator
 from struct import Struct
 from typing import Any, NamedTuple
 
+from barnabas.protocol.codec.schema import Request
 from barnabas.protocol.headers import encode_request_header, parse_response_header
 from barnabas.protocol.registry import ApiKey, request_codec, response_codec
-from barnabas.protocol.schema import Request
 from tests.simulation.history.answers import Unanswered
 from tests.simulation.history.history import TopicPartition
 from tests.simulation.secured.login import Login, LoginRefused

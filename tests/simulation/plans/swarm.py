@@ -6,7 +6,7 @@ Swarm testing: each run has only some of the features, and those it has more oft
 import random
 from typing import Any
 
-from barnabas.protocol.listener_protocols import PLAINTEXT, SASL_PLAINTEXT
+from barnabas.protocol.security.listener_protocols import PLAINTEXT, SASL_PLAINTEXT
 from tests.simulation.plans.log_plan import LOG_FEATURES, QUICK_CLEANING, QUICK_DELETION, logs_of
 from tests.simulation.plans.networking import worse_network
 from tests.simulation.plans.plan import Plan

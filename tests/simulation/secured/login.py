@@ -10,10 +10,10 @@ from functools import lru_cache
 from typing import Any, Final
 
 from barnabas.client.security import exchanges
+from barnabas.protocol.codec.schema import Request
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
 from barnabas.protocol.messages.sasl_handshake import SaslHandshakeRequest
-from barnabas.protocol.schema import Request
 from barnabas.protocol.security.scram import SCRAM_SHA_256, salted
 from tests.simulation.secured.history import LoginTry, SecurityHistory
 from tests.simulation.world.world import World

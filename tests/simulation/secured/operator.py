@@ -5,6 +5,7 @@ import random
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Any, Final, TypeVar
 
+from barnabas.protocol.codec.schema import Struct
 from barnabas.protocol.errors import ErrorCode as E
 from barnabas.protocol.messages import alter_client_quotas, alter_user_scram_credentials
 from barnabas.protocol.messages.create_acls import AclCreation, CreateAclsRequest
@@ -12,7 +13,6 @@ from barnabas.protocol.messages.delete_acls import DeleteAclsFilter, DeleteAclsR
 from barnabas.protocol.messages.describe_acls import DescribeAclsRequest
 from barnabas.protocol.messages.describe_client_quotas import DescribeClientQuotasRequest
 from barnabas.protocol.messages.describe_user_scram_credentials import DescribeUserScramCredentialsRequest
-from barnabas.protocol.schema import Struct
 from barnabas.protocol.security.scram import ITERATIONS_MIN, SCRAM_SHA_256
 from tests.simulation.clients.errors import ADMIN_TRIES_AGAIN
 from tests.simulation.clients.wire import Disconnected, Wire

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from barnabas.broker.security.session.operations import Operation, Resource
+from barnabas.protocol.codec.schema import Request
 from barnabas.protocol.errors import ErrorCode as E
 from barnabas.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
 from barnabas.protocol.messages.sasl_handshake import SaslHandshakeRequest
-from barnabas.protocol.schema import Request
 from tests.simulation.clients.wire import Disconnected, Wire
 from tests.simulation.secured.history import AclKey, Asked, QuotaKey, SecurityHistory, Used, UserKey
 from tests.simulation.secured.login import PLAIN, SCRAM

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from barnabas.broker.security.session.operations import Operation, Resource
+from barnabas.protocol.codec.schema import Request
 from barnabas.protocol.records.builder import build_batch
-from barnabas.protocol.schema import Request
 from tests.simulation.world.world import BEGINNING_MS
 from tests.support import requests
 

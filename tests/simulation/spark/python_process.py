@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from barnabas.client.client import Client
 from barnabas.protocol.registry import ApiKey
-from pyspark_barnabas.connection import ConnectionSettings
+from pyspark_barnabas.cluster.connection import ConnectionSettings
 from tests.simulation.clients.blocking import Requests, api_of, client, nothing
 from tests.simulation.world.blocking import BlockingThread
 from tests.simulation.world.network import End, Network

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
+from barnabas.protocol.codec.schema import Request
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages import alter_partition_reassignments, elect_leaders
-from barnabas.protocol.schema import Request
 from tests.simulation.clients.wire import Disconnected, Wire
 from tests.simulation.history.history import History
 from tests.simulation.history.nodes import LeaderView

@@ -19,7 +19,7 @@ from barnabas.broker.server.app import Broker
 from barnabas.broker.server.data import open_directory
 from barnabas.broker.server.environment import Environment
 from barnabas.broker.server.own_time import in_its_time
-from barnabas.protocol.listener_protocols import PLAINTEXT
+from barnabas.protocol.security.listener_protocols import PLAINTEXT
 from barnabas.storage.errors import StorageError
 from tests.simulation.world.disk import Disk
 from tests.simulation.world.network import Network, SimulatedSocket

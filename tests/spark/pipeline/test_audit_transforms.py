@@ -7,7 +7,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 from pipeline.transforms import batches, coverage, revenue, sums, visibility
-from pyspark_barnabas import digest
+from pyspark_barnabas.rows import digest
 
 ROWS = (
     "topic STRING, partition INT, offset BIGINT, key BINARY, value BINARY,"

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from barnabas.client.client import Client
-from pyspark_barnabas.clients import close_clients
-from pyspark_barnabas.connection import ConnectionSettings
+from pyspark_barnabas.cluster.clients import close_clients
+from pyspark_barnabas.cluster.connection import ConnectionSettings
 from pyspark_barnabas.sink.settings import SinkSettings
 from tests.support.processes.server import Server
 from tests.support.spark.sink_query import Query

@@ -12,7 +12,7 @@ from barnabas.client.produce.partitioner import murmur2, partition_for_key
 from barnabas.protocol.primitives import write_varlong
 from barnabas.protocol.records.batch import BatchHeader, encode_batch
 from barnabas.protocol.records.record import iter_records
-from pyspark_barnabas import digest, encoded_columns
+from pyspark_barnabas.rows import digest, encoded_columns
 from pyspark_barnabas.sink.encoding.arrow_batches import Encoder
 from pyspark_barnabas.sink.encoding.batch_layout import BadRows, Layout
 from pyspark_barnabas.sink.encoding.plain_rows import PlainEncoder

@@ -7,7 +7,7 @@ import pytest
 
 from barnabas.client.client import Client
 from pyspark_barnabas.cli.command_line import main
-from pyspark_barnabas.connection import ConnectionSettings
+from pyspark_barnabas.cluster.connection import ConnectionSettings
 from pyspark_barnabas.sink.failure import SinkFailed
 from pyspark_barnabas.sink.settings import SinkSettings
 from tests.support.processes.broker import BrokerProcess

@@ -11,8 +11,8 @@ import pytest
 from barnabas.client.admin.acls import AclBinding, create_acls
 from barnabas.client.admin.topics import create_topic
 from barnabas.client.client import Client
+from pyspark_barnabas.cluster.connection import ConnectionSettings
 from pyspark_barnabas.commit.ledger import SourceOffset
-from pyspark_barnabas.connection import ConnectionSettings
 from pyspark_barnabas.sink.checkpoint import CheckpointOffsets
 from pyspark_barnabas.sink.failure import SinkFailed
 from pyspark_barnabas.sink.settings import SinkSettings

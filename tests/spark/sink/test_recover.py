@@ -19,9 +19,9 @@ from pyspark_barnabas.cli.command_line import main
 from pyspark_barnabas.cli.lost import Found
 from pyspark_barnabas.commit.identity import RunToken
 from pyspark_barnabas.commit.ledger import Run, encode_value
-from pyspark_barnabas.sink import driver_transaction
 from pyspark_barnabas.sink.failure import SinkFailed
 from pyspark_barnabas.sink.settings import SinkSettings
+from pyspark_barnabas.sink.transaction import driver_transaction
 from tests.support.processes.server import Server
 from tests.support.spark.sink_query import Query, checkpoint, committed_values, rows, transaction_of
 

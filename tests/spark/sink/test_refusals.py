@@ -13,13 +13,14 @@ from barnabas.client.admin.topics import create_topic
 from barnabas.client.admin.transactions import fence
 from barnabas.client.client import Client
 from barnabas.client.produce.producer import Producer
+from pyspark_barnabas.cluster.connection import ConnectionSettings
 from pyspark_barnabas.commit.identity import RunToken
-from pyspark_barnabas.connection import ConnectionSettings
-from pyspark_barnabas.sink import driver, topics
-from pyspark_barnabas.sink.before import look_before_writing
+from pyspark_barnabas.sink import driver
 from pyspark_barnabas.sink.failure import SinkFailed
 from pyspark_barnabas.sink.ledger import access as ledger_access
 from pyspark_barnabas.sink.settings import SinkSettings
+from pyspark_barnabas.sink.target import topics
+from pyspark_barnabas.sink.target.before import look_before_writing
 from tests.support.clients.committed import begun
 from tests.support.processes.broker import BrokerProcess
 from tests.support.spark.sink_query import Query, checkpoint, committed_values, rows, transaction_of

@@ -14,8 +14,8 @@ from pyspark_barnabas.cli import watching
 from pyspark_barnabas.cli.command_line import main
 from pyspark_barnabas.cli.looking import look
 from pyspark_barnabas.cli.picture import Look
+from pyspark_barnabas.cluster.connection import ConnectionSettings
 from pyspark_barnabas.commit.messages import Prepared
-from pyspark_barnabas.connection import ConnectionSettings
 from pyspark_barnabas.sink.settings import SinkSettings
 from tests.support.clients import topics
 from tests.support.security.grants import Grant, Grants

@@ -8,7 +8,7 @@ import pytest
 from barnabas.client.admin.transactions import fence
 from barnabas.client.client import Client
 from barnabas.client.transactions.sets import find_transactions
-from pyspark_barnabas.connection import ConnectionSettings
+from pyspark_barnabas.cluster.connection import ConnectionSettings
 from pyspark_barnabas.sink.failure import SinkFailed
 from pyspark_barnabas.sink.settings import SinkSettings
 from tests.support.processes.broker import BrokerProcess

@@ -13,20 +13,21 @@ import pytest
 from barnabas.client.admin.topics import create_topic
 from barnabas.client.admin.transactions import list_transactions
 from barnabas.client.client import Client
-from barnabas.client.connection import Connection
+from barnabas.client.connections.connection import Connection
 from barnabas.client.errors import UnsupportedByBroker
 from barnabas.client.offsets import committed_offsets
+from barnabas.protocol.codec.schema import Request
 from barnabas.protocol.registry import ApiKey
-from barnabas.protocol.schema import Request
-from pyspark_barnabas.clients import close_clients
+from pyspark_barnabas.cluster.clients import close_clients
 from pyspark_barnabas.commit import opening
 from pyspark_barnabas.commit.ledger import Decided, Settled, SourceOffset, decode_value
 from pyspark_barnabas.commit.messages import Message, Prepared, Skipped
-from pyspark_barnabas.digest import row_hash, tail
-from pyspark_barnabas.sink import coordinators, driver
+from pyspark_barnabas.rows.digest import row_hash, tail
+from pyspark_barnabas.sink import driver
 from pyspark_barnabas.sink.checkpoint import _read_remote, parse_offsets
 from pyspark_barnabas.sink.failure import SinkFailed
 from pyspark_barnabas.sink.settings import SinkSettings
+from pyspark_barnabas.sink.transaction import coordinators
 from tests.support.clients.committed import begun
 from tests.support.spark.sink_query import Query, checkpoint, committed, committed_values, rows, transaction_of
 

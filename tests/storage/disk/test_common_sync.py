@@ -104,7 +104,7 @@ def test_a_start_does_not_pay_for_it(tmp_path: Path) -> None:
     code = (
         "import os, sys\n"
         "from barnabas.storage.disk.files import RealFiles\n"
-        "from barnabas.storage.log_directory import LogDirectory\n"
+        "from barnabas.storage.directories.log_directory import LogDirectory\n"
         "LogDirectory.open(sys.argv[1], RealFiles(), node_id=1, new_id=lambda: os.urandom(16)).close(clean=True)\n"
         "assert 'ctypes' not in sys.modules\n"
     )

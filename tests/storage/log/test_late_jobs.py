@@ -2,10 +2,10 @@
 
 import pytest
 
+from barnabas.storage.directories.log_directory import LogDirectory
 from barnabas.storage.errors import StorageError
 from barnabas.storage.log.flush import FlushPlan
 from barnabas.storage.log.log import PartitionLog
-from barnabas.storage.log_directory import LogDirectory
 from tests.support.files.interrupted_files import InterruptedFiles
 from tests.support.files.log_directories import (
     CONFIG,

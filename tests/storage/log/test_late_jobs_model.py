@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from barnabas.protocol.files.checkpoints import decode_leader_epochs
 from barnabas.protocol.records.batch import iter_batches
+from barnabas.storage.directories.log_directory import LogDirectory
 from barnabas.storage.disk.sync_job import SyncJob
 from barnabas.storage.log.flush import FlushPlan
 from barnabas.storage.log.log import PartitionLog
-from barnabas.storage.log_directory import LogDirectory
 from tests.support.files.interrupted_files import InterruptedFiles
 from tests.support.files.log_directories import CONFIG, content, flush, names_in, start
 from tests.support.records.batches import batch_of

@@ -14,7 +14,7 @@ from barnabas.client.admin.transactions import list_transactions
 from barnabas.client.client import Client
 from barnabas.client.consume.consumer import ConsumedRecord
 from barnabas.client.produce.producer import Producer
-from barnabas.protocol.transaction_states import OPEN_STATES
+from barnabas.protocol.log_records.transaction_states import OPEN_STATES
 from pyspark_barnabas.commit.ledger import Decided, LedgerRecord, decode_value
 from tests.support.clients.committed import read
 

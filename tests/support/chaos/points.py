@@ -52,7 +52,8 @@ def install() -> None:
     if _installed:
         return
     _installed.append("")
-    from pyspark_barnabas.sink import driver, driver_transaction, opening, task_transaction
+    from pyspark_barnabas.sink import driver, opening
+    from pyspark_barnabas.sink.transaction import driver_transaction, task_transaction
 
     _around(opening, "_take_token", "before-take", "after-take")
     _around(opening, "write_record", "", "after-register", within="register")

@@ -12,7 +12,7 @@ from typing import TypeVar
 
 import pyarrow
 
-from pyspark_barnabas.clients import client_for
+from pyspark_barnabas.cluster.clients import client_for
 from pyspark_barnabas.commit.ledger import SourceOffset
 from pyspark_barnabas.commit.messages import Message
 from pyspark_barnabas.sink import driver, task

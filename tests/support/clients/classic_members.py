@@ -7,7 +7,7 @@ from barnabas.client.client import GROUP, Client
 from barnabas.client.consume.assignors import assigned_partitions, encode_assignment
 from barnabas.client.errors import raise_for
 from barnabas.client.metadata import TopicPartition
-from barnabas.protocol.compile import codec
+from barnabas.protocol.codec.compile import codec
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.log_records.consumer_protocol import (
     ConsumerProtocolSubscription,

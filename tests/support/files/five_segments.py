@@ -1,7 +1,7 @@
 """A log of five small segments, as tests fill it and let retention take some of them."""
 
+from barnabas.storage.directories.log_directory import LogDirectory
 from barnabas.storage.log.log import PartitionLog
-from barnabas.storage.log_directory import LogDirectory
 from tests.support.files.log_directories import CONFIG, TOPIC_ID, checkpoint, flush, start
 from tests.support.files.memory_files import MemoryFiles
 from tests.support.records.batches import batch_of

@@ -5,9 +5,9 @@ from collections.abc import Callable
 
 from barnabas.protocol.files.checkpoints import decode_offsets
 from barnabas.storage.config import LogConfig
+from barnabas.storage.directories.log_directory import LogDirectory
 from barnabas.storage.disk.files import Files
 from barnabas.storage.log.log import PartitionLog
-from barnabas.storage.log_directory import LogDirectory
 from tests.support.files.memory_files import MemoryFiles
 from tests.support.records.batches import batch_of
 

@@ -15,7 +15,7 @@ from random import Random
 from typing import Any
 
 from barnabas.broker.metadata.image.client_quotas import QuotaAlteration
-from barnabas.protocol.schema import Request
+from barnabas.protocol.codec.schema import Request
 from tests.support.fuzz.judge import Finding, judge
 from tests.support.fuzz.mutations import Sent
 from tests.support.fuzz.next_client import NextClient

@@ -6,12 +6,12 @@ Knows requests and answers as bytes; whoever plays them knows how they got there
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from barnabas.protocol.codec.schema import Struct
+from barnabas.protocol.connection.framing import SIZE_BYTES, split_frames
 from barnabas.protocol.errors import DecodeError, ErrorCode
-from barnabas.protocol.framing import SIZE_BYTES, split_frames
 from barnabas.protocol.headers import parse_request_header, parse_response_header
 from barnabas.protocol.primitives import MAX_STRING_BYTES
 from barnabas.protocol.registry import ApiKey, request_codec, response_codec
-from barnabas.protocol.schema import Struct
 from tests.support.fuzz.offered import TABLE
 
 _SERVED = {int(row.key): range(row.min_version, row.max_version + 1) for row in TABLE}

@@ -3,8 +3,8 @@
 from random import Random
 from typing import Any, TypeVar
 
+from barnabas.protocol.codec.schema import Field, FieldType, Struct, default_instance
 from barnabas.protocol.messages.push_telemetry import PushTelemetryRequest
-from barnabas.protocol.schema import Field, FieldType, Struct, default_instance
 from tests.support.fuzz.pushes import pushed
 from tests.support.fuzz.stage import Facts
 from tests.support.fuzz.words import INTEGER_BITS, LONG_TEXT, ODD_NAMES, UUIDS, Focus, batch, edge, focus, words

@@ -8,13 +8,13 @@ import json
 from base64 import urlsafe_b64encode
 from random import Random
 
+from barnabas.protocol.codec.schema import Request
 from barnabas.protocol.headers import encode_request_header
 from barnabas.protocol.messages.api_versions import ApiVersionsRequest
 from barnabas.protocol.messages.describe_groups import DescribeGroupsRequest
 from barnabas.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
 from barnabas.protocol.messages.sasl_handshake import SaslHandshakeRequest
 from barnabas.protocol.registry import ApiKey, request_codec, spec
-from barnabas.protocol.schema import Request
 from barnabas.protocol.security.scram import SCRAM_SHA_256, credential_of, salted
 from tests.support.fuzz.mutations import Sent, framed, mutate
 from tests.support.fuzz.offered import TABLE

@@ -22,7 +22,7 @@ from barnabas.broker.security.sasl.oauthbearer import OAuthBearerExchange
 from barnabas.broker.security.sasl.plain import PlainExchange
 from barnabas.broker.security.sasl.scram import ScramExchange
 from barnabas.broker.security.sasl.unsecured_tokens import judge, rules_in
-from barnabas.protocol.framing import split_frames
+from barnabas.protocol.connection.framing import split_frames
 from barnabas.protocol.registry import ApiKey
 from barnabas.protocol.security.scram import SCRAM_SHA_256
 from tests.support.fuzz.arena import Arena

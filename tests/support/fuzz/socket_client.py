@@ -6,9 +6,9 @@ from contextlib import suppress
 from struct import Struct
 from typing import Any
 
+from barnabas.protocol.codec.schema import Request
 from barnabas.protocol.headers import parse_response_header
 from barnabas.protocol.registry import ApiKey, response_codec
-from barnabas.protocol.schema import Request
 from tests.support.fuzz.judge import Finding
 from tests.support.fuzz.mutations import Sent
 from tests.support.worlds.broker import request_frame

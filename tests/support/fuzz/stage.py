@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 from random import Random
 from typing import Any, NamedTuple
 
+from barnabas.protocol.codec.schema import Request
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages import describe_quorum, offset_commit
 from barnabas.protocol.messages.create_topics import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
@@ -15,7 +16,6 @@ from barnabas.protocol.messages.describe_cluster import DescribeClusterRequest
 from barnabas.protocol.messages.get_telemetry_subscriptions import GetTelemetrySubscriptionsRequest
 from barnabas.protocol.primitives import ZERO_UUID
 from barnabas.protocol.records.builder import build_batch
-from barnabas.protocol.schema import Request
 from tests.support import requests
 
 Ask = Callable[[Request, int], Awaitable[Any]]

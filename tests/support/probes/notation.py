@@ -10,6 +10,18 @@ that of a hash map in Kafka: they are told in the order of their text. Those tha
 import re
 from typing import Any
 
+from barnabas.protocol.codec.schema import (
+    BOOL,
+    BYTES,
+    FLOAT64,
+    MISSING,
+    RECORDS,
+    STRING,
+    UUID,
+    Field,
+    FieldType,
+    Struct,
+)
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages.create_acls import CreateAclsResponse
 from barnabas.protocol.messages.delete_acls import DeleteAclsMatchingAcl, DeleteAclsResponse
@@ -17,7 +29,6 @@ from barnabas.protocol.messages.describe_acls import AclDescription
 from barnabas.protocol.messages.describe_quorum import DescribeQuorumResponsePartitionData
 from barnabas.protocol.messages.fetch import FetchableTopicResponse, FetchResponse, PartitionData
 from barnabas.protocol.primitives import ZERO_UUID
-from barnabas.protocol.schema import BOOL, BYTES, FLOAT64, MISSING, RECORDS, STRING, UUID, Field, FieldType, Struct
 from tests.support.probes import records
 from tests.support.probes.names import Names
 from tests.support.probes.tree import EMPTY_LIST, NULL, RUN, Node, items, listed, quoted, unquoted

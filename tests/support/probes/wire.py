@@ -5,11 +5,11 @@ import ssl
 import struct
 from typing import Any, Self
 
+from barnabas.protocol.codec.schema import Request
 from barnabas.protocol.headers import encode_request_header, parse_response_header
 from barnabas.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
 from barnabas.protocol.messages.sasl_handshake import SaslHandshakeRequest
 from barnabas.protocol.registry import ApiKey, request_codec, response_codec
-from barnabas.protocol.schema import Request
 
 CONNECT_TIMEOUT_S = 30.0
 CLOSED, CLOSED_LATE, SILENT = "closed", "closed late", "silent"

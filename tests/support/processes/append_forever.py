@@ -12,8 +12,8 @@ import time
 
 from barnabas.protocol.records.builder import build_batch
 from barnabas.storage.config import LogConfig
+from barnabas.storage.directories.log_directory import LogDirectory
 from barnabas.storage.disk.files import RealFiles
-from barnabas.storage.log_directory import LogDirectory
 
 CONFIG = LogConfig(segment_bytes=20_000, index_interval_bytes=300)
 PRODUCER_ID = 7

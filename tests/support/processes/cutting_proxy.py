@@ -12,7 +12,7 @@ from enum import Enum
 from types import TracebackType
 from typing import Self
 
-from barnabas.protocol.framing import FrameBuffer, frame
+from barnabas.protocol.connection.framing import FrameBuffer, frame
 from barnabas.protocol.registry import ApiKey
 
 _UNCOUNTED = frozenset({ApiKey.API_VERSIONS})

@@ -8,7 +8,7 @@ import asyncio
 import time
 from typing import Any
 
-from barnabas.protocol.schema import Request
+from barnabas.protocol.codec.schema import Request
 from tests.support.fuzz.socket_client import TIMEOUT_S, SocketClient
 from tests.support.processes.server import Server
 

@@ -17,7 +17,7 @@ from kio.schema.errors import ErrorCode as KioErrorCode
 from kio.serial import entity_reader, entity_writer
 from kio.static.constants import EntityType
 
-from barnabas.protocol.schema import Field, Response, Struct, default_instance
+from barnabas.protocol.codec.schema import Field, Response, Struct, default_instance
 
 # Fields that Kafka gave another name after the release that kio knows.
 _RENAMED = {

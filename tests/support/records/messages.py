@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from random import Random
 from typing import Any, TypeVar
 
+from barnabas.protocol.codec.schema import Field, FieldType, Stored, Struct, default_instance
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.log_records import catalogue, consumer_protocol, control, group, transaction
 from barnabas.protocol.registry import ApiKey, spec
-from barnabas.protocol.schema import Field, FieldType, Stored, Struct, default_instance
 
 M = TypeVar("M", bound=Struct)
 

@@ -12,11 +12,11 @@ from contextlib import suppress
 from types import TracebackType
 from typing import Any, Final, Self
 
+from barnabas.protocol.codec.schema import Request, Response
+from barnabas.protocol.connection.server import ProtocolBroken, RequestReceived, ServerConnection, encode_response
 from barnabas.protocol.messages import metadata
 from barnabas.protocol.messages.api_versions import ApiVersion, ApiVersionsRequest, ApiVersionsResponse
 from barnabas.protocol.registry import ApiKey
-from barnabas.protocol.schema import Request, Response
-from barnabas.protocol.server import ProtocolBroken, RequestReceived, ServerConnection, encode_response
 
 NODE_ID = 1
 _ARRIVAL_TIMEOUT_S = 60.0

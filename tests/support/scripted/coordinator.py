@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from barnabas.protocol.codec.schema import Request, Response
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages.add_offsets_to_txn import AddOffsetsToTxnRequest, AddOffsetsToTxnResponse
 from barnabas.protocol.messages.add_partitions_to_txn import (
@@ -29,7 +30,6 @@ from barnabas.protocol.messages.txn_offset_commit import (
 )
 from barnabas.protocol.records.batch import BatchHeader, parse_header
 from barnabas.protocol.registry import ApiKey
-from barnabas.protocol.schema import Request, Response
 from tests.support.scripted.answers import accepted
 from tests.support.scripted.broker import NODE_ID, Answer, ScriptedBroker
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Protocol
 
+from barnabas.protocol.codec.schema import Request
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages.add_offsets_to_txn import AddOffsetsToTxnRequest
 from barnabas.protocol.messages.add_partitions_to_txn import AddPartitionsToTxnRequest, AddPartitionsToTxnTopic
@@ -29,7 +30,6 @@ from barnabas.protocol.messages.txn_offset_commit import (
 )
 from barnabas.protocol.records.builder import build_batch
 from barnabas.protocol.records.record import iter_records
-from barnabas.protocol.schema import Request
 from tests.support.clients.answers import code_of_add, code_of_offsets, taken_batches
 from tests.support.files.memory_files import PowerCut
 

@@ -28,12 +28,12 @@ from barnabas.broker.server.app import Broker
 from barnabas.broker.server.data import open_directory
 from barnabas.broker.server.environment import Environment
 from barnabas.broker.server.own_time import in_its_time
+from barnabas.protocol.codec.schema import Request
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.headers import encode_request_header, parse_response_header
-from barnabas.protocol.listener_protocols import PLAINTEXT
 from barnabas.protocol.records.builder import NewRecord, build_batch
 from barnabas.protocol.registry import ApiKey, request_codec, response_codec
-from barnabas.protocol.schema import Request
+from barnabas.protocol.security.listener_protocols import PLAINTEXT
 from tests.support.files.memory_files import MemoryFiles
 from tests.support.virtual_clock import VirtualClock
 from tests.support.worlds.memory_network import MemoryNetwork

@@ -12,8 +12,8 @@ from barnabas.broker.metadata.cluster.cluster import Cluster, Node
 from barnabas.broker.runtime.events import Events
 from barnabas.broker.runtime.slices import Slices
 from barnabas.broker.services import RequestContext, Services
+from barnabas.protocol.codec.schema import Request
 from barnabas.protocol.registry import request_codec, response_codec
-from barnabas.protocol.schema import Request
 from tests.support.virtual_clock import VirtualClock
 from tests.support.worlds.catalogue import NODE_ID, CatalogueWorld
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from barnabas.protocol.codec.schema import Request
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages.delete_records import DeleteRecordsPartition, DeleteRecordsRequest, DeleteRecordsTopic
 from barnabas.protocol.messages.delete_topics import DeleteTopicsRequest
 from barnabas.protocol.records.batch import iter_batches
 from barnabas.protocol.records.record import iter_records
-from barnabas.protocol.schema import Request
 from tests.support.files.memory_files import MemoryFiles
 from tests.support.requests import BY_NAME, create_topic, produce
 from tests.support.worlds.broker import BrokerWorld, settle

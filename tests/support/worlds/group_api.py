@@ -13,9 +13,9 @@ from barnabas.broker.api.error_responses import error_response
 from barnabas.broker.coordinator.group.decisions.classic.model import GroupConfig
 from barnabas.broker.runtime.slices import Slices
 from barnabas.broker.services import Deferred, RequestContext
+from barnabas.protocol.codec.schema import Request
 from barnabas.protocol.errors import KafkaError
 from barnabas.protocol.registry import ApiKey, request_codec, response_codec, spec
-from barnabas.protocol.schema import Request
 from tests.support.worlds.catalogue_api import CatalogueApi
 from tests.support.worlds.group import GroupWorld
 

@@ -18,11 +18,11 @@ from barnabas.protocol.records.builder import build_batch
 from barnabas.protocol.records.control import EndTxnMarker
 from barnabas.protocol.records.record import Record, iter_records
 from barnabas.storage.config import LogConfig
+from barnabas.storage.directories.log_directory import LogDirectory
 from barnabas.storage.errors import StorageError
 from barnabas.storage.log.append import AppendResult
 from barnabas.storage.log.flush import FlushPlan
 from barnabas.storage.log.log import PartitionLog
-from barnabas.storage.log_directory import LogDirectory
 from tests.support.files.memory_files import MemoryFiles, PowerCut, Survival
 
 ROOT = "/data"

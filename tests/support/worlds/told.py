@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from barnabas.broker.runtime.events import Cause, Events, Kind
-from barnabas.protocol.schema import Request
+from barnabas.protocol.codec.schema import Request
 from tests.support.worlds.broker import BrokerWorld, Peer, settle
 
 

@@ -6,10 +6,10 @@ from collections.abc import Sequence, Sized
 from typing import Any
 
 from barnabas.broker.network.outgoing import Outgoing
+from barnabas.protocol.codec.schema import Request, Response
 from barnabas.protocol.headers import encode_response_header, parse_response_header
 from barnabas.protocol.primitives import skip_tags
 from barnabas.protocol.registry import ApiKey, request_codec, response_codec
-from barnabas.protocol.schema import Request, Response
 
 _SIZE = 4
 

@@ -27,10 +27,10 @@ from barnabas.broker.control.faults.on_requests.frames import (
     encoded_response,
 )
 from barnabas.broker.control.faults.on_requests.met import Met
+from barnabas.protocol.codec.schema import default_instance
 from barnabas.protocol.errors import DecodeError, ErrorCode
 from barnabas.protocol.messages.fetch import FetchableTopicResponse, PartitionData
 from barnabas.protocol.registry import ApiKey, spec
-from barnabas.protocol.schema import default_instance
 from barnabas.storage.errors import StorageError
 
 _IN_PARTS: Final = frozenset(

@@ -23,6 +23,7 @@ from barnabas.broker.coordinator.group.decisions.consumer import records as cons
 from barnabas.broker.coordinator.group.decisions.consumer.records import ConsumerRecord
 from barnabas.broker.coordinator.group.decisions.kinds import AnyRecord
 from barnabas.broker.coordinator.group.decisions.shared import shared
+from barnabas.protocol.codec.schema import Stored
 from barnabas.protocol.errors import DecodeError
 from barnabas.protocol.hot.committed_offset import UsualCommit, read_usual_commit, write_usual_commit
 from barnabas.protocol.log_records.group import (
@@ -34,7 +35,6 @@ from barnabas.protocol.log_records.group import (
     OffsetCommitValue,
 )
 from barnabas.protocol.log_records.prefixed import decode_key, decode_value, encode_key, encode_value
-from barnabas.protocol.schema import Stored
 
 _KEYS: dict[int, type[Stored]] = {
     0: LegacyOffsetCommitKey,

@@ -33,7 +33,7 @@ from typing import TypeAlias
 
 from barnabas.broker.coordinator.runtime.transitions import Go, Meaning, Never, Proceed, Say
 from barnabas.protocol.errors import ErrorCode
-from barnabas.protocol.transaction_states import OPEN_STATES, PREPARED_STATES
+from barnabas.protocol.log_records.transaction_states import OPEN_STATES, PREPARED_STATES
 
 
 class TransactionState(Enum):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from barnabas.broker.coordinator.group.decisions.classic.model import Group
 from barnabas.broker.insight.inspection.groups import LoadedGroup, loaded_groups
 from barnabas.broker.insight.inspection.lag import Lag, lag
-from barnabas.protocol.compile import codec
+from barnabas.protocol.codec.compile import codec
 from barnabas.protocol.errors import DecodeError
 from barnabas.protocol.log_records.consumer_protocol import ConsumerProtocolAssignment
 from barnabas.storage.steps import Steps

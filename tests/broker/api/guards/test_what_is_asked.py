@@ -21,10 +21,10 @@ from barnabas.broker.security.session.operations import Access, Operation, Resou
 from barnabas.broker.security.session.principal import Principal
 from barnabas.broker.security.session.session import Session
 from barnabas.broker.services import RequestContext
+from barnabas.protocol.codec.schema import Field, Struct, default_instance
 from barnabas.protocol.errors import KafkaError
 from barnabas.protocol.hot.fetch import FetchPartition, FetchRequest
 from barnabas.protocol.registry import ApiKey, spec
-from barnabas.protocol.schema import Field, Struct, default_instance
 from tests.support.worlds.broker import BrokerWorld
 
 NAME = "t"  # of a topic, a group, a transactional id and all else

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from barnabas.broker.coordinator.group.decisions.classic.model import GroupConfig
+from barnabas.protocol.codec.schema import Request
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages.delete_groups import DeleteGroupsRequest
 from barnabas.protocol.messages.describe_groups import DescribeGroupsRequest
@@ -28,7 +29,6 @@ from barnabas.protocol.messages.offset_delete import (
     OffsetDeleteRequestTopic,
 )
 from barnabas.protocol.registry import ApiKey, response_codec
-from barnabas.protocol.schema import Request
 from tests.support import requests
 from tests.support.worlds.broker import code_of
 from tests.support.worlds.group_api import GroupApi

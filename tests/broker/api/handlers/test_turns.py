@@ -18,6 +18,7 @@ from barnabas.broker.coordinator.group.decisions.classic.model import CommitRequ
 from barnabas.broker.metadata.catalogue import NewTopic
 from barnabas.broker.metadata.changes import SLICE_PARTITIONS
 from barnabas.broker.metadata.config_resources.altering import SLICE_SETTINGS
+from barnabas.protocol.codec.schema import Request
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages.alter_configs import AlterableConfig, AlterConfigsRequest, AlterConfigsResource
 from barnabas.protocol.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsTopic
@@ -36,7 +37,6 @@ from barnabas.protocol.messages.offset_for_leader_epoch import (
     OffsetForLeaderTopic,
 )
 from barnabas.protocol.registry import ApiKey
-from barnabas.protocol.schema import Request
 from tests.support import requests
 from tests.support.worlds.broker import BrokerWorld
 

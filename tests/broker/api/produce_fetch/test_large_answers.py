@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from barnabas.broker.api.produce_fetch.large_answers import ELEMENTS_MAX, ENCODING, is_large
-from barnabas.protocol.compile import Codec
+from barnabas.protocol.codec.compile import Codec
+from barnabas.protocol.codec.schema import Request, Response, Struct
 from barnabas.protocol.messages import (
     consumer_group_describe,
     describe_groups,
@@ -16,7 +17,6 @@ from barnabas.protocol.messages import (
     describe_topic_partitions,
     describe_transactions,
 )
-from barnabas.protocol.schema import Request, Response, Struct
 from tests.support.worlds.broker import BrokerWorld, until
 
 _MANY = 5_000

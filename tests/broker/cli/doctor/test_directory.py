@@ -16,8 +16,8 @@ from barnabas.protocol.files import meta_properties
 from barnabas.protocol.files.checkpoints import encode_offsets
 from barnabas.protocol.files.names import CATALOGUE_END, CLEAN_SHUTDOWN
 from barnabas.protocol.log_records.catalogue import FeatureLevelRecord
+from barnabas.storage.directories.log_directory import LogDirectory
 from barnabas.storage.disk.files import RealFiles
-from barnabas.storage.log_directory import LogDirectory
 from tests.support.files.data_directory import locked, open_catalogue, snapshot
 
 

@@ -9,7 +9,7 @@ from barnabas.broker.config.definitions.accepted import ACCEPTED
 from barnabas.broker.config.definitions.keys import KEYS
 from barnabas.broker.config.environment import Environment, read_environment
 from barnabas.broker.config.listeners.listeners import check_ports, parse_listeners, parse_protocol_map
-from barnabas.protocol.listener_protocols import PLAINTEXT
+from barnabas.protocol.security.listener_protocols import PLAINTEXT
 
 PROTOCOLS = {"A": PLAINTEXT, "TC-0": PLAINTEXT}
 HOST = st.sampled_from(["", "localhost", "kafka_1", "10.0.0.1", "::1", "fe80::1%eth0", "a.b-c.example"])

@@ -13,8 +13,8 @@ from barnabas.broker.control.faults.disk_faults import DiskFaults
 from barnabas.broker.control.faults.plan.reading import Known, plan_of
 from barnabas.broker.control.faults.registry import FaultRegistry
 from barnabas.broker.partitions.room.decisions import WAIT_MAX_MS
+from barnabas.protocol.codec.schema import Request
 from barnabas.protocol.errors import ErrorCode
-from barnabas.protocol.schema import Request
 from tests.support.worlds.faulty_broker import FaultyWorld
 from tests.support.worlds.full_disk import FullDisk
 

@@ -7,9 +7,9 @@ import pytest
 from barnabas.broker.api.error_responses import error_response
 from barnabas.broker.api.table import API_TABLE, TELEMETRY_TABLE, Row
 from barnabas.broker.control.faults.codes import codes_of
+from barnabas.protocol.codec.schema import FieldType, Struct, default_instance
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.registry import ApiKey, response_codec, spec
-from barnabas.protocol.schema import FieldType, Struct, default_instance
 from tests.support.probes.page import pages
 from tests.support.probes.tree import Node
 

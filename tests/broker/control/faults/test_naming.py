@@ -5,9 +5,9 @@ import pytest
 from barnabas.broker.api.table import API_TABLE, TELEMETRY_TABLE, Row
 from barnabas.broker.control.faults.matching import Asked
 from barnabas.broker.control.faults.naming import asked_by, named_by
+from barnabas.protocol.codec.schema import FieldType, Request, Struct, default_instance
 from barnabas.protocol.messages.add_partitions_to_txn import AddPartitionsToTxnRequest, AddPartitionsToTxnTopic
 from barnabas.protocol.registry import ApiKey, request_codec, spec
-from barnabas.protocol.schema import FieldType, Request, Struct, default_instance
 
 NAMED = {
     "Produce": "topic partition transactional_id",

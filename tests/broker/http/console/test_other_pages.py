@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from barnabas.broker.coordinator.group.decisions.classic.model import JoinRequest, SyncRequest
-from barnabas.protocol.compile import codec
+from barnabas.protocol.codec.compile import codec
 from barnabas.protocol.log_records.consumer_protocol import (
     ConsumerProtocolAssignment,
     ConsumerProtocolAssignmentTopicPartition,

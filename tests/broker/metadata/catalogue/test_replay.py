@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from barnabas.broker.metadata.catalogue import Alteration, Catalogue, NewPartitions, NewTopic
 from barnabas.broker.metadata.image.framing import Versioned, decode_record, encode_record
 from barnabas.broker.metadata.image.image import Image, ReplayError
+from barnabas.protocol.codec.schema import Stored
 from barnabas.protocol.errors import DecodeError, KafkaError
 from barnabas.protocol.log_records.catalogue import (
     BrokerRegistrationChangeRecord,
@@ -22,7 +23,6 @@ from barnabas.protocol.log_records.catalogue import (
 )
 from barnabas.protocol.records.batch import iter_batches
 from barnabas.protocol.records.record import iter_records
-from barnabas.protocol.schema import Stored
 from tests.support.source_tree import ROOT
 from tests.support.worlds.catalogue import DIRECTORY_ID, CatalogueWorld, state_of
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
+from barnabas.protocol.codec.schema import Request
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
 from barnabas.protocol.registry import ApiKey
-from barnabas.protocol.schema import Request
 from barnabas.storage.log.offsets import EARLIEST, LATEST
 from tests.support.files.memory_files import MemoryFiles
 from tests.support.requests import epoch_ends, fetch, list_offsets

@@ -16,7 +16,7 @@ from barnabas.broker.server.app import Broker
 from barnabas.broker.server.data import sockets_max
 from barnabas.broker.server.environment import Environment
 from barnabas.broker.server.start import start_broker
-from barnabas.protocol.listener_protocols import PLAINTEXT
+from barnabas.protocol.security.listener_protocols import PLAINTEXT
 from tests.broker.metadata.cluster.test_moving import switch
 from tests.support.files.memory_files import MemoryFiles
 from tests.support.virtual_clock import VirtualClock

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from barnabas.broker.coordinator.runtime.placement import partition_for
+from barnabas.protocol.codec.schema import Request
 from barnabas.protocol.errors import ErrorCode as E
 from barnabas.protocol.messages.api_versions import ApiVersionsRequest
 from barnabas.protocol.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsTopic
@@ -17,7 +18,6 @@ from barnabas.protocol.messages.heartbeat import HeartbeatRequest
 from barnabas.protocol.messages.list_groups import ListGroupsRequest
 from barnabas.protocol.messages.list_transactions import ListTransactionsRequest
 from barnabas.protocol.messages.metadata import MetadataRequest
-from barnabas.protocol.schema import Request
 from tests.support.requests import (
     BY_NAME,
     commit,

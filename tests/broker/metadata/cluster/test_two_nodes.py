@@ -9,6 +9,7 @@ import pytest
 from barnabas.broker.coordinator.runtime.placement import partition_for
 from barnabas.broker.metadata.catalogue import Catalogue
 from barnabas.broker.metadata.cluster.cluster import Cluster, Node
+from barnabas.protocol.codec.schema import Request
 from barnabas.protocol.errors import ErrorCode as E
 from barnabas.protocol.messages.alter_replica_log_dirs import (
     AlterReplicaLogDir,
@@ -16,7 +17,6 @@ from barnabas.protocol.messages.alter_replica_log_dirs import (
     AlterReplicaLogDirTopic,
 )
 from barnabas.protocol.messages.produce import ProduceRequest
-from barnabas.protocol.schema import Request
 from tests.support.requests import BY_NAME, init_producer, produce
 from tests.support.worlds.broker import BrokerWorld, code_of, settle
 

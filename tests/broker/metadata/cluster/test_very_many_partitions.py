@@ -17,6 +17,7 @@ from barnabas.broker.metadata.catalogue import NewTopic
 from barnabas.broker.metadata.cluster.kept import FILE_NAME
 from barnabas.broker.metadata.cluster.switching import PARTITIONS_IN_A_TURN
 from barnabas.broker.metadata.image.topics import NewPartitions
+from barnabas.protocol.codec.schema import Request
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.messages.alter_partition_reassignments import (
     AlterPartitionReassignmentsRequest,
@@ -25,7 +26,6 @@ from barnabas.protocol.messages.alter_partition_reassignments import (
 )
 from barnabas.protocol.messages.elect_leaders import ElectLeadersRequest, TopicPartitions
 from barnabas.protocol.registry import ApiKey
-from barnabas.protocol.schema import Request
 from barnabas.storage.errors import StorageError
 from tests.broker.metadata.cluster.test_moving import switch
 from tests.support.worlds.broker import BrokerWorld, request_frame, turn

@@ -10,6 +10,7 @@ from barnabas.broker.metadata.catalogue import CatalogueError
 from barnabas.broker.metadata.image.framing import Versioned, encode_record
 from barnabas.broker.metadata.image.identity import Identity
 from barnabas.broker.metadata.log.quorum import Quorum
+from barnabas.protocol.codec.schema import Stored
 from barnabas.protocol.errors import DecodeError, KafkaError
 from barnabas.protocol.files import quorum_state
 from barnabas.protocol.files.checkpoints import decode_offsets
@@ -27,7 +28,6 @@ from barnabas.protocol.records.batch import HEADER_SIZE, iter_batches
 from barnabas.protocol.records.builder import NewRecord, build_batch
 from barnabas.protocol.records.control import control_batch
 from barnabas.protocol.records.record import iter_records
-from barnabas.protocol.schema import Stored
 from tests.support.worlds.catalogue import LOG, CatalogueWorld, state_of
 
 DIRECTORY = LOG.rpartition("/")[0]

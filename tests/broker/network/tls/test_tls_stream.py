@@ -18,7 +18,7 @@ from barnabas.broker.network.connection import Connection
 from barnabas.broker.network.memory import SEND_PIECE_BYTES
 from barnabas.broker.network.tls.handshakes import HANDSHAKE_MS, HANDSHAKES_MAX
 from barnabas.broker.network.tls.tls_stream import TlsStream
-from barnabas.protocol.framing import FrameBuffer
+from barnabas.protocol.connection.framing import FrameBuffer
 from barnabas.protocol.messages.metadata import MetadataRequest
 from tests.support import requests
 from tests.support.certificates import Authority, Issued, authority

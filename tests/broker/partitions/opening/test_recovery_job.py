@@ -12,9 +12,9 @@ from barnabas.broker.runtime.workers.process import go_through
 from barnabas.protocol.records.builder import NewRecord, build_batch
 from barnabas.protocol.records.control import EndTxnMarker
 from barnabas.storage.config import LogConfig
+from barnabas.storage.directories.log_directory import LogDirectory
+from barnabas.storage.directories.recovered_logs import ClosedLog
 from barnabas.storage.errors import CorruptFile
-from barnabas.storage.log_directory import LogDirectory
-from barnabas.storage.recovered_logs import ClosedLog
 from barnabas.storage.recovery import loader
 from barnabas.storage.recovery.opening import Pace
 from tests.support.files.memory_files import MemoryFiles

@@ -10,8 +10,8 @@ from barnabas.broker.config import BrokerConfig
 from barnabas.broker.partitions.opening.recovery_line import RecoveryLine
 from barnabas.broker.partitions.opening.unopened import Unopened
 from barnabas.broker.runtime.workers.workers import HelperDied, Workers
+from barnabas.storage.directories.recovered_logs import ClosedLog
 from barnabas.storage.errors import CorruptFile, StorageError
-from barnabas.storage.recovered_logs import ClosedLog
 from barnabas.storage.recovery.report import Recovered
 from tests.support.worlds.broker import settle
 

@@ -10,7 +10,7 @@ import pytest
 from barnabas.broker.security.oauth_keys.fetching import BODY_BYTES_MAX, fetch
 from barnabas.broker.security.oauth_keys.files import context_for
 from barnabas.broker.security.oauth_keys.keeping import LoadFailed
-from barnabas.protocol.stores.identity import StoreError
+from barnabas.protocol.security.stores.identity import StoreError
 from tests.support.certificates import Authority, authority
 from tests.support.security.key_server import KeyServer
 from tests.support.worlds.broker import turn

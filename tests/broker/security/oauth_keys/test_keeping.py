@@ -17,7 +17,7 @@ from barnabas.broker.security.oauth_keys.keeping import (
     LoadFailed,
     Timing,
 )
-from barnabas.protocol.stores.files import state_of
+from barnabas.protocol.security.stores.files import state_of
 from tests.support.security.signing import Signer, published
 from tests.support.virtual_clock import VirtualClock
 from tests.support.worlds.broker import turn

@@ -10,9 +10,9 @@ import pytest
 from barnabas.broker.security.tls.context import make_context
 from barnabas.broker.security.tls.settings import read_settings
 from barnabas.broker.security.tls.stores import open_stores
-from barnabas.protocol.stores.identity import StoreError
-from barnabas.protocol.stores.jks import read_jks
-from barnabas.protocol.stores.pkcs12 import read_pkcs12
+from barnabas.protocol.security.stores.identity import StoreError
+from barnabas.protocol.security.stores.jks import read_jks
+from barnabas.protocol.security.stores.pkcs12 import read_pkcs12
 from tests.support.certificates import Authority, authority
 from tests.support.source_tree import ROOT
 from tests.support.tls_listener import Settings

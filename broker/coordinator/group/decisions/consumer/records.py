@@ -19,9 +19,9 @@ from barnabas.broker.coordinator.group.decisions.consumer.model import (
     ResolvedRegex,
 )
 from barnabas.broker.coordinator.group.decisions.shared import shared, shared_names
+from barnabas.protocol.codec.schema import Stored
 from barnabas.protocol.log_records import group as log
 from barnabas.protocol.log_records.prefixed import decode_value, encode_key, encode_value
-from barnabas.protocol.schema import Stored
 
 _VERSION = 0
 _LARGE_BYTES = 32 << 10  # of a target of some thousand topics: it is encoded, and replayed, in some milliseconds

@@ -12,8 +12,8 @@ from typing import Any
 from barnabas.broker.coordinator.group.decisions.consumer import records
 from barnabas.broker.coordinator.group.decisions.consumer.group import ConsumerGroup
 from barnabas.broker.coordinator.group.decisions.consumer.model import NOTHING_OWNED, Member, MemberState, ResolvedRegex
+from barnabas.protocol.codec.schema import Stored
 from barnabas.protocol.log_records import group as log
-from barnabas.protocol.schema import Stored
 
 NO_ASSIGNMENT_EPOCH = -1
 _NOBODY = -1

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 
 from barnabas.broker.coordinator.group.decisions.consumer.model import Claimed, Topics
 from barnabas.broker.coordinator.group.decisions.consumer.reconciliation import claimed
-from barnabas.protocol.compile import codec
+from barnabas.protocol.codec.compile import codec
 from barnabas.protocol.log_records.consumer_protocol import (
     ConsumerProtocolAssignment,
     ConsumerProtocolAssignmentTopicPartition,

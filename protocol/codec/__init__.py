@@ -1,0 +1,1 @@
+"""From a schema to the functions that read and write its messages."""

@@ -1,0 +1,1 @@
+"""Both ends of a connection without sockets: bytes in, requests and answers out."""

@@ -1,0 +1,111 @@
+"""The client's side of one connection, without I/O: requests to bytes, bytes to responses.
+
+Knows frames, headers, correlation ids and the order of answers; knows nothing of sockets, retries or which version to
+choose. `receive` is total: any bytes give responses or a ConnectionBroken, never an exception.
+
+Invariants: answers come in the order of the requests; after a ConnectionBroken nothing more is received or sent.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Any, NamedTuple
+
+from barnabas.protocol.codec.schema import Request
+from barnabas.protocol.connection.framing import FRAME_BYTES_MAX, SIZE, FrameBuffer
+from barnabas.protocol.errors import DecodeError, ErrorCode
+from barnabas.protocol.headers import encode_request_header, parse_response_header
+from barnabas.protocol.primitives import Buffer
+from barnabas.protocol.registry import ApiKey, request_codec, response_codec
+
+_CORRELATION_ID_MAX = 0x7FFFFFFF
+
+
+class ResponseReceived(NamedTuple):
+    """An answer, and which question of this connection it belongs to (counted from 0)."""
+
+    sequence: int
+    response: Any
+
+
+class ConnectionBroken(NamedTuple):
+    """Nothing more can be understood on this connection; says why."""
+
+    reason: str
+
+
+ClientEvent = ResponseReceived | ConnectionBroken
+
+
+class _Asked(NamedTuple):
+    sequence: int
+    key: ApiKey
+    version: int
+    correlation_id: int
+
+
+class ClientConnection:
+    """One connection. `limit` is the largest answer accepted, in bytes."""
+
+    def __init__(self, client_id: str | None, limit: int = FRAME_BYTES_MAX) -> None:
+        self._client_id = client_id
+        self._frames = FrameBuffer(limit)
+        self._asked: deque[_Asked] = deque()
+        self._sent = 0
+        self._broken: ConnectionBroken | None = None
+
+    @property
+    def in_flight(self) -> int:
+        """How many answers are still to come."""
+        return len(self._asked)
+
+    def send(self, request: Request, version: int, *, answered: bool = True) -> tuple[int, list[Buffer]]:
+        """(sequence, the frame in pieces to be sent). Not `answered`: a Produce with acks 0, which gets no response."""
+        assert self._broken is None, "a broken connection sends nothing"
+        key = ApiKey(request.__schema__.key or 0)
+        sequence, self._sent = self._sent, self._sent + 1
+        correlation_id = sequence & _CORRELATION_ID_MAX
+        header = encode_request_header(key, version, correlation_id, self._client_id)
+        body = request_codec(key, version).encode_parts(request)
+        size = len(header) + sum(map(len, body))
+        if answered:
+            self._asked.append(_Asked(sequence, key, version, correlation_id))
+        return sequence, [SIZE.pack(size), header, *body]
+
+    def receive(self, data: Buffer) -> list[ClientEvent]:
+        """What the bytes say. Responses hold views into the received frame (their records), which stay valid."""
+        if self._broken is not None:
+            return []
+        events: list[ClientEvent] = []
+        for frame in self._frames.feed(data):
+            try:
+                events.append(self._answer(frame))
+            except DecodeError as error:
+                return [*events, self._break(str(error))]
+        if self._frames.refused is not None:
+            events.append(self._break(self._frames.refused))
+        return events
+
+    def _answer(self, frame: memoryview) -> ResponseReceived:
+        if not self._asked:
+            raise DecodeError(f"an answer of {len(frame)} bytes that nobody asked for")
+        asked = self._asked.popleft()
+        correlation_id, position = parse_response_header(asked.key, asked.version, frame)
+        if correlation_id != asked.correlation_id:
+            raise DecodeError(f"an answer to request {correlation_id} where {asked.correlation_id} was next")
+        version = asked.version
+        if asked.key == ApiKey.API_VERSIONS and _is_unsupported_version(frame, position):
+            version = 0  # a broker that does not know our version answers in the first one
+        response, position = response_codec(asked.key, version).decode(frame, position)
+        if position != len(frame):
+            raise DecodeError(f"{len(frame) - position} bytes behind a {asked.key.api_name} response v{version}")
+        return ResponseReceived(asked.sequence, response)
+
+    def _break(self, reason: str) -> ConnectionBroken:
+        self._broken = ConnectionBroken(reason)
+        self._asked.clear()
+        return self._broken
+
+
+def _is_unsupported_version(frame: Buffer, position: int) -> bool:
+    return int.from_bytes(frame[position : position + 2], "big") == ErrorCode.UNSUPPORTED_VERSION

@@ -1,0 +1,1 @@
+"""How a cluster is reached, and the clients of this process."""

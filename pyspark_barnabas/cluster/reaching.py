@@ -1,0 +1,50 @@
+"""The first contact with a cluster: where nobody answers, a warning says so within seconds, and an error at the end.
+
+Later on a cluster that does not answer is one that is away for a while, and is waited for without a word.
+"""
+
+from __future__ import annotations
+
+from barnabas.client.client import Client
+from barnabas.protocol.errors import ErrorCode, KafkaError
+from pyspark_barnabas.cluster.connection import ConnectionSettings
+from pyspark_barnabas.worker.own_log import own_log
+
+_FIRST_ATTEMPT_MS = 3_000  # an address from which nothing comes back is told of after so long
+
+_SECURITY = frozenset(
+    {ErrorCode.SASL_AUTHENTICATION_FAILED, ErrorCode.UNSUPPORTED_SASL_MECHANISM, ErrorCode.ILLEGAL_SASL_STATE}
+)
+
+
+def reach(client: Client, connection: ConnectionSettings, *, timeout_ms: int, option: str) -> None:
+    """Return once any broker answers; at once where one did before. KafkaError when none does in time.
+
+    option: what the user sets timeout_ms with.
+    """
+    if client.cluster.brokers:
+        return
+    deadline = client.deadline(timeout_ms)
+    try:
+        client.connect(min(_FIRST_ATTEMPT_MS, timeout_ms))
+    except KafkaError as error:
+        if not error.code.retriable:
+            raise
+        own_log().warning(
+            "no broker answers at %s (kafka.bootstrap.servers): %s. It is tried for %d ms (%s)",
+            connection.bootstrap_servers,
+            error,
+            timeout_ms,
+            option,
+        )
+        client.refresh([], deadline)
+
+
+def advice(code: ErrorCode, connection: ConnectionSettings) -> str | None:
+    """What to change where a cluster could not be reached; None for an error that is about something else."""
+    if code in (ErrorCode.NETWORK_EXCEPTION, ErrorCode.REQUEST_TIMED_OUT):
+        return (
+            f"See that a broker runs and is reached at {connection.bootstrap_servers} (kafka.bootstrap.servers, and"
+            " what the brokers advertise)"
+        )
+    return "See kafka.security.protocol, kafka.sasl.* and kafka.ssl.*" if code in _SECURITY else None

@@ -1,0 +1,210 @@
+"""`audit(…)`: whether every record of a source became exactly one right record of a target, of topics of one's own.
+
+It asks nobody who took part: what is committed in the target is counted against the source, key by key. How far the
+source counts is what the sink's ledger says; without a ledger, all of it. Nothing is known of what a query computes but
+the function that says it again.
+
+Of a key's records only their number and the sum of their digests are kept, and of the ledger the newest offsets, so
+that memory does not grow with a key's records. Records whose key is null count together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from pyspark.sql import Column, DataFrame, SparkSession, Window
+from pyspark.sql import functions as F
+
+from pyspark_barnabas.commit.ledger import Decided, LedgerDamaged, decode_value
+from pyspark_barnabas.settings.user_errors import UserError
+from pyspark_barnabas.sink.ledger.topic import ledger_topic
+
+KINDS = ("lost", "duplicated", "altered", "of no record")
+_PLACES = 5  # how many are named of a record that is there more than once
+_CONTENT = ("key", "value")
+_ENDS = "topic string, partition int, end bigint, at bigint, damage string"
+
+
+class AuditFailed(UserError):
+    """It cannot be told, and why."""
+
+
+class Finding(NamedTuple):
+    """A key that is not right. places: topic, partition and offset of its records in the target, the first of them."""
+
+    kind: str
+    key: str | None
+    expected: int
+    found: int
+    places: tuple[tuple[str, int, int], ...]
+
+    def __str__(self) -> str:
+        at = ", ".join(f"{topic}-{partition} at {offset}" for topic, partition, offset in self.places)
+        return f"{self.kind}: key {self.key!r}, {self.found} of {self.expected}{f', {at}' if at else ''}"
+
+
+@dataclass(frozen=True)
+class AuditReport:
+    """What was found. expected, found: records, of the source as they should be, and of the target. counts: how many
+    keys of each of KINDS are not right; `findings` are the first of them.
+    """
+
+    expected: int
+    found: int
+    counts: Mapping[str, int]
+    findings: tuple[Finding, ...]
+
+    @property
+    def is_right(self) -> bool:
+        """Nothing is lost, duplicated, altered, or there without a reason."""
+        return not any(self.counts.values())
+
+    def __str__(self) -> str:
+        counts = ", ".join(f"{self.counts[kind]} {kind}" for kind in KINDS)
+        lines = [f"{'right' if self.is_right else 'WRONG'}: {self.found} records of {self.expected}; keys: {counts}"]
+        return "\n".join([*lines, *(f"  {each}" for each in self.findings)])
+
+
+def audit(
+    spark: SparkSession,
+    options: Mapping[str, str],
+    *,
+    source: str,
+    target: str,
+    key: str | Column,
+    target_key: str | Column | None = None,
+    expected: Callable[[DataFrame], DataFrame] | None = None,
+    prefix: str | None = None,
+    shown: int = 20,
+) -> AuditReport:
+    """Compare key and value of the committed records of two topics; not headers, timestamps and partitions. Stop the
+    query first, or let it run out of records.
+
+    options: how the cluster is reached, kafka.bootstrap.servers and more. source, target: topics, separated by commas.
+    key: a column, or SQL, that names a record; target_key: in the target, where it is another one. expected: from the
+    records of the source to those that should be in the target, which keep the columns that `key` reads; they are the
+    same if it is not given. prefix: the sink's transactionalIdPrefix: then records count up to the last decided batch.
+    """
+    records = _read(spark, options, source)
+    if prefix is not None:
+        records = _decided_part(spark, records, _ends(_read(spark, options, ledger_topic(prefix)), source, prefix))
+    wanted = records if expected is None else expected(records)
+    content = [name for name in _CONTENT if name in wanted.columns]
+    if not content:
+        raise AuditFailed("what is expected has no column `value` to compare: let `expected` return `key` and `value`")
+    other_name = _name(key if target_key is None else target_key)
+    there = _read(spark, options, target)
+    should = _by_key(wanted, _name(key), content, "expected", "should")
+    got = _by_key(there, other_name, content, "found", "is").withColumnRenamed("id", "other")
+    both = should.join(got, F.col("id").eqNullSafe(F.col("other")), "full_outer").fillna(0, ["expected", "found"])
+    joined = both.withColumn("id", F.coalesce("id", "other")).withColumn("kind", _kind()).persist()
+    try:
+        return _report(joined, there.select(other_name.alias("id"), "topic", "partition", "offset"), shown)
+    finally:
+        joined.unpersist()
+
+
+def _read(spark: SparkSession, options: Mapping[str, str], topics: str) -> DataFrame:
+    reader = spark.read.format("barnabas").options(**options)
+    return reader.option("subscribe", topics).option("includeHeaders", "true").load()
+
+
+def _ends(ledger: DataFrame, source: str, prefix: str) -> list[tuple[str, int, int]]:
+    """Where the last decided batches end in the source, by partition."""
+    topics = {each.strip() for each in source.split(",")}
+    rows: list[Any] = ledger.select("offset", "value").mapInArrow(newest_ends, _ENDS).collect()
+    for row in rows:
+        if row.damage is not None:
+            raise AuditFailed(f"the ledger of the prefix {prefix!r}, offset {row.at}: {row.damage}")
+    rows.sort(key=lambda row: row.at)
+    ends = {(row.topic, row.partition): row.end for row in rows if row.topic in topics}
+    if not ends:
+        raise AuditFailed(
+            f"no batch under the prefix {prefix!r} says how far it read {source!r}: name the topics that the query"
+            " reads, or leave `prefix` out to compare all records"
+        )
+    return [(*where, offset) for where, offset in ends.items()]
+
+
+def newest_ends(batches: Iterator[Any]) -> Iterator[Any]:
+    """In a task, of a part of the ledger: a row for each partition with its newest end, or one for what is damaged."""
+    import pyarrow
+
+    ends: dict[tuple[str, int], tuple[int, int, str | None]] = {}
+    for batch in batches:
+        for at, value in zip(batch["offset"].to_pylist(), batch["value"].to_pylist(), strict=True):
+            try:
+                record = decode_value(value)
+            except LedgerDamaged as error:
+                ends.setdefault(("", 0), (0, at, str(error)))
+                continue
+            if isinstance(record, Decided):
+                ends.update({(each.topic, each.partition): (each.offset, at, None) for each in record.offsets})
+    rows = [(*where, *end) for where, end in ends.items()]
+    names = ["topic", "partition", "end", "at", "damage"]
+    types = [pyarrow.string(), pyarrow.int32(), pyarrow.int64(), pyarrow.int64(), pyarrow.string()]
+    columns = [pyarrow.array([row[n] for row in rows], each) for n, each in enumerate(types)]
+    yield pyarrow.record_batch(columns, names=names)
+
+
+def _decided_part(spark: SparkSession, records: DataFrame, ends: list[tuple[str, int, int]]) -> DataFrame:
+    bounds = spark.createDataFrame(ends, "topic string, partition int, end bigint")
+    return records.join(F.broadcast(bounds), ["topic", "partition"]).where("offset < end").drop("end")
+
+
+def _name(key: str | Column) -> Column:
+    return (F.expr(key) if isinstance(key, str) else key).cast("string")
+
+
+def _by_key(rows: DataFrame, name: Column, content: list[str], count: str, hashes: str) -> DataFrame:
+    """For each key how many records there are, and the sum of their digests, which is the same in any order."""
+    parts = [part for each in content for part in (F.col(each).isNull(), F.col(each).cast("binary"))]
+    digest = F.xxhash64(*parts).cast("decimal(20,0)")  # which leaves nulls out; sums of longs would overflow
+    named = rows.select(name.alias("id"), digest.alias("digest"))
+    return named.groupBy("id").agg(F.count("*").alias(count), F.sum("digest").alias(hashes))
+
+
+def _kind() -> Column:
+    return (
+        F.when(F.col("expected") == 0, "of no record")
+        .when(F.col("found") < F.col("expected"), "lost")
+        .when(F.col("found") > F.col("expected"), "duplicated")
+        .when(F.col("should") != F.col("is"), "altered")
+    )
+
+
+def _report(joined: DataFrame, places: DataFrame, shown: int) -> AuditReport:
+    counts = [F.count_if(F.col("kind") == kind).alias(kind) for kind in KINDS]
+    for name in ("expected", "found"):
+        counts.append(F.sum(name).alias(name))
+        counts.append(F.sum(F.when(F.col("id").isNull(), F.col(name))).alias(f"{name}_without_key"))
+    sums: Any = joined.agg(*counts).first()
+    for name, where in (("expected", "what is expected"), ("found", "the target")):
+        if sums[name] and sums[name] == sums[f"{name}_without_key"]:
+            raise AuditFailed(
+                f"the key is null in all {sums[name]} records of {where}: let `key`, or `target_key`, be a column or"
+                " SQL that names each record"
+            )
+    found = {kind: sums[kind] for kind in KINDS}
+    wrong = joined.where(F.col("kind").isNotNull()).orderBy("kind", "id").limit(shown)
+    rows: list[Any] = wrong.collect() if any(found.values()) else []
+    at = _first_places(places, [row.id for row in rows if row.found])
+    findings = tuple(Finding(row.kind, row.id, row.expected, row.found, tuple(at.get(row.id, ()))) for row in rows)
+    return AuditReport(sums["expected"] or 0, sums["found"] or 0, found, findings)
+
+
+def _first_places(places: DataFrame, keys: list[str | None]) -> dict[str | None, list[tuple[str, int, int]]]:
+    """Where the first records of these keys are. The target is read again: only now is it known which are named."""
+    if not keys:
+        return {}
+    is_one = F.col("id").isin([key for key in keys if key is not None])
+    if None in keys:
+        is_one = F.col("id").isNull() | F.coalesce(is_one, F.lit(False))
+    rank = F.row_number().over(Window.partitionBy("id").orderBy("topic", "partition", "offset"))
+    found: dict[str | None, list[tuple[str, int, int]]] = {}
+    first = places.where(is_one).withColumn("rank", rank).where(F.col("rank") <= _PLACES)
+    for row in first.orderBy("id", "rank").collect():
+        found.setdefault(row.id, []).append((row.topic, row.partition, row.offset))
+    return found

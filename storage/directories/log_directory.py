@@ -1,0 +1,406 @@
+"""A data directory: its lock, its owner, what is known of its partitions, and the logs opened in this run.
+
+Knows partitions by name; what is in them is storage/log/log.py's. docs/formats/data-directory.md shows the files.
+
+Theory of operation: starting and stopping costs what a run uses, not what is on the disk. A partition is opened when
+somebody asks for it. What the checkpoints say of it is kept over runs in which nobody does: its recovery point was its
+log end when it was last closed, so even if a later run is killed there is nothing to recover in it. Whether the last
+run ended cleanly is seen once, at the start, by a marker that is deleted before any log is touched. It is written
+again, last, only if every partition on the disk is then known to be whole: Apache Kafka trusts it for all of them.
+
+A directory that is gone takes what was acknowledged with it: a partition without one, that has a recovery point, is
+missing, and refused. So whoever takes a directory away has its rows forgotten first, or leaves a `-delete` that a start
+finds as long as there may be rows.
+
+Invariants: one process at a time holds the lock; the marker never exists while a log may be changed; a partition's rows
+never outlive its directory's name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from types import MappingProxyType
+from weakref import WeakValueDictionary
+
+from barnabas.protocol.files import checkpoints as formats
+from barnabas.protocol.files import names
+from barnabas.protocol.files.meta_properties import MetaProperties
+from barnabas.storage.config import LogConfig
+from barnabas.storage.directories.data_root import (
+    lock_root,
+    open_root,
+    read_meta_properties,
+    take_inventory,
+    write_meta_properties,
+)
+from barnabas.storage.directories.log_checkpoints import LogCheckpoints
+from barnabas.storage.directories.partition_metadata import read_topic_id, write_topic_id
+from barnabas.storage.directories.recovered_logs import RecoveredLogs
+from barnabas.storage.directories.resting import RestingLogs
+from barnabas.storage.disk.checkpoints import TopicPartition
+from barnabas.storage.disk.deletion import Deletions
+from barnabas.storage.disk.directory import Directory
+from barnabas.storage.disk.disk import OPEN_FILES_MAX, Disk
+from barnabas.storage.disk.disk_file import DiskFile
+from barnabas.storage.disk.files import CommonSync, Files, Lock, Volume
+from barnabas.storage.disk.sync_job import SyncJob
+from barnabas.storage.errors import StorageError
+from barnabas.storage.log.log import PartitionLog
+from barnabas.storage.recovery.loader import load_log
+from barnabas.storage.recovery.missing import check_directory
+from barnabas.storage.recovery.opening import Opening, open_at_once
+from barnabas.storage.steps import finish_work
+
+
+class LogDirectory:
+    """An open data directory. Built by `open`; ended by `close`, also after a failure."""
+
+    def __init__(
+        self, root: Directory, lock: Lock, meta: MetaProperties, new_id: Callable[[], bytes], *, was_clean: bool
+    ) -> None:
+        inventory = take_inventory(root)
+        self.path = root.path
+        self.meta = meta
+        self.was_clean = was_clean
+        self.is_new = False  # whether there was nothing in it before this run
+        self._is_made = False
+        self.notices = inventory.notices
+        self.futures = [(key, root.subdirectory(name)) for key, name in inventory.futures]
+        """Copies of partitions that were on their way here."""
+        self.deletions = Deletions()
+        self._root = root
+        self._lock = lock
+        self._new_id = new_id
+        self._live = inventory.live
+        self._unrecovered = set() if was_clean else inventory.live - {(names.CLUSTER_METADATA_TOPIC, 0)}
+        self._gone: set[TopicPartition] = set()  # whose old directory could come back in a power cut
+        self._being_opened: set[TopicPartition] = set()
+        self._logs: dict[TopicPartition, PartitionLog] = {}
+        self._directories: WeakValueDictionary[TopicPartition, Directory] = WeakValueDictionary()
+        """Of those that somebody holds, one each: a rename reaches whoever removes files in it later."""
+        self.checkpoints = LogCheckpoints(root)
+        self.recovered = RecoveredLogs(root, self.checkpoints, self._unrecovered)
+        self.resting = RestingLogs(
+            root, self._live, self._logs, self.checkpoints, lambda key: was_clean or key in self.recovered
+        )
+        for key, name in inventory.given_up:
+            if key not in self._live:
+                self.checkpoints.forget(key)
+            self._remove_at(0, key, root.subdirectory(name))
+
+    @classmethod
+    def open(
+        cls,
+        path: str,
+        files: Files,
+        *,
+        node_id: int,
+        new_id: Callable[[], bytes],
+        cluster_id: str | None = None,
+        open_files_max: int = OPEN_FILES_MAX,
+        begin: bool = True,
+    ) -> LogDirectory:
+        """Take the directory over, or make one of a path that is missing or empty. `new_id` draws 16 random bytes.
+
+        cluster_id: the cluster that a new one begins; another keeps its own, and a notice says so. begin: False for a
+        caller that calls `begin` itself, or gives it up unchanged. LockedError, NotADataDirectory and StorageError say
+        in a sentence what is wrong.
+        """
+        root, is_made = open_root(Disk(files, path, open_files_max=open_files_max))
+        lock = lock_root(root)
+        try:
+            root.disk.open_common_sync()
+            meta, is_new = read_meta_properties(root, node_id, new_id, cluster_id)
+            directory = cls(root, lock, meta, new_id, was_clean=root.exists(names.CLEAN_SHUTDOWN))
+            directory.is_new, directory._is_made = is_new, is_made
+            if cluster_id not in (None, meta.cluster_id):
+                directory.notices.append(f"{path} belongs to cluster {meta.cluster_id} and stays so, not {cluster_id}")
+            if begin:
+                directory.begin()
+            return directory
+        except BaseException:
+            root.disk.close()
+            lock.release()
+            raise
+
+    def begin(self) -> None:
+        """Before anything is changed: from now on the last stop is not the clean one any more. StorageError."""
+        self._root.remove(names.CLEAN_SHUTDOWN)  # so late, because a start that is refused changes nothing
+        self._root.sync()  # also the names a killed run made and did not sync: this run would take them for durable
+        if self.was_clean and not self.meta.tells_log_starts:  # whoever stopped cleanly wrote the leader epochs
+            self.meta = write_meta_properties(self._root, self.meta._replace(tells_log_starts=True))
+
+    # --- logs ---
+
+    @property
+    def directory_id(self) -> bytes:
+        """16 bytes."""
+        assert self.meta.directory_id is not None, "a directory is given an id when it is opened"
+        return self.meta.directory_id
+
+    def has(self, key: TopicPartition) -> bool:
+        """Whether the partition has a directory in it."""
+        return key in self._live
+
+    @property
+    def root(self) -> Directory:
+        """The directory itself, for what lies in it beside the logs opened here: the catalogue."""
+        return self._root
+
+    @property
+    def logs(self) -> Mapping[TopicPartition, PartitionLog]:
+        """The logs opened in this run."""
+        return MappingProxyType(self._logs)
+
+    @property
+    def partitions(self) -> frozenset[TopicPartition]:
+        """Every partition that has a directory."""
+        return frozenset(self._live)
+
+    @property
+    def unrecovered(self) -> frozenset[TopicPartition]:
+        """Partitions nobody has looked into since the last kill; while there are any, a stop leaves no marker."""
+        return frozenset(self._unrecovered)
+
+    @property
+    def common_sync(self) -> CommonSync | None:
+        """What syncs many files of the directory at a time, until it is closed; None if the system has no such call."""
+        return self._root.disk.common_sync
+
+    @property
+    def offline_reason(self) -> str | None:
+        """Why nothing here may be used any more, None while all is well."""
+        return self._root.disk.offline_reason
+
+    def volume(self) -> Volume:
+        """The room of the file system the directory is on. StorageError."""
+        return self._root.volume()
+
+    def open_log(self, topic: str, partition: int, topic_id: bytes, config: LogConfig, now_ms: int) -> PartitionLog:
+        """The partition's log, however long it takes: `opening`, gone through at once."""
+        return open_at_once(self.opening(topic, partition, topic_id, config, now_ms))
+
+    def opening(
+        self, topic: str, partition: int, topic_id: bytes, config: LogConfig, now_ms: int
+    ) -> Opening[PartitionLog]:
+        """The partition's log; made if there is none, recovered if the last stop was not clean. StorageError.
+
+        A directory of another topic of the same name (deleted, but a kill or a power cut kept its directory) is set
+        aside first. There is one opening of a partition at a time; the owner closes it before the partition is deleted.
+        """
+        key = topic, partition
+        if (log := self._logs.get(key)) is not None:
+            return log
+        assert key not in self._being_opened, f"{topic}-{partition} is being opened already"
+        self._being_opened.add(key)
+        try:
+            log, directory = yield from self._opening(key, topic_id, config, now_ms)
+        finally:
+            self._being_opened.discard(key)
+        self._unrecovered.discard(key)
+        self._logs[key] = log
+        self._directories[key] = directory
+        return log
+
+    def _opening(
+        self, key: TopicPartition, topic_id: bytes, config: LogConfig, now_ms: int
+    ) -> Opening[tuple[PartitionLog, Directory]]:
+        topic, partition = key
+        self._root.disk.check_online()
+        directory = self.directory_of(key)
+        if key in self._live and (found := read_topic_id(directory, topic_id)) != topic_id:
+            if found is None:
+                write_topic_id(directory, topic_id)
+            else:
+                self.set_aside(topic, partition)
+                directory = self.directory_of(key)
+        if key not in self._live:
+            check_directory(directory.path, self.checkpoints.recovery_point(key))
+            self._make_room(key)
+            directory.create()
+            write_topic_id(directory, topic_id)
+            self._live.add(key)
+        self._unrecovered.add(key)  # until it is open: after a failure below nobody knows what it holds
+        checkpoint = self.recovered.checkpoint(key, was_clean=self.was_clean, meta=self.meta)
+        loaded = yield from load_log(directory, config, checkpoint, now_ms)
+        log = PartitionLog(directory, topic, partition, topic_id, config, loaded, checkpoint, self.deletions)
+        return log, directory
+
+    def close_log(self, topic: str, partition: int) -> None:
+        """Close a log cleanly and forget it until it is opened again: for a caller that only looked in.
+
+        Nothing happens if it is not open. StorageError leaves it open.
+        """
+        key = topic, partition
+        if (log := self._logs.get(key)) is None:
+            return
+        log.close()
+        self.recovered.note(key, log)
+        del self._logs[key]
+
+    def delete_log(self, topic: str, partition: int, unique: bytes, due_ms: int) -> None:
+        """Take a partition out of sight now and off the disk at `due_ms`. `unique` is 16 random bytes.
+
+        If it has no directory, and should have one, it is not missed any more. StorageError.
+        """
+        gone = names.PartitionDirectory(topic, partition, names.DirectoryState.DELETE, unique.hex())
+        log = self._logs.get((topic, partition))
+        if (directory := self._take_away(gone)) is not None:
+            self._remove_at(due_ms, (topic, partition), directory, log.files if log is not None else ())
+        elif self.resting.is_missing((topic, partition)):
+            self.forget((topic, partition))
+
+    def forget(self, *keys: TopicPartition) -> None:
+        """These partitions have no directory, or will have none: their rows go. Durable on return. StorageError."""
+        self.checkpoints.forget_durably(*keys)
+
+    def set_aside(self, topic: str, partition: int) -> None:
+        """Rename a directory the catalogue does not know to `-stray`, as Kafka does: kept, never read again."""
+        if self.has((topic, partition)):
+            self.forget((topic, partition))
+        stray = names.PartitionDirectory(topic, partition, names.DirectoryState.STRAY, self._new_id().hex())
+        if (directory := self._take_away(stray)) is not None:
+            self.notices.append(f"{directory.path} is set aside: the catalogue does not know it")
+
+    def delete_due(self, now_ms: int) -> int | None:
+        """Remove from the disk what was given up long enough ago, however long it takes: `Deletions.removing`.
+
+        Returns when to call again, None for not at all. StorageError.
+        """
+        finish_work(self.deletions.removing(now_ms))
+        return self.deletions.next_due_ms
+
+    # --- checkpoints ---
+
+    def begin_checkpoint(self) -> SyncJob | None:
+        """What the checkpoints have to say that they do not, None if nothing. The job may run in a thread.
+
+        Hand it back to `end_checkpoint` afterwards.
+        """
+        self.checkpoints.note(self._logs)
+        return self.checkpoints.write_job()
+
+    def end_checkpoint(self, job: SyncJob, error: StorageError | None = None) -> None:
+        """After the job has run, with what it raised."""
+        if error is None:
+            job.finish()
+        else:
+            job.failed(error)
+
+    def close(self, *, clean: bool, broker_epoch: int = -1, leave_marker: bool = True) -> None:
+        """Stop using the directory; `clean` syncs all that was used and leaves the marker where it is deserved.
+
+        Without `leave_marker` it is not: the caller has something to finish that a start after a kill looks for.
+        StorageError if that failed: then there is no marker, and the next start recovers. The lock is free either way.
+        """
+        try:
+            if clean and self.offline_reason is None:
+                self._close_cleanly(broker_epoch, leave_marker)
+        finally:
+            self.checkpoints.give_up()
+            for log in self._logs.values():
+                log.abandon()
+            self._root.disk.close()
+            with suppress(OSError):  # the name may stay, as after a kill; the lock itself is let go all the same
+                self._lock.release()
+
+    def give_up(self) -> None:
+        """End a start that failed before anybody was let in: what it made where nothing was is removed again."""
+        try:
+            if self.is_new and self.offline_reason is None:
+                for entry in self._root.entries():
+                    if entry.is_directory:
+                        self._root.subdirectory(entry.name).remove_tree()
+                    elif entry.name != names.LOCK:
+                        self._root.remove(entry.name)
+        finally:
+            self.close(clean=False)
+        if self._is_made:
+            with suppress(OSError):  # somebody was quicker to put something in
+                self._root.disk.files.rmdir(self.path)
+
+    # --- moving between directories: storage/directories/moving.py ---
+
+    def directory_of(self, key: TopicPartition) -> Directory:
+        """The partition's directory, which need not exist yet: the same object while anybody holds it."""
+        found = self._directories.get(key)
+        if found is None:
+            found = self._directories[key] = self._root.subdirectory(names.partition_directory(*key))
+        return found
+
+    def expect(self, key: TopicPartition, source: LogDirectory) -> None:
+        """A partition is about to come from another directory, where it is closed: what its rows say holds here, too.
+
+        Durable on return. Time indexes that are not trusted there are not trusted here. StorageError.
+        """
+        self._make_room(key)
+        self.checkpoints.take_over(key, source.checkpoints)
+        self.checkpoints.write()
+        if self.meta.tells_all_times and not source.meta.tells_all_times:
+            self.meta = write_meta_properties(self._root, self.meta._replace(tells_all_times=False))
+
+    def take_in(self, key: TopicPartition, future: Directory) -> None:
+        """The directory `future` is the partition from now on. Durable on return. StorageError."""
+        future.move_to(names.partition_directory(*key))
+        self._root.sync()
+        self._live.add(key)
+
+    def drop(self, key: TopicPartition, future: Directory) -> None:
+        """Remove a copy that is not used, with the next that are due: by the next start, Kafka's too, at the latest."""
+        if key not in self._live:
+            self.checkpoints.forget(key)
+        with suppress(StorageError):  # else it goes under its old name, which Kafka would keep
+            future.move_to(names.deleted(future.path.rpartition("/")[2]))
+        self._remove_at(0, key, future)
+
+    # --- helpers ---
+
+    def _remove_at(
+        self, due_ms: int, key: TopicPartition, directory: Directory, files: Iterable[DiskFile] = ()
+    ) -> None:
+        """As long as there may be rows of the partition, a start sees in the directory's name that it is deleted."""
+        self.deletions.schedule(due_ms, directory, files=files, before_last=lambda: self._forget_gone(key))
+
+    def _forget_gone(self, key: TopicPartition) -> SyncJob | None:
+        return None if key in self._live else self.checkpoints.forget_job(key)
+
+    def _take_away(self, target: names.PartitionDirectory) -> Directory | None:
+        """Rename a partition's directory out of sight, and forget its rows. None if there is none."""
+        key = target.topic, target.partition
+        if key not in self._live:
+            return None
+        directory = self.directory_of(key)
+        if (log := self._logs.pop(key, None)) is not None:
+            log.abandon()
+        directory.move_to(target.name)
+        del self._directories[key]
+        self._live.discard(key)
+        self._unrecovered.discard(key)
+        self._gone.add(key)
+        self.recovered.forget(key)
+        self.checkpoints.forget(key)
+        return directory
+
+    def _make_room(self, key: TopicPartition) -> None:
+        """Before a new directory: no older one of the same name may come back, nor its rows."""
+        if key in self._gone:
+            self._root.sync()
+            self._gone.clear()
+        self.checkpoints.forget_durably(key)
+
+    def _close_cleanly(self, broker_epoch: int, leave_marker: bool) -> None:
+        failures: list[StorageError] = []
+        for log in self._logs.values():
+            try:
+                log.close()
+            except StorageError as failure:
+                failures.append(failure)
+        if failures:
+            raise failures[0]
+        self.checkpoints.note(self._logs)
+        self.checkpoints.write()
+        if self._root.is_dirty:
+            self._root.sync()
+        if leave_marker and not self._unrecovered:
+            self._root.write_atomically(names.CLEAN_SHUTDOWN, formats.encode_clean_shutdown(broker_epoch))

@@ -1,0 +1,1 @@
+"""What compaction takes of a log, and puts in its place."""
