@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from barnabas.client.addresses import Address, parse_addresses
 from barnabas.client.clock import Clock, Deadline, SystemClock
 from barnabas.client.connections.connection import Connection, LogIn
-from barnabas.client.connections.network import Network, SystemNetwork
+from barnabas.client.connections.retries import retry
 from barnabas.client.errors import ConnectionFailed, raise_for
 from barnabas.client.metadata import NOTHING_KNOWN, ClusterInfo, Leaders, TopicPartition, read_metadata
-from barnabas.client.retries import retry
+from barnabas.client.network import Network, SystemNetwork
 from barnabas.protocol.codec.schema import Request
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.messages.find_coordinator import Coordinator, FindCoordinatorRequest, FindCoordinatorResponse
@@ -101,7 +101,7 @@ class Client:
         before_next: Callable[[KafkaError], None] = lambda error: None,
         final: Container[ErrorCode] = (),
     ) -> T:
-        """`attempt`, again after retriable errors, until the deadline (see barnabas.client.retries)."""
+        """`attempt`, again after retriable errors, until the deadline (see barnabas.client.connections.retries)."""
         return retry(attempt, clock=self.clock, deadline=deadline, before_next=before_next, final=final)
 
     def node(self, node_id: int, deadline: Deadline, purpose: str = "") -> Connection:

@@ -20,8 +20,8 @@ except ModuleNotFoundError as missing:
         " foreachBatch, or use Spark 4"
     ) from None
 
-from pyspark_barnabas.settings.options import OptionError, text
-from pyspark_barnabas.settings.user_errors import UserError, sentence_alone
+from pyspark_barnabas.options import OptionError, text
+from pyspark_barnabas.telling.user_errors import UserError, sentence_alone
 from pyspark_barnabas.worker.workers import keep_what_is_loaded
 
 
@@ -37,7 +37,7 @@ class BarnabasDataSource(DataSource):  # type: ignore[misc]  # because pyspark i
     def schema(self) -> Any:
         """The columns that are read."""
         if self._is_a_directory():
-            from pyspark_barnabas import segments
+            from pyspark_barnabas.source import segments
 
             return segments.schema(self._options())
         from pyspark_barnabas import source
@@ -48,24 +48,24 @@ class BarnabasDataSource(DataSource):  # type: ignore[misc]  # because pyspark i
     def reader(self, schema: Any) -> Any:
         """Of `spark.read`."""
         if self._is_a_directory():
-            from pyspark_barnabas.segments.reader import SegmentReader
+            from pyspark_barnabas.source.segments.reader import SegmentReader
 
             return SegmentReader(self._options(), schema)
-        from pyspark_barnabas.source.batch_reader import BatchReader
+        from pyspark_barnabas.source.readers.batch_reader import BatchReader
 
         return BatchReader(self._options(), schema)
 
     @sentence_alone
     def streamReader(self, schema: Any) -> Any:
         """Of `spark.readStream`."""
-        from pyspark_barnabas.source.stream_reader import RefusingReader, StreamReader
+        from pyspark_barnabas.source.readers.stream_reader import RefusingReader, StreamReader
 
         try:
             if self._is_a_directory():
                 raise OptionError("a data directory is read by spark.read, and not as a stream: leave the path out")
             if find_spec("pyspark.sql.streaming.datasource") is None:  # Spark 4.0 and 4.1
                 return StreamReader(self._options(), schema)
-            from pyspark_barnabas.source.limited_stream_reader import LimitedStreamReader
+            from pyspark_barnabas.source.readers.limited_stream_reader import LimitedStreamReader
 
             return LimitedStreamReader(self._options(), schema)
         except UserError as error:  # Spark stops a reader that it does not have, and ends in a NameError of its own

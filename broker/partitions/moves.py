@@ -1,7 +1,7 @@
 """Partitions that are moved to another data directory, while they are used: AlterReplicaLogDirs.
 
-Knows when a copy is made and swapped in; how is storage/directories/moving.py's. One partition is copied at a time, in a thread,
-the others wait in the order they were asked for.
+Knows when a copy is made and swapped in; how is storage/directories/moving.py's. One partition is copied at a time, in
+a thread, the others wait in the order they were asked for.
 
 Theory of operation: rounds copy what the log has and the copy has not, until little is left. Then the log is synced,
 in the flush thread. Then, in one turn of the event loop, the log is closed, the rest copied, the catalogue told, and

@@ -82,7 +82,10 @@ def set_strays_aside(partitions: Partitions, directories: LogDirectories) -> Non
 
 
 def _settle_moves(directories: LogDirectories, catalogue: Catalogue) -> None:
-    """Finish a move that was cut between its two renames, and remove copies that were not whole: storage/directories/moving.py."""
+    """Finish a move that was cut between its two renames, and remove copies that were not whole.
+
+    storage/directories/moving.py says how it goes on.
+    """
     for directory in directories.members:
         for (topic, number), future in directory.futures:
             found = catalogue.topics.get(topic)

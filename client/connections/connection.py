@@ -1,8 +1,8 @@
 """One blocking connection to one broker: connects, learns its versions, logs in, asks and waits for the answer.
 
-Adds a socket of its network, deadlines and the choice of versions to protocol/connection/client.py. Several requests may be under
-way, and their answers come in order. TLS is its network's; of SASL it knows that it has to log in at first, and again
-before a session ends. Not thread-safe.
+Adds a socket of its network, deadlines and the choice of versions to protocol/connection/client.py. Several requests
+may be under way, and their answers come in order. TLS is its network's; of SASL it knows that it has to log in at
+first, and again before a session ends. Not thread-safe.
 
 Invariants: a connection that failed in any way is closed and stays closed, for an answer that was given up must not be
 taken for the next one; every failure is a ConnectionFailed that names the broker and the reason, or, where either side
@@ -17,9 +17,9 @@ from typing import Any
 
 from barnabas.client.addresses import Address
 from barnabas.client.clock import Clock, Deadline, SystemClock
-from barnabas.client.connections.network import Network, Socket, SystemNetwork
 from barnabas.client.connections.versions import VersionRange, choose_version
 from barnabas.client.errors import AuthenticationFailed, ConnectionFailed, raise_for
+from barnabas.client.network import Network, Socket, SystemNetwork
 from barnabas.protocol.codec.schema import Request
 from barnabas.protocol.connection.client import ClientConnection, ConnectionBroken
 from barnabas.protocol.errors import ErrorCode

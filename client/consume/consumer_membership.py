@@ -17,6 +17,7 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from barnabas.client.client import GROUP, Client
+from barnabas.client.connections.retries import backoffs_ms
 from barnabas.client.consume.heartbeats import (
     JOIN_EPOCH,
     LEAVE_EPOCH,
@@ -32,7 +33,6 @@ from barnabas.client.consume.rebalances import is_through, one_group
 from barnabas.client.errors import UnsupportedByBroker, raise_for
 from barnabas.client.metadata import TopicPartition
 from barnabas.client.offsets import commit_offsets, stable_offsets
-from barnabas.client.retries import backoffs_ms
 from barnabas.client.transaction_requests import GroupMember
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.messages.consumer_group_describe import ConsumerGroupDescribeRequest, DescribedGroup

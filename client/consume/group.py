@@ -19,12 +19,12 @@ from typing import TYPE_CHECKING
 
 from barnabas.client.client import Client
 from barnabas.client.clock import Deadline
+from barnabas.client.connections.retries import BACKOFF_MS, backoffs_ms
 from barnabas.client.consume.classic_membership import ClassicProtocol
 from barnabas.client.consume.consumer import FETCH_WAIT_MS, ConsumedRecord, Consumer
 from barnabas.client.consume.membership import Assignment, GroupProtocol
 from barnabas.client.metadata import TopicPartition
 from barnabas.client.offsets import READ_UNCOMMITTED
-from barnabas.client.retries import BACKOFF_MS, backoffs_ms
 from barnabas.client.transaction_requests import GroupMember
 from barnabas.protocol.errors import ErrorCode, KafkaError
 

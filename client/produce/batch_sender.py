@@ -21,11 +21,11 @@ from typing import NamedTuple
 from barnabas.client.client import Client
 from barnabas.client.clock import Deadline
 from barnabas.client.connections.connection import Connection, wait_for_answer
+from barnabas.client.connections.retries import backoffs_ms
 from barnabas.client.errors import ConnectionFailed, raise_for
 from barnabas.client.metadata import TopicPartition
 from barnabas.client.produce.new_batch import NewBatch, seal
 from barnabas.client.produce.partition_queue import Outcome, PartitionQueue, PendingBatch, Report
-from barnabas.client.retries import backoffs_ms
 from barnabas.client.transaction_requests import NOBODY, ProducerIdentity
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequest, ProduceResponse, TopicProduceData
@@ -338,7 +338,7 @@ class BatchSender:
     def _go_on_after_failures(self) -> None:
         """Look for the leaders again, after a pause, and let those go on of whom nothing is under way.
 
-        What has no time left for that is lost for the reason it failed, as in barnabas.client.retries.
+        What has no time left for that is lost for the reason it failed, as in barnabas.client.connections.retries.
         """
         failed = [each for each in self._queues.values() if each.failure is not None and not each.under_way]
         if not failed:

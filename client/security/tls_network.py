@@ -12,8 +12,8 @@ from typing import Any
 
 from barnabas.client.addresses import Address
 from barnabas.client.clock import Deadline, SystemClock
-from barnabas.client.connections.network import SystemNetwork
 from barnabas.client.errors import AuthenticationFailed, ConnectionFailed
+from barnabas.client.network import SystemNetwork
 from barnabas.client.security.settings import TlsSettings
 from barnabas.client.security.tls import context_of, failure_later, shake_hands
 

@@ -8,8 +8,8 @@ from itertools import islice
 from barnabas.client.client import TRANSACTION, Client
 from barnabas.client.clock import Deadline
 from barnabas.client.connections.connection import Connection
+from barnabas.client.connections.retries import backoffs_ms
 from barnabas.client.errors import raise_for
-from barnabas.client.retries import backoffs_ms
 from barnabas.client.transaction_requests import EXPLICIT, ProducerIdentity, highest_version
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.messages.describe_transactions import DescribeTransactionsRequest, TransactionState

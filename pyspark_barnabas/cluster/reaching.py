@@ -8,7 +8,7 @@ from __future__ import annotations
 from barnabas.client.client import Client
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from pyspark_barnabas.cluster.connection import ConnectionSettings
-from pyspark_barnabas.worker.own_log import own_log
+from pyspark_barnabas.telling.own_log import own_log
 
 _FIRST_ATTEMPT_MS = 3_000  # an address from which nothing comes back is told of after so long
 

@@ -33,7 +33,7 @@ from pyspark_barnabas.sink.sentences import explain
 from pyspark_barnabas.sink.settings import SinkSettings
 from pyspark_barnabas.sink.transaction.coordinators import identities, list_ids, view_of, views
 from pyspark_barnabas.sink.transaction.driver_transaction import Fenced, write_record
-from pyspark_barnabas.worker.own_log import own_log
+from pyspark_barnabas.telling.own_log import own_log
 
 _REFUSALS_MAX = 5
 """How often the coordinators may refuse to end what they say is open, before it is reported."""

@@ -21,10 +21,10 @@ from typing import NamedTuple
 from barnabas.client.client import Client
 from barnabas.client.clock import Deadline
 from barnabas.client.connections.connection import Connection
+from barnabas.client.connections.retries import backoffs_ms
 from barnabas.client.consume.decoding import Aborted
 from barnabas.client.errors import raise_for
 from barnabas.client.offsets import READ_COMMITTED
-from barnabas.client.retries import backoffs_ms
 from barnabas.protocol.errors import DecodeError, ErrorCode, KafkaError
 from barnabas.protocol.messages.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic, PartitionData
 from barnabas.protocol.records.batch import BatchHeader, iter_batches

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from barnabas.client.offsets import EARLIEST, LATEST, READ_COMMITTED, READ_UNCOMMITTED
+from pyspark_barnabas import options as given
 from pyspark_barnabas.cluster.connection import ConnectionSettings
-from pyspark_barnabas.settings import options as given
-from pyspark_barnabas.settings.options import OptionError
+from pyspark_barnabas.options import OptionError
 from pyspark_barnabas.source.offsets import OffsetsError, parse_assignment, parse_offsets, parse_timestamps
 from pyspark_barnabas.source.subscription import Assigned, Bound, ByTime, Given, Named, Pattern, Subscription
 

@@ -16,7 +16,7 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from pyspark_barnabas.settings.options import OptionError
+from pyspark_barnabas.options import OptionError
 from pyspark_barnabas.source.options import includes_headers
 
 _COLUMNS = [

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from pyspark_barnabas.settings.options import OptionError
+from pyspark_barnabas.options import OptionError
 
 _HEADERS = "array<struct<key:string,value:binary>>"
 TYPES: dict[str, tuple[str, ...]] = {

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pyspark_barnabas.commit.refusals import QuerySettings, refuse
-from pyspark_barnabas.settings.options import OptionError, text
+from pyspark_barnabas.options import OptionError, text
 from pyspark_barnabas.sink.failure import SinkFailed
 from pyspark_barnabas.sink.settings import SinkSettings, TaskFacts
 from pyspark_barnabas.spark_sink.wheels import say_once_what_is_missing

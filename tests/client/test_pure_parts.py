@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from barnabas.client.addresses import Address, parse_addresses
 from barnabas.client.clock import Deadline
+from barnabas.client.connections.retries import backoffs_ms, retry
 from barnabas.client.connections.versions import VersionRange, choose_version
 from barnabas.client.consume.assignors import (
     assigned_partitions,
@@ -18,7 +19,6 @@ from barnabas.client.errors import ConnectionFailed, UnsupportedByBroker, raise_
 from barnabas.client.metadata import NOTHING_KNOWN, ClusterInfo, PartitionInfo, TopicInfo
 from barnabas.client.produce.batching import Batches, Delivery, record_size
 from barnabas.client.produce.partitioner import KeylessPartitioner, murmur2, partition_for_key
-from barnabas.client.retries import backoffs_ms, retry
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.records.builder import NewRecord, build_batch
 from barnabas.protocol.registry import ApiKey

@@ -80,10 +80,7 @@ def test_no_module_of_an_editable_installation_is_loaded_twice(tmp_path: Path) -
     environment = Environment(tmp_path / "venv")
     environment.install("--editable", ROOT)
     for directory in (tmp_path, ROOT):  # in the root, every folder there can be imported
-        assert (
-            run(environment.python, "-c", USE + "import pyspark_barnabas.settings.options", cwd=directory).strip()
-            == "[]"
-        )
+        assert run(environment.python, "-c", USE + "import pyspark_barnabas.options", cwd=directory).strip() == "[]"
     where = run(environment.python, "-c", "import barnabas.broker as it; print(it.__file__)", cwd=tmp_path).strip()
     assert os.path.realpath(where) == str(ROOT / "broker/__init__.py")
 

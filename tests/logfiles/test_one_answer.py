@@ -12,8 +12,8 @@ from barnabas.logfiles.segment_check import check_segment
 from barnabas.logfiles.walk import Damage
 from barnabas.protocol.files.checkpoints import encode_offsets
 from barnabas.protocol.files.names import LEADER_EPOCH_CHECKPOINT, RECOVERY_POINT_CHECKPOINT
-from pyspark_barnabas.segments.splits import OffsetRange, plan, whole_segments
-from pyspark_barnabas.segments.stretches import read_stretches
+from pyspark_barnabas.source.segments.splits import OffsetRange, plan, whole_segments
+from pyspark_barnabas.source.segments.stretches import read_stretches
 from tests.support.files.damage import WAYS, Way, write_sound_log
 
 DAMAGES = frozenset(damage.value for damage in Damage)

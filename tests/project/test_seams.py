@@ -38,7 +38,7 @@ SEAMS = {
     ),
     "sockets": (
         ("socket.socket", "socket.create_connection", "socket.getaddrinfo", "socket.create_server"),
-        ("broker/network/bound.py", "client/connections/network.py"),
+        ("broker/network/bound.py", "client/network.py"),
     ),
     "threads and processes": (
         ("threading.Thread", "subprocess.", "os.fork", "multiprocessing."),

@@ -18,7 +18,7 @@ import pkgutil, sys
 sys.path.insert(0, sys.argv[1])
 assert "pyspark_barnabas" in {each.name for each in pkgutil.iter_modules()}  # as Spark looks for it
 import pyspark_barnabas._barnabas.client.produce.producer
-import pyspark_barnabas.settings.options, pyspark_barnabas.spark_sink.wheels, pyspark_barnabas.sink.driver
+import pyspark_barnabas.options, pyspark_barnabas.spark_sink.wheels, pyspark_barnabas.sink.driver
 from pyspark_barnabas._barnabas.protocol.records import crc32c
 assert not crc32c.IS_NATIVE
 assert crc32c.crc32c(b"123456789") == 0xE3069283

@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 import pytest
 from pyspark.sql import SparkSession
 
-from pyspark_barnabas.settings.options import OptionError
+from pyspark_barnabas.options import OptionError
+from pyspark_barnabas.source.readers.stream_reader import StreamReader
 from pyspark_barnabas.source.row_schema import row_schema
-from pyspark_barnabas.source.stream_reader import StreamReader
 from tests.spark.programs.every_spark import COUNT, MOMENT, Work, outcomes
 from tests.support.clients import topics
 from tests.support.processes.server import ROOT, Server

@@ -11,7 +11,7 @@ from pyspark.sql.functions import col
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from pyspark_barnabas import exactly_once
-from pyspark_barnabas.settings.options import OptionError
+from pyspark_barnabas.options import OptionError
 from pyspark_barnabas.sink import driver
 from tests.support.clients import topics
 from tests.support.processes.server import Server

@@ -2,10 +2,10 @@
 
 import pytest
 
-from pyspark_barnabas.segments.reader import SegmentReader
-from pyspark_barnabas.source.batch_reader import BatchReader
-from pyspark_barnabas.source.limited_stream_reader import LimitedStreamReader
-from pyspark_barnabas.source.stream_reader import StreamReader
+from pyspark_barnabas.source.readers.batch_reader import BatchReader
+from pyspark_barnabas.source.readers.limited_stream_reader import LimitedStreamReader
+from pyspark_barnabas.source.readers.stream_reader import StreamReader
+from pyspark_barnabas.source.segments.reader import SegmentReader
 from pyspark_barnabas.spark_sink.batch_writer import BatchWriter
 from pyspark_barnabas.spark_sink.for_each_batch import _Prepare
 from pyspark_barnabas.spark_sink.stream_writer import StreamWriter

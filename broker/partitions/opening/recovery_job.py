@@ -1,8 +1,8 @@
 """The recovery of one partition as a job: opened as a start after a kill does, then closed as a clean stop does.
 
 Knows a partition's directory, and what the checkpoints say of it. What it returns is noted by the owner of the data
-directory (storage/directories/recovered_logs.py): opening the partition then reads none of its records. It is begun again from the
-start if it was cut off anywhere, as a start after another kill would do (storage/recovery/loader.py).
+directory (storage/directories/recovered_logs.py): opening the partition then reads none of its records. It is begun
+again from the start if it was cut off anywhere, as a start after another kill would do (storage/recovery/loader.py).
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ from pyspark_barnabas.sink.sentences import explain
 from pyspark_barnabas.sink.settings import SinkSettings
 from pyspark_barnabas.sink.target import target_limits
 from pyspark_barnabas.sink.target.topics import Topics
-from pyspark_barnabas.worker.own_log import own_log
+from pyspark_barnabas.telling.own_log import own_log
 
 _kept = threading.local()
 

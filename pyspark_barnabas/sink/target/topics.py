@@ -16,7 +16,7 @@ from barnabas.protocol.errors import ErrorCode, KafkaError
 from pyspark_barnabas.sink.failure import SinkFailed
 from pyspark_barnabas.sink.settings import SinkSettings
 from pyspark_barnabas.sink.target import target_limits
-from pyspark_barnabas.worker.own_log import own_log
+from pyspark_barnabas.telling.own_log import own_log
 
 _CREATION_MS = 10_000  # how long a topic that was just made may take to be there
 _SETTLING_MS = 2_000  # how long a topic is waited for that nobody is asked to make: it may have been made just now

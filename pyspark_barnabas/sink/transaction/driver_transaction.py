@@ -33,7 +33,7 @@ from pyspark_barnabas.commit.ledger import LedgerRecord, SourceOffset, encode_ke
 from pyspark_barnabas.sink.failure import SinkFailed
 from pyspark_barnabas.sink.sentences import FENCED, explain
 from pyspark_barnabas.sink.settings import SinkSettings
-from pyspark_barnabas.worker.own_log import own_log
+from pyspark_barnabas.telling.own_log import own_log
 
 
 class Fenced(Exception):

@@ -8,7 +8,7 @@ PROGRAM = """
 import sys
 from barnabas.broker.cli import topics
 from barnabas.client.client import Client
-from pyspark_barnabas.settings.options import sink
+from pyspark_barnabas.options import sink
 sink({"kafka.bootstrap.servers": "localhost:1", "topic": "t"}).connection.client().close()
 print(*sorted(sys.modules))
 """

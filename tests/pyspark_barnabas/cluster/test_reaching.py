@@ -9,8 +9,8 @@ from pyspark_barnabas.cli import command_line
 from pyspark_barnabas.cluster.clients import client_for
 from pyspark_barnabas.cluster.connection import ConnectionSettings
 from pyspark_barnabas.cluster.reaching import advice, reach
-from pyspark_barnabas.settings.user_errors import UserError
 from pyspark_barnabas.source.errors import SourceError, explaining
+from pyspark_barnabas.telling.user_errors import UserError
 from tests.support.client_clock import StandingClock
 from tests.support.scripted.broker import ScriptedBroker
 

@@ -3,7 +3,7 @@
 import pytest
 
 from barnabas.client.offsets import EARLIEST, LATEST, READ_COMMITTED, READ_UNCOMMITTED
-from pyspark_barnabas.settings.options import OptionError
+from pyspark_barnabas.options import OptionError
 from pyspark_barnabas.source.options import SourceSettings, batch_settings, stream_settings
 from pyspark_barnabas.source.subscription import Assigned, ByTime, Given, Named, Pattern
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pyspark_barnabas.settings.options import OptionError
+from pyspark_barnabas.options import OptionError
 from pyspark_barnabas.spark_sink.accepted_columns import choose
 
 FULL = {

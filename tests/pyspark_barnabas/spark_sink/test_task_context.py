@@ -2,7 +2,7 @@
 
 import pytest
 
-from pyspark_barnabas.settings.options import OptionError, sink
+from pyspark_barnabas.options import OptionError, sink
 from pyspark_barnabas.sink.failure import SinkFailed
 from pyspark_barnabas.spark_sink.task_context import Run, checkpoint_location, refuse_what_is_weaker, run_of
 

@@ -60,7 +60,7 @@ class BlockingClock:
 
 
 class BlockingNetwork:
-    """A `barnabas.client.connections.network.Network`."""
+    """A `barnabas.client.network.Network`."""
 
     def __init__(self, network: Network, thread: BlockingThread, requests: Requests) -> None:
         self._network, self._thread, self._requests = network, thread, requests
@@ -84,7 +84,7 @@ class BlockingNetwork:
 
 
 class BlockingSocket:
-    """A `barnabas.client.connections.network.Socket`."""
+    """A `barnabas.client.network.Socket`."""
 
     def __init__(self, thread: BlockingThread, requests: Requests) -> None:
         self._thread, self._requests = thread, requests

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from barnabas.logfiles.data_directory import PartitionFiles, read_layout
 from barnabas.protocol.files import offset_index
 from barnabas.protocol.files.names import LOG_START_CHECKPOINT, FileKind
-from pyspark_barnabas.segments.pushdown import narrow
-from pyspark_barnabas.segments.settings import Settings, read_settings
-from pyspark_barnabas.segments.splits import OffsetRange, Piece, plan
-from pyspark_barnabas.segments.stretches import LogDamaged, Stretch, narrowed, read_stretches
-from pyspark_barnabas.settings.options import OptionError
+from pyspark_barnabas.options import OptionError
+from pyspark_barnabas.source.segments.pushdown import narrow
+from pyspark_barnabas.source.segments.settings import Settings, read_settings
+from pyspark_barnabas.source.segments.splits import OffsetRange, Piece, plan
+from pyspark_barnabas.source.segments.stretches import LogDamaged, Stretch, narrowed, read_stretches
 from tests.support.files.segment_files import LogWriter
 
 

@@ -14,8 +14,8 @@ from barnabas.protocol.files.names import (
     CONSUMER_OFFSETS_TOPIC,
     TRANSACTION_STATE_TOPIC,
 )
-from pyspark_barnabas.segments.splits import OffsetRange
-from pyspark_barnabas.settings.options import OptionError, boolean, check_names, integer, json_object, one_of, text
+from pyspark_barnabas.options import OptionError, boolean, check_names, integer, json_object, one_of, text
+from pyspark_barnabas.source.segments.splits import OffsetRange
 
 CONTENTS = ("records", "batches", "findings")
 LEVELS = ("read_uncommitted", "read_committed")

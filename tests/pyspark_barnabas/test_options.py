@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from barnabas.client.security.properties import KEYS
-from pyspark_barnabas.settings import option_table
-from pyspark_barnabas.settings.options import OptionError, check_names, connection, json_object, sink, stream_sink, text
+from pyspark_barnabas import option_table
+from pyspark_barnabas.options import OptionError, check_names, connection, json_object, sink, stream_sink, text
 from pyspark_barnabas.sink.settings import SinkSettings
 
 SERVERS = {"kafka.bootstrap.servers": "a:1,b:2"}

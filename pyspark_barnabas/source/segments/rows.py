@@ -15,9 +15,9 @@ import pyarrow as pa
 from barnabas.logfiles.findings import Finding
 from barnabas.protocol.errors import DecodeError
 from barnabas.protocol.records.compression import COMPRESSION_NAMES
-from pyspark_barnabas.segments.splits import OffsetRange
-from pyspark_barnabas.segments.stretches import Stretch
 from pyspark_barnabas.source.decoding.decoded_columns import Columns, read_columns
+from pyspark_barnabas.source.segments.splits import OffsetRange
+from pyspark_barnabas.source.segments.stretches import Stretch
 
 _GROUP_BYTES = 1 << 20  # on the disk; a batch that is larger is decoded alone, piece by piece
 _ROWS = 10_000

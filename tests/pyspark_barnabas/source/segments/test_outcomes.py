@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from barnabas.logfiles.data_directory import PartitionFiles, read_layout
 from barnabas.protocol.files.txn_index import AbortedTxn
-from pyspark_barnabas.segments.outcomes import Outcome, first_open_offset, read_outcomes
-from pyspark_barnabas.segments.splits import OffsetRange, plan
-from pyspark_barnabas.segments.stretches import read_stretches
+from pyspark_barnabas.source.segments.outcomes import Outcome, first_open_offset, read_outcomes
+from pyspark_barnabas.source.segments.splits import OffsetRange, plan
+from pyspark_barnabas.source.segments.stretches import read_stretches
 from tests.support.files.segment_files import LogWriter
 
 A, B = (4000, 1), (4001, 0)

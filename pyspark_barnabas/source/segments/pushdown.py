@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
-from pyspark_barnabas.segments.splits import OffsetRange
+from pyspark_barnabas.source.segments.splits import OffsetRange
 
 _PLACE = ("topic", "partition")
 

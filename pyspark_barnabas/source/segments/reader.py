@@ -15,13 +15,13 @@ from pyspark.sql.pandas.types import to_arrow_schema
 
 from barnabas.logfiles.data_directory import PartitionFiles, read_layout
 from barnabas.logfiles.segment_check import check_segment
-from pyspark_barnabas.segments.outcomes import first_open_offset
-from pyspark_barnabas.segments.pushdown import Wanted, narrow
-from pyspark_barnabas.segments.settings import Settings, read_settings
-from pyspark_barnabas.segments.splits import OffsetRange, Piece, plan, whole_segments
-from pyspark_barnabas.segments.stretches import Stretch, narrowed, read_stretches
-from pyspark_barnabas.settings.options import OptionError
-from pyspark_barnabas.settings.user_errors import sentence_alone, sentence_alone_in_rows
+from pyspark_barnabas.options import OptionError
+from pyspark_barnabas.source.segments.outcomes import first_open_offset
+from pyspark_barnabas.source.segments.pushdown import Wanted, narrow
+from pyspark_barnabas.source.segments.settings import Settings, read_settings
+from pyspark_barnabas.source.segments.splits import OffsetRange, Piece, plan, whole_segments
+from pyspark_barnabas.source.segments.stretches import Stretch, narrowed, read_stretches
+from pyspark_barnabas.telling.user_errors import sentence_alone, sentence_alone_in_rows
 from pyspark_barnabas.worker.worker_connections import SentToWorkers
 from pyspark_barnabas.worker.workers import keep_what_is_loaded
 
@@ -75,7 +75,7 @@ class SegmentReader(SentToWorkers, DataSourceReader):  # type: ignore[misc]  # b
         return sentence_alone_in_rows(self._rows(partition))
 
     def _rows(self, partition: Part) -> Iterator[Any]:
-        from pyspark_barnabas.segments import rows
+        from pyspark_barnabas.source.segments import rows
 
         schema = _arrow_schema(self._schema)
         if self._settings.content == "findings":

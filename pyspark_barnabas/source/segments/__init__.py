@@ -11,7 +11,7 @@ from typing import Any
 
 def schema(options: Mapping[str, str]) -> Any:
     """The StructType of the rows that these options ask for."""
-    from pyspark_barnabas.segments.schemas import schema_of
-    from pyspark_barnabas.segments.settings import read_settings
+    from pyspark_barnabas.source.segments.schemas import schema_of
+    from pyspark_barnabas.source.segments.settings import read_settings
 
     return schema_of(read_settings(options).content)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from pyspark_barnabas.settings.user_errors import UserError, sentence_alone, sentence_alone_in_rows
+from pyspark_barnabas.telling.user_errors import UserError, sentence_alone, sentence_alone_in_rows
 
 
 def _fail(error: Exception) -> None:

@@ -1,1 +1,0 @@
-"""Options of the sink and the sources, and the errors that people read."""

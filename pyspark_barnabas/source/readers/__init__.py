@@ -1,0 +1,1 @@
+"""The source as Spark meets it: a reader of batches, and readers of streams."""

@@ -1,0 +1,1 @@
+"""What people read: errors, and lines of the log."""
