@@ -26,7 +26,7 @@ from barnabas.broker.coordinator.transaction.decisions.states import Transaction
 from barnabas.broker.network.bound import BoundAddress
 from barnabas.broker.network.connection import Connection
 from barnabas.broker.runtime.clock import Stopwatch, monotonic
-from barnabas.broker.server.app import Broker
+from barnabas.broker.server.broker import Broker
 from barnabas.broker.server.data import open_directory
 from barnabas.broker.server.environment import Environment
 from barnabas.protocol.messages.add_partitions_to_txn import AddPartitionsToTxnRequest, AddPartitionsToTxnTopic

@@ -1,6 +1,6 @@
 """What a handler is given: the broker's services, and the facts of one request.
 
-The composition root (`broker/server/app.py`) fills `Services` once; nothing replaces a service afterwards. Handlers
+The composition root (`broker/server/broker.py`) fills `Services` once; nothing replaces a service afterwards. Handlers
 reach the rest of the broker only through here, so that a test can hand them a broker made of in-memory parts.
 """
 
@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, NamedTuple, Protocol, TypeVar
 
-from barnabas.broker.metadata.cluster.cluster import Cluster, Node
+from barnabas.broker.metadata.cluster.node_view import Node, NodeView
 from barnabas.broker.metadata.image.features import GROUP_VERSION
 from barnabas.broker.security.session.operations import Operation, Resource
 from barnabas.broker.security.session.principal import ANONYMOUS, Principal
@@ -72,7 +72,7 @@ class Services:
 
     node: Node
     """This broker under the address of its first listener. A peer is given `RequestContext.node`."""
-    cluster: Cluster
+    cluster: NodeView
     """Who leads and coordinates what."""
     config: BrokerConfig
     clock: Clock

@@ -26,7 +26,7 @@ class CloseConnection(Exception):
         self.api = api
 
 
-class Parked:
+class DeferredResponse:
     """A request whose answer comes later. Its connection serves nothing else meanwhile."""
 
     __slots__ = ("_encode", "_future", "_is_abandoned", "_may_be_given_up", "is_pause")
@@ -45,7 +45,7 @@ class Parked:
         self._may_be_given_up = may_be_given_up
         self._is_abandoned = False
 
-    def when_answered(self, callback: Callable[[Parked], None]) -> None:
+    def when_answered(self, callback: Callable[[DeferredResponse], None]) -> None:
         """Call `callback(self)` from the event loop once `answer()` can be asked for; never after `abandon()`."""
 
         def tell(_: object) -> None:
@@ -107,7 +107,7 @@ def failure_of(done: Later) -> Exception | asyncio.CancelledError | None:
 
 
 Later: TypeAlias = "asyncio.Future[Any] | Waiting[Any]"
-Answer: TypeAlias = "bytearray | Sequence[Sized] | Parked | None"
+Answer: TypeAlias = "bytearray | Sequence[Sized] | DeferredResponse | None"
 """One whole response frame; or one in parts, our own bytes and slices of files in turn; or later; or none at all."""
 
 

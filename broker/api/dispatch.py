@@ -25,13 +25,13 @@ from struct import Struct
 from struct import error as StructError
 from typing import TYPE_CHECKING, Final
 
-from barnabas.broker.api.answers import Answer, CloseConnection, Parked, code_and_message, failure_of
-from barnabas.broker.api.entry import Client, Entry, Wrap
+from barnabas.broker.api.answers import Answer, CloseConnection, DeferredResponse, code_and_message, failure_of
+from barnabas.broker.api.decoded_request_cache import DecodedRequestCache
 from barnabas.broker.api.error_responses import error_response_in_steps
+from barnabas.broker.api.frame_handler import FrameHandler, RequestConnection, Wrap
 from barnabas.broker.api.in_hand import keep_in_hand
-from barnabas.broker.api.produce_fetch import hot, large_answers, large_requests
-from barnabas.broker.api.repeated import RepeatedRequests
-from barnabas.broker.api.table import Row, table_for
+from barnabas.broker.api.produce_fetch import frame_handlers, large_requests, large_responses
+from barnabas.broker.api.table import ApiRow, table_for
 from barnabas.broker.runtime.refusals import NoSuchRequest
 from barnabas.broker.security.session.session import Authentication, Session
 from barnabas.broker.services import RequestContext, Services
@@ -42,23 +42,23 @@ from barnabas.protocol.primitives import skip_tags
 from barnabas.protocol.registry import ApiKey, request_codec, response_codec, spec
 
 if TYPE_CHECKING:
-    from barnabas.broker.api.authentication.door import Door
-    from barnabas.broker.api.authentication.gate import Gate
+    from barnabas.broker.api.authentication.sasl_authenticator import SaslAuthenticator
+    from barnabas.broker.api.authentication.sasl_listener import SaslListener
     from barnabas.broker.api.stages.metering import Meter
     from barnabas.broker.api.stages.throttling import Throttling
     from barnabas.broker.api.stages.tracing import Tracer
 
 _HEADER: Final = Struct(">hhih")  # api_key, api_version, correlation_id, size of client_id
 _SIZE: Final = Struct(">i")
-_GATE: Final = "barnabas.broker.api.authentication.gate"  # imported where somebody has to authenticate
+_GATE: Final = "barnabas.broker.api.authentication.sasl_authenticator"  # imported where somebody has to authenticate
 _TRACING: Final = "barnabas.broker.api.stages.tracing"  # imported where somebody listens
 _THROTTLING: Final = "barnabas.broker.api.stages.throttling"  # imported where there are quotas
 _GUARDS: Final = "barnabas.broker.api.guards.table"  # imported where there is an authorizer
 _SHORT_PRODUCE: Final = (
-    "barnabas.broker.api.produce_fetch.short_produce"  # imported as a handler is: no start waits for it
+    "barnabas.broker.api.produce_fetch.produce_fast_path"  # imported as a handler is: no start waits for it
 )
 
-Dispatch = Callable[[memoryview, Client], Answer]
+Dispatch = Callable[[memoryview, RequestConnection], Answer]
 Handle = Callable[[Request, RequestContext], Response | Future[Response]]
 
 
@@ -68,9 +68,9 @@ class Dispatcher:
     def __init__(
         self,
         services: Services,
-        table: tuple[Row, ...] | None = None,
+        table: tuple[ApiRow, ...] | None = None,
         meter: Meter | None = None,
-        doors: Mapping[str, Door] | None = None,
+        doors: Mapping[str, SaslListener] | None = None,
     ) -> None:
         """`table`: another than that of this broker's settings. `meter`: what to count requests with.
 
@@ -81,17 +81,17 @@ class Dispatcher:
         self._meter = meter
         self._services = services
         self._rows = {int(row.key): row for row in table or table_for(services.config)}
-        self._made: dict[tuple[int, int], Entry] = {}
-        self._entries: dict[tuple[int, int], Entry] = {}
+        self._made: dict[tuple[int, int], FrameHandler] = {}
+        self._entries: dict[tuple[int, int], FrameHandler] = {}
         """Those of `_made`, each wrapped where somebody wraps."""
         self._wrap: Wrap | None = None
-        self._repeated = RepeatedRequests()
+        self._repeated = DecodedRequestCache()
         self._throttling: Throttling | None = None
         services.events.when_switched.append(self._make_again)
         services.quotas.when_switched.append(self._follow_quotas)
         self._follow_quotas()
 
-    def dispatch(self, frame: memoryview, client: Client) -> Answer:
+    def dispatch(self, frame: memoryview, client: RequestConnection) -> Answer:
         """The answer to one request frame (without its size). CloseConnection when there is none to give."""
         try:
             api_key, version, correlation_id, client_id_size = _HEADER.unpack_from(frame)
@@ -130,21 +130,21 @@ class Dispatcher:
         door = self._doors.get(listener)
         return Session(listener) if door is None else Session(listener, Authentication.REQUIRED, door.frame_bytes_max)
 
-    def gate_for(self, session: Session) -> Gate | None:
+    def gate_for(self, session: Session) -> SaslAuthenticator | None:
         """What answers the requests of a connection with this session first; None if it need not authenticate."""
         if session.is_authenticated:
             return None
-        gate: Gate = import_module(_GATE).Gate(self._doors[session.listener], self.dispatch)
+        gate: SaslAuthenticator = import_module(_GATE).Gate(self._doors[session.listener], self.dispatch)
         return gate
 
-    def preload(self, row: Row) -> None:
+    def preload(self, row: ApiRow) -> None:
         """Import what the API needs, so that its first request need not wait for it."""
         import_module(f"barnabas.broker.api.handlers.{row.handler}")
         spec(row.key)
         if row.key == ApiKey.PRODUCE:
             import_module(_SHORT_PRODUCE)
 
-    def _entry(self, api_key: int, version: int) -> Entry:
+    def _entry(self, api_key: int, version: int) -> FrameHandler:
         """The entry to call, kept unless it is for versions that there are not: a client may name thousands of them."""
         key = api_key, version
         entry = self._made.get(key)
@@ -159,7 +159,7 @@ class Dispatcher:
         self._entries[key] = entry
         return entry
 
-    def _new_entry(self, api_key: int, version: int) -> Entry:
+    def _new_entry(self, api_key: int, version: int) -> FrameHandler:
         row = self._rows.get(api_key)
         if row is None:
             known = {int(key): key.api_name for key in ApiKey}.get(api_key)
@@ -176,7 +176,7 @@ class Dispatcher:
         if tracer is not None:
             handle = tracer.traced(row.key, version, handle)
         if row.key == ApiKey.PRODUCE:
-            entry = hot.produce_entry(self._services, handle, version, self._meter)
+            entry = frame_handlers.produce_entry(self._services, handle, version, self._meter)
             short = import_module(_SHORT_PRODUCE)
             if version >= short.SHORT_SINCE:
                 entry = short.ShortProduce(self._services, entry, version, self._meter).serve
@@ -184,7 +184,7 @@ class Dispatcher:
             services = self._services if self._throttling is None else self._throttling.fetching
             if self._throttling is not None:
                 handle = self._throttling.capped(handle)
-            entry = hot.fetch_entry(services, handle, version, self._meter)
+            entry = frame_handlers.fetch_entry(services, handle, version, self._meter)
         else:
             entry = _Entry(self._services, row.key, version, handle, self._meter, self._repeated).serve
         if tracer is not None:
@@ -199,17 +199,17 @@ class Dispatcher:
         events = self._services.events
         return import_module(_TRACING).Tracer(events, self._services.node.node_id) if events.is_on else None
 
-    def _api_versions_entry(self, row: Row) -> Entry:
+    def _api_versions_entry(self, row: ApiRow) -> FrameHandler:
         """A version of ApiVersions we do not know: its body is not read, and the answer has the form of version 0."""
         handler = import_module(f"barnabas.broker.api.handlers.{row.handler}")
 
-        def serve(frame: memoryview, position: int, correlation_id: int, client: Client) -> Answer:
+        def serve(frame: memoryview, position: int, correlation_id: int, client: RequestConnection) -> Answer:
             return _encoded(row.key, 0, correlation_id, handler.unsupported_version(self._services))
 
         return serve
 
 
-def _learn_client_id(frame: memoryview, size: int, client: Client) -> None:
+def _learn_client_id(frame: memoryview, size: int, client: RequestConnection) -> None:
     raw = bytes(frame[10 : 10 + size])
     if len(raw) < size:
         raise CloseConnection(f"a client id of {size} bytes runs past the end")
@@ -238,7 +238,7 @@ class _Entry:
         version: int,
         handle: Handle,
         meter: Meter | None,
-        repeated: RepeatedRequests,
+        repeated: DecodedRequestCache,
     ) -> None:
         self._services = services
         self._spec = spec(api_key)
@@ -250,7 +250,7 @@ class _Entry:
         self._repeated = repeated
         self._known = repeated.table(api_key, version)
 
-    def serve(self, frame: memoryview, position: int, correlation_id: int, client: Client) -> Answer:
+    def serve(self, frame: memoryview, position: int, correlation_id: int, client: RequestConnection) -> Answer:
         known = self._known
         if len(frame) > large_requests.DECODED_AT_ONCE_BYTES_MAX:
             return self._serve_large(bytes(frame[position:]), correlation_id, client)
@@ -266,7 +266,7 @@ class _Entry:
                 request = remembered
         return self._answer(request, correlation_id, client)
 
-    def _serve_large(self, data: bytes, correlation_id: int, client: Client) -> Answer:
+    def _serve_large(self, data: bytes, correlation_id: int, client: RequestConnection) -> Answer:
         """`data`: a copy of the body, since the frame is there for this turn only."""
         steps = partial(large_requests.decoded, data, self._codec, self._is_flexible, self._spec.name)
         decoded: Request | Future[Request] = self._services.slices.in_slices(steps, large_requests.DECODING)
@@ -274,15 +274,15 @@ class _Entry:
             return self._answer(decoded, correlation_id, client)
         in_hand = keep_in_hand(self._services)
         answer = partial(self._answer_decoded, decoded, correlation_id, client)
-        return Parked(decoded, lambda _: in_hand(answer), may_be_given_up=True)
+        return DeferredResponse(decoded, lambda _: in_hand(answer), may_be_given_up=True)
 
-    def _answer_decoded(self, decoded: Future[Request], correlation_id: int, client: Client) -> Answer:
+    def _answer_decoded(self, decoded: Future[Request], correlation_id: int, client: RequestConnection) -> Answer:
         failure = failure_of(decoded)
         if failure is not None:
             raise failure if isinstance(failure, CloseConnection) else CloseConnection(repr(failure), self._spec.name)
         return self._answer(decoded.result(), correlation_id, client)
 
-    def _answer(self, request: Request, correlation_id: int, client: Client) -> Answer:
+    def _answer(self, request: Request, correlation_id: int, client: RequestConnection) -> Answer:
         context = RequestContext(
             self._services,
             self._spec.key,
@@ -299,7 +299,7 @@ class _Entry:
             return self._refusal(request, context, error)
         if isinstance(result, Response):
             return self._encoded(request, context, result)
-        return Parked(result, lambda done: self._late_answer(request, context, done), may_be_given_up=True)
+        return DeferredResponse(result, lambda done: self._late_answer(request, context, done), may_be_given_up=True)
 
     def _decode(self, frame: memoryview, position: int) -> Request:
         try:
@@ -319,7 +319,7 @@ class _Entry:
     def _encoded(
         self, request: Request, context: RequestContext, response: Response, *, is_refusal: bool = False
     ) -> Answer:
-        if large_answers.is_large(response):
+        if large_responses.is_large(response):
             return self._encoded_in_slices(request, context, response)
         try:
             encoded = _encoded(self._spec.key, self._version, context.correlation_id, response)
@@ -334,19 +334,19 @@ class _Entry:
     def _encoded_in_slices(self, request: Request, context: RequestContext, response: Response) -> Answer:
         key, meter = self._spec.key, self._meter
         begin = partial(
-            large_answers.encoded,
+            large_responses.encoded,
             response,
             response_codec(key, self._version),
             encode_response_header(key, self._version, context.correlation_id),
             None if meter is None else partial(meter.noting_errors, key, response),
         )
         try:
-            answer = self._services.slices.in_slices(begin, large_answers.ENCODING)
+            answer = self._services.slices.in_slices(begin, large_responses.ENCODING)
         except Exception as error:
             return self._refusal(request, context, error)
         if not isinstance(answer, Future):
             return answer
-        return Parked(answer, lambda done: self._large_answer(request, context, done), may_be_given_up=True)
+        return DeferredResponse(answer, lambda done: self._large_answer(request, context, done), may_be_given_up=True)
 
     def _large_answer(self, request: Request, context: RequestContext, done: Future[bytearray]) -> Answer:
         failure = failure_of(done)
@@ -361,7 +361,7 @@ class _Entry:
         response = self._services.slices.in_slices(begin)
         refuse = partial(self._refused, request, context, code)
         if isinstance(response, Future):
-            return Parked(response, lambda done: refuse(done.result()), may_be_given_up=True)
+            return DeferredResponse(response, lambda done: refuse(done.result()), may_be_given_up=True)
         return refuse(response)
 
     def _refused(self, request: Request, context: RequestContext, code: ErrorCode, response: Response | None) -> Answer:

@@ -15,7 +15,7 @@ from barnabas.protocol.hot.produce import PartitionResult
 from barnabas.protocol.hot.writing import NodeEndpoint, Topic
 
 if TYPE_CHECKING:
-    from barnabas.broker.api.entry import Client
+    from barnabas.broker.api.frame_handler import RequestConnection
     from barnabas.broker.services import Services
 
 PRODUCE_NAMES_LEADERS_SINCE: Final = 10
@@ -26,7 +26,7 @@ Result = TypeVar("Result", PartitionResult, FetchedPartition)
 
 
 def with_leaders(
-    topics: Sequence[tuple[Topic, Sequence[Result]]], services: Services, client: Client
+    topics: Sequence[tuple[Topic, Sequence[Result]]], services: Services, client: RequestConnection
 ) -> tuple[list[tuple[Topic, list[Result]]], list[NodeEndpoint]]:
     """The results, with leader and epoch in those that send the client elsewhere; and where these leaders are."""
     endpoints: dict[int, NodeEndpoint] = {}

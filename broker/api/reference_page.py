@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from barnabas.broker.api.table import API_TABLE, TELEMETRY_TABLE, Row
+from barnabas.broker.api.table import API_TABLE, TELEMETRY_TABLE, ApiRow
 from barnabas.protocol.registry import ApiKey
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "apis.md"
@@ -78,7 +78,7 @@ def _range(low: int, high: int) -> str:
     return f"{low}-{high}" if low < high else str(high)
 
 
-def _line(row: Row) -> str:
+def _line(row: ApiRow) -> str:
     served = _range(row.min_version, row.max_version)
     if row.advertised_min_version < row.min_version:
         served += f" (advertised from {row.advertised_min_version})"

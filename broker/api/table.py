@@ -25,7 +25,7 @@ _DESCRIBE_CONFIGS, _ALTER_CONFIGS = Operation.DESCRIBE_CONFIGS, Operation.ALTER_
 _IDEMPOTENT_WRITE, _TWO_PHASE_COMMIT = Operation.IDEMPOTENT_WRITE, Operation.TWO_PHASE_COMMIT
 
 
-class Row(NamedTuple):
+class ApiRow(NamedTuple):
     """One API."""
 
     key: ApiKey
@@ -55,7 +55,7 @@ def _row(
     transactional_id: _Operations = (),
     delegation_token: _Operations = (),
     user: _Operations = (),
-) -> Row:
+) -> ApiRow:
     by_resource = {
         Resource.TRANSACTIONAL_ID: transactional_id,
         Resource.GROUP: group,
@@ -69,10 +69,10 @@ def _row(
         for resource, operations in by_resource.items()
         for operation in (operations if isinstance(operations, tuple) else (operations,))
     )
-    return Row(key, handler, key.min_version, key.max_version, key.advertised_min_version, accesses)
+    return ApiRow(key, handler, key.min_version, key.max_version, key.advertised_min_version, accesses)
 
 
-API_TABLE: tuple[Row, ...] = (
+API_TABLE: tuple[ApiRow, ...] = (
     _row(ApiKey.PRODUCE, "produce", topic=_WRITE, transactional_id=_WRITE),
     _row(ApiKey.FETCH, "fetch", topic=_READ, cluster=_CLUSTER_ACTION),
     _row(ApiKey.LIST_OFFSETS, "list_offsets", topic=_DESCRIBE),
@@ -173,14 +173,14 @@ API_TABLE: tuple[Row, ...] = (
 )
 
 
-TELEMETRY_TABLE: tuple[Row, ...] = (
+TELEMETRY_TABLE: tuple[ApiRow, ...] = (
     _row(ApiKey.GET_TELEMETRY_SUBSCRIPTIONS, "get_telemetry_subscriptions"),
     _row(ApiKey.PUSH_TELEMETRY, "push_telemetry"),
 )
 """Offered only with `barnabas.client.telemetry.enable` (KIP-714); in Kafka, where a plug-in receives metrics."""
 
 
-def table_for(config: BrokerConfig) -> tuple[Row, ...]:
+def table_for(config: BrokerConfig) -> tuple[ApiRow, ...]:
     """The table of a broker: `API_TABLE`, and what else its settings ask for."""
     table = API_TABLE
     if config.boolean("barnabas.client.telemetry.enable"):
@@ -191,6 +191,6 @@ def table_for(config: BrokerConfig) -> tuple[Row, ...]:
     return tuple(row._replace(max_version=newest.get(row.key, row.max_version)) for row in table)
 
 
-def offered_apis(table: tuple[Row, ...] = API_TABLE) -> tuple[OfferedApi, ...]:
+def offered_apis(table: tuple[ApiRow, ...] = API_TABLE) -> tuple[OfferedApi, ...]:
     """What ApiVersions lists, in order of the key."""
     return tuple(OfferedApi(row.key, row.advertised_min_version, row.max_version) for row in table)

@@ -23,7 +23,7 @@ from barnabas.broker.security.session.principal import Principal
 from barnabas.protocol.security.scram import MECHANISMS
 
 if TYPE_CHECKING:
-    from barnabas.broker.api.authentication.door import Door
+    from barnabas.broker.api.authentication.sasl_listener import SaslListener
     from barnabas.broker.http.connection import HttpConnection
     from barnabas.broker.network.network import Network
     from barnabas.broker.runtime.clock import Clock
@@ -87,7 +87,7 @@ class _Decrypted(asyncio.BufferedProtocol):
 def http_security(
     services: Services,
     endpoints: Mapping[str, Endpoint],
-    doors: Mapping[str, Door],
+    doors: Mapping[str, SaslListener],
     clock: Clock,
     token: str | None,
     random_bytes: Callable[[int], bytes],
@@ -111,7 +111,7 @@ def http_security(
     return HttpSecurity(endpoints[speaking[0]], guard)
 
 
-def _passwords(door: Door, services: Services, random_bytes: Callable[[int], bytes]) -> Passwords | None:
+def _passwords(door: SaslListener, services: Services, random_bytes: Callable[[int], bytes]) -> Passwords | None:
     users = services.catalogue.users
     served = [each for each in MECHANISMS if each.name in door.mechanisms]
     scram: list[Lookup] = [(each, partial(users.credential_of, each)) for each in served]

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from barnabas.broker.api.authentication.door import Door
+    from barnabas.broker.api.authentication.sasl_listener import SaslListener
     from barnabas.broker.network.bound import BoundAddress
     from barnabas.broker.network.listener import Listener
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 class ServedNode(Protocol):
     """A node of this process that accepts clients."""
 
-    doors: Mapping[str, Door]
+    doors: Mapping[str, SaslListener]
     """By the names of its listeners that speak SASL."""
     bound: Sequence[BoundAddress]
     listener: Listener

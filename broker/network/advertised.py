@@ -14,7 +14,7 @@ from collections.abc import Callable
 from socket import AF_INET6, inet_ntoa, inet_ntop
 from typing import TYPE_CHECKING
 
-from barnabas.broker.metadata.cluster.cluster import Node
+from barnabas.broker.metadata.cluster.node_view import Node
 
 if TYPE_CHECKING:
     from asyncio import BaseTransport

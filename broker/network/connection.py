@@ -19,10 +19,10 @@ import asyncio
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, cast
 
-from barnabas.broker.api.answers import CloseConnection, Parked
+from barnabas.broker.api.answers import CloseConnection, DeferredResponse
 from barnabas.broker.config.listeners.listeners import address_text
 from barnabas.broker.network.advertised import peer_of, plain_host
-from barnabas.broker.network.outgoing import Outgoing
+from barnabas.broker.network.pending_send import PendingSend
 from barnabas.broker.network.receive import FramingError, Receiver
 from barnabas.broker.network.send import Sender
 from barnabas.broker.security.session.session import Session
@@ -33,9 +33,9 @@ if TYPE_CHECKING:
     from collections.abc import Sized
 
     from barnabas.broker.api.dispatch import Dispatch, Dispatcher
-    from barnabas.broker.metadata.cluster.cluster import Node
+    from barnabas.broker.metadata.cluster.node_view import Node
+    from barnabas.broker.network.admission.acceptor import Acceptor
     from barnabas.broker.network.advertised import AdvertisedAddress
-    from barnabas.broker.network.entering.accepting import Accepting
 
 _COALESCED_BYTES_MAX = 64 << 10
 """Answers of one read are held back together until they are this large."""
@@ -70,7 +70,7 @@ class Connection(asyncio.BufferedProtocol):
 
     def __init__(
         self,
-        listener: Accepting[Connection],
+        listener: Acceptor[Connection],
         dispatcher: Dispatcher,
         advertised: AdvertisedAddress | None = None,
         session: Session | None = None,
@@ -97,7 +97,7 @@ class Connection(asyncio.BufferedProtocol):
             on_stall=self._cut_off,
         )
         self._sender = Sender(listener.send_memory, listener.send, listener.write_buffers)
-        self._parked: Parked | None = None
+        self._parked: DeferredResponse | None = None
         self._is_reading = True
         self._is_finishing = False
         self.is_closed = False
@@ -250,19 +250,19 @@ class Connection(asyncio.BufferedProtocol):
                 sender.write(later)
         receiver.settle()
 
-    def _answer_in_parts_or_later(self, answer: Parked | bytearray | Sequence[Sized]) -> None:
-        if isinstance(answer, Parked):
+    def _answer_in_parts_or_later(self, answer: DeferredResponse | bytearray | Sequence[Sized]) -> None:
+        if isinstance(answer, DeferredResponse):
             self.park(answer)
         else:
-            self._sender.outgoing = Outgoing([answer] if isinstance(answer, bytearray) else answer)
+            self._sender.outgoing = PendingSend([answer] if isinstance(answer, bytearray) else answer)
             self._send_pieces()
 
-    def park(self, parked: Parked) -> None:
+    def park(self, parked: DeferredResponse) -> None:
         """Serve nothing more until it is answered."""
         self._parked = parked
         parked.when_answered(self._parked_was_answered)
 
-    def _parked_was_answered(self, parked: Parked) -> None:
+    def _parked_was_answered(self, parked: DeferredResponse) -> None:
         if self._parked is not parked:
             return  # the connection is gone
         self._parked = None

@@ -16,7 +16,7 @@ from barnabas.broker.network.connection import Connection
 from barnabas.broker.network.descriptor import Send
 from barnabas.broker.network.memory import STRANGERS_BYTES_MAX, FrameMemory, SendMemory
 from barnabas.broker.network.receive import shared_buffer
-from barnabas.broker.network.turn import Turn
+from barnabas.broker.network.response_batch import ResponseBatch
 from barnabas.broker.runtime.events.events import Events
 from barnabas.broker.runtime.events.kinds import (
     CONNECTION_AUTHENTICATED,
@@ -32,8 +32,8 @@ from barnabas.protocol.security.listener_protocols import PLAINTEXT
 
 if TYPE_CHECKING:
     from barnabas.broker.api.dispatch import Dispatcher
+    from barnabas.broker.network.admission.connection_quotas import ConnectionQuotas, Entering
     from barnabas.broker.network.advertised import AdvertisedAddress
-    from barnabas.broker.network.entering.entering import Entering, Entrance
     from barnabas.broker.network.network import Listening, Network
     from barnabas.broker.network.tls.tls_memory import Endpoint, TlsMemory
     from barnabas.broker.runtime.clock import Clock, Timer
@@ -61,7 +61,7 @@ class Listener:
         connections_idle_ms_max: int,
         sockets_max: int = sys.maxsize,
         events: Events | None = None,
-        find_entrance: Callable[[Listener], Entrance | None] = _no_entrance,
+        find_entrance: Callable[[Listener], ConnectionQuotas | None] = _no_entrance,
     ) -> None:
         """`sockets_max`: how many connections there are descriptors for, whatever the configuration allows.
 
@@ -87,8 +87,8 @@ class Listener:
         self._sockets: dict[Entering, None] = {}
         """What has been accepted: connections, and of those inside TLS the streams, from before they shake hands."""
         self._find_entrance = find_entrance
-        self._entrance: Entrance | None = None
-        self.turn = Turn(self.loop, self._connections)
+        self._entrance: ConnectionQuotas | None = None
+        self.turn = ResponseBatch(self.loop, self._connections)
         self._listening: list[Listening] = []
         self._is_over = False
         """Whether no new connections are wanted, also of sockets that are about to be listened on."""

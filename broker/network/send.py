@@ -18,7 +18,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from barnabas.broker.network.descriptor import descriptor_of
-from barnabas.broker.network.outgoing import Outgoing
+from barnabas.broker.network.pending_send import PendingSend
 
 if TYPE_CHECKING:
     from barnabas.broker.network.descriptor import Send
@@ -50,7 +50,7 @@ class Sender:
         """send: to a socket past its transport. write_buffers: several at once to a transport."""
         self.held: bytearray | None = None
         """An answer that leaves at the end of this turn."""
-        self.outgoing: Outgoing | None = None
+        self.outgoing: PendingSend | None = None
         """The answer that is being sent in pieces."""
         self.is_writable = True
         """Whether the peer takes what is written."""
@@ -96,7 +96,7 @@ class Sender:
         return True
 
     def write_pieces(self) -> None:
-        """Write more of the outgoing answer, while the kernel takes it. StorageError, EOFError as `Outgoing.take`."""
+        """Write more of the outgoing answer, while the kernel takes it. StorageError, EOFError as `PendingSend.take`."""
         outgoing = self.outgoing
         assert outgoing is not None
         while self.is_writable and not outgoing.is_empty:

@@ -22,7 +22,7 @@ from barnabas.protocol.errors import ErrorCode, KafkaError
 if TYPE_CHECKING:
     from barnabas.broker.config import BrokerConfig
     from barnabas.broker.metadata.catalogue import Catalogue
-    from barnabas.broker.metadata.cluster.cluster import Cluster
+    from barnabas.broker.metadata.cluster.node_view import NodeView
     from barnabas.broker.metadata.image.image import Topic
     from barnabas.broker.partitions.flush.flushing import GroupFlush
     from barnabas.broker.partitions.waiters import PartitionKey, Waiters
@@ -38,7 +38,7 @@ class LedPartitions(Partitions):
     def __init__(
         self,
         shared: Partitions,
-        cluster: Cluster,
+        cluster: NodeView,
         catalogue: Catalogue,
         config: BrokerConfig,
         clock: Clock,

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
     from barnabas.broker.config import BrokerConfig
     from barnabas.broker.metadata.catalogue import Catalogue
-    from barnabas.broker.metadata.cluster.cluster import Cluster
+    from barnabas.broker.metadata.cluster.node_view import NodeView
     from barnabas.broker.metadata.image.image import Topic
     from barnabas.broker.partitions.flush.flushing import GroupFlush
     from barnabas.broker.partitions.waiters import PartitionKey, Waiters
@@ -63,7 +63,7 @@ class Partitions:
         catalogue: Catalogue,
         directory: LogDirectories,
         config: BrokerConfig,
-        cluster: Cluster,
+        cluster: NodeView,
         *,
         clock: Clock,
         machine_clock: Clock,

@@ -1,6 +1,6 @@
 """What a broker takes of the machine it runs on, as one value: time, files, network, randomness.
 
-The composition root (`broker/server/app.py`) is given it, and gives each part what that one needs: no other module of
+The composition root (`broker/server/broker.py`) is given it, and gives each part what that one needs: no other module of
 the broker knows this value, or makes anything of it itself. What configuration a start reads from KAFKA_* variables is
 `broker/config/environment.py`'s business.
 

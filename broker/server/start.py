@@ -14,10 +14,10 @@ from barnabas.broker.config.listeners.listeners import address_text
 from barnabas.broker.config.own_settings import tell_http
 from barnabas.broker.network.bound import BoundAddress
 from barnabas.broker.partitions.flush.sync_rounds import SYNC_HELPERS_MAX
-from barnabas.broker.server.app import Broker
+from barnabas.broker.server.broker import Broker
 from barnabas.broker.server.data import open_directory, sockets_max
 from barnabas.broker.server.environment import Environment
-from barnabas.broker.server.own_time import in_its_time
+from barnabas.broker.server.restored_clock import in_its_time
 
 if TYPE_CHECKING:
     import socket

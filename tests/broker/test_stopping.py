@@ -7,7 +7,7 @@ from functools import partial
 import pytest
 
 from barnabas.broker.partitions.produce.walks import Walking
-from barnabas.broker.server.nodes import members
+from barnabas.broker.server.nodes import local_nodes
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages.metadata import MetadataRequest
 from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
@@ -71,7 +71,7 @@ async def test_a_stopped_broker_has_no_logs() -> None:
 async def test_a_peer_that_does_not_read_holds_no_stop_up_while_the_clock_stands_still(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(members, "_DRAIN_MS", 1)
+    monkeypatch.setattr(local_nodes, "_DRAIN_MS", 1)
     world = BrokerWorld()
     began_ms = world.clock.now_ms()
     peer = world.connect(kernel_bytes=1)

@@ -14,7 +14,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 
 from barnabas.broker.config import BrokerConfig
 from barnabas.broker.network.bound import bind_listeners
-from barnabas.broker.server.app import Broker
+from barnabas.broker.server.broker import Broker
 from barnabas.broker.server.environment import Environment
 from barnabas.broker.server.start import start_broker
 from tests.compat.model import PARTITIONS, StreamingClient

@@ -12,7 +12,7 @@ from random import Random
 
 import pytest
 
-from barnabas.broker.api.table import Row
+from barnabas.broker.api.table import ApiRow
 from barnabas.protocol.headers import encode_request_header
 from barnabas.protocol.registry import ApiKey, request_codec, spec
 from tests.support.fuzz.arena import Arena
@@ -100,7 +100,9 @@ async def client(broker: OwnBroker) -> AsyncIterator[SocketClient]:
     await client.close()
 
 
-async def feed_by_socket(broker: OwnBroker, client: SocketClient, row: Row, seed: int, count: int, again: str) -> None:
+async def feed_by_socket(
+    broker: OwnBroker, client: SocketClient, row: ApiRow, seed: int, count: int, again: str
+) -> None:
     """`count` frames of each version of one API, to the broker in its process."""
     rng = Random(f"{seed} {row.key.name} by socket")
     said_before = len(broker.log)
@@ -121,14 +123,14 @@ async def feed_by_socket(broker: OwnBroker, client: SocketClient, row: Row, seed
 
 
 @every_api
-async def test_over_a_socket_too(broker: OwnBroker, client: SocketClient, row: Row, seed: int) -> None:
+async def test_over_a_socket_too(broker: OwnBroker, client: SocketClient, row: ApiRow, seed: int) -> None:
     again = f"--seed {seed} -m 'not long' -k 'socket and {row.key.name}]'"
     await feed_by_socket(broker, client, row, seed, FRAMES_PER_WORLD // SOCKET_SHARE, again)
 
 
 @pytest.mark.long
 @every_api
-async def test_over_a_socket_a_hundred_times(broker: OwnBroker, client: SocketClient, row: Row, seed: int) -> None:
+async def test_over_a_socket_a_hundred_times(broker: OwnBroker, client: SocketClient, row: ApiRow, seed: int) -> None:
     again = f"--seed {seed} -m long -k 'socket and {row.key.name}]'"
     await feed_by_socket(broker, client, row, seed, FRAMES_PER_WORLD * WORLDS_LONG // SOCKET_SHARE, again)
 

@@ -220,7 +220,7 @@ def test_an_unknown_group_is_a_usage_error() -> None:
 _COVERAGE = """
 import sys
 if "report" in sys.argv:
-    print("broker/server/app.py  10  1  4  1  85.7%  7->9\\nTOTAL  10  1  4  1  85.7%")
+    print("broker/server/broker.py  10  1  4  1  85.7%  7->9\\nTOTAL  10  1  4  1  85.7%")
     sys.exit({status})
 """
 

@@ -9,7 +9,7 @@ from barnabas.broker.control.faults.registry import NotInTime
 
 if TYPE_CHECKING:
     from barnabas.broker.control.faults.registry import FaultRegistry
-    from barnabas.broker.server.app import Broker
+    from barnabas.broker.server.broker import Broker
 
 
 def fault_questions(broker: Broker) -> Mapping[str, Callable[..., Any | Awaitable[Any]]]:

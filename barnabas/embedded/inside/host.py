@@ -24,9 +24,9 @@ from barnabas.broker.metadata.catalogue import CatalogueError
 from barnabas.broker.metadata.image.topics import NewTopic
 from barnabas.broker.network.bound import BoundAddress, bind_nodes, close_sockets
 from barnabas.broker.runtime.log_lines import line, logger
-from barnabas.broker.server.app import Broker
+from barnabas.broker.server.broker import Broker
 from barnabas.broker.server.environment import Environment
-from barnabas.broker.server.own_time import movable
+from barnabas.broker.server.restored_clock import movable
 from barnabas.broker.server.start import start_broker
 from barnabas.embedded.inside import questions, whys
 from barnabas.embedded.inside.fault_questions import fault_questions
@@ -37,7 +37,7 @@ from barnabas.storage.errors import StorageError
 
 if TYPE_CHECKING:
     from barnabas.broker.control.time_control.time_control import ClockState, TimeControl
-    from barnabas.broker.metadata.cluster.nodes import Nodes
+    from barnabas.broker.metadata.cluster.topology import ClusterTopology
     from barnabas.broker.server.secure.directory import Security
 
 
@@ -157,7 +157,7 @@ class Host:
             for told in found
         ]
 
-    def _nodes(self) -> Nodes:
+    def _nodes(self) -> ClusterTopology:
         if self.broker.together is None:
             raise KafkaError(ErrorCode.INVALID_REQUEST, "there is one node: Barnabas(brokers=3) has more")
         return self.broker.together.nodes

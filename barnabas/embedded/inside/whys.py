@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from barnabas.protocol.errors import ErrorCode, KafkaError
 
 if TYPE_CHECKING:
-    from barnabas.broker.server.app import Broker
+    from barnabas.broker.server.broker import Broker
 
 
 async def _asked(broker: Broker, name: str, *about: Any) -> Any:

@@ -12,7 +12,7 @@ from typing import Final
 from barnabas.broker.api.guards import of_groups, of_produce, of_settings, of_topics, of_transactions
 from barnabas.broker.api.guards.asking import Handle, asked_through
 from barnabas.broker.api.guards.guard import Guard, both, cluster, group, groups, topics, transactional_id
-from barnabas.broker.api.table import Row
+from barnabas.broker.api.table import ApiRow
 from barnabas.broker.security.session.operations import Operation, Resource
 from barnabas.protocol.registry import ApiKey
 
@@ -68,7 +68,7 @@ GUARDS: Final[dict[ApiKey, Guard]] = {
 }
 
 
-def guard_of(row: Row) -> Guard | None:
+def guard_of(row: ApiRow) -> Guard | None:
     """The guard of an API; None for one that has nothing to check, or checks it itself."""
     found = GUARDS.get(row.key)
     if found is not None:
@@ -80,7 +80,7 @@ def guard_of(row: Row) -> Guard | None:
     return cluster(operation)
 
 
-def guarded(row: Row, handle: Handle) -> Handle:
+def guarded(row: ApiRow, handle: Handle) -> Handle:
     """The handler of an API behind its guard."""
     guard = guard_of(row)
     return handle if guard is None else partial(asked_through, guard, handle)

@@ -7,7 +7,7 @@ MISMATCHED_ENDPOINT_TYPE, and any other number UNSUPPORTED_ENDPOINT_TYPE.
 """
 
 from barnabas.broker.api.guards.authorized_operations import CLUSTER_OPERATIONS, NOT_ASKED
-from barnabas.broker.metadata.cluster.cluster import Node
+from barnabas.broker.metadata.cluster.node_view import Node
 from barnabas.broker.services import RequestContext
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages.describe_cluster import (

@@ -12,7 +12,7 @@ from bisect import bisect_left
 
 from barnabas.broker.api.guards.authorized_operations import NOT_ASKED, TOPIC_OPERATIONS
 from barnabas.broker.metadata.catalogue import Topic
-from barnabas.broker.metadata.cluster.cluster import Cluster
+from barnabas.broker.metadata.cluster.node_view import NodeView
 from barnabas.broker.metadata.image.topics import check_name
 from barnabas.broker.runtime.slices import Kind
 from barnabas.broker.security.session.operations import Operation, Resource
@@ -108,7 +108,7 @@ def _describe(
     )
 
 
-def _describe_partition(topic: Topic, number: int, cluster: Cluster) -> DescribeTopicPartitionsResponsePartition:
+def _describe_partition(topic: Topic, number: int, cluster: NodeView) -> DescribeTopicPartitionsResponsePartition:
     placement = cluster.placement_of(topic.name, number)
     return DescribeTopicPartitionsResponsePartition(
         error_code=ErrorCode.NONE,  # also where nobody leads, unlike in Metadata

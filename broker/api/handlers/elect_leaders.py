@@ -28,7 +28,7 @@ from barnabas.protocol.messages.elect_leaders import (
 from barnabas.storage.steps import Steps, mapped
 
 if TYPE_CHECKING:
-    from barnabas.broker.metadata.cluster.nodes import PartitionKey
+    from barnabas.broker.metadata.cluster.topology import PartitionKey
 
 _PREFERRED, _ANY = 0, 1
 _NOT_LISTED = {ErrorCode.ELECTION_NOT_NEEDED, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}

@@ -16,7 +16,7 @@ from barnabas.broker.api.guards.authorized_operations import CLUSTER_OPERATIONS,
 from barnabas.broker.api.in_hand import keep_in_hand
 from barnabas.broker.metadata.catalogue import NewTopic, Topic
 from barnabas.broker.metadata.changes import CHANGES, in_changes
-from barnabas.broker.metadata.cluster.cluster import Cluster
+from barnabas.broker.metadata.cluster.node_view import NodeView
 from barnabas.broker.metadata.image.image import INTERNAL_TOPICS, NO_LEADER, Partition
 from barnabas.broker.metadata.image.topics import check_name
 from barnabas.broker.runtime.replies import Reply, reply_to
@@ -220,7 +220,7 @@ def _describe(topic: Topic, operations: int, context: RequestContext) -> Metadat
     )
 
 
-def _describe_partition(topic: str, number: int, partition: Partition, cluster: Cluster) -> MetadataResponsePartition:
+def _describe_partition(topic: str, number: int, partition: Partition, cluster: NodeView) -> MetadataResponsePartition:
     placement = cluster.placement_of(topic, number)
     replicas, isr, leader = placement
     return MetadataResponsePartition(
@@ -234,7 +234,7 @@ def _describe_partition(topic: str, number: int, partition: Partition, cluster: 
     )
 
 
-def _describe_running(topic: str, number: int, partition: Partition, cluster: Cluster) -> MetadataResponsePartition:
+def _describe_running(topic: str, number: int, partition: Partition, cluster: NodeView) -> MetadataResponsePartition:
     """As version 0 has it."""
     found = _describe_partition(topic, number, partition, cluster)
     away = set(found.offline_replicas)

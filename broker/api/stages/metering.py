@@ -16,14 +16,14 @@ from collections import Counter
 from collections.abc import Callable, Generator, Iterator
 from typing import TYPE_CHECKING, Final
 
-from barnabas.broker.api.answers import Answer, Parked
+from barnabas.broker.api.answers import Answer, DeferredResponse
 from barnabas.protocol.codec.schema import Struct
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.hot.writing import Topic
 from barnabas.protocol.registry import ApiKey
 
 if TYPE_CHECKING:
-    from barnabas.broker.api.entry import Client, Entry
+    from barnabas.broker.api.frame_handler import FrameHandler, RequestConnection
 
 TIME_BUCKETS: Final = 25
 """Bucket n counts times below 2**n µs; the last one, from 16.8 s on, has no upper bound."""
@@ -71,29 +71,29 @@ class Meter:
         marking = ApiKey.WRITE_TXN_MARKERS  # where it is a coordinator that is late
         return sum(count for (api, code), count in self.errors.items() if code in _FENCED and api is not marking)
 
-    def timed(self, api_key: ApiKey, version: int, entry: Entry) -> Entry:
+    def timed(self, api_key: ApiKey, version: int, entry: FrameHandler) -> FrameHandler:
         """The entry, with its requests counted."""
         times = self.times.setdefault((api_key, version), RequestTimes())
         now_ns = self._now_ns
 
         count = 0  # in a cell of the closure: three times as fast as in an attribute
 
-        def serve(frame: memoryview, position: int, correlation_id: int, client: Client) -> Answer:
+        def serve(frame: memoryview, position: int, correlation_id: int, client: RequestConnection) -> Answer:
             nonlocal count
             count += 1
             return serve_timed(frame, position, correlation_id, client)
 
-        def serve_hot(frame: memoryview, position: int, correlation_id: int, client: Client) -> Answer:
+        def serve_hot(frame: memoryview, position: int, correlation_id: int, client: RequestConnection) -> Answer:
             nonlocal count
             count += 1
             if count & _SAMPLE_MASK and count > _ALL_TIMED:
                 return entry(frame, position, correlation_id, client)
             return serve_timed(frame, position, correlation_id, client)
 
-        def serve_timed(frame: memoryview, position: int, correlation_id: int, client: Client) -> Answer:
+        def serve_timed(frame: memoryview, position: int, correlation_id: int, client: RequestConnection) -> Answer:
             began_ns = now_ns()
             answer = entry(frame, position, correlation_id, client)
-            if type(answer) is Parked:
+            if type(answer) is DeferredResponse:
                 answer.when_encoded(lambda: times.add(now_ns() - began_ns))
             else:
                 times.add(now_ns() - began_ns)

@@ -20,7 +20,7 @@ from functools import partial
 from struct import Struct
 from typing import TYPE_CHECKING, Any, Final
 
-from barnabas.broker.api.answers import Answer, Parked
+from barnabas.broker.api.answers import Answer, DeferredResponse
 from barnabas.broker.clients.quotas.in_force import Asking, InForce
 from barnabas.broker.partitions.fetch.measured_fetches import MeasuredSessions
 from barnabas.broker.runtime.events.kinds import CLIENT_THROTTLED
@@ -31,7 +31,7 @@ from barnabas.protocol.registry import ApiKey, response_codec, spec
 if TYPE_CHECKING:
     from asyncio import Future
 
-    from barnabas.broker.api.entry import Client, Entry
+    from barnabas.broker.api.frame_handler import FrameHandler, RequestConnection
     from barnabas.broker.partitions.fetch.fetch_sessions import Answers
     from barnabas.broker.runtime.events import Events
     from barnabas.broker.services import RequestContext, Services
@@ -65,14 +65,14 @@ class Throttling:
 
         return handle_capped
 
-    def throttled(self, api_key: ApiKey, version: int, entry: Entry) -> Entry:
+    def throttled(self, api_key: ApiKey, version: int, entry: FrameHandler) -> FrameHandler:
         """The entry, with its requests measured."""
         if api_key in _EXEMPT:
             return entry
         in_force, sessions, stopwatch = self._in_force, self._sessions, self._in_force.stopwatch
         answers = _Answers(in_force, self._events, api_key, version)
 
-        def serve(frame: memoryview, position: int, correlation_id: int, client: Client) -> Answer:
+        def serve(frame: memoryview, position: int, correlation_id: int, client: RequestConnection) -> Answer:
             session = client.session
             if not session.is_authenticated:
                 return entry(frame, position, correlation_id, client)
@@ -106,9 +106,9 @@ class _Answers:
         self._fields = [each.name for each in spec(api_key).response.__schema__.fields if each.in_version(version)]
         self._first_position = _SIZE.size + len(encode_response_header(api_key, version, 0))
 
-    def judged(self, asking: Asking, size: int, client: Client, answer: Answer) -> Answer:
+    def judged(self, asking: Asking, size: int, client: RequestConnection, answer: Answer) -> Answer:
         """The answer to a request of so many bytes, once it is there; and its client waits, if it has to."""
-        if isinstance(answer, Parked):
+        if isinstance(answer, DeferredResponse):
             answer.then(partial(self.judged, asking, size, client))
             return answer
         if self._api_key is ApiKey.PRODUCE:
@@ -126,17 +126,17 @@ class _Answers:
         self._tell(answer, throttle_ms)
         ready: Future[None] = get_running_loop().create_future()
         ready.set_result(None)  # what was answered before leaves before
-        return Parked(ready, lambda _: self._sent(client, answer, throttle_ms), may_be_given_up=True)
+        return DeferredResponse(ready, lambda _: self._sent(client, answer, throttle_ms), may_be_given_up=True)
 
-    def _sent(self, client: Client, answer: bytearray, throttle_ms: int) -> Answer:
+    def _sent(self, client: RequestConnection, answer: bytearray, throttle_ms: int) -> Answer:
         client.write(answer)
         return self._muted(throttle_ms)
 
-    def _muted(self, throttle_ms: int) -> Parked:
+    def _muted(self, throttle_ms: int) -> DeferredResponse:
         over = self._in_force.muting.mute(throttle_ms)
-        return Parked(over, lambda _: None, may_be_given_up=True, is_pause=True)
+        return DeferredResponse(over, lambda _: None, may_be_given_up=True, is_pause=True)
 
-    def _tell_throttled(self, asking: Asking, client: Client) -> None:
+    def _tell_throttled(self, asking: Asking, client: RequestConnection) -> None:
         held = self._in_force.held_by(asking)
         which = {"user": asking.client.user, "client_id": asking.client.client_id, "quota": held.quota}
         self._events.tell_repeated(

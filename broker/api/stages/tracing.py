@@ -16,8 +16,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, Final
 
-from barnabas.broker.api.answers import Answer, Parked, failure_of
-from barnabas.broker.api.entry import Client, Entry
+from barnabas.broker.api.answers import Answer, DeferredResponse, failure_of
+from barnabas.broker.api.frame_handler import FrameHandler, RequestConnection
 from barnabas.broker.api.stages.metering import first_error
 from barnabas.broker.runtime.events.cause import RequestCause
 from barnabas.broker.runtime.events.events import Events
@@ -61,13 +61,13 @@ class Tracer:
             return handle
         return partial(self._served, api_key.api_name, version, handle)
 
-    def followed(self, api_key: ApiKey, version: int, entry: Entry) -> Entry:
+    def followed(self, api_key: ApiKey, version: int, entry: FrameHandler) -> FrameHandler:
         """The entry; of Produce and Fetch one that tells of answers, where somebody follows all requests."""
         if api_key not in _HOT or not self._events.all_requests:
             return entry
         api = api_key.api_name
 
-        def serve(frame: memoryview, position: int, correlation_id: int, client: Client) -> Answer:
+        def serve(frame: memoryview, position: int, correlation_id: int, client: RequestConnection) -> Answer:
             began_s = self._events.stopwatch()
             cause = self._events.request_cause(
                 api,
@@ -81,7 +81,7 @@ class Tracer:
             )
             tell = partial(self._tell, cause, None, began_s)
             answer = entry(frame, position, correlation_id, client)
-            if isinstance(answer, Parked):
+            if isinstance(answer, DeferredResponse):
                 answer.when_encoded(tell)
             else:
                 tell()

@@ -13,7 +13,7 @@ from barnabas.broker.cli.doctor.finding import Finding, Level, note, ok, problem
 from barnabas.broker.cli.handover import open_transactions, partitions
 from barnabas.broker.cli.handover.releases import RELEASES, readers, why_not
 from barnabas.broker.cli.handover.stopped import CATALOGUE_CHECK, Stopped, open_stopped
-from barnabas.broker.metadata.cluster.kept import FILE_NAME
+from barnabas.broker.metadata.cluster.topology_file import FILE_NAME
 from barnabas.broker.metadata.image.image import BROKER_RESOURCE
 
 _OWN_PREFIX = "barnabas."

@@ -88,7 +88,7 @@ async def _clean(config: Any, choices: Sequence[TopicChoice], told: Told) -> Non
     from barnabas.broker.config.listeners.listeners import Listener
     from barnabas.broker.network.bound import BoundAddress
     from barnabas.broker.runtime.workers.helper import helper_processes_max
-    from barnabas.broker.server.app import Broker
+    from barnabas.broker.server.broker import Broker
     from barnabas.broker.server.data import open_directory
     from barnabas.broker.server.environment import Environment
     from barnabas.protocol.security.listener_protocols import PLAINTEXT

@@ -204,7 +204,7 @@ async def _run(
         )
     environment = Environment(helper_processes_max=helper_processes_max())
     if control is not None:
-        from barnabas.broker.server.own_time import movable
+        from barnabas.broker.server.restored_clock import movable
 
         environment = movable(environment)
     broker = await start_broker(

@@ -21,7 +21,7 @@ from barnabas.broker.runtime.workers.helper import resident_bytes
 from barnabas.storage.steps import Steps
 
 if TYPE_CHECKING:
-    from barnabas.broker.api.authentication.door import Door
+    from barnabas.broker.api.authentication.sasl_listener import SaslListener
 
 
 def read_broker(sources: Sources, readings: Readings) -> Steps[None]:
@@ -70,7 +70,7 @@ def read_broker(sources: Sources, readings: Readings) -> Steps[None]:
         readings.add("barnabas_node_connections", connections.get(node_id, 0), node_id)
 
 
-def _read_outcomes(doors: Sequence[Door], readings: Readings) -> None:
+def _read_outcomes(doors: Sequence[SaslListener], readings: Readings) -> None:
     """Of authentications, by listener: those of several nodes together."""
     for listener in dict.fromkeys(door.listener for door in doors):
         outcomes = [door.outcomes for door in doors if door.listener == listener]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from barnabas.broker.http.metrics.table import BY_NAME, HISTOGRAM
 
 if TYPE_CHECKING:
-    from barnabas.broker.api.authentication.door import Door
+    from barnabas.broker.api.authentication.sasl_listener import SaslListener
     from barnabas.broker.api.stages.metering import Meter
     from barnabas.broker.services import Services
 
@@ -26,7 +26,7 @@ class Sources(NamedTuple):
     """How many connections of Kafka's protocol there are, by the id of the node."""
     state: Callable[[], int]
     """STARTING, RUNNING or STOPPING."""
-    doors: Sequence[Door] = ()
+    doors: Sequence[SaslListener] = ()
     """What the listeners ask of those who come in, of all nodes."""
 
 

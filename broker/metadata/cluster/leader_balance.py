@@ -22,7 +22,7 @@ from barnabas.storage.errors import StorageError
 
 if TYPE_CHECKING:
     from barnabas.broker.config import BrokerConfig
-    from barnabas.broker.metadata.cluster.nodes import Nodes, PartitionKey
+    from barnabas.broker.metadata.cluster.topology import ClusterTopology, PartitionKey
     from barnabas.broker.runtime.clock import Clock
     from barnabas.broker.runtime.slices import Slices
     from barnabas.storage.steps import Steps
@@ -36,7 +36,7 @@ _PASS = Kind(under_way_max=1, may_begin_again=False)
 class LeaderBalance:
     """Of the nodes of one process, for as long as that runs."""
 
-    def __init__(self, nodes: Nodes, config: BrokerConfig, clock: Clock, upkeep: Slices) -> None:
+    def __init__(self, nodes: ClusterTopology, config: BrokerConfig, clock: Clock, upkeep: Slices) -> None:
         self._nodes = nodes
         self._clock = clock
         self._upkeep = upkeep

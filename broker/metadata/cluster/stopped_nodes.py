@@ -15,13 +15,13 @@ from barnabas.broker.metadata.catalogue.alterations import Alteration, Operation
 from barnabas.protocol.errors import ErrorCode, KafkaError
 
 if TYPE_CHECKING:
-    from barnabas.broker.metadata.cluster.nodes import Nodes
+    from barnabas.broker.metadata.cluster.topology import ClusterTopology
 
 STOPPED_NODES = "barnabas.nodes.stopped"
 
 
 def alter_stopped_nodes(
-    alterations: Sequence[Alteration], nodes: Nodes | None, *, validate_only: bool
+    alterations: Sequence[Alteration], nodes: ClusterTopology | None, *, validate_only: bool
 ) -> Future[None] | None:
     """Have exactly the nodes of this list stopped; APPEND stops more of them, SUBTRACT starts some. KafkaError."""
     check_alterations(alterations)

@@ -1,6 +1,6 @@
 """Nodes of a process are stopped and started: some hundred partitions at a time, with other work in between.
 
-Knows which partitions are to be changed, and in which order; what a change is, and where it is kept, is `Nodes`'.
+Knows which partitions are to be changed, and in which order; what a change is, and where it is kept, is `ClusterTopology`'.
 
 Theory of operation: as in Apache Kafka's controlled shutdown, a node that stops runs on while others take over what it
 leads. It is `leaving` meanwhile: nobody makes it a leader, or a replica in sync. The last of its partitions and the
@@ -28,7 +28,7 @@ from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.storage.steps import Steps
 
 if TYPE_CHECKING:
-    from barnabas.broker.metadata.cluster.nodes import Nodes, PartitionKey
+    from barnabas.broker.metadata.cluster.topology import ClusterTopology, PartitionKey
     from barnabas.broker.runtime.events.cause import Cause
 
 PARTITIONS_IN_A_TURN = 150
@@ -47,7 +47,7 @@ class _Some(NamedTuple):
 class Switching:
     """Of the nodes of one process. Makes itself known to them."""
 
-    def __init__(self, nodes: Nodes, upkeep: Slices) -> None:
+    def __init__(self, nodes: ClusterTopology, upkeep: Slices) -> None:
         nodes.have_stopped = self.have_stopped
         self._nodes = nodes
         self._upkeep = upkeep

@@ -2,7 +2,7 @@
 
 Knows Kafka's rules, codes and sentences for them; writes nothing and changes nothing. The rules and their order are
 those of Apache Kafka 4.4.0's controller. Replicas are checked here and go into no record: the catalogue's partitions
-are on this node alone, whoever else shares its directory (`broker/metadata/cluster/nodes.py`).
+are on this node alone, whoever else shares its directory (`broker/metadata/cluster/topology.py`).
 """
 
 from collections import Counter

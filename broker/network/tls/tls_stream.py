@@ -28,7 +28,7 @@ from barnabas.broker.network.descriptor import descriptor_of
 from barnabas.broker.runtime.log_lines import line, logger
 
 if TYPE_CHECKING:
-    from barnabas.broker.api.answers import Parked
+    from barnabas.broker.api.answers import DeferredResponse
     from barnabas.broker.network.tls.tls_memory import Endpoint, TlsMemory
     from barnabas.broker.security.session.principal import Principal
 
@@ -91,7 +91,7 @@ class TlsStream(asyncio.BufferedProtocol):
         self._opened = opened
         self._closed = closed
         self._failed = failed
-        self._parked: Parked | None = None  # until it may come in
+        self._parked: DeferredResponse | None = None  # until it may come in
         self._memory = memory
         self._endpoint = endpoint
         self._make = make
@@ -165,12 +165,12 @@ class TlsStream(asyncio.BufferedProtocol):
 
     # --- the handshake ---------------------------------------------------------------------------------------------
 
-    def park(self, parked: Parked) -> None:
+    def park(self, parked: DeferredResponse) -> None:
         """Do nothing for the peer until it is answered: then it may come in."""
         self._parked = parked
         parked.when_answered(self._come_in)
 
-    def _come_in(self, parked: Parked) -> None:
+    def _come_in(self, parked: DeferredResponse) -> None:
         if self._parked is not parked or self._is_over:
             return
         self._parked = None

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from barnabas.broker.api.answers import Answer, Parked
+from barnabas.broker.api.answers import Answer, DeferredResponse
 from tests.support.worlds.broker import settle
 
 
@@ -14,7 +14,7 @@ def unanswered(_: Any) -> Answer:
     raise AssertionError("the peer is gone")
 
 
-def signalled(_: Parked) -> None:
+def signalled(_: DeferredResponse) -> None:
     raise AssertionError("the peer is gone")
 
 
@@ -26,7 +26,7 @@ async def abandoned_while_waiting(*, is_task: bool, may_be_given_up: bool) -> bo
     """Whether the waiting was cancelled; what it waited for fails if it was not."""
     work: asyncio.Future[None] = asyncio.get_running_loop().create_future()
     waits = asyncio.ensure_future(the_same(work)) if is_task else work
-    parked = Parked(waits, unanswered, may_be_given_up=may_be_given_up)
+    parked = DeferredResponse(waits, unanswered, may_be_given_up=may_be_given_up)
     parked.when_answered(signalled)
     await settle()
     parked.abandon()

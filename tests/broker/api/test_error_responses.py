@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from barnabas.broker.api.error_responses import error_response
-from barnabas.broker.api.table import API_TABLE, Row
+from barnabas.broker.api.table import API_TABLE, ApiRow
 from barnabas.protocol.codec.schema import Request, Struct, default_instance
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages.add_partitions_to_txn import AddPartitionsToTxnRequest, AddPartitionsToTxnTopic
@@ -121,7 +121,7 @@ def test_offsets_are_refused_at_the_top_since_there_is_one(version: int, top: bo
 
 
 @pytest.mark.parametrize("row", API_TABLE, ids=lambda row: row.key.api_name)
-def test_every_api_has_a_place_for_an_error(row: Row) -> None:
+def test_every_api_has_a_place_for_an_error(row: ApiRow) -> None:
     for version in range(row.min_version, row.max_version + 1):
         request = _full(spec(row.key).request, version)
         assert isinstance(request, Request)

@@ -5,7 +5,7 @@ from importlib import import_module
 import pytest
 
 from barnabas.broker.api.reference_page import PAGE, page
-from barnabas.broker.api.table import API_TABLE, Row, offered_apis, table_for
+from barnabas.broker.api.table import API_TABLE, ApiRow, offered_apis, table_for
 from barnabas.broker.config import BrokerConfig
 from barnabas.protocol.registry import ApiKey, spec
 
@@ -16,13 +16,13 @@ def test_each_api_is_there_once_in_order_of_its_key() -> None:
 
 
 @pytest.mark.parametrize("row", API_TABLE, ids=lambda row: row.key.api_name)
-def test_the_versions_served_are_all_of_kafkas(row: Row) -> None:
+def test_the_versions_served_are_all_of_kafkas(row: ApiRow) -> None:
     kafka = spec(row.key)
     assert (row.min_version, row.max_version) == (kafka.min_version, kafka.max_version)
 
 
 @pytest.mark.parametrize("row", API_TABLE, ids=lambda row: row.key.api_name)
-def test_there_is_a_handler(row: Row) -> None:
+def test_there_is_a_handler(row: ApiRow) -> None:
     assert callable(import_module(f"barnabas.broker.api.handlers.{row.handler}").handle)
 
 

@@ -13,7 +13,7 @@ from barnabas.broker.cli import main
 from barnabas.broker.config import BrokerConfig
 from barnabas.broker.config.listeners.listeners import Listener
 from barnabas.broker.network.bound import BoundAddress, bind
-from barnabas.broker.server.app import Broker
+from barnabas.broker.server.broker import Broker
 from barnabas.broker.server.data import open_directory
 from barnabas.broker.server.environment import Environment
 from barnabas.logfiles.data_directory import read_layout

@@ -69,7 +69,7 @@ def loaded(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
 
 
 def test_a_broker_was_started(loaded: set[str]) -> None:
-    assert {"barnabas.broker.server.app", "barnabas.storage.log.log"} <= loaded
+    assert {"barnabas.broker.server.broker", "barnabas.storage.log.log"} <= loaded
 
 
 @pytest.mark.parametrize("module", NOT_NEEDED)

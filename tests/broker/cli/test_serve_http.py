@@ -48,7 +48,7 @@ def test_nothing_of_http_is_loaded_unless_it_is_asked_for() -> None:
 import sys
 before = set(sys.modules)  # what measures coverage has imported something, too
 from barnabas.broker.cli.serving.serve import run
-import barnabas.broker.server.app, barnabas.broker.api.dispatch
+import barnabas.broker.server.broker, barnabas.broker.api.dispatch
 wanted = ("h11", "prometheus_client", "barnabas.broker.http", "barnabas.broker.api.stages.metering", "json")
 print([name for name in wanted if name in set(sys.modules) - before])
 """

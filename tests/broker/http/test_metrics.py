@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from barnabas.broker.api.authentication.door import Door, Outcomes
+from barnabas.broker.api.authentication.sasl_listener import Outcomes, SaslListener
 from barnabas.broker.api.dispatch import Dispatcher
 from barnabas.broker.api.stages.metering import Meter
 from barnabas.broker.http.metrics import groups as group_metrics
@@ -55,7 +55,7 @@ class Watched:
 
     async def scrape(self) -> dict[str, dict[Labels, float]]:
         """Series by name, each by its labels."""
-        door = Door(
+        door = SaslListener(
             listener="INSIDE",
             mechanisms={},
             frame_bytes_max=0,

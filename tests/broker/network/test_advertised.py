@@ -3,7 +3,7 @@
 import pytest
 
 from barnabas.broker.config import BrokerConfig, Listener
-from barnabas.broker.metadata.cluster.cluster import Node
+from barnabas.broker.metadata.cluster.node_view import Node
 from barnabas.broker.network.advertised import AdvertisedAddress, gateways_of, plain_host
 from barnabas.broker.network.bound import bind_nodes, close_sockets
 

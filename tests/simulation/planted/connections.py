@@ -10,7 +10,7 @@ BUGS = (
         "GroupFlush.synced", "(offset, future)", "(offset + 1_000_000, future)"
     ),
     Bug("a request of nobody", "What a client waited for that is gone goes on waiting.").at(
-        "Parked.abandon", "self._may_be_given_up", "self._may_be_given_up and not self._is_abandoned"
+        "DeferredResponse.abandon", "self._may_be_given_up", "self._may_be_given_up and not self._is_abandoned"
     ),
     Bug("a connection that is not forgotten", "The listener keeps connections that are closed.").at(
         "Listener.connection_closed", "self._connections.pop(connection, None)", "self._connections.get(connection)"

@@ -12,12 +12,14 @@ BUGS = (
         "hmac.compare_digest(found, credential.stored_key)",
     ),
     bug("a request before the handshake", "What comes in place of a handshake is served, as who may do everything.").at(
-        "Gate._next",
+        "SaslAuthenticator._next",
         "raise _Misplaced(f'a request with API key {header.api_key} before SaslHandshake')",
         "client.session.authenticated(Principal('User', 'cast'))\nreturn self._dispatch(frame, client)",
     ),
     bug("a session that does not end", "Who does not log in again in time is served all the same.", seeds=400).at(
-        "Gate._dispatch_in_time", "self._door.clock.now_ms() >= self._expires_ms", "self._door.clock.now_ms() < 0"
+        "SaslAuthenticator._dispatch_in_time",
+        "self._door.clock.now_ms() >= self._expires_ms",
+        "self._door.clock.now_ms() < 0",
     ),
     bug("decisions that are kept", "What was allowed once is allowed until the next start.").at(
         "Authorizer.changed", "self._forget()"
@@ -48,6 +50,6 @@ BUGS = (
         "Muting._forget", "self._timers.pop(future, None)", "self._timers.get(future)"
     ),
     bug("a refusal of nobody", "The delay of a refusal goes on when the client is gone.").at(
-        "Gate._refuse", "timer.cancel()", "timer"
+        "SaslAuthenticator._refuse", "timer.cancel()", "timer"
     ),
 )

@@ -11,7 +11,7 @@ from typing import Any
 
 from barnabas.broker.insight.why.hanging import hanging
 from barnabas.broker.insight.why.sources.known import Known
-from barnabas.broker.server.app import Broker
+from barnabas.broker.server.broker import Broker
 from barnabas.storage.steps import finish
 from tests.simulation.clients.wire import Wire
 from tests.simulation.world.machine import Machine

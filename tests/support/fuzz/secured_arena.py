@@ -14,7 +14,7 @@ from random import Random
 from typing import Any
 
 from barnabas.broker.api.answers import Answer
-from barnabas.broker.api.authentication.door import Door
+from barnabas.broker.api.authentication.sasl_listener import SaslListener
 from barnabas.broker.api.dispatch import Dispatcher
 from barnabas.broker.network.connection import Connection
 from barnabas.broker.security.sasl.mechanism import Exchange
@@ -40,7 +40,7 @@ MEMORY_PER_BYTE_MAX = 100
 """Matching a token of OAUTHBEARER that is full of pairs takes most of it."""
 
 
-def door(world: BrokerWorld, reauth_ms: int) -> Door:
+def door(world: BrokerWorld, reauth_ms: int) -> SaslListener:
     """What is asked of who comes in: a password, or a token that nobody signed."""
     mechanisms: dict[str, Callable[[], Exchange]] = {
         "PLAIN": lambda: PlainExchange(USERS.get),

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable
 
-from barnabas.broker.api.answers import Answer, CloseConnection, Parked
+from barnabas.broker.api.answers import Answer, CloseConnection, DeferredResponse
 from tests.support.worlds.broker import settle
 
 
@@ -11,7 +11,7 @@ async def answered(serve: Callable[[], Answer]) -> object:
     """The bytes that `serve` answers with, now or later; None for none; (reason, API) where it wants to close."""
     try:
         answer = serve()
-        if isinstance(answer, Parked):
+        if isinstance(answer, DeferredResponse):
             over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             answer.when_answered(lambda _: over.set_result(None))
             await over

@@ -19,15 +19,15 @@ from barnabas.broker.control.time_control.movable_clock import MovableClock
 from barnabas.broker.coordinator.group.decisions.classic.model import CommitRequest, OffsetToCommit
 from barnabas.broker.coordinator.runtime.outcome import Producer
 from barnabas.broker.metadata.catalogue import Catalogue
-from barnabas.broker.metadata.cluster.cluster import Cluster
+from barnabas.broker.metadata.cluster.node_view import NodeView
 from barnabas.broker.network.bound import BoundAddress
 from barnabas.broker.network.connection import Connection
 from barnabas.broker.network.network import Network
 from barnabas.broker.runtime.clock import Stopwatch
-from barnabas.broker.server.app import Broker
+from barnabas.broker.server.broker import Broker
 from barnabas.broker.server.data import open_directory
 from barnabas.broker.server.environment import Environment
-from barnabas.broker.server.own_time import in_its_time
+from barnabas.broker.server.restored_clock import in_its_time
 from barnabas.protocol.codec.schema import Request
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.headers import encode_request_header, parse_response_header
@@ -77,7 +77,7 @@ class BrokerWorld:
         files: MemoryFiles | None = None,
         stopwatch: Stopwatch = lambda: 0.0,
         network: Network | None = None,
-        cluster: Callable[[int, Catalogue], Cluster] = Cluster,
+        cluster: Callable[[int, Catalogue], NodeView] = NodeView,
         nodes: int = 1,
         helper_processes_max: int = 0,
         machine_clock: VirtualClock | None = None,

@@ -8,7 +8,7 @@ from typing import Any, cast
 from barnabas.broker.api.table import API_TABLE, offered_apis
 from barnabas.broker.clients.quotas.node_quotas import NodeQuotas
 from barnabas.broker.coordinator.transaction.producer_ids import ProducerIds
-from barnabas.broker.metadata.cluster.cluster import Cluster, Node
+from barnabas.broker.metadata.cluster.node_view import Node, NodeView
 from barnabas.broker.runtime.events import Events
 from barnabas.broker.runtime.slices import Slices
 from barnabas.broker.services import RequestContext, Services
@@ -44,7 +44,7 @@ class CatalogueApi:
         rack = self.world.config.value("broker.rack")
         own = {
             "node": Node(NODE_ID, CLUSTER_ID, "localhost", 9092, rack if isinstance(rack, str) else None),
-            "cluster": Cluster(NODE_ID, self.world.catalogue),
+            "cluster": NodeView(NODE_ID, self.world.catalogue),
             "config": self.world.config,
             "clock": VirtualClock(),
             "catalogue": self.world.catalogue,

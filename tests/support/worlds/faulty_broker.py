@@ -3,7 +3,7 @@
 import asyncio
 from typing import Any
 
-from barnabas.broker.api.entry import Wrap
+from barnabas.broker.api.frame_handler import Wrap
 from barnabas.broker.control.faults.armed import Armed
 from barnabas.broker.control.faults.faults import Faults
 from barnabas.broker.control.faults.registry import FaultRegistry

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from barnabas.broker.api.authentication.door import Door
+from barnabas.broker.api.authentication.sasl_listener import SaslListener
 from barnabas.broker.api.dispatch import Dispatcher
 from barnabas.broker.network.connection import Connection
 from barnabas.broker.security.sasl.mechanism import Exchange
@@ -25,9 +25,9 @@ FAILURE_DELAY_MS = 100
 
 def door_of(
     world: BrokerWorld, mechanisms: Mapping[str, Callable[[], Exchange]], *, frame_bytes_max: int, reauth_ms: int
-) -> Door:
+) -> SaslListener:
     """What is asked of who comes in to a world's listener, by its clock."""
-    return Door(
+    return SaslListener(
         listener=LISTENER,
         mechanisms=mechanisms,
         frame_bytes_max=frame_bytes_max,

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
-from barnabas.broker.api.answers import Answer, CloseConnection, Parked
+from barnabas.broker.api.answers import Answer, CloseConnection, DeferredResponse
 from barnabas.broker.control.faults.armed import Armed
 from barnabas.broker.control.faults.held import About, Held
 from barnabas.broker.control.faults.model import Cut, RequestAction
@@ -28,7 +28,7 @@ from barnabas.broker.control.faults.on_requests.refusing import refused
 from barnabas.storage.errors import StorageError
 
 if TYPE_CHECKING:
-    from barnabas.broker.api.entry import Client
+    from barnabas.broker.api.frame_handler import RequestConnection
     from barnabas.broker.control.faults.registry import FaultRegistry
 
 HELD_BYTES_MAX = 64 << 20
@@ -75,7 +75,7 @@ class Actions:
         copy = memoryview(bytearray(frame))
         future = armed.hold(why, about, delay_ms)
         future.add_done_callback(lambda _: self._note_free(size))
-        return Parked(future, lambda _: self._go_on(armed, met, copy, about), may_be_given_up=True)
+        return DeferredResponse(future, lambda _: self._go_on(armed, met, copy, about), may_be_given_up=True)
 
     def _note_free(self, size: int) -> None:
         self._held_bytes -= size
@@ -109,16 +109,16 @@ class Actions:
         future = armed.hold(Held.UNANSWERED, about, UNANSWERED_MS_MAX)
         self._unanswered[future] = None
         future.add_done_callback(self._is_over)
-        return Parked(future, lambda _: _cut_now(armed), may_be_given_up=True)
+        return DeferredResponse(future, lambda _: _cut_now(armed), may_be_given_up=True)
 
     def _is_over(self, future: Future[None]) -> None:
         self._unanswered.pop(future, None)
 
-    def _cut(self, armed: Armed, where: Cut, client: Client, answer: Answer) -> Answer:
+    def _cut(self, armed: Armed, where: Cut, client: RequestConnection, answer: Answer) -> Answer:
         """The connection is closed once what is to leave of the answer is with the kernel."""
         if answer is None or where is Cut.BEFORE:
             return _cut_now(armed)
-        assert not isinstance(answer, Parked)
+        assert not isinstance(answer, DeferredResponse)
         if where is Cut.MIDDLE:
             try:
                 answer = joined(answer, size_of(answer) // 2)
@@ -128,12 +128,12 @@ class Actions:
         future: Future[None] = self._loop.create_future()
         future.set_result(None)
         future.add_done_callback(lambda _: client.finish())  # called while the connection still waits for the answer
-        return Parked(future, lambda _: sent, may_be_given_up=True)
+        return DeferredResponse(future, lambda _: sent, may_be_given_up=True)
 
 
 def after(answer: Answer, change: Callable[[Answer], Answer]) -> Answer:
     """What `change` makes of the answer, once that is here."""
-    if not isinstance(answer, Parked):
+    if not isinstance(answer, DeferredResponse):
         return change(answer)
     answer.then(partial(after, change=change))
     return answer

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence, Sized
 from typing import Any
 
-from barnabas.broker.network.outgoing import Outgoing
+from barnabas.broker.network.pending_send import PendingSend
 from barnabas.protocol.codec.schema import Request, Response
 from barnabas.protocol.headers import encode_response_header, parse_response_header
 from barnabas.protocol.primitives import skip_tags
@@ -55,7 +55,7 @@ def size_of(answer: bytearray | Sequence[Sized]) -> int:
 def joined(answer: bytearray | Sequence[Sized], size: int | None = None) -> bytearray:
     """Its bytes, or so many of the first. StorageError, EOFError."""
     wanted = size_of(answer) if size is None else size
-    outgoing = Outgoing(parts_of(answer))
+    outgoing = PendingSend(parts_of(answer))
     out = bytearray()
     while len(out) < wanted and not outgoing.is_empty:
         for buffer in outgoing.take(wanted - len(out)):

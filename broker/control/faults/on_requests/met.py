@@ -8,7 +8,7 @@ from barnabas.broker.control.faults.matching import Asked
 from barnabas.protocol.registry import ApiKey
 
 if TYPE_CHECKING:
-    from barnabas.broker.api.entry import Client, Entry
+    from barnabas.broker.api.frame_handler import FrameHandler, RequestConnection
     from barnabas.broker.services import Services
 
 
@@ -17,11 +17,11 @@ class Met(NamedTuple):
 
     api: ApiKey
     version: int
-    entry: Entry
+    entry: FrameHandler
     services: Services
     position: int
     correlation_id: int
-    client: Client
+    client: RequestConnection
     asked: Asked | None = None
     """What it names, where somebody has looked already."""
 

@@ -9,31 +9,36 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence, Sized
 from typing import TYPE_CHECKING, cast
 
-from barnabas.broker.api.answers import Answer, CloseConnection, Parked
+from barnabas.broker.api.answers import Answer, CloseConnection, DeferredResponse
 from barnabas.broker.control.faults.armed import Armed
 from barnabas.broker.control.faults.held import About, Held
 from barnabas.broker.control.faults.on_requests.frames import joined, parts_of
 from barnabas.storage.errors import StorageError
 
 if TYPE_CHECKING:
-    from barnabas.broker.api.entry import Client
-    from barnabas.broker.network.outgoing import FileSlice
+    from barnabas.broker.api.frame_handler import RequestConnection
+    from barnabas.broker.network.pending_send import FileSlice
 
 TICK_MS = 50
 PIECE_BYTES_MAX = 1 << 20
 
 
-def paced(armed: Armed, about: About, bytes_per_s: int, client: Client, answer: Answer) -> Answer:
+def paced(armed: Armed, about: About, bytes_per_s: int, client: RequestConnection, answer: Answer) -> Answer:
     """The answer, bit by bit."""
     if answer is None:
         return None
-    assert not isinstance(answer, Parked)
+    assert not isinstance(answer, DeferredResponse)
     return _Paced(armed, about, bytes_per_s, client, answer).go_on()
 
 
 class _Paced:
     def __init__(
-        self, armed: Armed, about: About, bytes_per_s: int, client: Client, answer: bytearray | Sequence[Sized]
+        self,
+        armed: Armed,
+        about: About,
+        bytes_per_s: int,
+        client: RequestConnection,
+        answer: bytearray | Sequence[Sized],
     ) -> None:
         self._armed = armed
         self._about = about
@@ -46,7 +51,7 @@ class _Paced:
     def go_on(self) -> Answer:
         """Wait, then send a piece; the last one is what is answered."""
         held = self._armed.hold(Held.THROTTLED, self._about, self._wait_ms)
-        return Parked(held, self._send, may_be_given_up=True)
+        return DeferredResponse(held, self._send, may_be_given_up=True)
 
     def _send(self, _: object) -> Answer:
         if self._armed.is_armed and not self._client.is_writable:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, Final
 
-from barnabas.broker.api.answers import Answer, CloseConnection, Parked
+from barnabas.broker.api.answers import Answer, CloseConnection, DeferredResponse
 from barnabas.broker.api.error_responses import error_response
 from barnabas.broker.control.faults.armed import Armed
 from barnabas.broker.control.faults.codes import AT_THE_TOP, FOR_THE_TOPIC
@@ -244,7 +244,7 @@ def _put_into_metadata(response: Any, code: ErrorCode, met: Met, wanted: Wanted)
 
 def _once_here(answer: Answer, change: Callable[[Any], None], met: Met) -> Answer:
     """An answer with its response changed, once it is here."""
-    if isinstance(answer, Parked):
+    if isinstance(answer, DeferredResponse):
         answer.then(lambda late: _once_here(late, change, met))
         return answer
     if answer is None:

@@ -21,13 +21,13 @@ from barnabas.broker.control.faults.on_requests.met import Met
 from barnabas.protocol.registry import ApiKey
 
 if TYPE_CHECKING:
-    from barnabas.broker.api.entry import Client, Entry, Wrap
+    from barnabas.broker.api.frame_handler import FrameHandler, RequestConnection, Wrap
     from barnabas.broker.control.faults.registry import FaultRegistry
     from barnabas.broker.services import Services
 
 
 class Intercepted(Protocol):
-    """A node whose requests may be met: `broker/server/nodes/member.py`."""
+    """A node whose requests may be met: `broker/server/nodes/broker_node.py`."""
 
     services: Services
 
@@ -54,7 +54,7 @@ class RequestFaults:
             node.intercept(self._wrap(here, node.services) if here else None)
 
     def _wrap(self, live: Sequence[Armed], services: Services) -> Wrap:
-        def wrap(api_key: int, version: int, entry: Entry) -> Entry:
+        def wrap(api_key: int, version: int, entry: FrameHandler) -> FrameHandler:
             api = ApiKey(api_key)
             met = [each for each in live if _may_match(_of(each), api, version)]
             return _Faulty(api, version, entry, met, services, self._actions).serve if met else entry
@@ -78,7 +78,13 @@ class _Faulty:
     """One version of an API that live faults may match."""
 
     def __init__(
-        self, api: ApiKey, version: int, entry: Entry, armed: Sequence[Armed], services: Services, actions: Actions
+        self,
+        api: ApiKey,
+        version: int,
+        entry: FrameHandler,
+        armed: Sequence[Armed],
+        services: Services,
+        actions: Actions,
     ) -> None:
         self._api, self._version, self._entry = api, version, entry
         self._armed = armed
@@ -86,8 +92,8 @@ class _Faulty:
         self._actions = actions
         self._looks_inside = any(_of(each).looks_inside for each in armed)
 
-    def serve(self, frame: memoryview, position: int, correlation_id: int, client: Client) -> Answer:
-        """An `Entry`."""
+    def serve(self, frame: memoryview, position: int, correlation_id: int, client: RequestConnection) -> Answer:
+        """An `FrameHandler`."""
         asked = NOTHING
         if self._looks_inside:
             asked = asked_in(self._services, self._api, self._version, frame, position)
@@ -105,7 +111,7 @@ class _Faulty:
         return self._actions.do(firing, met, frame)
 
 
-def _matches_outside(match: RequestMatch, client: Client) -> bool:
+def _matches_outside(match: RequestMatch, client: RequestConnection) -> bool:
     """Whether the connection is as the match says."""
     return (
         fits(match.client_id, client.client_id or "")

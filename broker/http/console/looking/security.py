@@ -16,7 +16,7 @@ from barnabas.broker.insight.why.sources.kept_out import EVERYBODY, Client, kept
 from barnabas.storage.steps import Steps
 
 if TYPE_CHECKING:
-    from barnabas.broker.api.authentication.door import Door
+    from barnabas.broker.api.authentication.sasl_listener import SaslListener
     from barnabas.broker.http.served_node import ServedNode
     from barnabas.broker.security.acl.acl import PatternType, Permission
     from barnabas.broker.security.session.operations import Operation, Resource
@@ -59,7 +59,7 @@ def refused_lately(services: Services) -> list[str]:
     return sentences(kept_out(services, EVERYBODY), shown_max=CASES_MAX)
 
 
-def doors(members: Sequence[ServedNode]) -> list[tuple[int, Door]]:
+def doors(members: Sequence[ServedNode]) -> list[tuple[int, SaslListener]]:
     """What listeners ask of those who come in, by node."""
     return [(member.node_id, door) for member in members for door in member.doors.values()]
 

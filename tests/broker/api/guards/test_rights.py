@@ -8,8 +8,8 @@ import pytest
 
 from barnabas.broker.api.guards.table import guarded
 from barnabas.broker.api.handlers import produce
-from barnabas.broker.api.produce_fetch.hot import produce_entry
-from barnabas.broker.api.produce_fetch.short_produce import ShortProduce
+from barnabas.broker.api.produce_fetch.frame_handlers import produce_entry
+from barnabas.broker.api.produce_fetch.produce_fast_path import ShortProduce
 from barnabas.broker.api.table import API_TABLE
 from barnabas.broker.config.authorizer import STANDARD_AUTHORIZER
 from barnabas.broker.network.connection import Connection

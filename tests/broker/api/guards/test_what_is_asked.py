@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from barnabas.broker.api.guards.table import BY_HANDLER, GUARDS, guard_of, guarded
-from barnabas.broker.api.table import API_TABLE, TELEMETRY_TABLE, Row
+from barnabas.broker.api.table import API_TABLE, TELEMETRY_TABLE, ApiRow
 from barnabas.broker.config.authorizer import STANDARD_AUTHORIZER
 from barnabas.broker.runtime.refusals import NoSuchRequest
 from barnabas.broker.security.acl.rights import Rights
@@ -74,7 +74,7 @@ async def _served(world: BrokerWorld, request: Any, version: int) -> Any:
     return await answer if isinstance(answer, Future) else answer
 
 
-def _handler(row: Row) -> Callable[[Any, RequestContext], Any]:
+def _handler(row: ApiRow) -> Callable[[Any, RequestContext], Any]:
     handle: Callable[[Any, RequestContext], Any] = import_module(f"barnabas.broker.api.handlers.{row.handler}").handle
     return handle
 
@@ -161,7 +161,7 @@ class _Asker:
         self.session.authenticated(Principal("User", "asker"), "PLAIN")
 
 
-async def asked_for(row: Row, world: BrokerWorld, judge: Judge) -> set[Access]:
+async def asked_for(row: ApiRow, world: BrokerWorld, judge: Judge) -> set[Access]:
     """What the API asks for of the authorizer, which decides as `judge` does. Not what an answer lists as allowed."""
     asked: set[Access] = set()
     access = world.services.access
@@ -191,7 +191,9 @@ async def asked_for(row: Row, world: BrokerWorld, judge: Judge) -> set[Access]:
 
 
 @pytest.mark.parametrize("row", API_TABLE, ids=lambda row: row.key.api_name)
-async def test_an_api_asks_for_what_its_row_says(row: Row, world: BrokerWorld, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_api_asks_for_what_its_row_says(
+    row: ApiRow, world: BrokerWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(Rights, "operations", lambda *_: 0)
     asked: set[Access] = set()
     for judge in JUDGES.values():

@@ -1,7 +1,7 @@
 """A metered dispatcher counts what it answers, and one without a meter is as it was."""
 
 from barnabas.broker.api.dispatch import Dispatcher
-from barnabas.broker.api.produce_fetch.short_produce import ShortProduce
+from barnabas.broker.api.produce_fetch.produce_fast_path import ShortProduce
 from barnabas.broker.api.stages.metering import Meter
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest

@@ -1,4 +1,4 @@
-"""How fast connections may come: the pure side. See tests/broker/network/entering/test_entering.py."""
+"""How fast connections may come: the pure side. See tests/broker/network/admission/test_connection_quotas.py."""
 
 from barnabas.broker.clients.quotas.connections import NO_LIMIT, ConnectionRates
 from barnabas.broker.clients.quotas.windows import WindowSettings

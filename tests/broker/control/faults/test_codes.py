@@ -5,7 +5,7 @@ from collections import defaultdict
 import pytest
 
 from barnabas.broker.api.error_responses import error_response
-from barnabas.broker.api.table import API_TABLE, TELEMETRY_TABLE, Row
+from barnabas.broker.api.table import API_TABLE, TELEMETRY_TABLE, ApiRow
 from barnabas.broker.control.faults.codes import codes_of
 from barnabas.protocol.codec.schema import FieldType, Struct, default_instance
 from barnabas.protocol.errors import ErrorCode
@@ -32,7 +32,7 @@ def _value(kind: FieldType) -> object:
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.key.api_name)
-def test_every_code_has_a_place_in_every_version(row: Row) -> None:
+def test_every_code_has_a_place_in_every_version(row: ApiRow) -> None:
     assert len(codes_of(row.key)) > 3
     for version in range(row.min_version, row.max_version + 1):
         for code in codes_of(row.key):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from barnabas.broker.api.table import API_TABLE, TELEMETRY_TABLE, Row
+from barnabas.broker.api.table import API_TABLE, TELEMETRY_TABLE, ApiRow
 from barnabas.broker.control.faults.matching import Asked
 from barnabas.broker.control.faults.naming import asked_by, named_by
 from barnabas.protocol.codec.schema import FieldType, Request, Struct, default_instance
@@ -74,7 +74,7 @@ def _value(kind: FieldType, version: int) -> object:
 
 
 @pytest.mark.parametrize("row", [*API_TABLE, *TELEMETRY_TABLE], ids=lambda row: row.key.api_name)
-def test_what_an_api_names_is_found_in_its_requests(row: Row) -> None:
+def test_what_an_api_names_is_found_in_its_requests(row: ApiRow) -> None:
     versions = range(row.min_version, row.max_version + 1)
     assert named_by(row.key, versions) == set(NAMED.get(row.key.api_name, "").split())
     for version in versions:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from barnabas.broker.api.entry import Entry
+from barnabas.broker.api.frame_handler import FrameHandler
 from barnabas.broker.control.faults.on_requests.actions import HELD_BYTES_MAX, UNANSWERED_MAX, UNANSWERED_MS_MAX
 from barnabas.broker.runtime.events.events import Facts
 from barnabas.protocol.errors import ErrorCode
@@ -284,7 +284,7 @@ async def test_a_version_that_is_not_offered_meets_no_fault_and_is_not_remembere
         assert frame[4:6] == int(ErrorCode.UNSUPPORTED_VERSION).to_bytes(2, "big")
     wraps: list[tuple[int, int]] = []
 
-    def wrap(api_key: int, version: int, entry: Entry) -> Entry:
+    def wrap(api_key: int, version: int, entry: FrameHandler) -> FrameHandler:
         wraps.append((api_key, version))
         return entry
 

@@ -138,7 +138,7 @@ print(*sys.modules)
         [sys.executable, "-c", program], cwd=ROOT, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True
     )
     loaded = ran.stdout.split()
-    assert "barnabas.broker.server.app" in loaded
+    assert "barnabas.broker.server.broker" in loaded
     parts = ("starlette", "anyio", "barnabas.broker.http.control", "barnabas.broker.insight.why")
     control = [name for name in loaded if name.startswith(parts)]
     assert not control

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from barnabas.broker.metadata.cluster.leader_balance import ELECTED_IN_A_TURN
-from barnabas.broker.metadata.cluster.nodes import Nodes
+from barnabas.broker.metadata.cluster.topology import ClusterTopology
 from barnabas.protocol.errors import ErrorCode as E
 from barnabas.storage.errors import StorageError
 from tests.broker.metadata.cluster.test_moving import leader_to, places, reassign, switch
@@ -23,7 +23,7 @@ async def opened(settings: dict[str, str] | None = None, **how: Any) -> BrokerWo
     return world
 
 
-def nodes_of(world: BrokerWorld) -> Nodes:
+def nodes_of(world: BrokerWorld) -> ClusterTopology:
     assert world.broker.together is not None
     return world.broker.together.nodes
 
@@ -94,15 +94,15 @@ async def test_many_partitions_are_balanced_in_turns_and_deleted_ones_left_out(m
     await switch(world, 2, "true")
     await switch(world, 2, "false")
     changes: list[int] = []
-    change = Nodes.change
+    change = ClusterTopology.change
 
-    def counted(nodes: Nodes, wanted: Any) -> None:
+    def counted(nodes: ClusterTopology, wanted: Any) -> None:
         changes.append(len(wanted))
         change(nodes, wanted)
         if len(changes) == 1:
             world.services.catalogue.delete_topics(["many"])
 
-    monkeypatch.setattr(Nodes, "change", counted)
+    monkeypatch.setattr(ClusterTopology, "change", counted)
     await later(world, INTERVAL_MS)
     assert changes == [ELECTED_IN_A_TURN, 1]
     assert nodes_of(world).of("one", 0).leader == 2
@@ -114,11 +114,11 @@ async def test_a_failed_pass_is_told_and_another_made(
     await switch(world, 2, "true")
     await switch(world, 2, "false")
 
-    def refused(nodes: Nodes, wanted: Any) -> None:
+    def refused(nodes: ClusterTopology, wanted: Any) -> None:
         raise StorageError("/data", "the disk is full")
 
     with monkeypatch.context() as patched:
-        patched.setattr(Nodes, "change", refused)
+        patched.setattr(ClusterTopology, "change", refused)
         await later(world, INTERVAL_MS)
     assert "preferred leaders not elected" in caplog.text
     await later(world, INTERVAL_MS)

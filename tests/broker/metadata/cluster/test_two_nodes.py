@@ -8,7 +8,7 @@ import pytest
 
 from barnabas.broker.coordinator.runtime.placement import partition_for
 from barnabas.broker.metadata.catalogue import Catalogue
-from barnabas.broker.metadata.cluster.cluster import Cluster, Node
+from barnabas.broker.metadata.cluster.node_view import Node, NodeView
 from barnabas.protocol.codec.schema import Request
 from barnabas.protocol.errors import ErrorCode as E
 from barnabas.protocol.messages.alter_replica_log_dirs import (
@@ -30,8 +30,8 @@ def leader_of(topic: str, partition: int) -> int:
     return OTHER.node_id if partition % 2 else ME
 
 
-def two_nodes(node_id: int, catalogue: Catalogue) -> Cluster:
-    return Cluster(node_id, catalogue, [OTHER], leader_of)
+def two_nodes(node_id: int, catalogue: Catalogue) -> NodeView:
+    return NodeView(node_id, catalogue, [OTHER], leader_of)
 
 
 def named(leader: int) -> str:

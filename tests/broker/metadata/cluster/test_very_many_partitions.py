@@ -14,8 +14,8 @@ from time import thread_time
 import pytest
 
 from barnabas.broker.metadata.catalogue import NewTopic
-from barnabas.broker.metadata.cluster.kept import FILE_NAME
 from barnabas.broker.metadata.cluster.switching import PARTITIONS_IN_A_TURN
+from barnabas.broker.metadata.cluster.topology_file import FILE_NAME
 from barnabas.broker.metadata.image.topics import NewPartitions
 from barnabas.protocol.codec.schema import Request
 from barnabas.protocol.errors import ErrorCode, KafkaError

@@ -11,7 +11,7 @@ from barnabas.broker.metadata.delegation_tokens.token import DelegationToken
 from barnabas.broker.metadata.delegation_tokens.tokens import Tokens
 from barnabas.broker.network.connection import Connection
 from barnabas.broker.security.session.principal import Principal
-from barnabas.broker.server.doors import open_doors
+from barnabas.broker.server.sasl_listeners import open_doors
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages.describe_delegation_token import DescribeDelegationTokenRequest
 from barnabas.protocol.messages.metadata import MetadataRequest

@@ -9,11 +9,11 @@ import gc
 from collections.abc import Iterator
 from functools import partial
 
-from barnabas.broker.api.authentication.gate import Gate
+from barnabas.broker.api.authentication.sasl_authenticator import SaslAuthenticator
 from barnabas.broker.network.connection import Connection
 from barnabas.broker.runtime.clock import Timer
-from barnabas.broker.server.app import Broker
-from barnabas.broker.server.nodes.member import Member
+from barnabas.broker.server.broker import Broker
+from barnabas.broker.server.nodes.broker_node import BrokerNode
 from barnabas.protocol.files.names import FileState
 from tests.simulation.world.disk import Disk
 
@@ -48,7 +48,7 @@ def leftovers(broker: Broker, disk: Disk, loop: asyncio.AbstractEventLoop, *, lo
             yield f"{path} is open {count} times, and there {there} times"
 
 
-def _muted_count(member: Member) -> int:
+def _muted_count(member: BrokerNode) -> int:
     made = member.services.quotas._made
     return 0 if made is None else len(made.muting)
 
@@ -61,7 +61,7 @@ def _timers(broker: Broker) -> list[Timer]:
 
 def _is_refusal(timer: Timer) -> bool:
     callback = timer.callback
-    return isinstance(callback, partial) and callback.func.__module__ == Gate.__module__
+    return isinstance(callback, partial) and callback.func.__module__ == SaslAuthenticator.__module__
 
 
 def _times_there(disk: Disk, path: str) -> int:

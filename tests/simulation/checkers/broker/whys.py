@@ -16,7 +16,7 @@ from barnabas.broker.insight.why.rules import consumer, group, record
 from barnabas.broker.insight.why.rules.answer import Answer
 from barnabas.broker.insight.why.rules.record import Fate
 from barnabas.broker.insight.why.sources.known import Known
-from barnabas.broker.server.app import Broker
+from barnabas.broker.server.broker import Broker
 from barnabas.protocol.errors import KafkaError
 from barnabas.protocol.log_records.consumer_protocol import decode_assignment
 from barnabas.storage.log.log import PartitionLog

@@ -52,7 +52,7 @@ def test_the_library_is_not_loaded_before_a_group_needs_it() -> None:
     program = """
 import sys
 before = set(sys.modules)
-import barnabas.broker.server.app
+import barnabas.broker.server.broker
 from barnabas.broker.coordinator.group.decisions.consumer.subscriptions import xxh3
 assert "xxhash" not in set(sys.modules) - before
 xxh3(b"")

@@ -20,7 +20,7 @@ class FileSlice(Sized, Protocol):
         """`size` bytes from `position` of the slice on; fewer when the file has become shorter."""
 
 
-class Outgoing:
+class PendingSend:
     """What is still to be sent of one response."""
 
     __slots__ = ("_index", "_parts", "_position", "is_empty")

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from barnabas.broker.network.outgoing import Outgoing
+from barnabas.broker.network.pending_send import PendingSend
 
 
 class Slice:
@@ -33,7 +33,7 @@ parts = st.lists(
 
 @given(parts, st.integers(1, 120))
 def test_the_pieces_are_the_parts_in_order(given_parts: list[Any], size: int) -> None:
-    outgoing = Outgoing(given_parts)
+    outgoing = PendingSend(given_parts)
     sent = b""
     while not outgoing.is_empty:
         piece = b"".join(outgoing.take(size))
@@ -44,19 +44,19 @@ def test_the_pieces_are_the_parts_in_order(given_parts: list[Any], size: int) ->
 
 def test_a_file_is_read_only_as_far_as_the_piece_goes() -> None:
     file = Slice(bytes(1000))
-    outgoing = Outgoing([bytearray(10), file])
+    outgoing = PendingSend([bytearray(10), file])
     outgoing.take(110)
     assert file.read_bytes == 100
 
 
 def test_a_file_that_has_become_shorter_ends_the_response() -> None:
-    outgoing = Outgoing([Slice(b"abc", claimed=5)])
+    outgoing = PendingSend([Slice(b"abc", claimed=5)])
     with pytest.raises(EOFError):
         outgoing.take(100)
 
 
 @pytest.mark.parametrize(("size", "is_joined"), [(4_000, True), (40_000, False)])
 def test_few_bytes_are_one_buffer_and_many_are_not_copied(size: int, is_joined: bool) -> None:
-    buffers = Outgoing([bytearray(10), Slice(bytes(size)), bytearray(3)]).take(1 << 20)
+    buffers = PendingSend([bytearray(10), Slice(bytes(size)), bytearray(3)]).take(1 << 20)
     assert sum(map(len, buffers)) == size + 13
     assert (len(buffers) == 1) is is_joined

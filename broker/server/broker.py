@@ -24,7 +24,7 @@ from barnabas.broker.control.time_control import open_time_control
 from barnabas.broker.coordinator.transaction.producer_ids import ProducerIds
 from barnabas.broker.insight.history import open_history
 from barnabas.broker.metadata.catalogue import Catalogue
-from barnabas.broker.metadata.cluster.cluster import Cluster
+from barnabas.broker.metadata.cluster.node_view import NodeView
 from barnabas.broker.network.bound import BoundAddress
 from barnabas.broker.partitions.flush.flushing import GroupFlush
 from barnabas.broker.partitions.flush.roll_telling import RollTelling
@@ -45,8 +45,8 @@ from barnabas.broker.server.coordinators import Parts, deferred_coordinators
 from barnabas.broker.server.data import open_catalogue, state_of
 from barnabas.broker.server.environment import Environment
 from barnabas.broker.server.maintenance import Maintenance, Needs
-from barnabas.broker.server.nodes.member import node_of, open_fetch_sessions
-from barnabas.broker.server.nodes.members import Members
+from barnabas.broker.server.nodes.broker_node import node_of, open_fetch_sessions
+from barnabas.broker.server.nodes.local_nodes import LocalNodes
 from barnabas.broker.server.preloading import preload
 from barnabas.broker.server.protection import open_access, open_tokens
 from barnabas.broker.services import Deferred, Services
@@ -85,7 +85,7 @@ class Broker:
         *,
         sockets_max: int = sys.maxsize,
         sync_helpers_max: int = 0,
-        cluster: Callable[[int, Catalogue], Cluster] = Cluster,
+        cluster: Callable[[int, Catalogue], NodeView] = NodeView,
         others: Sequence[Sequence[BoundAddress]] = (),
         tls: Tls | None = None,
     ) -> None:
@@ -147,7 +147,7 @@ class Broker:
         self.together, self.lifecycle = nodes.together, nodes.lifecycle
 
     def _open_partitions(
-        self, config: BrokerConfig, cluster: Cluster, upkeep: Slices, workers: Workers, waiters: Waiters
+        self, config: BrokerConfig, cluster: NodeView, upkeep: Slices, workers: Workers, waiters: Waiters
     ) -> Partitions:
         self._directory.when_rolls = RollTelling(self.events).tell
         return Partitions(
@@ -181,10 +181,10 @@ class Broker:
         self.faults = Deferred(self._open_faults)
         return housekeeping, room
 
-    def _open_nodes(self, bound: Sequence[Sequence[BoundAddress]], parts: Parts, sockets_max: int) -> Members:
+    def _open_nodes(self, bound: Sequence[Sequence[BoundAddress]], parts: Parts, sockets_max: int) -> LocalNodes:
         tls = {} if self._tls is None else self._tls.endpoints
         root, environment = self._directory.root, self._environment
-        return Members(self.services, bound, parts, self.flush, root, environment, tls, sockets_max)
+        return LocalNodes(self.services, bound, parts, self.flush, root, environment, tls, sockets_max)
 
     def _open_faults(self) -> Faults:
         disks, owns_process = [each.root.disk for each in self._directory.every], self._environment.owns_process

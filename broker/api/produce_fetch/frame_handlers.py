@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from barnabas.broker.api.answers import Answer, CloseConnection, Parked, code_and_message, failure_of
+from barnabas.broker.api.answers import Answer, CloseConnection, DeferredResponse, code_and_message, failure_of
 from barnabas.broker.api.in_hand import keep_in_hand
 from barnabas.broker.api.leaders import FETCH_NAMES_LEADERS_SINCE, PRODUCE_NAMES_LEADERS_SINCE, with_leaders
 from barnabas.broker.api.produce_fetch import many_partitions
@@ -30,7 +30,7 @@ from barnabas.protocol.primitives import skip_tags
 from barnabas.protocol.registry import ApiKey
 
 if TYPE_CHECKING:
-    from barnabas.broker.api.entry import Client, Entry
+    from barnabas.broker.api.frame_handler import FrameHandler, RequestConnection
     from barnabas.broker.api.stages.metering import Meter
     from barnabas.broker.partitions.opening.recoveries import Recoveries
 
@@ -41,13 +41,13 @@ FetchedLater = Waiting[fetch.FetchAnswer] | asyncio.Future[fetch.FetchAnswer]
 HandleFetch = Callable[[fetch.FetchRequest, RequestContext], fetch.FetchAnswer | FetchedLater]
 
 
-def produce_entry(services: Services, handle: HandleProduce, version: int, meter: Meter | None) -> Entry:
+def produce_entry(services: Services, handle: HandleProduce, version: int, meter: Meter | None) -> FrameHandler:
     """Serve Produce in one version."""
     is_flexible = ApiKey.PRODUCE.is_flexible(version)
     decode, encode = produce.decode_request, produce.encode_response
     names_leaders = services.cluster.has_others and version >= PRODUCE_NAMES_LEADERS_SINCE
 
-    def serve(frame: memoryview, position: int, correlation_id: int, client: Client) -> Answer:
+    def serve(frame: memoryview, position: int, correlation_id: int, client: RequestConnection) -> Answer:
         try:
             if is_flexible:
                 position = skip_tags(frame, position) if frame[position] else position + 1
@@ -84,13 +84,17 @@ def produce_entry(services: Services, handle: HandleProduce, version: int, meter
             (topic, [(index, None) for index, _ in parts]) for topic, parts in request[3]
         ]
         late_answer = partial(_produced_late, asked, request[1], context, meter, client if names_leaders else None)
-        return Parked(produced, late_answer, may_be_given_up=False)  # some of it may be in the log
+        return DeferredResponse(produced, late_answer, may_be_given_up=False)  # some of it may be in the log
 
     return serve
 
 
 def _produce_many(
-    body: memoryview, context: RequestContext, handle: HandleProduce, meter: Meter | None, asker: Client | None
+    body: memoryview,
+    context: RequestContext,
+    handle: HandleProduce,
+    meter: Meter | None,
+    asker: RequestConnection | None,
 ) -> Answer:
     """Work on a copy, in slices, as long as it takes."""
     services, recoveries = context.services, context.services.partitions.recoveries
@@ -102,7 +106,7 @@ def _produce_many(
     produced = reply_to(services.slices.next_turn, partial(_decode_many, decode, go_on))
     assert isinstance(produced, asyncio.Future)
     produced.add_done_callback(partial(_let_go, recoveries, len(body)))
-    return Parked(produced, partial(_produced_many, requests, context, meter, asker), may_be_given_up=False)
+    return DeferredResponse(produced, partial(_produced_many, requests, context, meter, asker), may_be_given_up=False)
 
 
 def _decode_many(
@@ -132,7 +136,7 @@ def _produced_many(
     requests: list[produce.ProduceRequest],
     context: RequestContext,
     meter: Meter | None,
-    asker: Client | None,
+    asker: RequestConnection | None,
     done: asyncio.Future[Produced],
 ) -> Answer:
     if not requests:  # it is broken, or the broker stops
@@ -147,7 +151,7 @@ def _produced_late(
     acks: int,
     context: RequestContext,
     meter: Meter | None,
-    asker: Client | None,
+    asker: RequestConnection | None,
     done: asyncio.Future[Produced],
 ) -> Answer:
     """No closure: mypyc makes a cycle of a function within one that is nested itself."""
@@ -189,12 +193,12 @@ def _close_if_failed(results: Produced) -> None:
                 raise CloseConnection(f"acks=0 and {code} for {topic!r} partition {result.partition}", "Produce")
 
 
-def fetch_entry(services: Services, handle: HandleFetch, version: int, meter: Meter | None) -> Entry:
+def fetch_entry(services: Services, handle: HandleFetch, version: int, meter: Meter | None) -> FrameHandler:
     """Serve Fetch in one version."""
     is_flexible = ApiKey.FETCH.is_flexible(version)
     names_leaders = services.cluster.has_others and version >= FETCH_NAMES_LEADERS_SINCE
 
-    def serve(frame: memoryview, position: int, correlation_id: int, client: Client) -> Answer:
+    def serve(frame: memoryview, position: int, correlation_id: int, client: RequestConnection) -> Answer:
         context = RequestContext(
             services, ApiKey.FETCH, version, correlation_id, client.client_id, client.client_host, client
         )
@@ -213,13 +217,13 @@ def fetch_entry(services: Services, handle: HandleFetch, version: int, meter: Me
                 return _fetched(answer, context, meter, asker)
         except Exception as error:
             return _fetched(_fetch_failed(request, error, context), context, meter, asker)
-        return Parked(answer, partial(_fetched_late, request, context, meter, asker), may_be_given_up=True)
+        return DeferredResponse(answer, partial(_fetched_late, request, context, meter, asker), may_be_given_up=True)
 
     return serve
 
 
 def _fetch_many(
-    body: memoryview, context: RequestContext, handle: HandleFetch, meter: Meter | None, asker: Client | None
+    body: memoryview, context: RequestContext, handle: HandleFetch, meter: Meter | None, asker: RequestConnection | None
 ) -> Answer:
     """Decode a copy, in slices."""
     slices = context.services.slices
@@ -233,7 +237,7 @@ def _fetch_many(
     go_on = partial(_handle_fetch, decoded, keep_in_hand(context.services), context.services.fetch_sessions.keep())
     answer = answer_after(decoded, partial(go_on, handle, context))
     assert isinstance(answer, asyncio.Future)
-    return Parked(answer, partial(_fetched_many, decoded, context, meter, asker), may_be_given_up=True)
+    return DeferredResponse(answer, partial(_fetched_many, decoded, context, meter, asker), may_be_given_up=True)
 
 
 def _handle_fetch(
@@ -252,7 +256,7 @@ def _fetched_many(
     decoded: asyncio.Future[fetch.FetchRequest],
     context: RequestContext,
     meter: Meter | None,
-    asker: Client | None,
+    asker: RequestConnection | None,
     answer: FetchedLater,
 ) -> Answer:
     failure = failure_of(decoded)
@@ -267,7 +271,7 @@ def _fetched_late(
     request: fetch.FetchRequest,
     context: RequestContext,
     meter: Meter | None,
-    asker: Client | None,
+    asker: RequestConnection | None,
     waiting: FetchedLater,
 ) -> Answer:
     failure = failure_of(waiting)
@@ -278,7 +282,9 @@ def _fetched_late(
         return _fetched(_fetch_failed(request, error, context), context, meter, asker)
 
 
-def _fetched(answer: fetch.FetchAnswer, context: RequestContext, meter: Meter | None, asker: Client | None) -> Answer:
+def _fetched(
+    answer: fetch.FetchAnswer, context: RequestContext, meter: Meter | None, asker: RequestConnection | None
+) -> Answer:
     """`asker`: the client, where its answer names the leaders that it should have asked."""
     if meter is not None:
         _note_fetched(meter, answer)

@@ -10,8 +10,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from barnabas.broker.coordinator.transaction.prepared_transactions import finish_transactions, recover_transactions
-from barnabas.broker.server.doors import open_doors
-from barnabas.broker.server.nodes.member import Member, open_fetch_sessions, open_listener
+from barnabas.broker.server.nodes.broker_node import BrokerNode, open_fetch_sessions, open_listener
+from barnabas.broker.server.sasl_listeners import open_doors
 
 if TYPE_CHECKING:
     from barnabas.broker.api.dispatch import Dispatcher
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
     from barnabas.broker.partitions.flush.flushing import GroupFlush
     from barnabas.broker.server.coordinators import Parts
     from barnabas.broker.server.environment import Environment
-    from barnabas.broker.server.nodes.lifecycle import Lifecycle
-    from barnabas.broker.server.nodes.together import Together
+    from barnabas.broker.server.nodes.node_lifecycle import NodeLifecycle
+    from barnabas.broker.server.nodes.shared_storage_nodes import SharedStorageNodes
     from barnabas.broker.services import Services
     from barnabas.storage.disk.directory import Directory
 
 _DRAIN_MS = 1_500
 
 
-class Members:
+class LocalNodes:
     """The nodes of this process."""
 
     def __init__(
@@ -59,16 +59,16 @@ class Members:
         listening = partial(open_listener, parts.config, quotas, clock, network, sockets_max, parts.events)
         doors = [open_doors(each, clock, environment.random) for each in of_node.values()]
         nodes = zip(of_node.values(), bound, doors, strict=True)
-        self.each = [Member(node, at, listening, tls, asking) for node, at, asking in nodes]
+        self.each = [BrokerNode(node, at, listening, tls, asking) for node, at, asking in nodes]
         self.lifecycle = None if self.together is None else self._open_lifecycle(self.together)
         """What stops and starts single nodes, where there are several."""
 
-    def _open_lifecycle(self, together: Together) -> Lifecycle:
-        from barnabas.broker.server.nodes.lifecycle import Lifecycle
+    def _open_lifecycle(self, together: SharedStorageNodes) -> NodeLifecycle:
+        from barnabas.broker.server.nodes.node_lifecycle import NodeLifecycle
 
-        return Lifecycle(together.nodes, self.each, self._network, lambda: self.meter, _DRAIN_MS)
+        return NodeLifecycle(together.nodes, self.each, self._network, lambda: self.meter, _DRAIN_MS)
 
-    def running(self) -> Sequence[Member]:
+    def running(self) -> Sequence[BrokerNode]:
         """The nodes that are not stopped."""
         stopped = self.together.nodes.stopped if self.together is not None else ()
         return [member for member in self.each if member.node_id not in stopped]
@@ -135,9 +135,9 @@ class Members:
 
 def _joined(
     services: Services, bound: Sequence[Sequence[BoundAddress]], parts: Parts, flush: GroupFlush, root: Directory
-) -> Together:
+) -> SharedStorageNodes:
     """The nodes, where there are several."""
-    from barnabas.broker.server.nodes.together import join
+    from barnabas.broker.server.nodes.shared_storage_nodes import join
 
     sessions = partial(open_fetch_sessions, parts.config, parts.clock, parts.random_bytes)
     return join(services, bound, parts, flush, sessions, root)

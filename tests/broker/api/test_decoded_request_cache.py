@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from barnabas.broker.api import repeated
+from barnabas.broker.api import decoded_request_cache
+from barnabas.broker.api.decoded_request_cache import REPEATED_UP_TO, REQUEST_BYTES_MAX, DecodedRequestCache
 from barnabas.broker.api.dispatch import Dispatcher
-from barnabas.broker.api.entry import Client
-from barnabas.broker.api.repeated import REPEATED_UP_TO, REQUEST_BYTES_MAX, RepeatedRequests
+from barnabas.broker.api.frame_handler import RequestConnection
 from barnabas.broker.coordinator.transaction.decisions.model import InitReply, InitRequest
 from barnabas.protocol.codec.schema import Request
 from barnabas.protocol.messages.add_offsets_to_txn import AddOffsetsToTxnRequest
@@ -90,7 +90,7 @@ class Side:
     async def answer(self, frame: bytes) -> object:
         if not self._remembers:
             self._dispatcher = Dispatcher(self.world.services)
-        peer = cast("Client", Peer())
+        peer = cast("RequestConnection", Peer())
         return await answered(lambda: self._dispatcher.dispatch(memoryview(bytearray(frame)), peer))
 
     def remembered(self) -> list[tuple[bytes, Request]]:
@@ -134,8 +134,8 @@ def test_one_byte_that_is_another_makes_another_request(which: tuple[ApiKey, int
 
 
 def test_what_is_remembered_has_a_bound_over_all_apis(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(repeated, "REQUESTS_MAX", 10)
-    requests = RepeatedRequests()
+    monkeypatch.setattr(decoded_request_cache, "REQUESTS_MAX", 10)
+    requests = DecodedRequestCache()
     tables = [requests.table(key, 3) for key in (ApiKey.HEARTBEAT, ApiKey.METADATA)]
     for number in range(100):
         known = tables[number % 2]
@@ -149,5 +149,5 @@ def test_what_is_remembered_has_a_bound_over_all_apis(monkeypatch: pytest.Monkey
 
 
 def test_requests_that_differ_each_time_are_not_remembered() -> None:
-    assert RepeatedRequests().table(ApiKey.END_TXN, 5) is None
-    assert RepeatedRequests().table(ApiKey.OFFSET_COMMIT, 9) is None
+    assert DecodedRequestCache().table(ApiKey.END_TXN, 5) is None
+    assert DecodedRequestCache().table(ApiKey.OFFSET_COMMIT, 9) is None

@@ -1,6 +1,6 @@
 """Nodes of a process that are stopped and started alone: their sockets and connections, while the others serve.
 
-Where partitions go meanwhile is decided before (`broker/metadata/cluster/nodes.py`). A node that stops accepts nobody
+Where partitions go meanwhile is decided before (`broker/metadata/cluster/topology.py`). A node that stops accepts nobody
 more at once, answers what is in flight, and closes the rest; one that starts listens on the ports it had.
 """
 
@@ -14,18 +14,18 @@ from barnabas.broker.network.bound import close_sockets
 
 if TYPE_CHECKING:
     from barnabas.broker.api.stages.metering import Meter
-    from barnabas.broker.metadata.cluster.nodes import Nodes
+    from barnabas.broker.metadata.cluster.topology import ClusterTopology
     from barnabas.broker.network.network import Network
-    from barnabas.broker.server.nodes.member import Member
+    from barnabas.broker.server.nodes.broker_node import BrokerNode
 
 
-class Lifecycle:
+class NodeLifecycle:
     """Of the members of one process. Makes itself known to `nodes`."""
 
     def __init__(
         self,
-        nodes: Nodes,
-        members: Sequence[Member],
+        nodes: ClusterTopology,
+        members: Sequence[BrokerNode],
         network: Network,
         meter: Callable[[], Meter | None],
         drain_ms: int,

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from typing import Protocol, TypeAlias
 
 from barnabas.broker.api.answers import Answer
-from barnabas.broker.metadata.cluster.cluster import Node
+from barnabas.broker.metadata.cluster.node_view import Node
 from barnabas.broker.security.session.session import Session
 
 
-class Client(Protocol):
+class RequestConnection(Protocol):
     """What an entry uses of a connection."""
 
     client_host: str
@@ -30,15 +30,15 @@ class Client(Protocol):
     def write(self, data: bytes | bytearray) -> None:
         """Send a part of an answer whose last part comes as the answer."""
 
-    def admit(self, dispatch: Callable[[memoryview, Client], Answer]) -> None:
+    def admit(self, dispatch: Callable[[memoryview, RequestConnection], Answer]) -> None:
         """It has proven whom it speaks for: `dispatch` answers its requests from now on."""
 
     def finish(self) -> None:
         """Close it once the request in flight is answered."""
 
 
-Entry = Callable[[memoryview, int, int, Client], Answer]
+FrameHandler = Callable[[memoryview, int, int, RequestConnection], Answer]
 """(frame, position of the body, correlation id, client) -> answer"""
 
-Wrap: TypeAlias = Callable[[int, int, Entry], Entry]
+Wrap: TypeAlias = Callable[[int, int, FrameHandler], FrameHandler]
 """(API key, version, entry) -> the entry to call in its place, or that entry itself"""

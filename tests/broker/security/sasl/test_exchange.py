@@ -2,20 +2,20 @@
 
 import pytest
 
-from barnabas.broker.security.sasl.conversation import Conversation, IllegalStage, Stage, UnsupportedMechanism
+from barnabas.broker.security.sasl.exchange import IllegalStage, SaslExchange, Stage, UnsupportedMechanism
 from barnabas.broker.security.sasl.mechanism import AuthenticationFailed
 from barnabas.broker.security.sasl.plain import PlainExchange
 
 
 @pytest.fixture
-def conversation() -> Conversation:
-    return Conversation({"PLAIN": lambda: PlainExchange({"alice": "secret"}.get)})
+def conversation() -> SaslExchange:
+    return SaslExchange({"PLAIN": lambda: PlainExchange({"alice": "secret"}.get)})
 
 
 @pytest.mark.parametrize("asks_versions", [True, False])
 @pytest.mark.parametrize("tokens_are_bare", [True, False])
 def test_a_handshake_and_a_token_prove_who_it_is(
-    conversation: Conversation, asks_versions: bool, tokens_are_bare: bool
+    conversation: SaslExchange, asks_versions: bool, tokens_are_bare: bool
 ) -> None:
     if asks_versions:
         conversation.versions_asked()
@@ -26,14 +26,14 @@ def test_a_handshake_and_a_token_prove_who_it_is(
     assert (str(conversation.stage), str(conversation.user)) == ("Stage.COMPLETE", "alice")
 
 
-def test_a_mechanism_that_is_not_there_ends_it(conversation: Conversation) -> None:
+def test_a_mechanism_that_is_not_there_ends_it(conversation: SaslExchange) -> None:
     with pytest.raises(UnsupportedMechanism):
         conversation.choose("GSSAPI", tokens_are_bare=False)
     assert conversation.stage is Stage.FAILED
     assert conversation.offered == ["PLAIN"]
 
 
-def test_a_wrong_password_ends_it(conversation: Conversation) -> None:
+def test_a_wrong_password_ends_it(conversation: SaslExchange) -> None:
     conversation.choose("PLAIN", tokens_are_bare=False)
     with pytest.raises(AuthenticationFailed):
         conversation.respond(b"\0alice\0wrong")
@@ -42,20 +42,20 @@ def test_a_wrong_password_ends_it(conversation: Conversation) -> None:
     assert conversation.user is None
 
 
-def test_a_token_before_the_handshake_ends_it(conversation: Conversation) -> None:
+def test_a_token_before_the_handshake_ends_it(conversation: SaslExchange) -> None:
     with pytest.raises(IllegalStage, match="ApiVersions or SaslHandshake is awaited"):
         conversation.respond(b"\0alice\0secret")
     with pytest.raises(IllegalStage):
         conversation.choose("PLAIN", tokens_are_bare=False)
 
 
-def test_versions_are_asked_once(conversation: Conversation) -> None:
+def test_versions_are_asked_once(conversation: SaslExchange) -> None:
     conversation.versions_asked()
     with pytest.raises(IllegalStage, match="SaslHandshake is awaited"):
         conversation.versions_asked()
 
 
-def test_what_is_complete_takes_no_more_tokens(conversation: Conversation) -> None:
+def test_what_is_complete_takes_no_more_tokens(conversation: SaslExchange) -> None:
     conversation.choose("PLAIN", tokens_are_bare=False)
     conversation.respond(b"\0alice\0secret")
     with pytest.raises(IllegalStage):

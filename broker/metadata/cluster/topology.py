@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any
 
 from barnabas.broker.config.racks import RACK_AWARE_SELECTOR, racks
 from barnabas.broker.config.resources.topic_configs import effective
-from barnabas.broker.metadata.cluster import kept, placement
-from barnabas.broker.metadata.cluster.kept import NodesFile, PlacedTopic
+from barnabas.broker.metadata.cluster import placement, topology_file
 from barnabas.broker.metadata.cluster.placement import Placement
+from barnabas.broker.metadata.cluster.topology_file import NodesFile, PlacedTopic
 from barnabas.broker.metadata.image.image import NO_LEADER
 from barnabas.broker.metadata.image.topics import replication_factor_key
 from barnabas.broker.runtime.events.events import Events
@@ -49,7 +49,7 @@ _NOBODY_TO_ELECT = KafkaError(
 )
 
 
-class Nodes:
+class ClusterTopology:
     """All nodes, those stopped and those that run. A `CatalogueListener`, and what `Catalogue.place_with` takes."""
 
     def __init__(
@@ -75,7 +75,7 @@ class Nodes:
         self._catalogue = catalogue
         self._config = config
         self._file = NodesFile(root, tuple(ids))
-        before = kept.read(root)
+        before = topology_file.read(root)
         self.stopped = {node for node in before.stopped if node in self.brokers}
         """The ids of the nodes that do not run: always the same set, which the catalogue looks at."""
         if not self.running:

@@ -21,10 +21,10 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from barnabas.broker.api.answers import Answer, CloseConnection, Parked
-from barnabas.broker.api.authentication.door import Door
+from barnabas.broker.api.answers import Answer, CloseConnection, DeferredResponse
+from barnabas.broker.api.authentication.sasl_listener import SaslListener
 from barnabas.broker.api.error_responses import error_response
-from barnabas.broker.security.sasl.conversation import Conversation, IllegalStage, Stage, UnsupportedMechanism
+from barnabas.broker.security.sasl.exchange import IllegalStage, SaslExchange, Stage, UnsupportedMechanism
 from barnabas.broker.security.sasl.mechanism import AuthenticationFailed
 from barnabas.broker.security.session.principal import USER, Principal
 from barnabas.protocol.codec.schema import Request, Response, default_instance
@@ -35,7 +35,7 @@ from barnabas.protocol.messages.sasl_handshake import SaslHandshakeRequest, Sasl
 from barnabas.protocol.registry import ApiKey, request_codec, response_codec, spec
 
 if TYPE_CHECKING:
-    from barnabas.broker.api.entry import Client
+    from barnabas.broker.api.frame_handler import RequestConnection
 
 REAUTHENTICATED_MS_MIN: Final = 1_000
 """Nobody may authenticate again sooner than that, as in Kafka."""
@@ -57,7 +57,7 @@ class _Misplaced(Exception):
     """The connection is to be closed at once: this has no place before a handshake. str() says why, for the log."""
 
 
-class Gate:
+class SaslAuthenticator:
     """That of one connection."""
 
     __slots__ = (
@@ -71,23 +71,23 @@ class Gate:
         "_mechanism",
     )
 
-    def __init__(self, door: Door, dispatch: Callable[[memoryview, Client], Answer]) -> None:
+    def __init__(self, door: SaslListener, dispatch: Callable[[memoryview, RequestConnection], Answer]) -> None:
         """`dispatch` answers requests once it is open."""
         self._door = door
         self._dispatch = dispatch
-        self._conversation = Conversation(door.mechanisms)
+        self._conversation = SaslExchange(door.mechanisms)
         self._is_open = self._is_again = False
         self._mechanism = ""  # of the first time
         self._expires_ms: float | None = None
         self._began_again_ms: float | None = None
 
-    def dispatch(self, frame: memoryview, client: Client) -> Answer:
+    def dispatch(self, frame: memoryview, client: RequestConnection) -> Answer:
         """The answer to one request frame (without its size). CloseConnection when there is none to give."""
         if self._is_open:
             if not self._begins_again(frame):
                 return self._dispatch_in_time(frame, client)
             self._is_open, self._is_again = False, True
-            self._conversation = Conversation(self._door.mechanisms)
+            self._conversation = SaslExchange(self._door.mechanisms)
         try:
             return self._next(frame, client)
         except _Refused as refused:
@@ -100,13 +100,13 @@ class Gate:
             self._tell_refused(client, str(misplaced))
             raise CloseConnection(str(misplaced)) from None
 
-    def refuse_frame(self, client: Client, reason: str) -> Parked:
+    def refuse_frame(self, client: RequestConnection, reason: str) -> DeferredResponse:
         """What came before it is open is no frame, or larger than a handshake needs: close after a while."""
         return self._refuse(client, reason, None)
 
     # --- before it is open -----------------------------------------------------------------------------------------
 
-    def _next(self, frame: memoryview, client: Client) -> Answer:
+    def _next(self, frame: memoryview, client: RequestConnection) -> Answer:
         conversation = self._conversation
         if conversation.stage is Stage.BARE_TOKENS:
             self._check_mechanism()
@@ -125,7 +125,7 @@ class Gate:
             return self._handshake(_decoded(header, frame, position), header)
         raise _Misplaced(f"a request with API key {header.api_key} before SaslHandshake")
 
-    def _versions(self, frame: memoryview, client: Client) -> Answer:
+    def _versions(self, frame: memoryview, client: RequestConnection) -> Answer:
         if self._conversation.stage is not Stage.BEGUN or self._is_again:
             raise _Misplaced(f"ApiVersions where {self._conversation.stage.value} is awaited")
         answer = self._dispatch(frame, client)
@@ -144,7 +144,7 @@ class Gate:
             raise _Refused("the listener does not offer the mechanism", answer) from None
         return _encoded(header, response)
 
-    def _token(self, request: Request, header: RequestHeader, client: Client) -> Answer:
+    def _token(self, request: Request, header: RequestHeader, client: RequestConnection) -> Answer:
         if not isinstance(request, SaslAuthenticateRequest):
             api = spec(ApiKey(header.api_key))
             said = f"Unexpected Kafka request of type {ApiKey(header.api_key).name} during SASL authentication."
@@ -168,7 +168,7 @@ class Gate:
         if self._is_again and self._conversation.mechanism != self._mechanism:
             raise _Refused(f"re-authentication by another mechanism than {self._mechanism}")
 
-    def _open_if_complete(self, client: Client) -> int:
+    def _open_if_complete(self, client: RequestConnection) -> int:
         """How long the session lives, 0 for always. AuthenticationFailed for another principal than before."""
         conversation, session = self._conversation, client.session
         if conversation.user is None:
@@ -197,7 +197,7 @@ class Gate:
             limits.append(max(0, int(self._conversation.expires_ms - self._door.clock.now_ms())))
         return min(limits, default=None)
 
-    def _refuse(self, client: Client, reason: str, answer: bytearray | None) -> Parked:
+    def _refuse(self, client: RequestConnection, reason: str, answer: bytearray | None) -> DeferredResponse:
         """Answer after a while, and close."""
         door = self._door
         self._tell_refused(client, reason)
@@ -208,11 +208,11 @@ class Gate:
         else:
             future.set_result(None)
         if answer is None:
-            return Parked(future, partial(_close, reason), may_be_given_up=True)
+            return DeferredResponse(future, partial(_close, reason), may_be_given_up=True)
         future.add_done_callback(lambda _: client.finish())  # called while the connection still waits for the answer
-        return Parked(future, lambda _: answer, may_be_given_up=True)
+        return DeferredResponse(future, lambda _: answer, may_be_given_up=True)
 
-    def _tell_refused(self, client: Client, reason: str) -> None:
+    def _tell_refused(self, client: RequestConnection, reason: str) -> None:
         self._door.tell_refused(client, self._conversation.mechanism, reason, again=self._is_again)
 
     # --- once it is open, where the session ends one day -----------------------------------------------------------
@@ -226,7 +226,7 @@ class Gate:
         self._began_again_ms = now_ms
         return True
 
-    def _dispatch_in_time(self, frame: memoryview, client: Client) -> Answer:
+    def _dispatch_in_time(self, frame: memoryview, client: RequestConnection) -> Answer:
         if self._expires_ms is not None and self._door.clock.now_ms() >= self._expires_ms:
             reason = "the session has expired: the client did not authenticate again in time"
             self._door.tell_expired(client, reason)

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 if TYPE_CHECKING:
     from barnabas.broker.network.descriptor import Send
     from barnabas.broker.network.memory import FrameMemory, SendMemory
-    from barnabas.broker.network.turn import Turn
+    from barnabas.broker.network.response_batch import ResponseBatch
 
 
 Accepted = TypeVar("Accepted", contravariant=True)
 """A connection."""
 
 
-class Accepting(Protocol[Accepted]):
+class Acceptor(Protocol[Accepted]):
     """What accepts connections."""
 
     loop: asyncio.AbstractEventLoop
@@ -26,7 +26,7 @@ class Accepting(Protocol[Accepted]):
     send_memory: SendMemory
     shared_buffer: memoryview
     send: Send
-    turn: Turn
+    turn: ResponseBatch
 
     @property
     def write_buffers(self) -> Callable[[asyncio.Transport, list[bytes | bytearray]], None]:

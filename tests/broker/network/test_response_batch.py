@@ -12,7 +12,7 @@ import uvloop
 
 from barnabas.broker.network.bound import bind
 from barnabas.broker.network.network import LoopNetwork
-from barnabas.broker.network.turn import AT_ONCE, CROWD, HELD_MAX, Turn
+from barnabas.broker.network.response_batch import AT_ONCE, CROWD, HELD_MAX, ResponseBatch
 from barnabas.protocol.messages.metadata import MetadataRequest
 from tests.support.worlds.broker import BrokerWorld, request_frame, turn
 
@@ -29,8 +29,8 @@ class Waiting:
         self._sent.append(self)
 
 
-def turn_of(connections_count: int) -> Turn:
-    return Turn(asyncio.get_running_loop(), range(connections_count))
+def turn_of(connections_count: int) -> ResponseBatch:
+    return ResponseBatch(asyncio.get_running_loop(), range(connections_count))
 
 
 @pytest.fixture

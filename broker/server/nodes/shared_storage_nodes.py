@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING
 from barnabas.broker.clients.quotas.node_quotas import NodeQuotas
 from barnabas.broker.coordinator.runtime.placement import partition_for
 from barnabas.broker.metadata.cluster.leader_balance import LeaderBalance
-from barnabas.broker.metadata.cluster.member import ClusterOfAll, ClusterOfMany
-from barnabas.broker.metadata.cluster.nodes import Nodes
+from barnabas.broker.metadata.cluster.peer_node_view import AllNodesView, PeerNodeView
 from barnabas.broker.metadata.cluster.switching import Switching
+from barnabas.broker.metadata.cluster.topology import ClusterTopology
 from barnabas.broker.metadata.image.image import NO_LEADER, TOPIC_RESOURCE
 from barnabas.broker.partitions.led_partitions import LedPartitions
 from barnabas.broker.server.coordinators import Parts, deferred_groups, deferred_transactions
@@ -29,9 +29,9 @@ from barnabas.protocol.files.names import CONSUMER_OFFSETS_TOPIC, TRANSACTION_ST
 if TYPE_CHECKING:
     from barnabas.broker.coordinator import GroupCoordinator, TransactionCoordinator
     from barnabas.broker.coordinator.runtime.shard import Appended
-    from barnabas.broker.metadata.cluster.cluster import Cluster, Node
-    from barnabas.broker.metadata.cluster.nodes import PartitionKey
+    from barnabas.broker.metadata.cluster.node_view import Node, NodeView
     from barnabas.broker.metadata.cluster.placement import Placement
+    from barnabas.broker.metadata.cluster.topology import PartitionKey
     from barnabas.broker.network.bound import BoundAddress
     from barnabas.broker.partitions.fetch.fetch_sessions import FetchSessions
     from barnabas.broker.partitions.flush.flushing import GroupFlush
@@ -40,13 +40,13 @@ if TYPE_CHECKING:
     from barnabas.storage.disk.directory import Directory
 
 
-class Together:
+class SharedStorageNodes:
     """What several nodes share, and the services of each."""
 
     def __init__(
         self,
         alone: Services,
-        nodes: Nodes,
+        nodes: ClusterTopology,
         parts: Parts,
         flush: GroupFlush,
         fetch_sessions: Callable[[], FetchSessions],
@@ -59,11 +59,11 @@ class Together:
         self._flush = flush
         self._shared = alone.partitions
         catalogue, own_id = parts.catalogue, alone.node.node_id
-        all_of_them = ClusterOfAll(own_id, catalogue, nodes, ports)
+        all_of_them = AllNodesView(own_id, catalogue, nodes, ports)
         self._led_by_any = self._partitions(all_of_them)
         self.of_node = {
             node_id: self._services(
-                ClusterOfMany(node_id, catalogue, nodes, ports),
+                PeerNodeView(node_id, catalogue, nodes, ports),
                 alone.node._replace(node_id=node_id, port=ports[0][node_id], rack=nodes.racks[node_id]),
                 fetch_sessions(),
             )
@@ -85,7 +85,7 @@ class Together:
         nodes.on_moved = self._moved
         catalogue.subscribe(self)
 
-    def _services(self, cluster: Cluster, node: Node, fetch_sessions: FetchSessions) -> Services:
+    def _services(self, cluster: NodeView, node: Node, fetch_sessions: FetchSessions) -> Services:
         partitions, parts, catalogue = self._partitions(cluster), self._parts, self._parts.catalogue
         return replace(
             self._alone,
@@ -99,7 +99,7 @@ class Together:
             quotas=NodeQuotas(catalogue.client_quotas, parts.config, parts.clock, parts.events.stopwatch),
         )
 
-    def _partitions(self, cluster: Cluster) -> LedPartitions:
+    def _partitions(self, cluster: NodeView) -> LedPartitions:
         parts, waiters = self._parts, self._alone.waiters
         clocks = parts.clock, parts.machine_clock
         return LedPartitions(
@@ -207,11 +207,11 @@ def join(
     flush: GroupFlush,
     fetch_sessions: Callable[[], FetchSessions],
     root: Directory,
-) -> Together:
+) -> SharedStorageNodes:
     """Make as many nodes of one as there are sets of listeners: ids from the one's on. NodesFileError, StorageError."""
     ids = range(alone.node.node_id, alone.node.node_id + len(bound))
     ports = [dict(zip(ids, (each.client_port for each in same), strict=True)) for same in zip(*bound, strict=True)]
-    nodes = Nodes(ids, parts.catalogue, parts.config, root, parts.upkeep.loop.call_soon, parts.events)
+    nodes = ClusterTopology(ids, parts.catalogue, parts.config, root, parts.upkeep.loop.call_soon, parts.events)
     Switching(nodes, parts.upkeep)
     LeaderBalance(nodes, parts.config, parts.clock, parts.upkeep)
-    return Together(alone, nodes, parts, flush, fetch_sessions, ports)
+    return SharedStorageNodes(alone, nodes, parts, flush, fetch_sessions, ports)

@@ -4,7 +4,7 @@ Beside the general path (`hot.py`, handlers/produce.py), which can do everything
 one takes what producers send most: from version 9 on, one batch that Appender.append_plain takes, acks of 1 or all,
 and inside a transaction only where the partition is in it, or can be added without waiting. Anything else it hands on,
 before anything of it has happened but for that addition, which does nothing when it is made again. Both give the same
-bytes for every frame: tests/broker/api/produce_fetch/test_short_produce.py.
+bytes for every frame: tests/broker/api/produce_fetch/test_produce_fast_path.py.
 
 Theory of operation: what a producer sends to a partition begins with the same bytes each time, up to the size of its
 records: transactional id, acks, timeout, topic, index. The general decoder reads them the first time. From then on they
@@ -37,7 +37,7 @@ from barnabas.protocol.registry import ApiKey
 from barnabas.storage.refusals import AppendRefused
 
 if TYPE_CHECKING:
-    from barnabas.broker.api.entry import Client, Entry
+    from barnabas.broker.api.frame_handler import FrameHandler, RequestConnection
     from barnabas.broker.api.stages.metering import Meter
     from barnabas.broker.services import Services
     from barnabas.protocol.hot.writing import Topic
@@ -106,7 +106,7 @@ class ShortProduce:
         "_version",
     )
 
-    def __init__(self, services: Services, general: Entry, version: int, meter: Meter | None) -> None:
+    def __init__(self, services: Services, general: FrameHandler, version: int, meter: Meter | None) -> None:
         """`general` serves what is not for the short path."""
         self._services = services
         self._events = services.events
@@ -121,8 +121,8 @@ class ShortProduce:
         self._led = services.partitions.led
         self._targets: dict[bytes, _Target] = {}
 
-    def serve(self, frame: memoryview, position: int, correlation_id: int, client: Client) -> Answer:
-        """An `Entry`."""
+    def serve(self, frame: memoryview, position: int, correlation_id: int, client: RequestConnection) -> Answer:
+        """An `FrameHandler`."""
         try:
             behind_id = position + 1 + (frame[position + 1] or 1)
             topic_size = _TOPIC_ID_SIZE if self._by_id else frame[behind_id + _TOPIC]
@@ -169,7 +169,7 @@ class ShortProduce:
         _pack_offsets(answer, target.offsets_position, first_offset, NO_TIMESTAMP, log.log_start_offset)
         return answer
 
-    def _may_write(self, target: _Target, batch: memoryview, client: Client) -> bool:
+    def _may_write(self, target: _Target, batch: memoryview, client: RequestConnection) -> bool:
         """Whether it is known that the client may: else the general path asks, and answers who may not."""
         authorizer = self._authorizer
         assert authorizer is not None
@@ -186,7 +186,7 @@ class ShortProduce:
         )
 
     def _is_in_transaction(
-        self, target: _Target, log: PartitionLog, batch: memoryview, correlation_id: int, client: Client
+        self, target: _Target, log: PartitionLog, batch: memoryview, correlation_id: int, client: RequestConnection
     ) -> bool:
         """Whether the batch goes on with a transaction, or begins one: its partition is in it now."""
         transactional_id, key = target.transactional_id, target.key
@@ -216,7 +216,7 @@ class ShortProduce:
         finally:
             events.cause = None
 
-    def _cause(self, transactional_id: str, correlation_id: int, client: Client) -> RequestCause:
+    def _cause(self, transactional_id: str, correlation_id: int, client: RequestConnection) -> RequestCause:
         """The request, as what leads to events."""
         node_id, asked = self._services.node.node_id, {"transactional_id": transactional_id}
         principal = client.session.named_principal
@@ -252,7 +252,7 @@ class ShortProduce:
         self._targets[bytes(frame[position:end])] = target
         return target
 
-    def _failed(self, error: Exception, target: _Target, correlation_id: int, client: Client) -> Answer:
+    def _failed(self, error: Exception, target: _Target, correlation_id: int, client: RequestConnection) -> Answer:
         """As the general path answers it."""
         context = RequestContext(
             self._services, ApiKey.PRODUCE, self._version, correlation_id, client.client_id, client.client_host, client

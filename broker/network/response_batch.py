@@ -32,7 +32,7 @@ class Holder(Protocol):
         """Send the answer that waits, if it still does. Raises nothing."""
 
 
-class Turn:
+class ResponseBatch:
     """The turns of one loop, one after the other."""
 
     __slots__ = ("_connections", "_held", "_is_ending", "_loop", "_sent_count", "at_once_count")

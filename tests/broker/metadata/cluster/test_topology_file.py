@@ -4,8 +4,16 @@ from collections.abc import Iterator
 
 import pytest
 
-from barnabas.broker.metadata.cluster.kept import FILE_NAME, NOTHING, Kept, NodesFile, NodesFileError, PlacedTopic, read
 from barnabas.broker.metadata.cluster.placement import Placement
+from barnabas.broker.metadata.cluster.topology_file import (
+    FILE_NAME,
+    NOTHING,
+    Kept,
+    NodesFile,
+    NodesFileError,
+    PlacedTopic,
+    read,
+)
 from barnabas.storage.disk.directory import Directory
 from barnabas.storage.disk.disk import Disk
 from tests.support.files.memory_files import MemoryFiles

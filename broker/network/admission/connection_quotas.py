@@ -18,10 +18,15 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
-from barnabas.broker.api.answers import Parked
+from barnabas.broker.api.answers import DeferredResponse
 from barnabas.broker.clients.quotas.connections import NO_LIMIT, ConnectionRates
 from barnabas.broker.clients.quotas.windows import WindowSettings
-from barnabas.broker.network.entering.entry_limits import CONNECTIONS_MAX, CREATION_RATE, OF_ADDRESSES, EntryLimits
+from barnabas.broker.network.admission.connection_limits import (
+    CONNECTIONS_MAX,
+    CREATION_RATE,
+    OF_ADDRESSES,
+    ConnectionLimits,
+)
 
 if TYPE_CHECKING:
     from barnabas.broker.config import BrokerConfig
@@ -45,7 +50,7 @@ class Entering(Protocol):
     def is_parked(self) -> bool:
         """Whether it may be silent for as long as it likes."""
 
-    def park(self, parked: Parked) -> None:
+    def park(self, parked: DeferredResponse) -> None:
         """Serve nothing until it is answered."""
 
     def close(self) -> None:
@@ -76,7 +81,7 @@ class _Waiting:
         self.timer: Timer | None = None
 
 
-class Entrance:
+class ConnectionQuotas:
     """The way into one node."""
 
     def __init__(
@@ -92,7 +97,7 @@ class Entrance:
 
         throttled: hears of those that have to wait, or are turned away.
         """
-        self._limits = EntryLimits(config, quotas)
+        self._limits = ConnectionLimits(config, quotas)
         self._clock = clock
         self._refuse = refuse
         self._throttled = throttled
@@ -230,5 +235,5 @@ class Entrance:
 def _held(connection: Entering) -> asyncio.Future[None]:
     """Serve nothing on the connection until the future is done."""
     future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-    connection.park(Parked(future, lambda _: None, may_be_given_up=True, is_pause=True))
+    connection.park(DeferredResponse(future, lambda _: None, may_be_given_up=True, is_pause=True))
     return future

@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from barnabas.broker.api.answers import Answer
-from barnabas.broker.api.entry import Client
+from barnabas.broker.api.frame_handler import RequestConnection
 from barnabas.broker.api.handlers import produce
-from barnabas.broker.api.produce_fetch import short_produce
-from barnabas.broker.api.produce_fetch.hot import produce_entry
-from barnabas.broker.api.produce_fetch.short_produce import SHORT_SINCE, ShortProduce
+from barnabas.broker.api.produce_fetch import produce_fast_path
+from barnabas.broker.api.produce_fetch.frame_handlers import produce_entry
+from barnabas.broker.api.produce_fetch.produce_fast_path import SHORT_SINCE, ShortProduce
 from barnabas.broker.api.stages.metering import Meter
 from barnabas.broker.coordinator.transaction.decisions.model import (
     AddRequest,
@@ -123,7 +123,7 @@ class Side:
             services = self.world.services
             general = produce_entry(services, produce.handle, version, self.meter)
 
-            def counted(frame: memoryview, position: int, correlation_id: int, client: Client) -> Answer:
+            def counted(frame: memoryview, position: int, correlation_id: int, client: RequestConnection) -> Answer:
                 self.handed_on += 1
                 return general(frame, position, correlation_id, client)
 
@@ -178,7 +178,7 @@ class Side:
     async def answer(self, ask: Ask) -> object:
         """What it is answered, or why the connection is closed."""
         frame = memoryview(bytearray(b"head" + self.body(ask)))
-        client = cast("Client", Peer(ask.client_id))
+        client = cast("RequestConnection", Peer(ask.client_id))
         return await answered(lambda: self.entry(ask.version)(frame, 4, 77, client))
 
     def kept(self) -> object:
@@ -367,7 +367,7 @@ async def test_a_disk_that_fails_is_answered_and_counted_alike() -> None:
 
 
 async def test_what_is_remembered_has_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(short_produce, "TARGETS_MAX", 2)
+    monkeypatch.setattr(produce_fast_path, "TARGETS_MAX", 2)
     topics = [PLAIN._replace(topics=((topic, (index,)),)) for topic in ("t", "u") for index in range(2)]
     side = Side(short=True)
     for ask in topics * 3:

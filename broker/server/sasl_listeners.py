@@ -11,7 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from barnabas.broker.api.authentication.door import Door
+    from barnabas.broker.api.authentication.sasl_listener import SaslListener
     from barnabas.broker.config.sasl.oauthbearer_settings import SignedTokens
     from barnabas.broker.config.sasl.sasl_settings import SaslSettings
     from barnabas.broker.runtime.clock import Clock
@@ -21,19 +21,23 @@ if TYPE_CHECKING:
     from barnabas.protocol.security.scram import ScramCredential, ScramMechanism
 
 
-def open_doors(services: Services, machine_clock: Clock, random_bytes: Callable[[int], bytes]) -> Mapping[str, Door]:
+def open_doors(
+    services: Services, machine_clock: Clock, random_bytes: Callable[[int], bytes]
+) -> Mapping[str, SaslListener]:
     """Those of a node, by listener; none for one where everybody may come in. ConfigError."""
     asking = [each.name for each in services.config.listeners if each.speaks_sasl]
     return {name: _door(name, services, machine_clock, random_bytes) for name in asking}
 
 
-def _door(listener: str, services: Services, machine_clock: Clock, random_bytes: Callable[[int], bytes]) -> Door:
-    from barnabas.broker.api.authentication.door import Door
+def _door(
+    listener: str, services: Services, machine_clock: Clock, random_bytes: Callable[[int], bytes]
+) -> SaslListener:
+    from barnabas.broker.api.authentication.sasl_listener import SaslListener
     from barnabas.broker.config.sasl.sasl_settings import sasl_settings
 
     settings = sasl_settings(services.config, listener)
     keys = None if settings.signed_tokens is None else _keys(listener, settings.signed_tokens, machine_clock)
-    return Door(
+    return SaslListener(
         listener=listener,
         mechanisms={name: _beginning(name, settings, services, random_bytes, keys) for name in settings.mechanisms},
         keys=keys,

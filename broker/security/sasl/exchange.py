@@ -35,7 +35,7 @@ class IllegalStage(Exception):
     """Something else is awaited."""
 
 
-class Conversation:
+class SaslExchange:
     """Of one connection, by one listener's mechanisms."""
 
     __slots__ = ("_exchange", "_mechanisms", "mechanism", "stage")

@@ -4,7 +4,7 @@ Whoever has to know asks here, and says NOT_LEADER_OR_FOLLOWER or NOT_COORDINATO
 for granted that it is this node. It is asked where something is opened or loaded: a partition that this node does not
 lead is not opened (`broker/partitions/partitions.py`), one of a coordinator's topic not loaded
 (`broker/coordinator/runtime/ownership.py`). What is open was asked about; whoever moves leaders takes it away
-(`broker/server/nodes/together.py`).
+(`broker/server/nodes/shared_storage_nodes.py`).
 
 This is the cluster of one node, which leads everything and is every partition's one replica. With `--brokers` there
 are more (`member.py`). A key's coordinator is the node that leads the partition it is kept in
@@ -22,7 +22,7 @@ from barnabas.protocol.errors import ErrorCode, KafkaError
 
 if TYPE_CHECKING:
     from barnabas.broker.metadata.catalogue import Catalogue, Topic
-    from barnabas.broker.metadata.cluster.nodes import Nodes
+    from barnabas.broker.metadata.cluster.topology import ClusterTopology
 
 
 class Node(NamedTuple):
@@ -37,14 +37,14 @@ class Node(NamedTuple):
     rack: str | None = None
 
 
-class Cluster:
+class NodeView:
     """Of this node, and perhaps of others."""
 
     has_others = False
     """Whether other nodes may lead what this one does not."""
     reads_by_rack = False
     """Whether a consumer may be sent to a replica in its rack."""
-    shared: Nodes | None = None
+    shared: ClusterTopology | None = None
     """What the nodes share where there are several in this process: by it leaders are moved, and nodes stopped."""
 
     def __init__(

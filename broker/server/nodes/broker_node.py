@@ -9,19 +9,19 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from barnabas.broker.api.dispatch import Dispatcher
-from barnabas.broker.metadata.cluster.cluster import Node
+from barnabas.broker.metadata.cluster.node_view import Node
 from barnabas.broker.network.advertised import AdvertisedAddress
 from barnabas.broker.network.listener import Listener
 from barnabas.broker.partitions.fetch.fetch_sessions import FetchSessions
 
 if TYPE_CHECKING:
-    from barnabas.broker.api.authentication.door import Door
-    from barnabas.broker.api.entry import Wrap
+    from barnabas.broker.api.authentication.sasl_listener import SaslListener
+    from barnabas.broker.api.frame_handler import Wrap
     from barnabas.broker.api.stages.metering import Meter
     from barnabas.broker.config import BrokerConfig
     from barnabas.broker.metadata.image.client_quotas import ClientQuotas
+    from barnabas.broker.network.admission.connection_quotas import ConnectionQuotas
     from barnabas.broker.network.bound import BoundAddress
-    from barnabas.broker.network.entering.entering import Entrance
     from barnabas.broker.network.network import Network
     from barnabas.broker.network.tls.tls_memory import Endpoint
     from barnabas.broker.runtime.clock import Clock
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from barnabas.protocol.files.meta_properties import MetaProperties
 
 
-class Member:
+class BrokerNode:
     """One node: what serves its clients, and where they come in."""
 
     def __init__(
@@ -39,7 +39,7 @@ class Member:
         bound: Sequence[BoundAddress],
         make_listener: Callable[[], Listener],
         tls: Mapping[str, Endpoint],
-        doors: Mapping[str, Door] | None = None,
+        doors: Mapping[str, SaslListener] | None = None,
     ) -> None:
         """`services` are the node's, `bound` its listeners' sockets.
 
@@ -103,7 +103,7 @@ async def _listen(
     places: Sequence[tuple[BoundAddress, AdvertisedAddress]],
     dispatcher: Dispatcher,
     tls: Mapping[str, Endpoint],
-    doors: Mapping[str, Door],
+    doors: Mapping[str, SaslListener],
 ) -> Dispatcher:
     for door in doors.values():
         if door.keys is not None:
@@ -142,16 +142,18 @@ class _FindEntrance:
         self._config, self._quotas, self._clock = config, quotas, clock
         self._looked_at = (-1, -1)
 
-    def __call__(self, listener: Listener) -> Entrance | None:
+    def __call__(self, listener: Listener) -> ConnectionQuotas | None:
         changes = self._config.changes, self._quotas.changes
         if changes == self._looked_at:
             return None
         self._looked_at = changes
         if not self._has_limits():
             return None
-        from barnabas.broker.network.entering.entering import Entrance  # few brokers have limits
+        from barnabas.broker.network.admission.connection_quotas import ConnectionQuotas  # few brokers have limits
 
-        return Entrance(self._config, self._quotas, self._clock, listener.refuse, listener.sockets, listener.throttled)
+        return ConnectionQuotas(
+            self._config, self._quotas, self._clock, listener.refuse, listener.sockets, listener.throttled
+        )
 
     def _has_limits(self) -> bool:
         settings = (name for _, layer in self._config.layers() for name in layer)

@@ -34,7 +34,7 @@ class ListenerLimits(NamedTuple):
     """How many there may be, but for the whole broker's limit, which whoever accepts them sees to."""
 
 
-class EntryLimits:
+class ConnectionLimits:
     """Those in force on one node."""
 
     def __init__(self, config: BrokerConfig, quotas: ClientQuotas) -> None:

@@ -5,7 +5,7 @@ question where a topic is: a client repeats them unchanged, but for the correlat
 requests, not what they mean; `dispatch.py` asks here before it decodes.
 
 Invariants: what is remembered was decoded whole from exactly these bytes, of the same version of the same API; its
-handler changes nothing in it (tests/broker/api/test_repeated.py). No more than REQUESTS_MAX of all APIs together, none
+handler changes nothing in it (tests/broker/api/test_decoded_request_cache.py). No more than REQUESTS_MAX of all APIs together, none
 of more than REQUEST_BYTES_MAX.
 """
 
@@ -31,7 +31,7 @@ Known = dict[bytes, Request]
 """From the bytes behind the client id to the request."""
 
 
-class RepeatedRequests:
+class DecodedRequestCache:
     """What is remembered by one dispatcher."""
 
     def __init__(self) -> None:

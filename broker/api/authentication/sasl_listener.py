@@ -16,7 +16,7 @@ from barnabas.broker.runtime.log_lines import line, logger
 from barnabas.broker.security.sasl.mechanism import Exchange
 
 if TYPE_CHECKING:
-    from barnabas.broker.api.entry import Client
+    from barnabas.broker.api.frame_handler import RequestConnection
     from barnabas.broker.runtime.clock import Clock
 
 _log = logger("security")
@@ -46,7 +46,7 @@ class Outcomes:
 
 
 @dataclass(slots=True, kw_only=True)
-class Door:
+class SaslListener:
     """That of one listener."""
 
     listener: str
@@ -67,7 +67,7 @@ class Door:
     events: Events = field(default_factory=Events)
     outcomes: Outcomes = field(default_factory=Outcomes)
 
-    def tell_let_in(self, client: Client, mechanism: str, *, again: bool) -> None:
+    def tell_let_in(self, client: RequestConnection, mechanism: str, *, again: bool) -> None:
         """Who it is is proven, at first or `again`."""
         if again:
             self.outcomes.let_in_again += 1
@@ -80,7 +80,7 @@ class Door:
         if self.events.is_on:
             self.events.tell(CONNECTION_AUTHENTICATED, {**facts, "is_again": again})
 
-    def tell_refused(self, client: Client, mechanism: str, reason: str, *, again: bool) -> None:
+    def tell_refused(self, client: RequestConnection, mechanism: str, reason: str, *, again: bool) -> None:
         """It is not proven, and the connection is about to be closed. mechanism: empty before one is chosen."""
         if again:
             self.outcomes.refused_again += 1
@@ -90,12 +90,12 @@ class Door:
         _log.warning(line("re-authentication failed" if again else "authentication failed", **facts))
         self._tell_refused(client, mechanism, reason, again)
 
-    def tell_expired(self, client: Client, reason: str) -> None:
+    def tell_expired(self, client: RequestConnection, reason: str) -> None:
         """A session has ended, and its connection is about to be closed."""
         self.outcomes.expired += 1
         self._tell_refused(client, client.session.mechanism or "", reason, again=True)
 
-    def _tell_refused(self, client: Client, mechanism: str, reason: str, again: bool) -> None:
+    def _tell_refused(self, client: RequestConnection, mechanism: str, reason: str, again: bool) -> None:
         which: dict[str, Any] = {"host": client.client_host, "client_id": client.client_id, "listener": self.listener}
         which |= {"mechanism": mechanism or None, "reason": reason, "is_again": again}
         self.events.tell_repeated(CONNECTION_NOT_AUTHENTICATED, which, peer=client.peer)
