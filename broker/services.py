@@ -25,15 +25,15 @@ if TYPE_CHECKING:
     from barnabas.broker.metadata.catalogue import Catalogue
     from barnabas.broker.metadata.delegation_tokens.tokens import Tokens
     from barnabas.broker.partitions.cleaning.cleaner import Cleaner
+    from barnabas.broker.partitions.disk_space.disk_space_watch import DiskSpaceWatch
     from barnabas.broker.partitions.fetch.fetch_sessions import FetchSessions
     from barnabas.broker.partitions.moves import Moves
     from barnabas.broker.partitions.partitions import Partitions
-    from barnabas.broker.partitions.produce.walks import Walks
-    from barnabas.broker.partitions.room.watch import RoomWatch
-    from barnabas.broker.partitions.waiters import Waiters
+    from barnabas.broker.partitions.produce.batch_validations import BatchValidations
+    from barnabas.broker.partitions.purgatory import Purgatory
     from barnabas.broker.runtime.clock import Clock
     from barnabas.broker.runtime.events import Events
-    from barnabas.broker.runtime.slices import Slices
+    from barnabas.broker.runtime.scheduler import CooperativeScheduler
     from barnabas.broker.runtime.workers.workers import Workers
     from barnabas.broker.security.acl.rights import Rights
     from barnabas.broker.security.session.session import Session
@@ -89,18 +89,18 @@ class Services:
     deferred_telemetry: Deferred[Telemetry]
     producer_ids: ProducerIds
     fetch_sessions: FetchSessions
-    waiters: Waiters
+    waiters: Purgatory
     quotas: NodeQuotas
     """What clients may use."""
     events: Events
     """Where is told what happens."""
-    room: RoomWatch
+    room: DiskSpaceWatch
     """Which data directories are full."""
-    slices: Slices
+    slices: CooperativeScheduler
     """Where work goes of which a request may ask too much at once: half of the loop stays free."""
-    walks: Walks
+    walks: BatchValidations
     """Where batches are looked into before they are appended."""
-    upkeep: Slices
+    upkeep: CooperativeScheduler
     """Where work goes that the broker has to do, as soon as it can with others in between."""
     workers: Workers
     """Where work over whole logs goes: processes beside the event loop."""

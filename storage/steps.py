@@ -1,6 +1,6 @@
 """Work that is done a bit at a time: a generator that pauses after each bit and returns the result.
 
-The owner of an event loop lets others run at the pauses (broker/runtime/slices.py); a thread of its own goes through
+The owner of an event loop lets others run at the pauses (broker/runtime/scheduler.py); a thread of its own goes through
 without. What the work has looked at may have changed when it goes on: each such function says which changes it allows.
 """
 

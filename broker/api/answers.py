@@ -12,7 +12,7 @@ from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.storage.errors import StorageError
 
 if TYPE_CHECKING:
-    from barnabas.broker.partitions.waiters import Waiting
+    from barnabas.broker.partitions.purgatory import DelayedOperation
 
 _log = logger("api")
 
@@ -106,7 +106,7 @@ def failure_of(done: Later) -> Exception | asyncio.CancelledError | None:
     return failure
 
 
-Later: TypeAlias = "asyncio.Future[Any] | Waiting[Any]"
+Later: TypeAlias = "asyncio.Future[Any] | DelayedOperation[Any]"
 Answer: TypeAlias = "bytearray | Sequence[Sized] | DeferredResponse | None"
 """One whole response frame; or one in parts, our own bytes and slices of files in turn; or later; or none at all."""
 

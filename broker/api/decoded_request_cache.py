@@ -5,8 +5,8 @@ question where a topic is: a client repeats them unchanged, but for the correlat
 requests, not what they mean; `dispatch.py` asks here before it decodes.
 
 Invariants: what is remembered was decoded whole from exactly these bytes, of the same version of the same API; its
-handler changes nothing in it (tests/broker/api/test_decoded_request_cache.py). No more than REQUESTS_MAX of all APIs together, none
-of more than REQUEST_BYTES_MAX.
+handler changes nothing in it (tests/broker/api/test_decoded_request_cache.py). No more than REQUESTS_MAX of all APIs
+together, none of more than REQUEST_BYTES_MAX.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl
 
 from barnabas.broker.http.pages import BAD_REQUEST, CONFLICT, JSON_LINES, OK, Page, Stream
-from barnabas.broker.partitions.cleaning.by_hand import ByHand
+from barnabas.broker.partitions.cleaning.manual_compaction import ByHand
 from barnabas.protocol.errors import KafkaError
 
 if TYPE_CHECKING:

@@ -57,13 +57,13 @@ def awaited(broker: Observed) -> list[str]:
 def _control(broker: Observed, admission: Admission) -> Mounted:
     from barnabas.broker.http.asgi import Mounted
     from barnabas.broker.http.control.application import application
-    from barnabas.broker.http.control.clock_room import clock_room
+    from barnabas.broker.http.control.clock_api import clock_room
     from barnabas.broker.http.control.describing import BODY_BYTES_MAX
-    from barnabas.broker.http.control.faults_room import faults_room
-    from barnabas.broker.http.control.trace_room import trace_room
-    from barnabas.broker.http.control.why_room import why_room
+    from barnabas.broker.http.control.faults_api import faults_room
+    from barnabas.broker.http.control.trace_api import trace_room
+    from barnabas.broker.http.control.why_api import why_room
     from barnabas.broker.insight.why.sources.armed_faults import ArmedFaults
-    from barnabas.broker.insight.why.sources.kept_ring import KeptRing
+    from barnabas.broker.insight.why.sources.trace_ring import TraceRing
     from barnabas.broker.insight.why.why import Why
 
     history = broker.history.get()  # it keeps what happens from now on
@@ -71,7 +71,7 @@ def _control(broker: Observed, admission: Admission) -> Mounted:
         clock_room(broker.time_control.get()),
         faults_room(broker.faults.get()),
         trace_room(broker.history.get),
-        why_room(Why(broker.services, KeptRing(history), ArmedFaults(broker.faults))),
+        why_room(Why(broker.services, TraceRing(history), ArmedFaults(broker.faults))),
     ]
     return Mounted(b"/control", application(rooms, admission), BODY_BYTES_MAX)
 
@@ -90,16 +90,16 @@ def _console(broker: Observed, clock: Clock, control: Admission | None, *, is_gu
             )
         if application is None:
             from barnabas.broker.http.console.application import application as made
-            from barnabas.broker.http.console.observed import Observed
+            from barnabas.broker.http.console.console_context import Observed
             from barnabas.broker.http.control.admission import Admission
             from barnabas.broker.insight.why.sources.armed_faults import ArmedFaults
-            from barnabas.broker.insight.why.sources.kept_ring import KeptRing
+            from barnabas.broker.insight.why.sources.trace_ring import TraceRing
             from barnabas.broker.insight.why.why import Why
 
             asked = broker.services, broker.members, broker.time_control, broker.faults
             told = broker.unready_reason, lambda: awaited(broker)
             history = None if control is None else broker.history.get()
-            why = None if history is None else Why(broker.services, KeptRing(history), ArmedFaults(broker.faults))
+            why = None if history is None else Why(broker.services, TraceRing(history), ArmedFaults(broker.faults))
             observed = Observed(*asked, *told, clock, may_change=control is not None, history=history, why=why)
             application = made(observed, Admission(is_guarded=True) if is_guarded else control or Admission())
         await application(scope, receive, send)

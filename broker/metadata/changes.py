@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
 
-from barnabas.broker.runtime.slices import Kind
+from barnabas.broker.runtime.scheduler import WorkClass
 
 T = TypeVar("T")
 
 SLICE_PARTITIONS = 25
 """How many partitions are created or deleted (some 150 us each) before others have their turn."""
-CHANGES = Kind(steps_max=1, may_begin_again=False)
+CHANGES = WorkClass(steps_max=1, may_begin_again=False)
 
 
 def in_changes(items: Iterable[T], size_of: Callable[[T], int], size: int = SLICE_PARTITIONS) -> Iterator[list[T]]:

@@ -96,7 +96,8 @@ class Sender:
         return True
 
     def write_pieces(self) -> None:
-        """Write more of the outgoing answer, while the kernel takes it. StorageError, EOFError as `PendingSend.take`."""
+        """Write more of the outgoing answer, while the kernel takes it. StorageError, EOFError as
+        `PendingSend.take`."""
         outgoing = self.outgoing
         assert outgoing is not None
         while self.is_writable and not outgoing.is_empty:

@@ -21,9 +21,9 @@ from barnabas.broker.partitions.opening.recoveries import StillRecovering
 from barnabas.broker.partitions.removals import Removals
 from barnabas.broker.runtime.events.kinds import PRODUCER_IDS_EXPIRED, SEGMENT_DELETED
 from barnabas.broker.runtime.events.some import some
+from barnabas.broker.runtime.in_flight import InFlight
 from barnabas.broker.runtime.log_lines import line, logger
-from barnabas.broker.runtime.slices import Kind
-from barnabas.broker.runtime.under_way import UnderWay
+from barnabas.broker.runtime.scheduler import WorkClass
 from barnabas.protocol.errors import KafkaError
 from barnabas.storage.errors import StorageError
 
@@ -33,10 +33,10 @@ if TYPE_CHECKING:
     from barnabas.broker.config import BrokerConfig
     from barnabas.broker.partitions.flush.flushing import GroupFlush
     from barnabas.broker.partitions.partitions import Partitions
-    from barnabas.broker.partitions.waiters import Waiters
+    from barnabas.broker.partitions.purgatory import Purgatory
     from barnabas.broker.runtime.clock import Clock, Timer
     from barnabas.broker.runtime.events import Events
-    from barnabas.broker.runtime.slices import Slices
+    from barnabas.broker.runtime.scheduler import CooperativeScheduler
     from barnabas.storage.log.log import PartitionLog
 
 _log = logger("storage")
@@ -47,7 +47,7 @@ _REMOVAL_CHECK_MS = 10_000
 _RETENTION, _REMOVAL = "retention", "removal"
 SEGMENTS_IN_A_TURN = 25
 """How many segments of a partition are given up before others have their turn: each has several files to rename."""
-_SETTLING = Kind(under_way_max=1)
+_SETTLING = WorkClass(under_way_max=1)
 """Reading how old segments are: of a kind of its own, or it would wait in line behind clients' look-ups by time."""
 
 
@@ -61,8 +61,8 @@ class Housekeeping:
         clock: Clock,
         machine_clock: Clock,
         loop: AbstractEventLoop,
-        waiters: Waiters,
-        slices: Slices,
+        waiters: Purgatory,
+        slices: CooperativeScheduler,
         flush: GroupFlush,
         run_in_thread: Callable[[Callable[[], Any]], Future[Any]],
         events: Events,
@@ -83,7 +83,7 @@ class Housekeeping:
         self._is_stopped = False
         self._is_retaining = False
         self.removals = Removals(partitions.directory, clock, loop, lambda: self.under_way.ended(_REMOVAL))
-        self.under_way = UnderWay(loop, self._names_under_way)
+        self.under_way = InFlight(loop, self._names_under_way)
         """A pass of retention, and removals that are due."""
         self._is_checkpointing = False
         self._in_thread = 0

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from barnabas.broker.metadata.image.image import Topic
     from barnabas.broker.partitions.flush.flushing import GroupFlush
     from barnabas.broker.partitions.partitions import Partitions
-    from barnabas.broker.partitions.waiters import PartitionKey, Waiters
+    from barnabas.broker.partitions.purgatory import PartitionKey, Purgatory
     from barnabas.broker.runtime.clock import Clock
     from barnabas.storage.directories.log_directory import LogDirectory
     from barnabas.storage.log.log import PartitionLog
@@ -74,7 +74,7 @@ class Moves:
         partitions: Partitions,
         catalogue: Catalogue,
         flush: GroupFlush,
-        waiters: Waiters,
+        waiters: Purgatory,
         clock: Clock,
         machine_clock: Clock,
         loop: AbstractEventLoop,

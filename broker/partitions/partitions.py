@@ -21,12 +21,12 @@ from typing import TYPE_CHECKING, Final
 
 from barnabas.broker.config.resources.log_configs import log_config
 from barnabas.broker.metadata.image.image import TOPIC_RESOURCE
+from barnabas.broker.partitions.closed_log_totals import ClosedLogTotals
+from barnabas.broker.partitions.disk_space.storage_failures import StorageFailures
 from barnabas.broker.partitions.opening.failed_openings import FailedOpenings
+from barnabas.broker.partitions.opening.partition_opening import PartitionOpening
 from barnabas.broker.partitions.opening.recoveries import OpensLater, Recoveries, StillRecovering
 from barnabas.broker.partitions.opening.recovery_log import log_opening
-from barnabas.broker.partitions.opening.unopened import Unopened
-from barnabas.broker.partitions.past_appends import PastAppends
-from barnabas.broker.partitions.room.storage_failures import StorageFailures
 from barnabas.broker.runtime.log_lines import line, logger
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.records.batch import BatchHeader, WritableBuffer
@@ -43,9 +43,9 @@ if TYPE_CHECKING:
     from barnabas.broker.metadata.cluster.node_view import NodeView
     from barnabas.broker.metadata.image.image import Topic
     from barnabas.broker.partitions.flush.flushing import GroupFlush
-    from barnabas.broker.partitions.waiters import PartitionKey, Waiters
+    from barnabas.broker.partitions.purgatory import PartitionKey, Purgatory
     from barnabas.broker.runtime.clock import Clock
-    from barnabas.broker.runtime.slices import Slices
+    from barnabas.broker.runtime.scheduler import CooperativeScheduler
     from barnabas.broker.runtime.workers.workers import Workers
     from barnabas.storage.config import LogConfig
     from barnabas.storage.directories.log_directories import LogDirectories
@@ -67,9 +67,9 @@ class Partitions:
         *,
         clock: Clock,
         machine_clock: Clock,
-        upkeep: Slices,
+        upkeep: CooperativeScheduler,
         workers: Workers,
-        waiters: Waiters,
+        waiters: Purgatory,
         flush: GroupFlush,
         random_bytes: Callable[[int], bytes],
     ) -> None:
@@ -90,7 +90,7 @@ class Partitions:
         """The logs that may be appended to at once; `get_led` gives the others. Not to be changed from outside."""
         self._refused: dict[PartitionKey, RefusedBatches] = {}  # of those that are not open
         self._is_closed = False
-        self.past_appends = PastAppends()
+        self.past_appends = ClosedLogTotals()
         self.when_let_go: list[Callable[[str, int], None]] = []  # who keeps logs has to ask for this one again
         catalogue.subscribe(self)
 
@@ -203,7 +203,7 @@ class Partitions:
         if in_turn and self.recoveries.turn_is_over:
             raise OpensLater(topic, partition, self.recoveries)
         settings = log_config(self._config, found.configs)
-        unopened = Unopened(self.directory, found, partition, settings, self._clock.now_ms)
+        unopened = PartitionOpening(self.directory, found, partition, settings, self._clock.now_ms)
         try:
             log = self.recoveries.begin(unopened, in_background=in_background)
         except StorageError as error:

@@ -15,17 +15,17 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from barnabas.broker.partitions.opening.recoveries import StillRecovering
 from barnabas.broker.runtime.log_lines import line, logger
-from barnabas.broker.runtime.slices import Kind, Work
+from barnabas.broker.runtime.scheduler import Work, WorkClass
 from barnabas.protocol.errors import KafkaError
 
 if TYPE_CHECKING:
     from barnabas.broker.partitions.partitions import Partitions
-    from barnabas.broker.partitions.waiters import PartitionKey
+    from barnabas.broker.partitions.purgatory import PartitionKey
     from barnabas.broker.runtime.clock import Clock, Timer
-    from barnabas.broker.runtime.slices import Slices
+    from barnabas.broker.runtime.scheduler import CooperativeScheduler
 
 _log = logger("storage")
-_PASS = Kind(under_way_max=1, steps_max=1, slice_ms=0.5, may_begin_again=False)
+_PASS = WorkClass(under_way_max=1, steps_max=1, slice_ms=0.5, may_begin_again=False)
 FIRST_TOLD_MS = 1_000
 _TOLD_EVERY_MS = 5_000
 _ASKED_FOR_MAX = 32
@@ -48,7 +48,7 @@ class Progress(NamedTuple):
 class RecoveryPass:
     """That of one run."""
 
-    def __init__(self, partitions: Partitions, clock: Clock, upkeep: Slices) -> None:
+    def __init__(self, partitions: Partitions, clock: Clock, upkeep: CooperativeScheduler) -> None:
         self._partitions = partitions
         self._clock = clock
         self._upkeep = upkeep

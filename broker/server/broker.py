@@ -26,20 +26,20 @@ from barnabas.broker.insight.history import open_history
 from barnabas.broker.metadata.catalogue import Catalogue
 from barnabas.broker.metadata.cluster.node_view import NodeView
 from barnabas.broker.network.bound import BoundAddress
+from barnabas.broker.partitions.directory_reconciliation import reconcile_directories
+from barnabas.broker.partitions.disk_space.directory_watch import DirectoryWatch
+from barnabas.broker.partitions.disk_space.disk_space_watch import DiskSpaceWatch
 from barnabas.broker.partitions.flush.flushing import GroupFlush
 from barnabas.broker.partitions.flush.roll_telling import RollTelling
 from barnabas.broker.partitions.flush.sync_rounds import SyncRounds
 from barnabas.broker.partitions.housekeeping import Housekeeping
 from barnabas.broker.partitions.partitions import Partitions
-from barnabas.broker.partitions.produce.walks import Walks
+from barnabas.broker.partitions.produce.batch_validations import BatchValidations
+from barnabas.broker.partitions.purgatory import Purgatory
 from barnabas.broker.partitions.recovery_pass import RecoveryPass
-from barnabas.broker.partitions.room.directory_watch import DirectoryWatch
-from barnabas.broker.partitions.room.watch import RoomWatch
-from barnabas.broker.partitions.settling import settle
-from barnabas.broker.partitions.waiters import Waiters
 from barnabas.broker.runtime.events import Events
 from barnabas.broker.runtime.log_lines import line, logger
-from barnabas.broker.runtime.slices import Slices
+from barnabas.broker.runtime.scheduler import CooperativeScheduler
 from barnabas.broker.runtime.workers.workers import Workers
 from barnabas.broker.server.coordinators import Parts, deferred_coordinators
 from barnabas.broker.server.data import open_catalogue, state_of
@@ -99,8 +99,8 @@ class Broker:
         self._clock, self._machine_clock = clock, machine_clock = environment.clock, environment.machine_clock
         self._loop, self.watch = loop, DirectoryWatch(directory, machine_clock)
         self.catalogue = open_catalogue(config, directory, environment, self.events)
-        waiters, stopwatch, random_bytes = Waiters(clock, loop), environment.stopwatch, environment.random
-        slices, upkeep = Slices(loop, stopwatch), Slices(loop, stopwatch, rests=False)
+        waiters, stopwatch, random_bytes = Purgatory(clock, loop), environment.stopwatch, environment.random
+        slices, upkeep = CooperativeScheduler(loop, stopwatch), CooperativeScheduler(loop, stopwatch, rests=False)
         workers = Workers(loop, upkeep, environment.files, environment.helper_processes_max)
         rounds = SyncRounds(sync_helpers_max, directory.common_sync, stopwatch)
         self.flush = flush = GroupFlush(loop, self._in_flush_thread, rounds, self.events, waiters.wake)
@@ -134,7 +134,7 @@ class Broker:
             quotas=NodeQuotas(self.catalogue.client_quotas, config, clock, stopwatch),
             events=self.events,
             slices=slices,
-            walks=Walks(slices),
+            walks=BatchValidations(slices),
             upkeep=upkeep,
             workers=workers,
             offered_apis=offered_apis(table_for(config)),
@@ -147,7 +147,12 @@ class Broker:
         self.together, self.lifecycle = nodes.together, nodes.lifecycle
 
     def _open_partitions(
-        self, config: BrokerConfig, cluster: NodeView, upkeep: Slices, workers: Workers, waiters: Waiters
+        self,
+        config: BrokerConfig,
+        cluster: NodeView,
+        upkeep: CooperativeScheduler,
+        workers: Workers,
+        waiters: Purgatory,
     ) -> Partitions:
         self._directory.when_rolls = RollTelling(self.events).tell
         return Partitions(
@@ -165,15 +170,15 @@ class Broker:
         )
 
     def _open_housekeeping(
-        self, config: BrokerConfig, waiters: Waiters, slices: Slices
-    ) -> tuple[Housekeeping, RoomWatch]:
+        self, config: BrokerConfig, waiters: Purgatory, slices: CooperativeScheduler
+    ) -> tuple[Housekeeping, DiskSpaceWatch]:
         partitions, waited_for = self._partitions, (self._clock, self._machine_clock, self._loop)
         in_thread = self._in_flush_thread
         housekeeping = Housekeeping(
             partitions, config, *waited_for, waiters, slices, self.flush, in_thread, self.events
         )
         reserved_bytes = config.integer("barnabas.log.dir.reserved.bytes")
-        room = RoomWatch(self._directory, partitions.open_logs, housekeeping, reserved_bytes, *waited_for)
+        room = DiskSpaceWatch(self._directory, partitions.open_logs, housekeeping, reserved_bytes, *waited_for)
         self.catalogue.subscribe(room)
         parts = housekeeping, self.flush, self._directory.root
         self.history = Deferred(lambda: open_history(self.services, self._machine_clock))
@@ -199,7 +204,7 @@ class Broker:
     async def start(self) -> None:
         """Accept connections. Clients of each listener are given its advertised address."""
         self.recovery.watch()
-        settle(self.services.partitions, self._directory, self.catalogue)
+        reconcile_directories(self.services.partitions, self._directory, self.catalogue)
         for notice in self._directory.notices:
             _log.warning(notice)
         self.room.start()

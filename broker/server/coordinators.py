@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from barnabas.broker.partitions.partitions import Partitions
     from barnabas.broker.runtime.clock import Clock
     from barnabas.broker.runtime.events import Events
-    from barnabas.broker.runtime.slices import Slices
+    from barnabas.broker.runtime.scheduler import CooperativeScheduler
 
 
 class Parts(NamedTuple):
@@ -30,7 +30,7 @@ class Parts(NamedTuple):
     catalogue: Catalogue
     clock: Clock
     machine_clock: Clock
-    upkeep: Slices
+    upkeep: CooperativeScheduler
     producer_ids: ProducerIds
     random_bytes: Callable[[int], bytes]
     events: Events

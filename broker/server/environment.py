@@ -1,8 +1,8 @@
 """What a broker takes of the machine it runs on, as one value: time, files, network, randomness.
 
-The composition root (`broker/server/broker.py`) is given it, and gives each part what that one needs: no other module of
-the broker knows this value, or makes anything of it itself. What configuration a start reads from KAFKA_* variables is
-`broker/config/environment.py`'s business.
+The composition root (`broker/server/broker.py`) is given it, and gives each part what that one needs: no other module
+of the broker knows this value, or makes anything of it itself. What configuration a start reads from KAFKA_* variables
+is `broker/config/environment.py`'s business.
 
 There are three kinds of time. The clock is what clients are told, what requests and records go by: timestamps, timers,
 timeouts, retention. Somebody may stop it and move it. The machine's clock is what connections, disks and processes go

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from barnabas.broker.config.resources.log_configs import log_config
 from barnabas.broker.runtime.log_lines import logger
-from barnabas.broker.runtime.slices import Kind
+from barnabas.broker.runtime.scheduler import WorkClass
 from barnabas.broker.services import Deferred
 
 if TYPE_CHECKING:
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
     from barnabas.broker.partitions.flush.flushing import GroupFlush
     from barnabas.broker.partitions.moves import Moves
     from barnabas.broker.partitions.partitions import Partitions
-    from barnabas.broker.partitions.waiters import Waiters
+    from barnabas.broker.partitions.purgatory import Purgatory
     from barnabas.broker.runtime.clock import Clock, Stopwatch
     from barnabas.broker.runtime.events import Events
-    from barnabas.broker.runtime.slices import Slices, Work
+    from barnabas.broker.runtime.scheduler import CooperativeScheduler, Work
     from barnabas.broker.runtime.workers.workers import Workers
 
 
 _log = logger("catalogue")
-_SNAPSHOT = Kind(under_way_max=1, may_begin_again=False, first_ms=0)
+_SNAPSHOT = WorkClass(under_way_max=1, may_begin_again=False, first_ms=0)
 
 
 class Needs(NamedTuple):
@@ -39,12 +39,12 @@ class Needs(NamedTuple):
     catalogue: Catalogue
     config: BrokerConfig
     flush: GroupFlush
-    waiters: Waiters
+    waiters: Purgatory
     clock: Clock
     machine_clock: Clock
     stopwatch: Stopwatch
     loop: AbstractEventLoop
-    upkeep: Slices
+    upkeep: CooperativeScheduler
     workers: Workers
     random_bytes: Callable[[int], bytes]
     events: Events
@@ -124,12 +124,12 @@ class Maintenance:
 
     def _open_cleaner(self) -> Cleaner:
         from barnabas.broker.partitions.cleaning.cleaner import Cleaner
-        from barnabas.broker.partitions.cleaning.round import Surroundings
+        from barnabas.broker.partitions.cleaning.round import CleanerContext
         from barnabas.broker.partitions.cleaning.settings import CleanerSettings
 
         needs = self._needs
         return Cleaner(
-            Surroundings(
+            CleanerContext(
                 needs.partitions,
                 CleanerSettings(needs.config),
                 needs.clock,

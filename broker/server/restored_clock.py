@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from barnabas.broker.control.time_control import ahead_note
+from barnabas.broker.control.time_control import clock_offset_file
 from barnabas.broker.runtime.log_lines import line, logger
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ _log = logger("control")
 
 def in_its_time(environment: Environment, root: Directory) -> Environment:
     """With a clock that is as far ahead of the machine's as it was when the broker last ran on `root`. StorageError."""
-    ahead_ms = ahead_note.read(root)
+    ahead_ms = clock_offset_file.read(root)
     if not ahead_ms:
         return environment
     _log.warning(line("the clock is ahead of the machine's, as it was moved", ahead_ms=ahead_ms))

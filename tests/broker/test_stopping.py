@@ -6,7 +6,7 @@ from functools import partial
 
 import pytest
 
-from barnabas.broker.partitions.produce.walks import Walking
+from barnabas.broker.partitions.produce.batch_validations import PendingValidation
 from barnabas.broker.server.nodes import local_nodes
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages.metadata import MetadataRequest
@@ -35,7 +35,7 @@ async def test_what_a_client_left_behind_is_not_appended_to_a_stopped_broker(
     world.append("t", b"v")
     walked: asyncio.Future[bytearray] = asyncio.get_running_loop().create_future()
     monkeypatch.setattr(
-        world.services.walks, "walk", lambda _, log, *rest: Walking(walked, log, log.config, parked_bytes=0)
+        world.services.walks, "walk", lambda _, log, *rest: PendingValidation(walked, log, log.config, parked_bytes=0)
     )
     client = world.connect()
     client.ask(produce(world))

@@ -18,7 +18,7 @@ SEAMS = {
     "chance": (
         ("os.urandom", "secrets.", "random.", "uuid.uuid"),
         (
-            "broker/http/console/entering.py",  # the secret of browsers' sessions, over HTTP
+            "broker/http/console/sign_in.py",  # the secret of browsers' sessions, over HTTP
             "broker/control/faults/matching.py",  # dice of the plan's own seed
             "client/consume/consumer_membership.py",  # unless an id is passed in
             "client/security/sasl.py",  # nonces, unless they are passed in

@@ -19,7 +19,7 @@ from barnabas.broker.control.faults.model import FaultRefused
 from barnabas.broker.control.time_control.movable_clock import ClockRefused
 from barnabas.broker.control.time_control.words import duration_ms, moment_ms
 from barnabas.broker.insight.history.lines import line_of
-from barnabas.broker.insight.history.wanted import wanted
+from barnabas.broker.insight.history.trace_filter import wanted
 from barnabas.broker.metadata.catalogue import CatalogueError
 from barnabas.broker.metadata.image.topics import NewTopic
 from barnabas.broker.network.bound import BoundAddress, bind_nodes, close_sockets

@@ -15,7 +15,7 @@ from typing import Any, Final, TypeAlias
 from barnabas.broker.api.guards.guard import Guard, Guarding
 from barnabas.broker.api.in_hand import keep_in_hand
 from barnabas.broker.runtime.replies import Reply, reply_to
-from barnabas.broker.runtime.slices import Kind
+from barnabas.broker.runtime.scheduler import WorkClass
 from barnabas.broker.services import RequestContext
 from barnabas.storage.steps import Steps
 
@@ -26,7 +26,7 @@ _Outcome: TypeAlias = tuple[bool, Any]
 
 AT_ONCE_STEPS: Final = 300
 """A request of so few waits for no other: a millisecond or two."""
-GUARDING: Final = Kind(may_begin_again=False)
+GUARDING: Final = WorkClass(may_begin_again=False)
 
 
 def asked_through(guard: Guard, handle: Handle, request: Any, context: RequestContext) -> Reply[Any]:

@@ -7,8 +7,8 @@ its code.
 It is a generator, since a request of somebody without any rights may name a hundred thousand topics: it pauses behind
 each, and `asking.py` lets others have their turn.
 
-Invariants: a request is never changed, since it may be one that is remembered (`broker/api/decoded_request_cache.py`); what goes on
-is a copy of it. What is done between two pauses is bounded.
+Invariants: a request is never changed, since it may be one that is remembered (`broker/api/decoded_request_cache.py`);
+what goes on is a copy of it. What is done between two pauses is bounded.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ from barnabas.broker.coordinator.transaction.decisions.answers import code_in_ve
 from barnabas.broker.coordinator.transaction.decisions.model import EPOCH_BUMP_VERSION, AddRequest, TopicPartition
 from barnabas.broker.metadata.image.image import INTERNAL_TOPICS
 from barnabas.broker.runtime.replies import Reply, reply_to, reply_to_all
-from barnabas.broker.runtime.slices import Kind
+from barnabas.broker.runtime.scheduler import WorkClass
 from barnabas.broker.services import RequestContext
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.messages.add_partitions_to_txn import (
@@ -34,8 +34,8 @@ from barnabas.protocol.messages.add_partitions_to_txn import (
 from barnabas.storage.steps import Pauses, Steps
 
 _BATCHED_SINCE = 4
-_ADDING = Kind(may_begin_again=False)
-_TELLING = Kind()
+_ADDING = WorkClass(may_begin_again=False)
+_TELLING = WorkClass()
 
 Codes = Mapping[TopicPartition, ErrorCode]
 Answered = Codes | ErrorCode

@@ -10,7 +10,7 @@ from __future__ import annotations
 from asyncio import Future
 
 from barnabas.broker.metadata.image.client_quotas import Entity, Outcomes, QuotaAlteration
-from barnabas.broker.runtime.slices import Kind
+from barnabas.broker.runtime.scheduler import WorkClass
 from barnabas.broker.services import RequestContext
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.messages.alter_client_quotas import (
@@ -22,7 +22,7 @@ from barnabas.protocol.messages.alter_client_quotas import (
 )
 from barnabas.storage.steps import Pauses, Steps
 
-_ALTERING = Kind(may_begin_again=False)
+_ALTERING = WorkClass(may_begin_again=False)
 
 
 def handle(

@@ -14,7 +14,7 @@ from asyncio import Future
 
 from barnabas.broker.metadata.image.topics import check_replicas
 from barnabas.broker.runtime.refusals import Words, without_time
-from barnabas.broker.runtime.slices import Kind
+from barnabas.broker.runtime.scheduler import WorkClass
 from barnabas.broker.services import RequestContext, Services
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.messages.alter_partition_reassignments import (
@@ -28,7 +28,7 @@ from barnabas.storage.steps import Steps
 
 _Wish = tuple[str, ReassignablePartition, ReassignablePartitionResponse]
 """The topic, what is asked for, and the answer."""
-_PARTITIONS = Kind(steps_max=1_000, slice_ms=5, may_begin_again=False)
+_PARTITIONS = WorkClass(steps_max=1_000, slice_ms=5, may_begin_again=False)
 MOVED_IN_A_TURN = 150
 
 

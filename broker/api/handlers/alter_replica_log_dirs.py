@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 from asyncio import Future
 
-from barnabas.broker.runtime.slices import Kind
+from barnabas.broker.runtime.scheduler import WorkClass
 from barnabas.broker.services import RequestContext, Services
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.messages.alter_replica_log_dirs import (
@@ -27,7 +27,7 @@ from barnabas.storage.steps import Steps
 
 _FILE_NAME_MAX = 255
 _FUTURE_SUFFIX_LENGTH = len(".") + 32 + len("-future")  # what a directory that is moved to has behind its name
-_PARTITIONS = Kind(steps_max=1_000, slice_ms=5)
+_PARTITIONS = WorkClass(steps_max=1_000, slice_ms=5)
 
 
 def handle(

@@ -9,7 +9,7 @@ from __future__ import annotations
 from asyncio import Future
 
 from barnabas.broker.metadata.image.users import Deletion, Results, Upsertion, check_count
-from barnabas.broker.runtime.slices import Kind
+from barnabas.broker.runtime.scheduler import WorkClass
 from barnabas.broker.services import RequestContext
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.messages.alter_user_scram_credentials import (
@@ -19,7 +19,7 @@ from barnabas.protocol.messages.alter_user_scram_credentials import (
 )
 from barnabas.storage.steps import Steps, mapped
 
-_ALTERING = Kind(may_begin_again=False)
+_ALTERING = WorkClass(may_begin_again=False)
 
 
 def handle(

@@ -18,7 +18,7 @@ from barnabas.broker.coordinator.group.decisions.consumer.group import ConsumerG
 from barnabas.broker.coordinator.group.decisions.consumer.model import Member as GroupMember
 from barnabas.broker.coordinator.runtime.waiting import once_synced
 from barnabas.broker.runtime.replies import reply_to
-from barnabas.broker.runtime.slices import Kind
+from barnabas.broker.runtime.scheduler import WorkClass
 from barnabas.broker.services import RequestContext
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.messages.consumer_group_describe import (
@@ -33,7 +33,7 @@ from barnabas.protocol.registry import ApiKey, response_codec
 from barnabas.storage.steps import Steps, finish
 
 _CLASSIC_MEMBER, _CONSUMER_MEMBER = 0, 1
-_GROUPS = Kind()
+_GROUPS = WorkClass()
 
 
 def handle(

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from barnabas.broker.metadata.access.acl_filters import UNKNOWN
 from barnabas.broker.runtime.refusals import NoSuchRequest
-from barnabas.broker.runtime.slices import Kind
+from barnabas.broker.runtime.scheduler import WorkClass
 from barnabas.broker.security.acl.acl import Acl
 from barnabas.broker.services import RequestContext
 from barnabas.protocol.errors import ErrorCode, KafkaError
@@ -24,7 +24,7 @@ from barnabas.protocol.messages.create_acls import (
 )
 from barnabas.storage.steps import Steps, mapped
 
-_CREATION = Kind(may_begin_again=False)
+_CREATION = WorkClass(may_begin_again=False)
 
 
 def handle(request: CreateAclsRequest, context: RequestContext) -> CreateAclsResponse | Future[CreateAclsResponse]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from asyncio import Future
 
 from barnabas.broker.metadata.access.acl_filters import asked_filter, why_no_filter
-from barnabas.broker.runtime.slices import Kind
+from barnabas.broker.runtime.scheduler import WorkClass
 from barnabas.broker.security.acl.acl import Acl
 from barnabas.broker.services import RequestContext
 from barnabas.protocol.errors import ErrorCode, KafkaError
@@ -23,7 +23,7 @@ from barnabas.protocol.messages.delete_acls import (
 )
 from barnabas.storage.steps import Steps
 
-_DELETION = Kind(steps_max=5_000, slice_ms=5, may_begin_again=False)
+_DELETION = WorkClass(steps_max=5_000, slice_ms=5, may_begin_again=False)
 
 
 def handle(request: DeleteAclsRequest, context: RequestContext) -> DeleteAclsResponse | Future[DeleteAclsResponse]:

@@ -13,14 +13,14 @@ from functools import partial
 
 from barnabas.broker.api.in_hand import keep_in_hand
 from barnabas.broker.runtime.replies import Reply, reply_to, reply_to_all
-from barnabas.broker.runtime.slices import Kind
+from barnabas.broker.runtime.scheduler import WorkClass
 from barnabas.broker.services import RequestContext
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.messages.delete_groups import DeletableGroupResult, DeleteGroupsRequest, DeleteGroupsResponse
 from barnabas.storage.steps import Steps, mapped
 
 _DELETED_AT_ONCE = 50  # some 100 us each
-_DELETING = Kind(steps_max=1, may_begin_again=False)
+_DELETING = WorkClass(steps_max=1, may_begin_again=False)
 
 
 def handle(

@@ -15,7 +15,7 @@ from __future__ import annotations
 from asyncio import Future
 
 from barnabas.broker.runtime.refusals import REFUSALS, refusal_code
-from barnabas.broker.runtime.slices import Kind
+from barnabas.broker.runtime.scheduler import WorkClass
 from barnabas.broker.services import RequestContext
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.messages.delete_records import (
@@ -29,7 +29,7 @@ from barnabas.storage.steps import Steps
 
 NO_LOW_WATERMARK = -1
 SLICE = 100
-_PARTITIONS = Kind(steps_max=SLICE, may_begin_again=False)  # by then -1 would be another offset
+_PARTITIONS = WorkClass(steps_max=SLICE, may_begin_again=False)  # by then -1 would be another offset
 
 
 def handle(

@@ -9,7 +9,7 @@ from __future__ import annotations
 from asyncio import Future
 
 from barnabas.broker.metadata.access.acl_filters import asked_filter
-from barnabas.broker.runtime.slices import Kind
+from barnabas.broker.runtime.scheduler import WorkClass
 from barnabas.broker.services import RequestContext
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.messages.describe_acls import (
@@ -20,7 +20,7 @@ from barnabas.protocol.messages.describe_acls import (
 )
 from barnabas.storage.steps import Steps
 
-_LOOK_UP = Kind(steps_max=5_000, slice_ms=5)
+_LOOK_UP = WorkClass(steps_max=5_000, slice_ms=5)
 
 
 def handle(

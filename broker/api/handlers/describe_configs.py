@@ -28,7 +28,7 @@ from barnabas.broker.metadata.image.image import (
     TOPIC_RESOURCE,
 )
 from barnabas.broker.metadata.image.topics import check_name
-from barnabas.broker.runtime.slices import Kind
+from barnabas.broker.runtime.scheduler import WorkClass
 from barnabas.broker.services import RequestContext, Services
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.messages.describe_configs import (
@@ -44,7 +44,7 @@ from barnabas.storage.steps import Steps
 _UNKNOWN_TYPE = 0
 _KINDS = {TOPIC_RESOURCE, BROKER_RESOURCE, LOGGER_RESOURCE, CLIENT_METRICS_RESOURCE, GROUP_RESOURCE}
 _ENTRIES_MAX = 400_000  # all settings of ten thousand topics: 40 MB of answer, and some 300 while it is made
-_SETTINGS = Kind(steps_max=10_000)
+_SETTINGS = WorkClass(steps_max=10_000)
 _OWN = (Source.TOPIC, Source.CLIENT_METRICS, Source.GROUP)
 _TOO_MUCH = f"The request asks for more than {_ENTRIES_MAX} settings at once."
 

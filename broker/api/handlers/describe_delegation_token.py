@@ -10,7 +10,7 @@ from asyncio import Future
 
 from barnabas.broker.api.guards.asking_tokens import check_asker, existing, session_of
 from barnabas.broker.metadata.delegation_tokens.token import DelegationToken
-from barnabas.broker.runtime.slices import Kind
+from barnabas.broker.runtime.scheduler import WorkClass
 from barnabas.broker.security.acl.rights import Rights
 from barnabas.broker.security.session.operations import Operation, Resource
 from barnabas.broker.security.session.principal import Principal
@@ -24,7 +24,7 @@ from barnabas.protocol.messages.describe_delegation_token import (
 )
 from barnabas.storage.steps import Steps
 
-_LOOK_UP = Kind(steps_max=1_000, slice_ms=5)
+_LOOK_UP = WorkClass(steps_max=1_000, slice_ms=5)
 _REQUESTER_SINCE = 3
 
 

@@ -16,7 +16,7 @@ from barnabas.broker.coordinator.group.decisions.classic.model import Group
 from barnabas.broker.coordinator.group.decisions.classic.states import State
 from barnabas.broker.coordinator.runtime.waiting import once_synced
 from barnabas.broker.runtime.replies import reply_to
-from barnabas.broker.runtime.slices import Kind
+from barnabas.broker.runtime.scheduler import WorkClass
 from barnabas.broker.services import RequestContext
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.messages.describe_groups import (
@@ -29,7 +29,7 @@ from barnabas.protocol.registry import ApiKey, response_codec
 from barnabas.storage.steps import Steps
 
 _NOT_FOUND_SINCE = _MESSAGES_SINCE = 6
-_GROUPS = Kind()
+_GROUPS = WorkClass()
 
 
 def handle(

@@ -17,7 +17,7 @@ from asyncio import Future
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from barnabas.broker.runtime.slices import Kind
+from barnabas.broker.runtime.scheduler import WorkClass
 from barnabas.broker.services import RequestContext
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages.describe_log_dirs import (
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from barnabas.broker.partitions.opening.failed_openings import FailedOpenings
     from barnabas.storage.directories.log_directory import LogDirectory
 
-_PARTITIONS = Kind(steps_max=100, slice_ms=5)  # some 20 us each
+_PARTITIONS = WorkClass(steps_max=100, slice_ms=5)  # some 20 us each
 
 
 def handle(

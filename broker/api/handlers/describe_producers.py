@@ -9,7 +9,7 @@ from __future__ import annotations
 from asyncio import Future
 
 from barnabas.broker.metadata.image.topics import check_name
-from barnabas.broker.runtime.slices import Kind
+from barnabas.broker.runtime.scheduler import WorkClass
 from barnabas.broker.services import RequestContext
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.files.names import CLUSTER_METADATA_TOPIC
@@ -22,7 +22,7 @@ from barnabas.protocol.messages.describe_producers import (
 )
 from barnabas.storage.steps import Steps
 
-_PARTITIONS = Kind(steps_max=10, slice_ms=5)  # one that is not open yet has to be opened
+_PARTITIONS = WorkClass(steps_max=10, slice_ms=5)  # one that is not open yet has to be opened
 
 
 def handle(

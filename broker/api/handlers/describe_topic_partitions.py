@@ -14,7 +14,7 @@ from barnabas.broker.api.guards.authorized_operations import NOT_ASKED, TOPIC_OP
 from barnabas.broker.metadata.catalogue import Topic
 from barnabas.broker.metadata.cluster.node_view import NodeView
 from barnabas.broker.metadata.image.topics import check_name
-from barnabas.broker.runtime.slices import Kind
+from barnabas.broker.runtime.scheduler import WorkClass
 from barnabas.broker.security.session.operations import Operation, Resource
 from barnabas.broker.services import RequestContext, Services
 from barnabas.protocol.errors import ErrorCode, KafkaError
@@ -28,7 +28,7 @@ from barnabas.protocol.messages.describe_topic_partitions import (
 from barnabas.protocol.primitives import ZERO_UUID
 from barnabas.storage.steps import Steps
 
-_TOPICS = Kind()
+_TOPICS = WorkClass()
 
 
 def handle(

@@ -10,7 +10,7 @@ from asyncio import Future
 from barnabas.broker.coordinator.runtime.waiting import once_synced
 from barnabas.broker.coordinator.transaction.decisions.model import Transaction
 from barnabas.broker.runtime.replies import reply_to
-from barnabas.broker.runtime.slices import Kind
+from barnabas.broker.runtime.scheduler import WorkClass
 from barnabas.broker.services import RequestContext
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.messages.describe_transactions import (
@@ -21,7 +21,7 @@ from barnabas.protocol.messages.describe_transactions import (
 )
 from barnabas.storage.steps import Steps
 
-_TRANSACTIONS = Kind()
+_TRANSACTIONS = WorkClass()
 
 
 def handle(

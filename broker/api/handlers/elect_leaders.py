@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from barnabas.broker.runtime.refusals import Words, without_time
-from barnabas.broker.runtime.slices import Kind
+from barnabas.broker.runtime.scheduler import WorkClass
 from barnabas.broker.services import RequestContext, Services
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.messages.elect_leaders import (
@@ -36,7 +36,7 @@ _ELECTION_TYPES = {_PREFERRED, _ANY}
 _CODE_SINCE = 1
 SLICE = 1_000
 ELECTED_IN_A_TURN = 150
-_TOPICS_OR_PARTITIONS = Kind(steps_max=SLICE, slice_ms=5, may_begin_again=False)
+_TOPICS_OR_PARTITIONS = WorkClass(steps_max=SLICE, slice_ms=5, may_begin_again=False)
 _NOT_NEEDED = KafkaError(ErrorCode.ELECTION_NOT_NEEDED, "Leader election not needed for topic partition.")
 
 

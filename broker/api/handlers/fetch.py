@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from asyncio import Future
     from collections.abc import Collection, Sized
 
-    from barnabas.broker.partitions.waiters import PartitionKey, Waiting, Woken
+    from barnabas.broker.partitions.purgatory import DelayedOperation, PartitionKey, Woken
     from barnabas.protocol.hot.writing import Topic
     from barnabas.storage.log.log import PartitionLog
     from barnabas.storage.steps import Steps
@@ -61,7 +61,9 @@ _NOTHING_MORE: Final = (None, None, -1)  # no diverging epoch, no other leader, 
 _new_tuple: Final = tuple.__new__  # half the price of a NamedTuple's constructor
 
 
-def handle(request: FetchRequest, context: RequestContext) -> FetchAnswer | Waiting[FetchAnswer] | Future[FetchAnswer]:
+def handle(
+    request: FetchRequest, context: RequestContext
+) -> FetchAnswer | DelayedOperation[FetchAnswer] | Future[FetchAnswer]:
     services = context.services
     if request.isolation_level not in (_READ_UNCOMMITTED, _READ_COMMITTED):
         raise KafkaError(ErrorCode.INVALID_REQUEST, f"there is no isolation level {request.isolation_level}")
@@ -160,7 +162,7 @@ class _Fetch:
         self.unknown_count = 0
         """How many partitions the last read did not find. They are answered with the rest, whenever that is."""
 
-    def answer(self, results: list[FetchedPartition]) -> FetchAnswer | Waiting[FetchAnswer]:
+    def answer(self, results: list[FetchedPartition]) -> FetchAnswer | DelayedOperation[FetchAnswer]:
         """What was just read, or once there is more."""
         if self._max_wait_ms <= 0 or self.must_answer or self.size >= self.min_bytes:
             return self._answer(results, self.unknown_count)
@@ -187,7 +189,7 @@ class _Fetch:
         read = self._read_partition
         return [read(topic, asked) for topic, asked in self._wanted]
 
-    def park(self) -> Waiting[Woken] | None:
+    def park(self) -> DelayedOperation[Woken] | None:
         """Wait for what happens to any partition from now on, read or not; None if nobody is to wait."""
         if self._max_wait_ms <= 0:
             return None

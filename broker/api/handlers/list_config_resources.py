@@ -17,7 +17,7 @@ from barnabas.broker.metadata.image.image import (
     LOGGER_RESOURCE,
     TOPIC_RESOURCE,
 )
-from barnabas.broker.runtime.slices import Kind
+from barnabas.broker.runtime.scheduler import WorkClass
 from barnabas.broker.services import RequestContext
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages.list_config_resources import (
@@ -30,7 +30,7 @@ from barnabas.storage.steps import Steps
 _ALL = (GROUP_RESOURCE, CLIENT_METRICS_RESOURCE, LOGGER_RESOURCE, BROKER_RESOURCE, TOPIC_RESOURCE)  # as answered
 _BY_TYPE_SINCE = 1
 SLICE = 1_000
-_RESOURCES = Kind(steps_max=SLICE, slice_ms=5)
+_RESOURCES = WorkClass(steps_max=SLICE, slice_ms=5)
 
 
 def handle(

@@ -12,14 +12,14 @@ from asyncio import Future
 from barnabas.broker.coordinator.group.decisions.kinds import type_of
 from barnabas.broker.coordinator.runtime.waiting import once_synced
 from barnabas.broker.runtime.replies import reply_to
-from barnabas.broker.runtime.slices import Kind
+from barnabas.broker.runtime.scheduler import WorkClass
 from barnabas.broker.services import RequestContext
 from barnabas.protocol.messages.list_groups import ListedGroup, ListGroupsRequest, ListGroupsResponse
 from barnabas.storage.steps import Steps
 
 SLICE = 1_000
 """How many groups are looked at (some 3 us each) before others have their turn."""
-_ALL_GROUPS = Kind(steps_max=SLICE, slice_ms=5)
+_ALL_GROUPS = WorkClass(steps_max=SLICE, slice_ms=5)
 
 
 def handle(request: ListGroupsRequest, context: RequestContext) -> ListGroupsResponse | Future[ListGroupsResponse]:

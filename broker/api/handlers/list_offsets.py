@@ -7,7 +7,7 @@ version or that means nothing. A timestamp after the last record is no error: of
 last stable offset.
 
 A look-up by time may have to read far, and through what a client compressed: it is done in slices
-(broker/runtime/slices.py).
+(broker/runtime/scheduler.py).
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from barnabas.broker.coordinator.transaction.decisions.model import Transaction
 from barnabas.broker.coordinator.transaction.decisions.states import TransactionState
 from barnabas.broker.runtime.patterns import InvalidPattern, Pattern, compile_pattern
 from barnabas.broker.runtime.replies import reply_to
-from barnabas.broker.runtime.slices import Kind
+from barnabas.broker.runtime.scheduler import WorkClass
 from barnabas.broker.services import RequestContext
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.messages.list_transactions import ListTransactionsRequest, ListTransactionsResponse
@@ -24,7 +24,7 @@ from barnabas.protocol.messages.list_transactions import TransactionState as Lis
 from barnabas.storage.steps import Steps
 
 _STATES = {state.value for state in TransactionState}
-_ALL_IDS = Kind(steps_max=500, slice_ms=5)  # some 10 us each where one is held against a pattern
+_ALL_IDS = WorkClass(steps_max=500, slice_ms=5)  # some 10 us each where one is held against a pattern
 
 
 def handle(

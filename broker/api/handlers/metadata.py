@@ -20,7 +20,7 @@ from barnabas.broker.metadata.cluster.node_view import NodeView
 from barnabas.broker.metadata.image.image import INTERNAL_TOPICS, NO_LEADER, Partition
 from barnabas.broker.metadata.image.topics import check_name
 from barnabas.broker.runtime.replies import Reply, reply_to
-from barnabas.broker.runtime.slices import Kind
+from barnabas.broker.runtime.scheduler import WorkClass
 from barnabas.broker.services import RequestContext, Services
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.files.names import CONSUMER_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
@@ -37,7 +37,7 @@ from barnabas.storage.steps import Pauses, Steps, mapped
 
 _BY_ID_SINCE = 12
 SLICE_TOPICS = 1_000
-_ALL_TOPICS = Kind(steps_max=SLICE_TOPICS, slice_ms=5)
+_ALL_TOPICS = WorkClass(steps_max=SLICE_TOPICS, slice_ms=5)
 _UNKNOWN = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 Refusals = dict[str, ErrorCode]
 

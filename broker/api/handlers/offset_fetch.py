@@ -22,7 +22,7 @@ from barnabas.broker.coordinator.group.decisions.classic.model import (
 from barnabas.broker.coordinator.group.decisions.offsets.offsets import GroupOffsets
 from barnabas.broker.coordinator.runtime.waiting import once_synced
 from barnabas.broker.runtime.replies import Reply, reply_to
-from barnabas.broker.runtime.slices import Kind
+from barnabas.broker.runtime.scheduler import WorkClass
 from barnabas.broker.services import RequestContext
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.messages.offset_fetch import (
@@ -42,7 +42,7 @@ _GROUP_ERROR_SINCE = 2
 _BATCHED_SINCE = 8
 _TOPIC_IDS_SINCE = 10
 
-_GROUPS = Kind()
+_GROUPS = WorkClass()
 
 _NOTHING = CommittedOffset(NO_OFFSET, NO_LEADER_EPOCH, "", 0)
 

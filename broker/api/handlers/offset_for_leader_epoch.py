@@ -11,7 +11,7 @@ from asyncio import Future
 
 from barnabas.broker.metadata.cluster.leader_epochs import check_leader_epoch
 from barnabas.broker.runtime.refusals import REFUSALS, refusal_code
-from barnabas.broker.runtime.slices import Kind
+from barnabas.broker.runtime.scheduler import WorkClass
 from barnabas.broker.services import RequestContext
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages.offset_for_leader_epoch import (
@@ -24,7 +24,7 @@ from barnabas.protocol.messages.offset_for_leader_epoch import (
 from barnabas.storage.steps import Steps
 
 SLICE = 100
-_PARTITIONS = Kind(steps_max=SLICE)
+_PARTITIONS = WorkClass(steps_max=SLICE)
 
 
 def handle(

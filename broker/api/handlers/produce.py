@@ -42,20 +42,20 @@ from barnabas.broker.coordinator.transaction.verification import (
     produce_error,
 )
 from barnabas.broker.metadata.image.image import INTERNAL_TOPICS
+from barnabas.broker.partitions.disk_space.refusing import check_room
 from barnabas.broker.partitions.opening.recoveries import StillRecovering
-from barnabas.broker.partitions.produce.late_appends import (
+from barnabas.broker.partitions.produce.batch_validations import PendingValidation
+from barnabas.broker.partitions.produce.deferred_appends import (
     RECORD_ERRORS_MAX,
-    LateAppends,
+    DeferredAppends,
     Outcome,
     Syncing,
     refusal,
     shortened,
 )
-from barnabas.broker.partitions.produce.late_results import Pending, Produced, all_results
-from barnabas.broker.partitions.produce.parked_produces import may_wait, owned, produce_after
+from barnabas.broker.partitions.produce.deferred_results import Pending, Produced, all_results
+from barnabas.broker.partitions.produce.delayed_produce import may_wait, owned, produce_after
 from barnabas.broker.partitions.produce.produce_pieces import PIECES, in_pieces
-from barnabas.broker.partitions.produce.walks import Walking
-from barnabas.broker.partitions.room.refusing import check_room
 from barnabas.broker.runtime.events.kinds import PRODUCE_REFUSED
 from barnabas.broker.runtime.replies import Reply, reply_to
 from barnabas.broker.services import OwnedRequestContext, RequestContext
@@ -67,7 +67,7 @@ from barnabas.storage.log.validate import check_shape
 from barnabas.storage.refusals import AppendRefused
 
 if TYPE_CHECKING:
-    from barnabas.broker.runtime.slices import Work
+    from barnabas.broker.runtime.scheduler import Work
     from barnabas.protocol.primitives import Buffer
     from barnabas.storage.log.log import PartitionLog
 
@@ -173,7 +173,7 @@ def _append_all(
     named = 0  # record errors
     is_complete = True
     recovering: list[KafkaError] = []
-    late: LateAppends | None = None
+    late: DeferredAppends | None = None
     for topic, partitions in topics:
         results: list[Outcome | asyncio.Future[Outcome]] = []
         answers.append((topic, results))
@@ -210,7 +210,7 @@ def _append_all(
                 results.append(result)
                 continue
             is_complete = False
-            if isinstance(result, Walking):
+            if isinstance(result, PendingValidation):
                 late = late or _late_appends(acks, context, producer)
                 results.append(late.add(result, topic_id))
             else:
@@ -328,7 +328,7 @@ def _append_if_it_holds(
 
 def _append(
     topic: str, index: int, records: memoryview | None, acks: int, now_ms: int, context: RequestContext
-) -> PartitionResult | Syncing | Walking:
+) -> PartitionResult | Syncing | PendingValidation:
     """Append to one partition, now if that can be; KafkaError when it is refused."""
     partitions = context.services.partitions
     log = partitions.get_led(topic, index)
@@ -351,7 +351,7 @@ def _append(
     ) and log.needs_walk(records, now_ms):
         # Small batches without compression are walked where they lie, if the topic wants it.
         walked = context.services.walks.walk(records, log, now_ms, context.api_version)
-        if isinstance(walked, Walking):
+        if isinstance(walked, PendingValidation):
             return walked
         result = partitions.append_to(log, walked, now_ms, produce_version=context.api_version, walked=True)
     else:
@@ -386,7 +386,7 @@ def _tell_refused(where: TopicPartition, records: Buffer | None, code: ErrorCode
     context.services.events.tell(PRODUCE_REFUSED, {"topic": where[0], "partition": where[1], **facts})
 
 
-def _late_appends(acks: int, context: RequestContext, producer: _Producer | None) -> LateAppends:
+def _late_appends(acks: int, context: RequestContext, producer: _Producer | None) -> DeferredAppends:
     def check(log: PartitionLog, batch: bytearray) -> None:
         check_room(log)
         if acks == _ALL and not log.enough_replicas:
@@ -400,7 +400,7 @@ def _late_appends(acks: int, context: RequestContext, producer: _Producer | None
     services = context.services
     confirm = services.partitions.check_replicated if acks == _ALL else None
     version = context.api_version
-    return LateAppends(services.partitions, services.walks, services.clock, version, check, note_refused, confirm)
+    return DeferredAppends(services.partitions, services.walks, services.clock, version, check, note_refused, confirm)
 
 
 def _check_still_admitted(log: PartitionLog, records: bytearray, producer: _Producer, context: RequestContext) -> None:

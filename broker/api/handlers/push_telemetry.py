@@ -11,13 +11,13 @@ from asyncio import Future
 
 from barnabas.broker.clients.telemetry.instances import Instance
 from barnabas.broker.clients.telemetry.telemetry import RESERVED_IDS, Telemetry
-from barnabas.broker.runtime.slices import Kind
+from barnabas.broker.runtime.scheduler import WorkClass
 from barnabas.broker.services import RequestContext
 from barnabas.protocol.errors import DecodeError, ErrorCode
 from barnabas.protocol.messages.push_telemetry import PushTelemetryRequest, PushTelemetryResponse
 from barnabas.storage.steps import Steps
 
-_READING = Kind(steps_max=1_000)
+_READING = WorkClass(steps_max=1_000)
 
 
 def handle(

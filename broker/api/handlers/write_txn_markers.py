@@ -17,7 +17,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from barnabas.broker.runtime.replies import reply_to, reply_to_all
-from barnabas.broker.runtime.slices import Kind
+from barnabas.broker.runtime.scheduler import WorkClass
 from barnabas.broker.services import RequestContext
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.files.names import CONSUMER_OFFSETS_TOPIC
@@ -34,7 +34,7 @@ from barnabas.storage.steps import Steps
 
 _TOGETHER = 64
 """The leader epochs of so many are raised in one write."""
-_MARKERS = Kind(may_begin_again=False)
+_MARKERS = WorkClass(may_begin_again=False)
 _NO_COORDINATOR = {
     ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
     ErrorCode.COORDINATOR_NOT_AVAILABLE,

@@ -18,8 +18,8 @@ from barnabas.broker.api.leaders import FETCH_NAMES_LEADERS_SINCE, PRODUCE_NAMES
 from barnabas.broker.api.produce_fetch import many_partitions
 from barnabas.broker.api.produce_fetch.large_requests import DECODING
 from barnabas.broker.partitions.opening.opened_first import answer_after
-from barnabas.broker.partitions.produce.parked_produces import may_hold
-from barnabas.broker.partitions.waiters import Waiting
+from barnabas.broker.partitions.produce.delayed_produce import may_hold
+from barnabas.broker.partitions.purgatory import DelayedOperation
 from barnabas.broker.runtime.replies import Reply, reply_to
 from barnabas.broker.services import OwnedRequestContext, RequestContext, Services
 from barnabas.protocol.errors import DecodeError, ErrorCode
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 Produced = list[tuple[Topic, list[produce.PartitionResult]]]
 HandleProduce = Callable[[produce.ProduceRequest, RequestContext], Produced | asyncio.Future[Produced]]
 _FETCH_BYTES_AT_ONCE_MAX: Final = 64 << 10
-FetchedLater = Waiting[fetch.FetchAnswer] | asyncio.Future[fetch.FetchAnswer]
+FetchedLater = DelayedOperation[fetch.FetchAnswer] | asyncio.Future[fetch.FetchAnswer]
 HandleFetch = Callable[[fetch.FetchRequest, RequestContext], fetch.FetchAnswer | FetchedLater]
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from barnabas.broker.api.answers import CloseConnection
-from barnabas.broker.runtime.slices import Kind
+from barnabas.broker.runtime.scheduler import WorkClass
 from barnabas.protocol.codec.compile import Codec
 from barnabas.protocol.codec.schema import Request
 from barnabas.protocol.errors import DecodeError
@@ -17,7 +17,7 @@ from barnabas.storage.steps import Steps
 
 DECODED_AT_ONCE_BYTES_MAX: Final = 16 << 10
 """Of the smallest elements there are these are some thousand: two milliseconds."""
-DECODING: Final = Kind()
+DECODING: Final = WorkClass()
 
 
 def decoded(data: bytes | memoryview, codec: Codec[Any], is_flexible: bool, api: str) -> Steps[Request]:

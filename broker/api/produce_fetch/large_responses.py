@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Generator
 from typing import Any, TypeAlias
 
-from barnabas.broker.runtime.slices import Kind
+from barnabas.broker.runtime.scheduler import WorkClass
 from barnabas.protocol.codec.compile import Codec
 from barnabas.protocol.codec.schema import Response, Struct
 
 ELEMENTS_MAX = 500
 """How many elements of arrays, inner ones included, are encoded in one go: a millisecond or two."""
-ENCODING = Kind(may_begin_again=False)
+ENCODING = WorkClass(may_begin_again=False)
 
 _Arrays: TypeAlias = tuple[tuple[str, "_Arrays"], ...]
 """The arrays of a struct, and those of their elements. Arrays of numbers are left out: these are packed in one call."""

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Final
 from barnabas.broker.api.answers import Answer, code_and_message
 from barnabas.broker.coordinator.transaction.verification import PRODUCE_ADDS_SINCE, add_at_once, confirm
 from barnabas.broker.metadata.image.image import INTERNAL_TOPICS
-from barnabas.broker.partitions.produce.late_appends import refusal
+from barnabas.broker.partitions.produce.deferred_appends import refusal
 from barnabas.broker.runtime.events.cause import RequestCause
 from barnabas.broker.security.session.operations import Operation, Resource
 from barnabas.broker.services import RequestContext

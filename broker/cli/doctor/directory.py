@@ -13,7 +13,7 @@ from barnabas.broker.cli.doctor.look_only import LookOnlyFiles
 from barnabas.broker.cli.doctor.machine import examine_volume
 from barnabas.broker.cli.doctor.processes import named
 from barnabas.broker.config import BrokerConfig
-from barnabas.broker.control.time_control import ahead_note
+from barnabas.broker.control.time_control import clock_offset_file
 from barnabas.broker.metadata.image.identity import Identity
 from barnabas.broker.metadata.image.image import Image, Topic
 from barnabas.broker.metadata.log.metadata_log import CatalogueError, MetadataLog
@@ -139,7 +139,7 @@ def _set_aside(root: Directory) -> list[Finding]:
 def _clock(root: Directory) -> list[Finding]:
     """Whether the clock of whoever runs here is ahead of the machine's."""
     try:
-        ahead_ms = ahead_note.read(root)
+        ahead_ms = clock_offset_file.read(root)
     except StorageError as unreadable:
         return [problem("clock", str(unreadable))]
     if not ahead_ms:

@@ -117,7 +117,7 @@ async def _clean(config: Any, choices: Sequence[TopicChoice], told: Told) -> Non
 
 async def events(broker: Any, choices: Sequence[TopicChoice]) -> AsyncIterator[dict[str, Any]]:
     """What `ByHand` tells. KafkaError for what is not there."""
-    from barnabas.broker.partitions.cleaning.by_hand import ByHand
+    from barnabas.broker.partitions.cleaning.manual_compaction import ByHand
 
     services = broker.services
     by_hand = ByHand(services.cleaner, services.partitions, services.catalogue, services.config, services.upkeep)

@@ -10,7 +10,7 @@ from asyncio import AbstractEventLoop, Future
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from barnabas.broker.control.faults.held import About, Held, HeldUp
+from barnabas.broker.control.faults.held import BlockedRequest, Held, HeldUp
 from barnabas.broker.control.faults.matching import Chances
 from barnabas.broker.control.faults.model import Fault
 from barnabas.broker.runtime.clock import Clock
@@ -75,7 +75,7 @@ class Armed:
         """All that is held up, the first that came first."""
         return list(self._held.values())
 
-    def hold(self, why: Held, about: About, delay_ms: float | None = None) -> Future[None]:
+    def hold(self, why: Held, about: BlockedRequest, delay_ms: float | None = None) -> Future[None]:
         """Something that waits until it is let go, or until so much time is over."""
         future: Future[None] = self._loop.create_future()
         if not self.is_armed:

@@ -16,7 +16,7 @@ from typing import Protocol
 
 from barnabas.broker.control.faults.matching import DiskPlace
 from barnabas.broker.control.faults.model import DiskError, DiskFile, DiskOperation
-from barnabas.broker.partitions.room.watch import TRIAL_NAME
+from barnabas.broker.partitions.disk_space.disk_space_watch import TRIAL_NAME
 from barnabas.protocol.files.names import (
     CLEANER_CHECKPOINT,
     CLUSTER_METADATA_TOPIC,
@@ -113,7 +113,8 @@ class FaultyFile(WrappedFile):
 
 
 class FileWithoutRoom(WrappedFile):
-    """Try whether there is room again (broker/partitions/room/watch.py): not while appends find none."""
+    """Try whether there is room again (broker/partitions/disk_space/disk_space_watch.py): not while appends find
+    none."""
 
     def __init__(self, file: File, strikes: Strikes) -> None:
         super().__init__(file)

@@ -29,7 +29,7 @@ class Held(Enum):
     """A connection waits for an answer that never comes."""
 
 
-class About(NamedTuple):
+class BlockedRequest(NamedTuple):
     """What is held up. since_ms: when it met the fault, by the machine's clock."""
 
     since_ms: int
@@ -46,7 +46,7 @@ class About(NamedTuple):
     facts: Mapping[str, Any] = MappingProxyType({})
     """What events tell of it: to be shown."""
 
-    def naming(self, asked: Asked) -> About:
+    def naming(self, asked: Asked) -> BlockedRequest:
         """With what a request names."""
         return self._replace(
             topics=_some(asked.partitions), groups=_some(asked.groups), transactional_ids=_some(asked.transactional_ids)
@@ -57,14 +57,14 @@ class HeldUp(NamedTuple):
     """until_ms: when it goes on by itself, by the machine's clock; None for never."""
 
     why: Held
-    about: About
+    about: BlockedRequest
     until_ms: float | None = None
 
 
-def about_step(since_ms: int, point: str, facts: Mapping[str, Any]) -> About:
+def about_step(since_ms: int, point: str, facts: Mapping[str, Any]) -> BlockedRequest:
     """What stands at a step."""
     names = {name: str(facts[name]) for name in ("topic", "transactional_id") if name in facts}
-    return About(
+    return BlockedRequest(
         since_ms,
         point=point,
         facts=facts,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from barnabas.broker.control.time_control import ahead_note
+from barnabas.broker.control.time_control import clock_offset_file
 from barnabas.broker.control.time_control.movable_clock import ClockRefused
 from barnabas.broker.control.time_control.settling import Unsettled
 from barnabas.broker.control.time_control.words import moment_text
@@ -90,12 +90,12 @@ class TimeControl:
     def close(self) -> None:
         """The broker stops. A clean stop leaves a note of how far ahead the clock is now: StorageError."""
         self._is_closed = True
-        ahead_note.write(self._root, self._clock.ahead_ms)
+        clock_offset_file.write(self._root, self._clock.ahead_ms)
 
     def _begins(self, ahead_ms: int) -> None:
         self._settling.flush_due()
         if ahead_ms > 0:
-            ahead_note.write(self._root, ahead_ms)
+            clock_offset_file.write(self._root, ahead_ms)
 
     async def _settled(self) -> None:
         self._check_open()

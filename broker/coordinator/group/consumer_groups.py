@@ -33,12 +33,12 @@ from barnabas.broker.coordinator.group.decisions.kinds import AnyGroup, AnyOutco
 from barnabas.broker.coordinator.group.decisions.migration.downgrade import members_gone
 from barnabas.broker.coordinator.group.decisions.migration.upgrade import upgraded
 from barnabas.broker.coordinator.group.group_partition import GroupPartition
-from barnabas.broker.coordinator.runtime.long_decisions import Decision, LongDecisions, Made
+from barnabas.broker.coordinator.runtime.decision_queue import Decision, DecisionQueue, Made
 from barnabas.broker.coordinator.runtime.outcome import ResolveTopics, TimerKey
 from barnabas.broker.runtime.clock import Clock
 from barnabas.broker.runtime.log_lines import line, logger
 from barnabas.broker.runtime.replies import Reply
-from barnabas.broker.runtime.slices import Kind, Slices
+from barnabas.broker.runtime.scheduler import CooperativeScheduler, WorkClass
 from barnabas.protocol.errors import EncodeError, ErrorCode, KafkaError
 from barnabas.storage.steps import Steps
 
@@ -48,7 +48,7 @@ _log = logger("coordinator")
 
 RECORDS_AT_ONCE = 200
 """Of one decision: more are prepared in steps, and what is left to do then takes some milliseconds for thousands."""
-_RESOLVING = Kind(steps_max=500, slice_ms=5, may_begin_again=False)
+_RESOLVING = WorkClass(steps_max=500, slice_ms=5, may_begin_again=False)
 
 
 class Partitions(Protocol):
@@ -70,7 +70,7 @@ class ConsumerGroups:
         classic: GroupConfig,
         partitions: Partitions,
         clock: Clock,
-        upkeep: Slices,
+        upkeep: CooperativeScheduler,
         fresh_id: Callable[[], str],
     ) -> None:
         self.context = context
@@ -78,7 +78,7 @@ class ConsumerGroups:
         self._partitions = partitions
         self._clock = clock
         self._upkeep = upkeep
-        self._decisions = LongDecisions(upkeep)
+        self._decisions = DecisionQueue(upkeep)
         self.is_deciding = self._decisions.is_deciding
         self._fresh_id = fresh_id
         self._resolving: set[str] = set()

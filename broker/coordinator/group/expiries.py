@@ -13,7 +13,7 @@ from barnabas.broker.coordinator.group.decisions.kinds import AnyOutcome
 from barnabas.broker.coordinator.group.group_partition import GroupPartition
 from barnabas.broker.runtime.clock import Clock, Timer
 from barnabas.broker.runtime.log_lines import line, logger
-from barnabas.broker.runtime.slices import Kind, Slices
+from barnabas.broker.runtime.scheduler import CooperativeScheduler, WorkClass
 from barnabas.protocol.errors import KafkaError
 from barnabas.storage.steps import Steps
 
@@ -21,7 +21,7 @@ _log = logger("coordinator")
 
 EXPIRED_IN_A_TURN = 300
 """How many groups are looked at for old offsets before others get their turn: some milliseconds."""
-_EXPIRY = Kind(steps_max=EXPIRED_IN_A_TURN, slice_ms=5, may_begin_again=False)
+_EXPIRY = WorkClass(steps_max=EXPIRED_IN_A_TURN, slice_ms=5, may_begin_again=False)
 
 
 class OffsetExpiries:
@@ -31,7 +31,7 @@ class OffsetExpiries:
         self,
         config: GroupConfig,
         clock: Clock,
-        upkeep: Slices,
+        upkeep: CooperativeScheduler,
         loaded: Callable[[], Iterable[GroupPartition]],
         execute: Callable[[GroupPartition, str, AnyOutcome], object],
     ) -> None:

@@ -35,15 +35,15 @@ from barnabas.broker.coordinator.group.decisions.migration import staying
 from barnabas.broker.coordinator.group.decisions.offsets import admission, offsets
 from barnabas.broker.coordinator.group.expiries import OffsetExpiries
 from barnabas.broker.coordinator.group.group_partition import GroupPartition
+from barnabas.broker.coordinator.group.offset_cleanup import OffsetCleanup
 from barnabas.broker.coordinator.group.protocols import classic_join, classic_leave, classic_request
-from barnabas.broker.coordinator.group.removals import OffsetRemovals
 from barnabas.broker.coordinator.runtime.outcome import Effect, Producer, ResolveTopics
 from barnabas.broker.coordinator.runtime.ownership import CoordinatorPartitions, OwnedTopic
 from barnabas.broker.coordinator.runtime.shard import Appended, Shard
 from barnabas.broker.coordinator.runtime.teller import Telling
 from barnabas.broker.runtime.clock import Clock
 from barnabas.broker.runtime.replies import Reply, answer_nobody
-from barnabas.broker.runtime.slices import Slices
+from barnabas.broker.runtime.scheduler import CooperativeScheduler
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.files.names import CONSUMER_OFFSETS_TOPIC
 from barnabas.protocol.records.control import EndTxnMarker
@@ -78,7 +78,7 @@ class GroupCoordinator:
         config: GroupConfig,
         clock: Clock,
         machine_clock: Clock,
-        upkeep: Slices,
+        upkeep: CooperativeScheduler,
         random_bytes: Callable[[int], bytes],
         topic_ids: Callable[[str], bytes | None],
         consumer: ConsumerContext,
@@ -95,7 +95,7 @@ class GroupCoordinator:
         self.unsynced = self._partitions.unsynced
         self.consumer = ConsumerGroups(consumer, config, self._partitions, clock, upkeep, self._fresh_id)
         """Groups of the consumer protocol (KIP-848)."""
-        self._removals = OffsetRemovals(machine_clock, upkeep, topic_ids, self._execute_unasked)
+        self._removals = OffsetCleanup(machine_clock, upkeep, topic_ids, self._execute_unasked)
         self._expiries = OffsetExpiries(config, clock, upkeep, self._partitions.loaded, self._execute)
 
     @classmethod
@@ -107,7 +107,7 @@ class GroupCoordinator:
         partitions: Partitions,
         clock: Clock,
         machine_clock: Clock,
-        upkeep: Slices,
+        upkeep: CooperativeScheduler,
         random_bytes: Callable[[int], bytes],
         racks: Racks | None = None,
         telling: Telling | None = None,

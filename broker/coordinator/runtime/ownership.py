@@ -24,13 +24,13 @@ from barnabas.broker.coordinator.runtime.shard import Journal, Shard
 from barnabas.broker.partitions.opening.recoveries import StillRecovering
 from barnabas.broker.runtime.clock import Clock
 from barnabas.broker.runtime.log_lines import line, logger
-from barnabas.broker.runtime.slices import Kind, Slices, Work
+from barnabas.broker.runtime.scheduler import CooperativeScheduler, Work, WorkClass
 from barnabas.protocol.errors import DecodeError, ErrorCode, KafkaError
 
 _log = logger("coordinator")
 
 RETRY_MS = 10_000
-_LOADING = Kind(under_way_max=1_000, steps_max=1, may_begin_again=False)
+_LOADING = WorkClass(under_way_max=1_000, steps_max=1, may_begin_again=False)
 
 M = TypeVar("M", bound=Replayed[Any])
 """What decides about the entities of one partition."""
@@ -80,7 +80,7 @@ class CoordinatorPartitions(Generic[M]):
         self,
         topic: OwnedTopic,
         clock: Clock,
-        upkeep: Slices,
+        upkeep: CooperativeScheduler,
         build: Callable[[int], tuple[M, Shard[Any, Any]]],
         on_loaded: Callable[[CoordinatorPartition[M]], None],
     ) -> None:

@@ -46,9 +46,9 @@ from barnabas.broker.runtime.events.kinds import (
     TRANSACTION_MARKED,
     TRANSACTION_PREPARED,
 )
+from barnabas.broker.runtime.in_flight import InFlight
 from barnabas.broker.runtime.log_lines import line, logger
-from barnabas.broker.runtime.slices import Kind, Slices, Work
-from barnabas.broker.runtime.under_way import UnderWay
+from barnabas.broker.runtime.scheduler import CooperativeScheduler, Work, WorkClass
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.files.names import CONSUMER_OFFSETS_TOPIC
 from barnabas.protocol.records.control import EndTxnMarker
@@ -59,7 +59,7 @@ if TYPE_CHECKING:
 
 _log = logger("coordinator")
 
-WRITING = Kind(under_way_max=1_000, steps_max=500, slice_ms=5, may_begin_again=False)
+WRITING = WorkClass(under_way_max=1_000, steps_max=500, slice_ms=5, may_begin_again=False)
 """The markers of one transaction."""
 _LED_AT_ONCE = 64
 _SHOWN_IN_PASSING_MAX = 500  # to release more takes milliseconds: a turn of its own
@@ -80,7 +80,7 @@ class MarkerWriter:
         offsets: Callable[[], OffsetMarkers],
         *,
         clock: Clock,
-        upkeep: Slices,
+        upkeep: CooperativeScheduler,
         events: Events | None = None,
     ) -> None:
         """`offsets` gives the group coordinator, when it is first needed."""
@@ -93,7 +93,7 @@ class MarkerWriter:
         self._jobs: dict[JobKey, MarkerJob] = {}
         self._changed: Future[None] | None = None
         self._is_closed = False
-        self.under_way = UnderWay(upkeep.loop, self._unsettled)
+        self.under_way = InFlight(upkeep.loop, self._unsettled)
         """What is to be finished, and may be."""
 
     @property

@@ -23,7 +23,7 @@ from barnabas.broker.coordinator.runtime.placement import check_transactional_id
 from barnabas.broker.coordinator.runtime.shard import Shard
 from barnabas.broker.coordinator.runtime.teller import Telling
 from barnabas.broker.coordinator.runtime.waiting import log_if_not_synced
-from barnabas.broker.coordinator.transaction.completions import Completions
+from barnabas.broker.coordinator.transaction.completion_waits import TransactionCompletionWaits
 from barnabas.broker.coordinator.transaction.decisions import adding, completing, ending, initialising
 from barnabas.broker.coordinator.transaction.decisions.machine import TransactionMachine
 from barnabas.broker.coordinator.transaction.decisions.model import (
@@ -45,7 +45,7 @@ from barnabas.broker.coordinator.transaction.transaction_config import transacti
 from barnabas.broker.runtime.clock import Clock, Timer
 from barnabas.broker.runtime.log_lines import line, logger
 from barnabas.broker.runtime.replies import Reply
-from barnabas.broker.runtime.slices import Kind, Slices, Work
+from barnabas.broker.runtime.scheduler import CooperativeScheduler, Work, WorkClass
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.files.names import TRANSACTION_STATE_TOPIC
 from barnabas.protocol.records.control import EndTxnMarker
@@ -61,7 +61,7 @@ T = TypeVar("T")
 TransactionPartition: TypeAlias = CoordinatorPartition[TransactionMachine]
 
 TRANSACTION_VERSION = "transaction.version"
-SWEEP = Kind(under_way_max=1_000, slice_ms=5, may_begin_again=False)
+SWEEP = WorkClass(under_way_max=1_000, slice_ms=5, may_begin_again=False)
 _RETRY_MS = 1_000
 
 
@@ -86,7 +86,7 @@ class TransactionCoordinator:
         config: TransactionConfig,
         clock: Clock,
         machine_clock: Clock,
-        upkeep: Slices,
+        upkeep: CooperativeScheduler,
         fresh_producer_id: Callable[[], int],
         transaction_version: Callable[[], int],
         telling: Telling | None = None,
@@ -109,7 +109,7 @@ class TransactionCoordinator:
         self.timed_out = 0
         self._deciding: set[Future[Any]] = set()  # decisions to end a transaction, that wait for the disk
         self._is_stopping = False
-        self.completions = Completions(clock, upkeep.loop)
+        self.completions = TransactionCompletionWaits(clock, upkeep.loop)
         self._arm("timeouts", config.abort_check_interval_ms, self.abort_timed_out)
         self._arm("expiry", config.remove_check_interval_ms, self._expire)
 
@@ -123,7 +123,7 @@ class TransactionCoordinator:
         offsets: Callable[[], OffsetMarkers],
         clock: Clock,
         machine_clock: Clock,
-        upkeep: Slices,
+        upkeep: CooperativeScheduler,
         fresh_producer_id: Callable[[], int],
         telling: Telling | None = None,
         marked: Partitions | None = None,

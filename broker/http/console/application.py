@@ -18,11 +18,11 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from barnabas.broker.http.console import live, rendering
-from barnabas.broker.http.console.asked import BAD_REQUEST, FORBIDDEN, NOT_FOUND, UNAVAILABLE, Asked, Refused, words_of
-from barnabas.broker.http.console.entering import Door
-from barnabas.broker.http.console.observed import Observed
+from barnabas.broker.http.console.console_context import Observed
 from barnabas.broker.http.console.page import Action, Page
 from barnabas.broker.http.console.pages import ACTIONS, PAGES
+from barnabas.broker.http.console.params import BAD_REQUEST, FORBIDDEN, NOT_FOUND, UNAVAILABLE, Asked, Refused, words_of
+from barnabas.broker.http.console.sign_in import Door
 from barnabas.broker.http.control.admission import UNAUTHORIZED, Admission, Refusal
 from barnabas.protocol.errors import KafkaError
 from barnabas.storage.errors import StorageError

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Any, NamedTuple
 
-from barnabas.broker.http.console.asked import Asked
-from barnabas.broker.http.console.observed import Observed
+from barnabas.broker.http.console.console_context import Observed
+from barnabas.broker.http.console.params import Asked
 
 Facts = dict[str, Any]
 

@@ -15,8 +15,8 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from barnabas.broker.http.control.admission import Admission
+from barnabas.broker.http.control.api import Room, refused
 from barnabas.broker.http.control.openapi import OPENAPI, PATH, document
-from barnabas.broker.http.control.room import Room, refused
 
 
 def application(rooms: Sequence[Room], admission: Admission) -> ASGIApp:

@@ -6,12 +6,12 @@ import json
 import sys
 from typing import Any
 
-from barnabas.broker.http.control.clock_description import CLOCK
+from barnabas.broker.http.control.api import Description
+from barnabas.broker.http.control.clock_openapi import CLOCK
 from barnabas.broker.http.control.describing import REFUSAL, operation
-from barnabas.broker.http.control.faults_description import FAULTS
-from barnabas.broker.http.control.room import Description
-from barnabas.broker.http.control.trace_description import TRACE
-from barnabas.broker.http.control.why_description import WHY
+from barnabas.broker.http.control.faults_openapi import FAULTS
+from barnabas.broker.http.control.trace_openapi import TRACE
+from barnabas.broker.http.control.why_openapi import WHY
 
 PATH = "/control/openapi.json"
 _ITSELF = {"description": "It.", "content": {"application/json": {"schema": {"type": "object"}}}}

@@ -21,14 +21,14 @@ from barnabas.broker.http.metrics.requests import read_requests
 from barnabas.broker.http.metrics.sources import Readings, Sources, Times
 from barnabas.broker.http.metrics.table import COUNTER, HISTOGRAM, METRICS, Metric
 from barnabas.broker.http.metrics.transactions import read_transactions
-from barnabas.broker.runtime.slices import Kind
+from barnabas.broker.runtime.scheduler import WorkClass
 from barnabas.storage.steps import Steps
 
 if TYPE_CHECKING:
     from prometheus_client import Metric as Family
 
 
-_SCRAPE = Kind(steps_max=1)
+_SCRAPE = WorkClass(steps_max=1)
 _UNKNOWN = "unknown"
 
 

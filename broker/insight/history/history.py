@@ -15,8 +15,8 @@ from collections.abc import Callable
 from itertools import islice
 from typing import Final, NamedTuple
 
-from barnabas.broker.insight.history.told import Told, bounded, bounded_event
-from barnabas.broker.insight.history.wanted import Wanted
+from barnabas.broker.insight.history.trace_event import TraceEvent, bounded, bounded_event
+from barnabas.broker.insight.history.trace_filter import TraceFilter
 from barnabas.broker.runtime.events.cause import Cause
 from barnabas.broker.runtime.events.events import Events, Facts
 from barnabas.broker.runtime.events.kind import Kind
@@ -37,7 +37,7 @@ class TooManyFollowers(Exception):
 class Past(NamedTuple):
     """A page of what is kept. next: the number to go on from. lost: how many from there on are not kept any more."""
 
-    events: list[Told]
+    events: list[TraceEvent]
     next: int
     lost: int
 
@@ -59,7 +59,7 @@ class History:
         self._machine_now_ms = machine_now_ms
         self._events_max = events_max
         self._bytes_max = bytes_max
-        self._ring: deque[Told] = deque()
+        self._ring: deque[TraceEvent] = deque()
         self._bytes = 0
         self._next = 1
         self._followers: list[Follower] = []
@@ -80,11 +80,11 @@ class History:
             follower.close()
         self._ring.clear()
 
-    def past(self, wanted: Wanted, start: int = 1, limit: int = 1_000, *, looks_at: int = LOOKED_AT_MAX) -> Past:
+    def past(self, wanted: TraceFilter, start: int = 1, limit: int = 1_000, *, looks_at: int = LOOKED_AT_MAX) -> Past:
         """What is wanted of what is kept, from a number on: at most `limit` events, of the next `looks_at`."""
         first = self._next - len(self._ring)
         begin = min(max(start, first), self._next)
-        found: list[Told] = []
+        found: list[TraceEvent] = []
         end = begin
         for told in islice(self._ring, begin - first, begin - first + looks_at):
             if len(found) == limit:
@@ -94,9 +94,9 @@ class History:
                 found.append(told)
         return Past(found, end, max(0, first - start))
 
-    def last(self, wanted: Wanted, limit: int) -> list[Told]:
+    def last(self, wanted: TraceFilter, limit: int) -> list[TraceEvent]:
         """The last `limit` events that are wanted, in their order."""
-        found: list[Told] = []
+        found: list[TraceEvent] = []
         for told in islice(reversed(self._ring), LOOKED_AT_MAX):
             if len(found) == limit:
                 break
@@ -105,7 +105,7 @@ class History:
         found.reverse()
         return found
 
-    def follow(self, wanted: Wanted, *, all_requests: bool = False) -> Follower:
+    def follow(self, wanted: TraceFilter, *, all_requests: bool = False) -> Follower:
         """Somebody who is given what happens from now on. TooManyFollowers."""
         if len(self._followers) == FOLLOWERS_MAX:
             raise TooManyFollowers(f"{FOLLOWERS_MAX} follow the trace already")
@@ -131,13 +131,13 @@ class History:
         own, size = bounded_event(kind, facts)
         is_kept = kind is not REQUEST_ANSWERED or not is_quiet(facts["api"], facts["error"])
         number, size = self._next if is_kept else 0, size + self._cause_bytes
-        told = Told(number, self._now_ms(), self._machine_now_ms(), kind.name, own, self._cause_facts, size)
+        told = TraceEvent(number, self._now_ms(), self._machine_now_ms(), kind.name, own, self._cause_facts, size)
         if is_kept:
             self._keep(told)
         for follower in self._followers:
             follower.offer(told)
 
-    def _keep(self, told: Told) -> None:
+    def _keep(self, told: TraceEvent) -> None:
         ring = self._ring
         ring.append(told)
         self._next += 1
@@ -149,18 +149,18 @@ class History:
 class Follower:
     """Somebody who follows, and may be slow: what does not fit is missed, the oldest first, and counted."""
 
-    def __init__(self, wanted: Wanted, all_requests: bool, stop: Callable[[Follower], None]) -> None:
+    def __init__(self, wanted: TraceFilter, all_requests: bool, stop: Callable[[Follower], None]) -> None:
         self.all_requests = all_requests
         self.missed = 0
         """How many events were missed since `take` was called last."""
         self._wanted = wanted
         self._stop = stop
-        self._waiting: deque[Told] = deque()
+        self._waiting: deque[TraceEvent] = deque()
         self._woken: Future[None] | None = None
         self._loop: AbstractEventLoop = get_running_loop()
         self._is_closed = False
 
-    def offer(self, told: Told) -> None:
+    def offer(self, told: TraceEvent) -> None:
         """It happened."""
         if not self._wanted.has(told) or (told.kind == REQUEST_ANSWERED.name and self._is_unasked(told)):
             return
@@ -171,10 +171,10 @@ class Follower:
         if self._woken is not None and not self._woken.done():
             self._woken.set_result(None)
 
-    def _is_unasked(self, told: Told) -> bool:
+    def _is_unasked(self, told: TraceEvent) -> bool:
         return told.number is None and not self.all_requests
 
-    def take(self) -> tuple[list[Told], int]:
+    def take(self) -> tuple[list[TraceEvent], int]:
         """What has come since the last time, and how many were missed before it."""
         missed, self.missed = self.missed, 0
         taken = list(self._waiting)

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from barnabas.broker.partitions.room.watch import RoomReading
+    from barnabas.broker.partitions.disk_space.disk_space_watch import RoomReading
     from barnabas.broker.services import Services
 
 

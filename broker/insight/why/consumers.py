@@ -19,7 +19,7 @@ from barnabas.broker.insight.why.reading import Reading, Where
 from barnabas.broker.insight.why.reading import reading as reading_of
 from barnabas.broker.insight.why.rules.consumer import SHOWN_MAX, ConsumerFacts, PartitionFacts
 from barnabas.broker.insight.why.sources.kept_out import Client, kept_out, of_group
-from barnabas.broker.insight.why.sources.known import Known
+from barnabas.broker.insight.why.sources.why_sources import WhySources
 from barnabas.broker.insight.why.transactions import Holders, open_facts
 from barnabas.client.near_names import nearest
 from barnabas.storage.steps import Steps
@@ -39,7 +39,7 @@ _READS = ("Fetch", "ListOffsets", "OffsetForLeaderEpoch", "Metadata")
 """What a consumer asks without naming its group."""
 
 
-def consumer_facts(known: Known, group_id: str, topic: str | None) -> Steps[ConsumerFacts]:
+def consumer_facts(known: WhySources, group_id: str, topic: str | None) -> Steps[ConsumerFacts]:
     """The facts for `why consumer`."""
     services = known.services
     group, found = yield from group_facts(known, group_id)
@@ -77,7 +77,7 @@ def _near(absent: Sequence[str], there: Iterable[str]) -> tuple[tuple[str, str],
     return tuple((name, near[0]) for name in absent if (near := nearest(name, there)))
 
 
-def _held(known: Known, group_id: str, topic: str | None, clients: set[Client]) -> Steps[HeldRequests | None]:
+def _held(known: WhySources, group_id: str, topic: str | None, clients: set[Client]) -> Steps[HeldRequests | None]:
     """What faults hold up of a group's own requests, and of those that its members' clients read with."""
 
     def is_meant(held: HeldFacts) -> bool:
@@ -139,7 +139,7 @@ def _in_passing(services: Services, found: FoundGroup, where: Where) -> tuple[in
 
 
 def _partition(
-    known: Known,
+    known: WhySources,
     found: FoundGroup,
     reading: Reading,
     where: Where,

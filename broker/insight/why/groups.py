@@ -19,7 +19,7 @@ from barnabas.broker.insight.why.reading import held_back
 from barnabas.broker.insight.why.rules.group import HOLDS_UP, GroupFacts, MemberFacts, Stands
 from barnabas.broker.insight.why.rules.words import named
 from barnabas.broker.insight.why.sources.kept_out import Client, kept_out, of_group
-from barnabas.broker.insight.why.sources.known import Known
+from barnabas.broker.insight.why.sources.why_sources import WhySources
 from barnabas.client.near_names import nearest
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.storage.steps import Steps
@@ -35,14 +35,14 @@ _PARTITIONS_MAX = 20
 _MEMBERS_A_STEP = 50
 
 
-def group_facts(known: Known, group_id: str) -> Steps[tuple[GroupFacts, FoundGroup | None]]:
+def group_facts(known: WhySources, group_id: str) -> Steps[tuple[GroupFacts, FoundGroup | None]]:
     """A group, member by member, and as it was found."""
     facts, found = yield from _group_facts(known, group_id)
     clients = yield from clients_of(found)
     return facts._replace(kept_out=kept_out(known.services, of_group(group_id, clients))), found
 
 
-def waiting_facts(known: Known, group_id: str) -> Steps[GroupFacts]:
+def waiting_facts(known: WhySources, group_id: str) -> Steps[GroupFacts]:
     """The facts for `why group`: with what transactions hold back of what it reads."""
     facts, found = yield from group_facts(known, group_id)
     if found is None:
@@ -66,7 +66,7 @@ def clients_of(found: FoundGroup | None) -> Steps[set[Client]]:
     return clients
 
 
-def _group_facts(known: Known, group_id: str) -> Steps[tuple[GroupFacts, FoundGroup | None]]:
+def _group_facts(known: WhySources, group_id: str) -> Steps[tuple[GroupFacts, FoundGroup | None]]:
     services = known.services
     facts = GroupFacts(group_id, held=(yield from held_requests(known, lambda held: group_id in held.groups)))
     try:

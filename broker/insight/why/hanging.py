@@ -18,7 +18,7 @@ from barnabas.broker.insight.why.groups import group_facts
 from barnabas.broker.insight.why.held import held_by_fault
 from barnabas.broker.insight.why.producers import producer_facts
 from barnabas.broker.insight.why.reading import PARTITIONS_MAX, held_back
-from barnabas.broker.insight.why.rules import consumer, group, held, kept_out, producer, transaction
+from barnabas.broker.insight.why.rules import consumer, group, held, producer, refused_clients, transaction
 from barnabas.broker.insight.why.rules.answer import STANDS, Answer
 from barnabas.broker.insight.why.rules.words import counted
 from barnabas.broker.insight.why.sources.kept_out import EVERYBODY
@@ -27,7 +27,7 @@ from barnabas.broker.insight.why.transactions import Holders
 from barnabas.storage.steps import Steps
 
 if TYPE_CHECKING:
-    from barnabas.broker.insight.why.sources.known import Known
+    from barnabas.broker.insight.why.sources.why_sources import WhySources
     from barnabas.broker.services import Services
 
 EACH_MAX = 5
@@ -60,7 +60,7 @@ class _Oldest:
         return max(0, self.count - EACH_MAX)
 
 
-def hanging(known: Known, longer_than_ms: int = LONGER_THAN_MS) -> Steps[dict[str, Answer]]:
+def hanging(known: WhySources, longer_than_ms: int = LONGER_THAN_MS) -> Steps[dict[str, Answer]]:
     """The answers, by what they are about: "disk", "fault f", "transactional id tx", "hanging transaction t-0",
     "group g", "consumer g", "more" (of these, folded), and "clients": what they were refused or throttled lately.
 
@@ -90,7 +90,7 @@ def hanging(known: Known, longer_than_ms: int = LONGER_THAN_MS) -> Steps[dict[st
     found |= _folded(open_ones.folded, rebalancing.folded, held_up.folded)
     refused = kept_out_lately(known.services, EVERYBODY)
     if refused is not None:
-        found["clients"] = kept_out.explain(refused)
+        found["clients"] = refused_clients.explain(refused)
     if found and known.services.clock.is_frozen:
         found["clock"] = Answer((STANDS,), {"clock_is_frozen": True})
     return found
@@ -130,7 +130,7 @@ def _open_transactions(services: Services, begun_by_ms: int) -> Steps[tuple[_Old
     return oldest, began_ms
 
 
-def _without_coordinator(known: Known, began_ms: dict[int, int]) -> Steps[dict[str, Answer]]:
+def _without_coordinator(known: WhySources, began_ms: dict[int, int]) -> Steps[dict[str, Answer]]:
     """What Kafka calls hanging transactions, in logs that are open: no coordinator will end them."""
     holders, found = Holders(known), dict[str, Answer]()
     for number, log in enumerate(list(known.services.partitions.open_logs())):

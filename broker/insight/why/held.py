@@ -8,7 +8,7 @@ from itertools import chain
 
 from barnabas.broker.insight.why.rules.held import HeldFacts, HeldRequests
 from barnabas.broker.insight.why.sources.kept_out import Client
-from barnabas.broker.insight.why.sources.known import Known
+from barnabas.broker.insight.why.sources.why_sources import WhySources
 from barnabas.storage.steps import Steps
 
 HELD_MAX = 20
@@ -16,7 +16,7 @@ HELD_MAX = 20
 _A_STEP = 200
 
 
-def held_requests(known: Known, is_meant: Callable[[HeldFacts], bool]) -> Steps[HeldRequests | None]:
+def held_requests(known: WhySources, is_meant: Callable[[HeldFacts], bool]) -> Steps[HeldRequests | None]:
     """Those that are meant; None where there are none."""
     found = _Found()
     for number, each in enumerate(known.held_up.requests()):
@@ -27,7 +27,7 @@ def held_requests(known: Known, is_meant: Callable[[HeldFacts], bool]) -> Steps[
     return found.together() if found.count else None
 
 
-def held_step(known: Known, transactional_id: str, point: str) -> HeldFacts | None:
+def held_step(known: WhySources, transactional_id: str, point: str) -> HeldFacts | None:
     """The end of a transaction that stands at this step."""
     for each in known.held_up.steps():
         if each.point == point and transactional_id in each.transactional_ids:
@@ -35,7 +35,7 @@ def held_step(known: Known, transactional_id: str, point: str) -> HeldFacts | No
     return None
 
 
-def held_by_fault(known: Known, faults_max: int) -> Steps[dict[str, HeldRequests]]:
+def held_by_fault(known: WhySources, faults_max: int) -> Steps[dict[str, HeldRequests]]:
     """All that is held up, by the fault that does it, of so many faults."""
     found: dict[str, _Found] = {}
     for number, each in enumerate(chain(known.held_up.steps(), known.held_up.requests())):

@@ -8,7 +8,7 @@ from barnabas.broker.insight.why.past import Past
 from barnabas.broker.insight.why.rules.producer import ProducerFacts
 from barnabas.broker.insight.why.rules.words import named
 from barnabas.broker.insight.why.sources.kept_out import Client, host_of, kept_out, of_transactional_id
-from barnabas.broker.insight.why.sources.known import Known
+from barnabas.broker.insight.why.sources.why_sources import WhySources
 from barnabas.broker.insight.why.transactions import open_facts
 from barnabas.client.near_names import nearest
 from barnabas.protocol.errors import ErrorCode, KafkaError
@@ -18,7 +18,7 @@ PARTITIONS_MAX = 100
 """That are named."""
 
 
-def producer_facts(known: Known, transactional_id: str) -> Steps[ProducerFacts]:
+def producer_facts(known: WhySources, transactional_id: str) -> Steps[ProducerFacts]:
     """The facts for `why producer`."""
     past = Past(known.ring, transactional_id, known.services.clock.now_ms())
     facts = yield from _producer_facts(known, transactional_id, past)
@@ -36,7 +36,7 @@ def _clients(facts: ProducerFacts, past: Past) -> set[Client]:
     return {(client.client_id or "", host_of(client.peer))}
 
 
-def _producer_facts(known: Known, transactional_id: str, past: Past) -> Steps[ProducerFacts]:
+def _producer_facts(known: WhySources, transactional_id: str, past: Past) -> Steps[ProducerFacts]:
     services, now_ms = known.services, known.services.clock.now_ms()
     held = yield from held_requests(known, lambda held: transactional_id in held.transactional_ids)
     facts = ProducerFacts(transactional_id, held=held, has_history=known.ring.is_kept)

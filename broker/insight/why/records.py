@@ -13,7 +13,7 @@ from barnabas.broker.insight.why.partitions import opened
 from barnabas.broker.insight.why.past import Past
 from barnabas.broker.insight.why.positions import BATCHES_MAX, Budget
 from barnabas.broker.insight.why.rules.record import Fate, MarkerFacts, Place, RecordFacts
-from barnabas.broker.insight.why.sources.known import Known
+from barnabas.broker.insight.why.sources.why_sources import WhySources
 from barnabas.broker.insight.why.transactions import Holders
 from barnabas.protocol.errors import DecodeError
 from barnabas.protocol.records.record import iter_records_with_pauses
@@ -29,7 +29,7 @@ _RECORDS_A_STEP = 200
 _BATCHES_A_STEP = 20
 
 
-def record_facts(known: Known, topic: str, partition: int, offset: int) -> Steps[RecordFacts]:
+def record_facts(known: WhySources, topic: str, partition: int, offset: int) -> Steps[RecordFacts]:
     """The facts for `why record`."""
     facts = RecordFacts(topic, partition, offset)
     log = opened(known.services, topic, partition)

@@ -12,8 +12,8 @@ from barnabas.broker.insight.why.partitions import leaderless, missing, refusal
 from barnabas.broker.insight.why.past import Past
 from barnabas.broker.insight.why.rules.transaction import TransactionFacts, Unmarked
 from barnabas.broker.insight.why.rules.words import named
-from barnabas.broker.insight.why.sources.known import Known
 from barnabas.broker.insight.why.sources.ring import NO_RING
+from barnabas.broker.insight.why.sources.why_sources import WhySources
 from barnabas.storage.steps import Steps
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ ASKED_MAX = 20
 class Holders:
     """The transactions that one question comes across: each producer is looked for once."""
 
-    def __init__(self, known: Known) -> None:
+    def __init__(self, known: WhySources) -> None:
         self._known = known
         self._found: dict[int, Transaction | None] = {}
 
@@ -51,7 +51,7 @@ class Holders:
         return open_facts(known, txn)._replace(where=place, start_offset=start_offset)
 
 
-def open_facts(known: Known, txn: Transaction) -> TransactionFacts:
+def open_facts(known: WhySources, txn: Transaction) -> TransactionFacts:
     """A transaction that is open, or being ended."""
     services = known.services
     began_ms, now_ms = started_ms(txn), services.clock.now_ms()

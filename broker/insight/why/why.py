@@ -18,14 +18,14 @@ from barnabas.broker.insight.why.records import record_facts
 from barnabas.broker.insight.why.rules import consumer, group, producer, record
 from barnabas.broker.insight.why.rules.answer import STANDS, Answer
 from barnabas.broker.insight.why.sources.held_up import NOTHING_HELD_UP, HeldUp
-from barnabas.broker.insight.why.sources.known import Known
 from barnabas.broker.insight.why.sources.ring import NO_RING, Ring
-from barnabas.broker.runtime.slices import Kind, Work
+from barnabas.broker.insight.why.sources.why_sources import WhySources
+from barnabas.broker.runtime.scheduler import Work, WorkClass
 
 if TYPE_CHECKING:
     from barnabas.broker.services import Services
 
-ASKING = Kind(under_way_max=2)
+ASKING = WorkClass(under_way_max=2)
 
 
 class Why:
@@ -33,7 +33,7 @@ class Why:
 
     def __init__(self, services: Services, ring: Ring = NO_RING, held_up: HeldUp = NOTHING_HELD_UP) -> None:
         """services: of all nodes. ring: what happened so far, where that is kept. held_up: by faults."""
-        self._known = Known(services, ring, held_up)
+        self._known = WhySources(services, ring, held_up)
 
     def consumer(self, group_id: str, topic: str | None = None) -> Answer | Future[Answer]:
         """Why a group's consumers get nothing, or stop: from one topic, or from all that they read."""

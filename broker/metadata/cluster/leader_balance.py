@@ -16,7 +16,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from barnabas.broker.runtime.log_lines import line, logger
-from barnabas.broker.runtime.slices import Kind
+from barnabas.broker.runtime.scheduler import WorkClass
 from barnabas.protocol.errors import KafkaError
 from barnabas.storage.errors import StorageError
 
@@ -24,19 +24,21 @@ if TYPE_CHECKING:
     from barnabas.broker.config import BrokerConfig
     from barnabas.broker.metadata.cluster.topology import ClusterTopology, PartitionKey
     from barnabas.broker.runtime.clock import Clock
-    from barnabas.broker.runtime.slices import Slices
+    from barnabas.broker.runtime.scheduler import CooperativeScheduler
     from barnabas.storage.steps import Steps
 
 _log = logger("cluster")
 
 ELECTED_IN_A_TURN = 100
-_PASS = Kind(under_way_max=1, may_begin_again=False)
+_PASS = WorkClass(under_way_max=1, may_begin_again=False)
 
 
 class LeaderBalance:
     """Of the nodes of one process, for as long as that runs."""
 
-    def __init__(self, nodes: ClusterTopology, config: BrokerConfig, clock: Clock, upkeep: Slices) -> None:
+    def __init__(
+        self, nodes: ClusterTopology, config: BrokerConfig, clock: Clock, upkeep: CooperativeScheduler
+    ) -> None:
         self._nodes = nodes
         self._clock = clock
         self._upkeep = upkeep

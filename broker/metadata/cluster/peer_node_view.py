@@ -1,4 +1,5 @@
-"""The cluster as one of several nodes sees it: who is in it, and what this node leads. All of them share `ClusterTopology`.
+"""The cluster as one of several nodes sees it: who is in it, and what this node leads. All of them share
+`ClusterTopology`.
 
 A peer is told the addresses of the other nodes as it would be if it had come in by them: the host it knows this node
 by, and the port that the same listener has there.

@@ -1,6 +1,7 @@
 """Nodes of a process are stopped and started: some hundred partitions at a time, with other work in between.
 
-Knows which partitions are to be changed, and in which order; what a change is, and where it is kept, is `ClusterTopology`'.
+Knows which partitions are to be changed, and in which order; what a change is, and where it is kept, is
+`ClusterTopology`'.
 
 Theory of operation: as in Apache Kafka's controlled shutdown, a node that stops runs on while others take over what it
 leads. It is `leaving` meanwhile: nobody makes it a leader, or a replica in sync. The last of its partitions and the
@@ -23,7 +24,7 @@ from barnabas.broker.metadata.cluster import placement
 from barnabas.broker.metadata.cluster.placement import Placement
 from barnabas.broker.metadata.image.image import NO_LEADER
 from barnabas.broker.runtime.events.kinds import NODE_STARTED, NODE_STOPPED
-from barnabas.broker.runtime.slices import Kind, Slices
+from barnabas.broker.runtime.scheduler import CooperativeScheduler, WorkClass
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.storage.steps import Steps
 
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 PARTITIONS_IN_A_TURN = 150
 TOPICS_IN_A_TURN = 2_500
 """How many are looked at, where the node has few partitions."""
-_ONE_AT_A_TIME = Kind(under_way_max=1, steps_max=1, may_begin_again=False)
+_ONE_AT_A_TIME = WorkClass(under_way_max=1, steps_max=1, may_begin_again=False)
 
 
 class _Some(NamedTuple):
@@ -47,7 +48,7 @@ class _Some(NamedTuple):
 class Switching:
     """Of the nodes of one process. Makes itself known to them."""
 
-    def __init__(self, nodes: ClusterTopology, upkeep: Slices) -> None:
+    def __init__(self, nodes: ClusterTopology, upkeep: CooperativeScheduler) -> None:
         nodes.have_stopped = self.have_stopped
         self._nodes = nodes
         self._upkeep = upkeep

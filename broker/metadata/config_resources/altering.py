@@ -16,7 +16,7 @@ from barnabas.broker.metadata.catalogue.catalogue import Catalogue
 from barnabas.broker.metadata.changes import CHANGES, in_changes
 from barnabas.broker.metadata.image.image import BROKER_RESOURCE, TOPIC_RESOURCE
 from barnabas.broker.metadata.image.topics import duplicates
-from barnabas.broker.runtime.slices import Slices, Work
+from barnabas.broker.runtime.scheduler import CooperativeScheduler, Work
 from barnabas.protocol.errors import ErrorCode, KafkaError
 
 SLICE_SETTINGS = 50
@@ -65,7 +65,7 @@ class Change(NamedTuple):
     """What a change of settings is made in."""
 
     catalogue: Catalogue
-    upkeep: Slices
+    upkeep: CooperativeScheduler
     in_hand: Callable[[Callable[[], Altered]], Altered]
     """Calls a function with the request in hand, as `in_hand.keep_in_hand`."""
     validate_only: bool

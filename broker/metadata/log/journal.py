@@ -25,7 +25,7 @@ from barnabas.broker.metadata.log.quorum import Quorum, read_quorum_state, write
 from barnabas.broker.metadata.log.replaying import Replaying, read_bootstrap
 from barnabas.broker.metadata.log.snapshot import snapshot
 from barnabas.broker.runtime.log_lines import line, logger
-from barnabas.broker.runtime.slices import Work
+from barnabas.broker.runtime.scheduler import Work
 from barnabas.protocol.files.checkpoints import encode_partition_metadata
 from barnabas.protocol.files.names import BOOTSTRAP_CHECKPOINT, PARTITION_METADATA
 from barnabas.protocol.log_records.catalogue import (

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from barnabas.broker.partitions.waiters import PartitionKey
+    from barnabas.broker.partitions.purgatory import PartitionKey
     from barnabas.storage.config import LogConfig
     from barnabas.storage.log.cleaning.cleanable import Cleanable
 

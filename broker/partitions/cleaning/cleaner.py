@@ -20,14 +20,14 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from barnabas.broker.partitions.cleaning.backoff import PutOff
 from barnabas.broker.partitions.cleaning.choice import Candidate, filthiest_first
-from barnabas.broker.partitions.cleaning.figures import Cleaned, CleanerFigures, SetAside
-from barnabas.broker.partitions.cleaning.put_off import PutOff
-from barnabas.broker.partitions.cleaning.round import Discarded, Round, Surroundings
-from barnabas.broker.partitions.cleaning.sleeping import Sleeping
+from barnabas.broker.partitions.cleaning.round import CleanerContext, Discarded, Round
+from barnabas.broker.partitions.cleaning.stats import Cleaned, CleanerFigures, SetAside
+from barnabas.broker.partitions.cleaning.unopened_logs import Sleeping
 from barnabas.broker.runtime.events.kinds import LOG_CLEANED
 from barnabas.broker.runtime.log_lines import line, logger
-from barnabas.broker.runtime.slices import Kind
+from barnabas.broker.runtime.scheduler import WorkClass
 from barnabas.broker.runtime.workers.workers import HelperDied
 from barnabas.protocol.errors import KafkaError
 from barnabas.protocol.files.names import CLUSTER_METADATA_TOPIC, UNCLEANABLE_PARTITIONS
@@ -36,15 +36,15 @@ from barnabas.storage.log.cleaning.cleanable import Cleanable, first_dirty
 from barnabas.storage.log.cleaning.replacing import removal_of_cleaned
 
 if TYPE_CHECKING:
-    from barnabas.broker.partitions.waiters import PartitionKey
+    from barnabas.broker.partitions.purgatory import PartitionKey
     from barnabas.broker.runtime.clock import Timer
-    from barnabas.broker.runtime.slices import Work
+    from barnabas.broker.runtime.scheduler import Work
     from barnabas.storage.disk.directory import Directory
     from barnabas.storage.log.log import PartitionLog
 
 _log = logger("cleaner")
-_LOOKING: Final = Kind(under_way_max=1, steps_max=64, slice_ms=1, may_begin_again=False)
-_CLEANING: Final = Kind(under_way_max=1_000, steps_max=8, slice_ms=1, may_begin_again=False)
+_LOOKING: Final = WorkClass(under_way_max=1, steps_max=64, slice_ms=1, may_begin_again=False)
+_CLEANING: Final = WorkClass(under_way_max=1_000, steps_max=8, slice_ms=1, may_begin_again=False)
 _FULL: Final = (errno.ENOSPC, errno.EDQUOT)
 
 Outcome = Cleaned | Exception
@@ -54,7 +54,7 @@ Outcome = Cleaned | Exception
 class Cleaner:
     """The cleanings of one broker."""
 
-    def __init__(self, around: Surroundings) -> None:
+    def __init__(self, around: CleanerContext) -> None:
         self.figures = CleanerFigures()
         self.rounds: dict[PartitionKey, Round] = {}
         """What is being cleaned now. Not to be changed from outside."""

@@ -16,7 +16,7 @@ from asyncio import Future
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
-from barnabas.broker.partitions.cleaning.figures import Cleaned
+from barnabas.broker.partitions.cleaning.stats import Cleaned
 from barnabas.broker.partitions.flush.disk_work import storage_failure
 from barnabas.storage.cleaner.decisions import LastRecord
 from barnabas.storage.cleaner.job import CleanJob, SourceSegment
@@ -25,10 +25,10 @@ from barnabas.storage.log.cleaning.replacing import Replaced, SegmentsGone, remo
 if TYPE_CHECKING:
     from barnabas.broker.partitions.cleaning.settings import CleanerSettings
     from barnabas.broker.partitions.partitions import Partitions
-    from barnabas.broker.partitions.waiters import PartitionKey
+    from barnabas.broker.partitions.purgatory import PartitionKey
     from barnabas.broker.runtime.clock import Clock, Stopwatch
     from barnabas.broker.runtime.events import Events
-    from barnabas.broker.runtime.slices import Slices, Work
+    from barnabas.broker.runtime.scheduler import CooperativeScheduler, Work
     from barnabas.broker.runtime.workers.workers import Workers
     from barnabas.storage.cleaner.results import CleanResult
     from barnabas.storage.disk.sync_job import SyncJob
@@ -43,14 +43,14 @@ class Discarded(Exception):
     """The log has changed so that what was cleaned of it is of no use. It says why."""
 
 
-class Surroundings(NamedTuple):
+class CleanerContext(NamedTuple):
     """What a cleaning works with."""
 
     partitions: Partitions
     settings: CleanerSettings
     clock: Clock
     stopwatch: Stopwatch
-    upkeep: Slices
+    upkeep: CooperativeScheduler
     workers: Workers
     is_moving: Callable[[PartitionKey], bool]
     """Whether a partition is on its way to another data directory."""
@@ -84,7 +84,7 @@ class Surroundings(NamedTuple):
 class Round:
     """A cleaning that is under way."""
 
-    def __init__(self, around: Surroundings, key: PartitionKey, cleanable: Cleanable) -> None:
+    def __init__(self, around: CleanerContext, key: PartitionKey, cleanable: Cleanable) -> None:
         self.key = key
         self.cleanable = cleanable
         self.done_bytes = 0

@@ -14,17 +14,17 @@ from collections.abc import Collection
 from functools import partial
 from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
-from barnabas.broker.runtime.slices import Kind
+from barnabas.broker.runtime.scheduler import WorkClass
 from barnabas.protocol.hot.fetch import FetchAnswer, FetchedPartition
 
 if TYPE_CHECKING:
-    from barnabas.broker.partitions.waiters import Waiting, Woken
+    from barnabas.broker.partitions.purgatory import DelayedOperation, Woken
     from barnabas.broker.runtime.replies import Reply
-    from barnabas.broker.runtime.slices import Slices
+    from barnabas.broker.runtime.scheduler import CooperativeScheduler
     from barnabas.storage.steps import Steps
 
 T = TypeVar("T")
-_READING: Final = Kind(may_begin_again=False)  # the audit is told once of each
+_READING: Final = WorkClass(may_begin_again=False)  # the audit is told once of each
 
 
 class Fetch(Protocol):
@@ -32,7 +32,7 @@ class Fetch(Protocol):
 
     opens_later: bool
 
-    def park(self) -> Waiting[Woken] | None:
+    def park(self) -> DelayedOperation[Woken] | None:
         """Wait for something to happen to any partition from now on; None where the request does not wait."""
 
     def read_in_steps(self, woken: Woken = None) -> Steps[list[FetchedPartition]]:
@@ -48,12 +48,12 @@ class Fetch(Protocol):
         """Whether enough has come together now that something happened to these."""
 
 
-def answer_in_turns(fetch: Fetch, slices: Slices) -> Future[FetchAnswer]:
+def answer_in_turns(fetch: Fetch, slices: CooperativeScheduler) -> Future[FetchAnswer]:
     """The answer. Who cancels it gives up all that it waits for."""
     return ensure_future(_answer(fetch, slices))
 
 
-async def _answer(fetch: Fetch, slices: Slices) -> FetchAnswer:
+async def _answer(fetch: Fetch, slices: CooperativeScheduler) -> FetchAnswer:
     waiting = fetch.park()
     try:
         answer = await _answer_now(fetch, slices, await _read(fetch, slices), is_due=waiting is None)
@@ -73,7 +73,7 @@ async def _answer(fetch: Fetch, slices: Slices) -> FetchAnswer:
             waiting.cancel()
 
 
-async def _read(fetch: Fetch, slices: Slices, woken: Woken = None) -> list[FetchedPartition]:
+async def _read(fetch: Fetch, slices: CooperativeScheduler, woken: Woken = None) -> list[FetchedPartition]:
     results = await _come(slices.in_slices(partial(fetch.read_in_steps, woken), _READING))
     if fetch.opens_later:
         await _come(slices.in_slices(fetch.open_all))
@@ -82,7 +82,7 @@ async def _read(fetch: Fetch, slices: Slices, woken: Woken = None) -> list[Fetch
 
 
 async def _answer_now(
-    fetch: Fetch, slices: Slices, results: list[FetchedPartition], *, is_due: bool
+    fetch: Fetch, slices: CooperativeScheduler, results: list[FetchedPartition], *, is_due: bool
 ) -> FetchAnswer | None:
     return await _come(slices.in_slices(partial(fetch.answer_now, results, is_due=is_due), _READING))
 

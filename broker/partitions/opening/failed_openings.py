@@ -15,7 +15,7 @@ from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.storage.errors import CorruptFile, DirectoryFull, StorageError
 
 if TYPE_CHECKING:
-    from barnabas.broker.partitions.waiters import PartitionKey
+    from barnabas.broker.partitions.purgatory import PartitionKey
     from barnabas.broker.runtime.clock import Clock
 
 RETRY_S = 1.0

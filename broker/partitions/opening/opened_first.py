@@ -11,14 +11,14 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, TypeVar
 
-from barnabas.broker.partitions.waiters import Waiting
+from barnabas.broker.partitions.purgatory import DelayedOperation
 
 T = TypeVar("T")
 
 
 def answer_after(
-    first: Future[Any] | None, answer: Callable[[], T | Waiting[T] | Future[T]]
-) -> T | Waiting[T] | Future[T]:
+    first: Future[Any] | None, answer: Callable[[], T | DelayedOperation[T] | Future[T]]
+) -> T | DelayedOperation[T] | Future[T]:
     """What `answer()` gives after `first`: at once where that is None. `first` is ours to cancel."""
     if first is None:
         return answer()
@@ -28,11 +28,11 @@ def answer_after(
     return answered
 
 
-def _ask(answered: Future[T], answer: Callable[[], T | Waiting[T] | Future[T]], first: Future[Any]) -> None:
+def _ask(answered: Future[T], answer: Callable[[], T | DelayedOperation[T] | Future[T]], first: Future[Any]) -> None:
     if answered.done():
         return
     reply, failure = _reply(answer, first)
-    if isinstance(reply, (Waiting, Future)):
+    if isinstance(reply, (DelayedOperation, Future)):
         answered.add_done_callback(partial(_give_up, reply))
         reply.add_done_callback(partial(_settle, answered))
     elif isinstance(failure, CancelledError):
@@ -56,7 +56,7 @@ def _reply(answer: Callable[[], Any], first: Future[Any]) -> tuple[Any, BaseExce
         return None, error
 
 
-def _settle(answered: Future[T], reply: Waiting[T] | Future[T]) -> None:
+def _settle(answered: Future[T], reply: DelayedOperation[T] | Future[T]) -> None:
     if answered.done():
         return
     failure = CancelledError() if reply.cancelled() else reply.exception()
@@ -68,6 +68,6 @@ def _settle(answered: Future[T], reply: Waiting[T] | Future[T]) -> None:
         answered.set_exception(failure)
 
 
-def _give_up(awaited: Future[Any] | Waiting[Any], answered: Future[Any]) -> None:
+def _give_up(awaited: Future[Any] | DelayedOperation[Any], answered: Future[Any]) -> None:
     if answered.cancelled() and not awaited.done():
         awaited.cancel()

@@ -6,10 +6,10 @@ owner's business. docs/decisions/0119 says why so.
 Theory of operation: the first slice is done at once, so that nearly every partition is open for the very request that
 asked. Where that does not do, and there may be processes, the opening is closed again, and one of them recovers the
 partition (recovery_line.py); the loop touches nothing of it meanwhile, and opens it when it is next asked for, as after
-a clean stop. Where there are none, what is not done goes on in slices (broker/runtime/slices.py), one step in each, few
-at a time, since each holds a piece of its log in memory; what it has to sync is synced in a thread. After a kill many
-may be asked for in one turn: those that find its time used up wait, too. So do those that a Fetch names after a clean
-stop (Partitions.get_to_read) or a Produce (handlers/produce.py).
+a clean stop. Where there are none, what is not done goes on in slices (broker/runtime/scheduler.py), one step in each,
+few at a time, since each holds a piece of its log in memory; what it has to sync is synced in a thread. After a kill
+many may be asked for in one turn: those that find its time used up wait, too. So do those that a Fetch names after a
+clean stop (Partitions.get_to_read) or a Produce (handlers/produce.py).
 
 Invariants: an opening is closed, and a process killed, when a recovery is abandoned; after `close` nothing is begun
 that does not end in its first slice.
@@ -23,16 +23,16 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from barnabas.broker.partitions.flush.disk_work import storage_failure
-from barnabas.broker.partitions.opening.recovery_line import RecoveryLine
+from barnabas.broker.partitions.opening.recovery_queue import RecoveryQueue
 from barnabas.broker.runtime.log_lines import line, logger
-from barnabas.broker.runtime.slices import Kind, Slices, Work
+from barnabas.broker.runtime.scheduler import CooperativeScheduler, Work, WorkClass
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.storage.errors import StorageError
 
 if TYPE_CHECKING:
     from barnabas.broker.config import BrokerConfig
-    from barnabas.broker.partitions.opening.unopened import Unopened
-    from barnabas.broker.partitions.waiters import PartitionKey
+    from barnabas.broker.partitions.opening.partition_opening import PartitionOpening
+    from barnabas.broker.partitions.purgatory import PartitionKey
     from barnabas.broker.runtime.workers.workers import Workers
     from barnabas.storage.disk.sync_job import SyncJob
     from barnabas.storage.log.log import PartitionLog
@@ -43,9 +43,9 @@ _log = logger("storage")
 BEGUN_MAX = 8
 TURN_MS = 5
 """How much of a turn of the loop is spent on openings that can wait for another one, and one opening besides."""
-_OPENING = Kind(under_way_max=1_000, steps_max=1, slice_ms=0.5, may_begin_again=False)
-_BESIDE = Kind(under_way_max=100_000, steps_max=1, slice_ms=0.5, first_ms=TURN_MS, may_begin_again=False)
-_RECOVERY = Kind(under_way_max=BEGUN_MAX, steps_max=1, slice_ms=0.5, first_ms=TURN_MS, may_begin_again=False)
+_OPENING = WorkClass(under_way_max=1_000, steps_max=1, slice_ms=0.5, may_begin_again=False)
+_BESIDE = WorkClass(under_way_max=100_000, steps_max=1, slice_ms=0.5, first_ms=TURN_MS, may_begin_again=False)
+_RECOVERY = WorkClass(under_way_max=BEGUN_MAX, steps_max=1, slice_ms=0.5, first_ms=TURN_MS, may_begin_again=False)
 
 
 class StillRecovering(KafkaError):
@@ -70,7 +70,7 @@ class Recoveries:
 
     def __init__(
         self,
-        upkeep: Slices,
+        upkeep: CooperativeScheduler,
         workers: Workers,
         config: BrokerConfig,
         end: Callable[[PartitionKey, PartitionLog | StorageError | None], None],
@@ -80,7 +80,7 @@ class Recoveries:
         workers: who does a recovery that takes more than its first slice, while there are processes for it.
         """
         self._upkeep = upkeep
-        self.beside = RecoveryLine(workers, config)
+        self.beside = RecoveryQueue(workers, config)
         self._end = end
         self._callbacks: dict[PartitionKey, list[Callable[[], object]]] = {}
         """Those that are being opened, and who is called when they are not any more."""
@@ -107,7 +107,7 @@ class Recoveries:
         """Whether openings have used up what they may use of this turn, if they can wait."""
         return self._upkeep.spent_ms >= TURN_MS
 
-    def begin(self, unopened: Unopened, *, in_background: bool = False) -> PartitionLog | None:
+    def begin(self, unopened: PartitionOpening, *, in_background: bool = False) -> PartitionLog | None:
         """The log if one slice is enough to open it, None if it is not: `end` is called then. StorageError.
 
         in_background: nobody waits for it, until somebody does (`hurry`).
@@ -155,7 +155,7 @@ class Recoveries:
         for key in list(self._callbacks):
             self.abandon(key)
 
-    def _open(self, unopened: Unopened, kind: Kind) -> Work[PartitionLog | None]:
+    def _open(self, unopened: PartitionOpening, kind: WorkClass) -> Work[PartitionLog | None]:
         """Returns the log, or raises, in the first slice; later `end` is given either."""
         key = unopened.key
         outcome: PartitionLog | StorageError | None
@@ -183,7 +183,7 @@ class Recoveries:
         self._tell(callbacks)
         return None
 
-    def _recovered_beside(self, unopened: Unopened) -> Work[PartitionLog | None]:
+    def _recovered_beside(self, unopened: PartitionOpening) -> Work[PartitionLog | None]:
         """The log if the first piece of work opens it, else None once it is recovered: whoever asks next opens it."""
         if unopened.key not in self._in_background or unopened.is_short:
             opening = unopened.opening()

@@ -15,10 +15,10 @@ from itertools import islice
 from struct import Struct
 from typing import Any, Final, TypeAlias
 
-from barnabas.broker.partitions.produce.late_appends import RECORD_ERRORS_MAX, shortened
-from barnabas.broker.partitions.produce.late_results import Produced
+from barnabas.broker.partitions.produce.deferred_appends import RECORD_ERRORS_MAX, shortened
+from barnabas.broker.partitions.produce.deferred_results import Produced
 from barnabas.broker.runtime.replies import Reply
-from barnabas.broker.runtime.slices import Kind
+from barnabas.broker.runtime.scheduler import WorkClass
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.hot.produce import PartitionResult, ProducePartition, ProduceRequest
 from barnabas.protocol.hot.writing import Topic
@@ -26,7 +26,7 @@ from barnabas.protocol.records.batch import HEADER_SIZE, TRANSACTIONAL_MASK
 
 AT_ONCE: Final = 100
 """Partitions of a piece."""
-PIECES: Final = Kind(under_way_max=1_000, may_begin_again=False)
+PIECES: Final = WorkClass(under_way_max=1_000, may_begin_again=False)
 """Their memory has a bound of its own: Recoveries.parked_bytes."""
 _ATTRIBUTES_LOW_BYTE: Final = 22
 _unpack_producer: Final = Struct(">43xqh").unpack_from  # id, epoch

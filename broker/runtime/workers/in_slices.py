@@ -7,21 +7,21 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, TypeVar
 
-from barnabas.broker.runtime.slices import Kind, Work
+from barnabas.broker.runtime.scheduler import Work, WorkClass
 from barnabas.broker.runtime.workers.job import Job
 from barnabas.broker.runtime.workers.process import Pace
 from barnabas.storage.disk.files import Files
 
 R = TypeVar("R")
 
-JOB = Kind(under_way_max=1_000, steps_max=1, slice_ms=0.5, may_begin_again=False)
+JOB = WorkClass(under_way_max=1_000, steps_max=1, slice_ms=0.5, may_begin_again=False)
 """How many there are at a time is decided in workers.py."""
 
 
 def steps_in_slices(
     job: Job[R], files: Files, bytes_per_s: int, tell: Callable[[int], None], loop: AbstractEventLoop
 ) -> Work[R]:
-    """The job as work for broker/runtime/slices.py. tell: is given the bytes done so far."""
+    """The job as work for broker/runtime/scheduler.py. tell: is given the bytes done so far."""
     pace = Pace(bytes_per_s, loop.time())
     done_bytes = 0
     steps = job.steps(files)

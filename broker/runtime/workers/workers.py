@@ -26,7 +26,7 @@ from barnabas.broker.runtime.workers.messages import Assignment, Done, Failed, P
 from barnabas.broker.runtime.workers.processes import Processes
 
 if TYPE_CHECKING:
-    from barnabas.broker.runtime.slices import Slices
+    from barnabas.broker.runtime.scheduler import CooperativeScheduler
     from barnabas.broker.runtime.workers.helper import Helper
     from barnabas.storage.disk.files import Files
 
@@ -82,7 +82,7 @@ class Workers:
     def __init__(
         self,
         loop: AbstractEventLoop,
-        upkeep: Slices,
+        upkeep: CooperativeScheduler,
         files: Files,
         processes_max: int = 0,
         *,

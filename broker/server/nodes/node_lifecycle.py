@@ -1,7 +1,7 @@
 """Nodes of a process that are stopped and started alone: their sockets and connections, while the others serve.
 
-Where partitions go meanwhile is decided before (`broker/metadata/cluster/topology.py`). A node that stops accepts nobody
-more at once, answers what is in flight, and closes the rest; one that starts listens on the ports it had.
+Where partitions go meanwhile is decided before (`broker/metadata/cluster/topology.py`). A node that stops accepts
+nobody more at once, answers what is in flight, and closes the rest; one that starts listens on the ports it had.
 """
 
 from __future__ import annotations

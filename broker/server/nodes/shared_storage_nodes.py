@@ -21,7 +21,7 @@ from barnabas.broker.metadata.cluster.peer_node_view import AllNodesView, PeerNo
 from barnabas.broker.metadata.cluster.switching import Switching
 from barnabas.broker.metadata.cluster.topology import ClusterTopology
 from barnabas.broker.metadata.image.image import NO_LEADER, TOPIC_RESOURCE
-from barnabas.broker.partitions.led_partitions import LedPartitions
+from barnabas.broker.partitions.node_partitions import NodePartitions
 from barnabas.broker.server.coordinators import Parts, deferred_groups, deferred_transactions
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.files.names import CONSUMER_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
@@ -99,10 +99,10 @@ class SharedStorageNodes:
             quotas=NodeQuotas(catalogue.client_quotas, parts.config, parts.clock, parts.events.stopwatch),
         )
 
-    def _partitions(self, cluster: NodeView) -> LedPartitions:
+    def _partitions(self, cluster: NodeView) -> NodePartitions:
         parts, waiters = self._parts, self._alone.waiters
         clocks = parts.clock, parts.machine_clock
-        return LedPartitions(
+        return NodePartitions(
             self._shared, cluster, parts.catalogue, parts.config, *clocks, parts.upkeep, waiters, self._flush
         )
 
@@ -164,10 +164,10 @@ class SharedStorageNodes:
             for partitions in self._every_view():
                 partitions.count_replicas(self._shared.get(topic, number))
 
-    def _every_view(self) -> Iterator[LedPartitions]:
+    def _every_view(self) -> Iterator[NodePartitions]:
         yield self._led_by_any
         for services in self.of_node.values():
-            assert isinstance(services.partitions, LedPartitions)
+            assert isinstance(services.partitions, NodePartitions)
             yield services.partitions
 
     # --- called by the catalogue -------------------------------------------------------------------------------------
@@ -189,7 +189,7 @@ class SharedStorageNodes:
 
 def _resign(services: Services, topic: str, number: int) -> None:
     """The node does not lead the partition any more."""
-    assert isinstance(services.partitions, LedPartitions)
+    assert isinstance(services.partitions, NodePartitions)
     services.partitions.resign(topic, number)
     coordinator: GroupCoordinator | TransactionCoordinator | None = None
     if topic == CONSUMER_OFFSETS_TOPIC:

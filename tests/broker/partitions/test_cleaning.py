@@ -7,8 +7,8 @@ import pytest
 
 from barnabas.broker.metadata.catalogue.alterations import Alteration, Operation
 from barnabas.broker.metadata.image.image import TOPIC_RESOURCE
-from barnabas.broker.partitions.cleaning.figures import Cleaned
-from barnabas.broker.partitions.cleaning.put_off import FIRST_MS as PUT_OFF_MS
+from barnabas.broker.partitions.cleaning.backoff import FIRST_MS as PUT_OFF_MS
+from barnabas.broker.partitions.cleaning.stats import Cleaned
 from barnabas.protocol.files.names import FileState, parse_segment_file
 from barnabas.protocol.records.builder import build_batch
 from barnabas.storage.log.log import PartitionLog

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from barnabas.broker.partitions.cleaning.put_off import FIRST_MS, LONGEST_MS, PutOff
+from barnabas.broker.partitions.cleaning.backoff import FIRST_MS, LONGEST_MS, PutOff
 from barnabas.protocol.files.names import FileState
 from barnabas.protocol.records.builder import build_batch
 from barnabas.storage.disk.files import RealFiles

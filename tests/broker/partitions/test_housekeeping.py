@@ -4,7 +4,7 @@ import asyncio
 import gc
 from typing import Any
 
-from barnabas.broker.runtime.slices import UNDER_WAY_MAX
+from barnabas.broker.runtime.scheduler import UNDER_WAY_MAX
 from barnabas.protocol.files import meta_properties
 from barnabas.storage.steps import Steps
 from tests.support.worlds.broker import BrokerWorld

@@ -5,7 +5,7 @@ from itertools import count
 
 import pytest
 
-from barnabas.broker.runtime.slices import Kind
+from barnabas.broker.runtime.scheduler import WorkClass
 from barnabas.protocol.errors import ErrorCode as E
 from barnabas.storage.steps import Steps
 from tests.support.worlds.broker import BrokerWorld, Peer, request_frame, settle, turn, until
@@ -72,7 +72,7 @@ async def test_a_fetch_is_answered_though_something_else_uses_up_every_turn() ->
         while True:
             yield
 
-    busy = world.services.upkeep.in_slices(without_end, Kind(slice_ms=10))
+    busy = world.services.upkeep.in_slices(without_end, WorkClass(slice_ms=10))
     assert isinstance(busy, asyncio.Future)
     peer = world.asking(fetch(world, *range(MANY)))
     await peer.until_answered()
@@ -112,7 +112,7 @@ async def test_requests_for_one_partition_each_that_come_together_open_them_in_t
 
 
 async def test_a_produce_opens_all_at_once_where_there_is_no_room_for_a_copy(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("barnabas.broker.partitions.produce.parked_produces.PARKED_BYTES_MAX", 100)
+    monkeypatch.setattr("barnabas.broker.partitions.produce.delayed_produce.PARKED_BYTES_MAX", 100)
     world = await cleanly_stopped(1)
     peer = world.asking(produce(world, *range(MANY)))
     assert [each.error_code for each in produced(peer)] == [E.NONE] * MANY

@@ -5,7 +5,7 @@ import errno
 
 import pytest
 
-from barnabas.broker.partitions.settling import set_strays_aside
+from barnabas.broker.partitions.directory_reconciliation import set_strays_aside
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.storage.errors import StorageError
 from barnabas.storage.log.log import PartitionLog

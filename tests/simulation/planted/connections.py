@@ -4,7 +4,7 @@ from tests.simulation.planted.planting import Bug
 
 BUGS = (
     Bug("a long poll without an end", "A Fetch for which nothing comes is answered a minute late.").at(
-        "Waiters.park", "self._clock.until_next(timeout_ms)", "self._clock.until_next(timeout_ms + 60_000)"
+        "Purgatory.park", "self._clock.until_next(timeout_ms)", "self._clock.until_next(timeout_ms + 60_000)"
     ),
     Bug("an answer that never comes", "Whoever has to wait for the disk waits for ever.").at(
         "GroupFlush.synced", "(offset, future)", "(offset + 1_000_000, future)"

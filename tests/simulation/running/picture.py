@@ -10,7 +10,7 @@ from types import CoroutineType, FrameType
 from typing import Any
 
 from barnabas.broker.insight.why.hanging import hanging
-from barnabas.broker.insight.why.sources.known import Known
+from barnabas.broker.insight.why.sources.why_sources import WhySources
 from barnabas.broker.server.broker import Broker
 from barnabas.storage.steps import finish
 from tests.simulation.clients.wire import Wire
@@ -64,6 +64,6 @@ def _of_broker(broker: Broker) -> Iterator[str]:
     services = broker.services
     syncing = "" if broker.flush.is_busy else " not"
     yield f"broker: {len(services.waiters)} requests are parked; files are{syncing} being synced"
-    for about, answer in finish(hanging(Known(services))).items():
+    for about, answer in finish(hanging(WhySources(services))).items():
         for sentence in answer.sentences:
             yield f"broker: {about}: {sentence}"

@@ -10,7 +10,7 @@ from barnabas.broker.clients.quotas.node_quotas import NodeQuotas
 from barnabas.broker.coordinator.transaction.producer_ids import ProducerIds
 from barnabas.broker.metadata.cluster.node_view import Node, NodeView
 from barnabas.broker.runtime.events import Events
-from barnabas.broker.runtime.slices import Slices
+from barnabas.broker.runtime.scheduler import CooperativeScheduler
 from barnabas.broker.services import RequestContext, Services
 from barnabas.protocol.codec.schema import Request
 from barnabas.protocol.registry import request_codec, response_codec
@@ -18,7 +18,9 @@ from tests.support.virtual_clock import VirtualClock
 from tests.support.worlds.catalogue import NODE_ID, CatalogueWorld
 
 CLUSTER_ID = "test-cluster"
-_AT_ONCE = Slices(cast(AbstractEventLoop, None), lambda: 0.0)  # what does not end in its first slice has no loop here
+_AT_ONCE = CooperativeScheduler(
+    cast(AbstractEventLoop, None), lambda: 0.0
+)  # what does not end in its first slice has no loop here
 
 
 class _Roomy:

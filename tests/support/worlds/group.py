@@ -23,7 +23,7 @@ from barnabas.broker.coordinator.group.decisions.classic.model import (
 from barnabas.broker.coordinator.group.decisions.consumer.model import ConsumerConfig, ConsumerContext, HeartbeatRequest
 from barnabas.broker.coordinator.group.groups import GroupCoordinator
 from barnabas.broker.coordinator.runtime.outcome import Producer
-from barnabas.broker.runtime.slices import Slices
+from barnabas.broker.runtime.scheduler import CooperativeScheduler
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.records.control import EndTxnMarker
 from tests.support.virtual_clock import VirtualClock
@@ -61,7 +61,7 @@ class GroupWorld:
         self.loop.close()
 
     def _start(self) -> GroupCoordinator:
-        self.upkeep = Slices(self.loop, self.clock.monotonic, rests=False)
+        self.upkeep = CooperativeScheduler(self.loop, self.clock.monotonic, rests=False)
         return GroupCoordinator(
             topic=self.topic,
             config=self.config,

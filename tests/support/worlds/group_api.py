@@ -11,7 +11,7 @@ from typing import Any
 
 from barnabas.broker.api.error_responses import error_response
 from barnabas.broker.coordinator.group.decisions.classic.model import GroupConfig
-from barnabas.broker.runtime.slices import Slices
+from barnabas.broker.runtime.scheduler import CooperativeScheduler
 from barnabas.broker.services import Deferred, RequestContext
 from barnabas.protocol.codec.schema import Request
 from barnabas.protocol.errors import KafkaError
@@ -34,7 +34,7 @@ class GroupApi:
             catalogue.services,
             clock=self.world.clock,
             deferred_groups=Deferred(lambda: self.world.coordinator),
-            slices=Slices(self.world.loop, self.world.clock.monotonic, rests=False),
+            slices=CooperativeScheduler(self.world.loop, self.world.clock.monotonic, rests=False),
         )
 
     def close(self) -> None:

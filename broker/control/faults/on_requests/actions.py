@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING
 
 from barnabas.broker.api.answers import Answer, CloseConnection, DeferredResponse
 from barnabas.broker.control.faults.armed import Armed
-from barnabas.broker.control.faults.held import About, Held
+from barnabas.broker.control.faults.held import BlockedRequest, Held
 from barnabas.broker.control.faults.model import Cut, RequestAction
 from barnabas.broker.control.faults.on_requests.asking import about_request
 from barnabas.broker.control.faults.on_requests.frames import joined, size_of
-from barnabas.broker.control.faults.on_requests.met import Met
+from barnabas.broker.control.faults.on_requests.matched_request import MatchedRequest
 from barnabas.broker.control.faults.on_requests.pacing import paced
 from barnabas.broker.control.faults.on_requests.refusing import refused
 from barnabas.storage.errors import StorageError
@@ -35,7 +35,7 @@ HELD_BYTES_MAX = 64 << 20
 """Of all requests that are held up, but for the first."""
 UNANSWERED_MS_MAX = 600_000
 UNANSWERED_MAX = 1_000
-_NOTHING = About(0)
+_NOTHING = BlockedRequest(0)
 """Of what is not held up."""
 
 
@@ -48,7 +48,7 @@ class Actions:
         self._held_bytes = 0
         self._unanswered: dict[Future[None], None] = {}  # the oldest first
 
-    def do(self, armed: Armed, met: Met, frame: memoryview) -> Answer:
+    def do(self, armed: Armed, met: MatchedRequest, frame: memoryview) -> Answer:
         """The answer to a request at which the fault fires. As an `Entry`."""
         action = armed.fault.action
         assert isinstance(action, RequestAction)
@@ -65,7 +65,13 @@ class Actions:
     # --- before it is applied ---
 
     def _held(
-        self, armed: Armed, met: Met, frame: memoryview, why: Held, about: About, delay_ms: float | None = None
+        self,
+        armed: Armed,
+        met: MatchedRequest,
+        frame: memoryview,
+        why: Held,
+        about: BlockedRequest,
+        delay_ms: float | None = None,
     ) -> Answer:
         """Later. The frame is copied: its bytes are the receiver's."""
         size = len(frame)
@@ -80,7 +86,7 @@ class Actions:
     def _note_free(self, size: int) -> None:
         self._held_bytes -= size
 
-    def _go_on(self, armed: Armed, met: Met, frame: memoryview, about: About) -> Answer:
+    def _go_on(self, armed: Armed, met: MatchedRequest, frame: memoryview, about: BlockedRequest) -> Answer:
         """Apply it, or do not."""
         action = armed.fault.action
         assert isinstance(action, RequestAction)
@@ -99,10 +105,10 @@ class Actions:
 
     # --- after it was applied ---
 
-    def _lose(self, armed: Armed, about: About, answer: Answer) -> Answer:
+    def _lose(self, armed: Armed, about: BlockedRequest, answer: Answer) -> Answer:
         return None if answer is None else self._never(armed, about)
 
-    def _never(self, armed: Armed, about: About) -> Answer:
+    def _never(self, armed: Armed, about: BlockedRequest) -> Answer:
         """No answer: nothing more comes from this connection, until it is closed."""
         if len(self._unanswered) >= UNANSWERED_MAX:
             next(iter(self._unanswered)).set_result(None)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from barnabas.broker.control.faults.held import About
+from barnabas.broker.control.faults.held import BlockedRequest
 from barnabas.broker.control.faults.matching import NOTHING, Asked
 from barnabas.broker.control.faults.naming import asked_by
 from barnabas.broker.control.faults.on_requests.frames import decoded_request
-from barnabas.broker.control.faults.on_requests.met import Met
+from barnabas.broker.control.faults.on_requests.matched_request import MatchedRequest
 from barnabas.protocol.errors import DecodeError
 from barnabas.protocol.registry import ApiKey
 
@@ -26,13 +26,13 @@ def asked_in(services: Services, api: ApiKey, version: int, frame: memoryview, p
     return _in_session(services, asked, request) if api is ApiKey.FETCH else asked
 
 
-def about_request(met: Met, frame: memoryview, now_ms: int) -> About:
+def about_request(met: MatchedRequest, frame: memoryview, now_ms: int) -> BlockedRequest:
     """What is held up, where this request is."""
     asked = met.asked
     if asked is None:
         asked = asked_in(met.services, met.api, met.version, frame, met.position)
     client = met.client
-    return About(
+    return BlockedRequest(
         now_ms,
         api=met.api.api_name,
         node=met.services.node.node_id,

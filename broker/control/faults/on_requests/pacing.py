@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, cast
 
 from barnabas.broker.api.answers import Answer, CloseConnection, DeferredResponse
 from barnabas.broker.control.faults.armed import Armed
-from barnabas.broker.control.faults.held import About, Held
+from barnabas.broker.control.faults.held import BlockedRequest, Held
 from barnabas.broker.control.faults.on_requests.frames import joined, parts_of
 from barnabas.storage.errors import StorageError
 
@@ -23,7 +23,7 @@ TICK_MS = 50
 PIECE_BYTES_MAX = 1 << 20
 
 
-def paced(armed: Armed, about: About, bytes_per_s: int, client: RequestConnection, answer: Answer) -> Answer:
+def paced(armed: Armed, about: BlockedRequest, bytes_per_s: int, client: RequestConnection, answer: Answer) -> Answer:
     """The answer, bit by bit."""
     if answer is None:
         return None
@@ -35,7 +35,7 @@ class _Paced:
     def __init__(
         self,
         armed: Armed,
-        about: About,
+        about: BlockedRequest,
         bytes_per_s: int,
         client: RequestConnection,
         answer: bytearray | Sequence[Sized],

@@ -26,7 +26,7 @@ from barnabas.broker.control.faults.on_requests.frames import (
     encoded_request,
     encoded_response,
 )
-from barnabas.broker.control.faults.on_requests.met import Met
+from barnabas.broker.control.faults.on_requests.matched_request import MatchedRequest
 from barnabas.protocol.codec.schema import default_instance
 from barnabas.protocol.errors import DecodeError, ErrorCode
 from barnabas.protocol.messages.fetch import FetchableTopicResponse, PartitionData
@@ -62,7 +62,7 @@ Wanted = Callable[[str, "int | None"], bool]
 """Whether a partition of a topic is meant; None: the topic as a whole."""
 
 
-def refused(armed: Armed, code: ErrorCode, met: Met, frame: memoryview) -> Answer:
+def refused(armed: Armed, code: ErrorCode, met: MatchedRequest, frame: memoryview) -> Answer:
     """The answer. CloseConnection where there is no place for the code, and with acks=0."""
     try:
         request = decoded_request(met.api, met.version, frame, met.position)
@@ -95,11 +95,11 @@ def _is_meant(match: RequestMatch, topic: str, number: int | None) -> bool:
     return fits(match.topic, topic) and match.partition in (None, number)
 
 
-def _answer(armed: Armed, met: Met, code: ErrorCode, request: Any) -> bytearray:
+def _answer(armed: Armed, met: MatchedRequest, code: ErrorCode, request: Any) -> bytearray:
     return encoded_response(met.api, met.version, met.correlation_id, _response(armed, met, code, request))
 
 
-def _response(armed: Armed, met: Met, code: ErrorCode, request: Any) -> Any:
+def _response(armed: Armed, met: MatchedRequest, code: ErrorCode, request: Any) -> Any:
     response: Any = error_response(spec(met.api), met.version, request, code, f"fault {armed.name}")
     if response is None:
         raise CloseConnection(f"{code.name}, by fault {armed.name}, has no place in the response", met.api.api_name)
@@ -109,7 +109,7 @@ def _response(armed: Armed, met: Met, code: ErrorCode, request: Any) -> Any:
     return response
 
 
-def _not_added(armed: Armed, met: Met, code: ErrorCode, request: Any, wanted: Wanted) -> bytearray:
+def _not_added(armed: Armed, met: MatchedRequest, code: ErrorCode, request: Any, wanted: Wanted) -> bytearray:
     """One transaction: each partition that is meant has the code, the others were not tried."""
     response = _response(armed, met, code, request)
     if code in FOR_THE_TOPIC and met.version < _ONE_FOR_ALL_SINCE:
@@ -146,7 +146,7 @@ def _listed_partitions(topic: Any) -> tuple[str, list[Any]]:
     return "", []
 
 
-def _keep(met: Met, request: Any, keep: Wanted) -> None:
+def _keep(met: MatchedRequest, request: Any, keep: Wanted) -> None:
     """Leave in the request only these partitions."""
     for name, topics in list(_lists(request)):
         kept = []
@@ -182,7 +182,9 @@ def _identity(topic: Any) -> tuple[object, ...]:
 # --- what is only read -----------------------------------------------------------------------------------------------
 
 
-def _put_in(armed: Armed, match: RequestMatch, code: ErrorCode, met: Met, frame: memoryview, request: Any) -> Answer:
+def _put_in(
+    armed: Armed, match: RequestMatch, code: ErrorCode, met: MatchedRequest, frame: memoryview, request: Any
+) -> Answer:
     """Read what is asked for, at once, and put the code in."""
     if code in AT_THE_TOP:
         return _at_the_top(armed, met, code)
@@ -195,7 +197,7 @@ def _put_in(armed: Armed, match: RequestMatch, code: ErrorCode, met: Met, frame:
     return _once_here(answer, lambda response: put(response, code, met, wanted), met)
 
 
-def _at_the_top(armed: Armed, met: Met, code: ErrorCode) -> bytearray:
+def _at_the_top(armed: Armed, met: MatchedRequest, code: ErrorCode) -> bytearray:
     fields = spec(met.api).response.__schema__.fields
     if not any(each.name == "error_code" and each.in_version(met.version) for each in fields):
         raise CloseConnection(f"{code.name}, by fault {armed.name}, has no place in the response", met.api.api_name)
@@ -204,7 +206,7 @@ def _at_the_top(armed: Armed, met: Met, code: ErrorCode) -> bytearray:
     return encoded_response(met.api, met.version, met.correlation_id, response)
 
 
-def _put_into_fetch(response: Any, code: ErrorCode, met: Met, wanted: Wanted) -> None:
+def _put_into_fetch(response: Any, code: ErrorCode, met: MatchedRequest, wanted: Wanted) -> None:
     """Into all partitions that are meant, those included of which a session would not tell, as nothing is new there."""
     missing = (
         {} if response.error_code else dict.fromkeys(met.services.fetch_sessions.partitions_of(response.session_id))
@@ -231,7 +233,7 @@ def _failed_fetch(number: int, code: ErrorCode) -> PartitionData:
     )
 
 
-def _put_into_metadata(response: Any, code: ErrorCode, met: Met, wanted: Wanted) -> None:
+def _put_into_metadata(response: Any, code: ErrorCode, met: MatchedRequest, wanted: Wanted) -> None:
     """Into the topics that are meant, or into their partitions."""
     for topic in response.topics:
         if wanted(topic.name or "", None):
@@ -242,7 +244,7 @@ def _put_into_metadata(response: Any, code: ErrorCode, met: Met, wanted: Wanted)
                 topic.error_code, topic.partitions = code, []
 
 
-def _once_here(answer: Answer, change: Callable[[Any], None], met: Met) -> Answer:
+def _once_here(answer: Answer, change: Callable[[Any], None], met: MatchedRequest) -> Answer:
     """An answer with its response changed, once it is here."""
     if isinstance(answer, DeferredResponse):
         answer.then(lambda late: _once_here(late, change, met))

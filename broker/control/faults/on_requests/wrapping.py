@@ -17,7 +17,7 @@ from barnabas.broker.control.faults.matching import NOTHING, fits, matches_body
 from barnabas.broker.control.faults.model import RequestMatch
 from barnabas.broker.control.faults.on_requests.actions import Actions
 from barnabas.broker.control.faults.on_requests.asking import asked_in
-from barnabas.broker.control.faults.on_requests.met import Met
+from barnabas.broker.control.faults.on_requests.matched_request import MatchedRequest
 from barnabas.protocol.registry import ApiKey
 
 if TYPE_CHECKING:
@@ -107,7 +107,9 @@ class _Faulty:
         if firing is None:
             return self._entry(frame, position, correlation_id, client)
         known = asked if self._looks_inside else None
-        met = Met(self._api, self._version, self._entry, self._services, position, correlation_id, client, known)
+        met = MatchedRequest(
+            self._api, self._version, self._entry, self._services, position, correlation_id, client, known
+        )
         return self._actions.do(firing, met, frame)
 
 

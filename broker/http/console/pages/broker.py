@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from barnabas.broker.config.broker_config import Source
 from barnabas.broker.config.definitions.keys import KEYS, Key
 from barnabas.broker.config.definitions.values import text_of
-from barnabas.broker.http.console.asked import Asked
-from barnabas.broker.http.console.looking import security as looking
-from barnabas.broker.http.console.observed import Observed
+from barnabas.broker.http.console.console_context import Observed
 from barnabas.broker.http.console.page import Facts, Page
+from barnabas.broker.http.console.params import Asked
+from barnabas.broker.http.console.queries import security as looking
 from barnabas.broker.insight.inspection.cleaning import uncleanable
 from barnabas.broker.insight.inspection.logs import offline_reason, rooms, still_recovering
 from barnabas.broker.insight.inspection.nodes import running

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from barnabas.broker.control.time_control.movable_clock import ClockRefused
 from barnabas.broker.control.time_control.words import duration_ms, moment_ms
-from barnabas.broker.http.console.asked import CONFLICT, Asked, Refused
-from barnabas.broker.http.console.observed import Observed
+from barnabas.broker.http.console.console_context import Observed
 from barnabas.broker.http.console.page import Action, Facts, Page
+from barnabas.broker.http.console.params import CONFLICT, Asked, Refused
 
 if TYPE_CHECKING:
     from barnabas.broker.control.time_control.time_control import ClockState

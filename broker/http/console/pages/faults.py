@@ -14,12 +14,12 @@ from barnabas.broker.control.faults.matching import matches_point
 from barnabas.broker.control.faults.model import FaultRefused, PointAction, PointMatch
 from barnabas.broker.control.faults.plan.of_points import point_fault, points
 from barnabas.broker.control.faults.registry import NoSuchFault
-from barnabas.broker.http.console.asked import CONFLICT, NOT_FOUND, Asked, Refused, whole
-from barnabas.broker.http.console.drawing.sequence import WIDTH, Mark, Place, drawn, may_of, place_of
-from barnabas.broker.http.console.drawing.steps import OTHERS
-from barnabas.broker.http.console.observed import Observed
+from barnabas.broker.http.console.console_context import Observed
 from barnabas.broker.http.console.page import Action, Facts, Page
+from barnabas.broker.http.console.params import CONFLICT, NOT_FOUND, Asked, Refused, whole
 from barnabas.broker.http.console.rendering import url
+from barnabas.broker.http.console.svg.sequence import WIDTH, Mark, Place, drawn, may_of, place_of
+from barnabas.broker.http.console.svg.steps import OTHERS
 from barnabas.broker.runtime.events import Kind
 
 _HERE = "/console/faults"

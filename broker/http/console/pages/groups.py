@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from barnabas.broker.http.console.asked import NOT_FOUND, Asked, Refused
-from barnabas.broker.http.console.looking import groups as looking
-from barnabas.broker.http.console.looking import security
-from barnabas.broker.http.console.observed import Observed
+from barnabas.broker.http.console.console_context import Observed
 from barnabas.broker.http.console.page import Facts, Page
-from barnabas.broker.http.console.pages import happened
+from barnabas.broker.http.console.pages import event_history
+from barnabas.broker.http.console.params import NOT_FOUND, Asked, Refused
+from barnabas.broker.http.console.queries import groups as looking
+from barnabas.broker.http.console.queries import security
 from barnabas.broker.insight.inspection.groups import begin_loading
 
 _KINDS = {"Stable": "committed", "Empty": "quiet", "Dead": "quiet"}
@@ -36,7 +36,7 @@ async def _one(observed: Observed, asked: Asked) -> Facts:
         "readers": readers,
         "principals": security.principals(observed.members),
         "kinds": _KINDS,
-        "why": await happened.why(lambda why: why.group(group_id), observed),
+        "why": await event_history.why(lambda why: why.group(group_id), observed),
     }
 
 

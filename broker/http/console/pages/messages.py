@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING
 from barnabas.broker.control.time_control.movable_clock import ClockRefused
 from barnabas.broker.control.time_control.words import moment_ms
 from barnabas.broker.http.console import words
-from barnabas.broker.http.console.asked import NOT_FOUND, Asked, Refused, whole
-from barnabas.broker.http.console.drawing.strip_view import style_of
-from barnabas.broker.http.console.looking import records as looking
-from barnabas.broker.http.console.looking.records import SHOWN_MAX, VALUE_BYTES_MAX, Found, Seen
-from barnabas.broker.http.console.observed import Observed
+from barnabas.broker.http.console.console_context import Observed
 from barnabas.broker.http.console.page import Facts, Page
-from barnabas.broker.http.console.pages import happened
+from barnabas.broker.http.console.pages import event_history
 from barnabas.broker.http.console.pages.partition import named
 from barnabas.broker.http.console.pages.producing import TRANSACTIONAL_ID
+from barnabas.broker.http.console.params import NOT_FOUND, Asked, Refused, whole
+from barnabas.broker.http.console.queries import records as looking
+from barnabas.broker.http.console.queries.records import SHOWN_MAX, VALUE_BYTES_MAX, Found, Seen
 from barnabas.broker.http.console.rendering import url
-from barnabas.broker.runtime.slices import Work
+from barnabas.broker.http.console.svg.strip_view import style_of
+from barnabas.broker.runtime.scheduler import Work
 from barnabas.storage.errors import FileRemoved
 
 if TYPE_CHECKING:
@@ -137,7 +137,7 @@ async def _one(observed: Observed, asked: Asked) -> Facts:
         ],
         "headers": [_header(name, value) for name, value in seen.record.headers[:HEADERS_MAX]],
         "headers_left_out": max(0, len(seen.record.headers) - HEADERS_MAX),
-        "why": await happened.why(lambda why: why.record(topic, number, offset), observed),
+        "why": await event_history.why(lambda why: why.record(topic, number, offset), observed),
     }
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from barnabas.broker.http.console import words
-from barnabas.broker.http.console.asked import NOT_FOUND, Asked, Refused, whole
-from barnabas.broker.http.console.drawing.strip_view import WIDTH, drawn, style_of
-from barnabas.broker.http.console.looking import partition as looking
-from barnabas.broker.http.console.looking.partition import Strip
-from barnabas.broker.http.console.observed import Observed
+from barnabas.broker.http.console.console_context import Observed
 from barnabas.broker.http.console.page import Facts, Page
+from barnabas.broker.http.console.params import NOT_FOUND, Asked, Refused, whole
+from barnabas.broker.http.console.queries import partition as looking
+from barnabas.broker.http.console.queries.partition import Strip
+from barnabas.broker.http.console.svg.strip_view import WIDTH, drawn, style_of
 from barnabas.broker.insight.inspection.groups import begin_loading
 from barnabas.protocol.records.compression import COMPRESSION_NAMES
 

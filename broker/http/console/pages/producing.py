@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 
 from barnabas.broker.coordinator.transaction.decisions.model import AddRequest, EndRequest, InitRequest
 from barnabas.broker.coordinator.transaction.decisions.states import TransactionState
-from barnabas.broker.http.console.asked import CONFLICT, Asked, Refused
-from barnabas.broker.http.console.looking.transactions import find
-from barnabas.broker.http.console.observed import Observed
+from barnabas.broker.http.console.console_context import Observed
 from barnabas.broker.http.console.page import Action
 from barnabas.broker.http.console.pages.partition import named
+from barnabas.broker.http.console.params import CONFLICT, Asked, Refused
+from barnabas.broker.http.console.queries.transactions import find
 from barnabas.broker.http.console.rendering import url
 from barnabas.broker.runtime.log_lines import line, logger
 from barnabas.protocol.errors import ErrorCode

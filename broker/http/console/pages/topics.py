@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from barnabas.broker.config.definitions.values import text_of
 from barnabas.broker.config.resources.topic_configs import TOPIC_KEYS, effective
-from barnabas.broker.http.console.asked import NOT_FOUND, Asked, Refused
-from barnabas.broker.http.console.observed import Observed
+from barnabas.broker.http.console.console_context import Observed
 from barnabas.broker.http.console.page import Facts, Page
+from barnabas.broker.http.console.params import NOT_FOUND, Asked, Refused
 from barnabas.broker.insight.inspection.logs import LogSummary, ends, summary
 from barnabas.broker.insight.inspection.topics import every_topic
 from barnabas.storage.errors import StorageError

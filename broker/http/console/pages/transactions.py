@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 from barnabas.broker.coordinator.transaction.decisions.model import InitRequest, Transaction
 from barnabas.broker.coordinator.transaction.decisions.states import TransactionState
 from barnabas.broker.http.console import words
-from barnabas.broker.http.console.asked import CONFLICT, NOT_FOUND, Asked, Refused
-from barnabas.broker.http.console.drawing.timeline import WIDTH, timeline
-from barnabas.broker.http.console.looking import transactions as looking
-from barnabas.broker.http.console.looking.transactions import Hold
-from barnabas.broker.http.console.observed import Observed
+from barnabas.broker.http.console.console_context import Observed
 from barnabas.broker.http.console.page import Action, Facts, Page
-from barnabas.broker.http.console.pages import happened
+from barnabas.broker.http.console.pages import event_history
 from barnabas.broker.http.console.pages.producing import TRANSACTIONAL_ID
+from barnabas.broker.http.console.params import CONFLICT, NOT_FOUND, Asked, Refused
+from barnabas.broker.http.console.queries import transactions as looking
+from barnabas.broker.http.console.queries.transactions import Hold
 from barnabas.broker.http.console.rendering import url
+from barnabas.broker.http.console.svg.timeline import WIDTH, timeline
 from barnabas.broker.insight.inspection.groups import begin_loading, groups_in_transaction
 from barnabas.broker.insight.inspection.transactions import ended
 from barnabas.broker.runtime.log_lines import line, logger
@@ -93,7 +93,7 @@ async def _one(observed: Observed, asked: Asked) -> Facts:
     transactional_id = asked.needed("id")
     begin_loading(services)
     changes = await observed.in_turns(lambda: looking.history(services, transactional_id))
-    told = await happened.of_transactional_id(observed, transactional_id)
+    told = await event_history.of_transactional_id(observed, transactional_id)
     txn = looking.find(services, transactional_id)  # what follows is of one moment
     if txn is None and not changes:
         raise Refused(f"there is no transactional id {transactional_id}", NOT_FOUND)
@@ -109,9 +109,9 @@ async def _one(observed: Observed, asked: Asked) -> Facts:
         "line": timeline(changes, now_ms),
         "width": WIDTH,
         "abort": _what_abort_does(txn, holds, groups) if txn is not None else [],
-        "why": await happened.why(lambda why: why.producer(transactional_id), observed),
+        "why": await event_history.why(lambda why: why.producer(transactional_id), observed),
         "happened": told,
-        "happened_max": happened.SHOWN_MAX,
+        "happened_max": event_history.SHOWN_MAX,
     }
 
 

@@ -9,9 +9,9 @@ import json
 from asyncio import Future
 from typing import TYPE_CHECKING, TypeVar
 
-from barnabas.broker.http.console.asked import Asked, Refused, whole
-from barnabas.broker.http.console.observed import Observed
+from barnabas.broker.http.console.console_context import Observed
 from barnabas.broker.http.console.page import Facts, Page
+from barnabas.broker.http.console.params import Asked, Refused, whole
 from barnabas.broker.http.console.rendering import url
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from barnabas.broker.insight.why.rules.group import GroupFacts, is_rebalancing
 from barnabas.broker.insight.why.rules.group import sentences as group_sentences
 from barnabas.broker.insight.why.rules.held import HeldRequests
 from barnabas.broker.insight.why.rules.held import sentences as held_sentences
-from barnabas.broker.insight.why.rules.kept_out import KeptOut, beside
+from barnabas.broker.insight.why.rules.refused_clients import RefusedClients, beside
 from barnabas.broker.insight.why.rules.transaction import TransactionFacts, waits_for, whose
 from barnabas.broker.insight.why.rules.words import counted, listed, named
 
@@ -93,7 +93,7 @@ class ConsumerFacts(NamedTuple):
     """Data directories without room."""
     held: HeldRequests | None = None
     """Requests of the group and of its members' clients that faults hold up."""
-    kept_out: KeptOut | None = None
+    kept_out: RefusedClients | None = None
     """What they were refused lately."""
 
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from barnabas.broker.insight.why.rules.answer import Answer, evidence
 from barnabas.broker.insight.why.rules.held import HeldRequests
 from barnabas.broker.insight.why.rules.held import sentences as held_sentences
-from barnabas.broker.insight.why.rules.kept_out import KeptOut, beside
+from barnabas.broker.insight.why.rules.refused_clients import RefusedClients, beside
 from barnabas.broker.insight.why.rules.words import as_argument, counted, duration, listed, named
 
 SHOWN_MAX = 10
@@ -94,7 +94,7 @@ class GroupFacts(NamedTuple):
     """Partitions that it reads, of which a transaction holds records back."""
     held: HeldRequests | None = None
     """Requests of the group that faults hold up."""
-    kept_out: KeptOut | None = None
+    kept_out: RefusedClients | None = None
     """What its clients were refused lately."""
 
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from barnabas.broker.insight.why.rules.answer import Answer, evidence
 from barnabas.broker.insight.why.rules.held import HeldRequests
 from barnabas.broker.insight.why.rules.held import sentences as held_sentences
-from barnabas.broker.insight.why.rules.kept_out import KeptOut, beside
+from barnabas.broker.insight.why.rules.refused_clients import RefusedClients, beside
 from barnabas.broker.insight.why.rules.transaction import TransactionFacts, waits_for
 from barnabas.broker.insight.why.rules.words import duration, listed, moment, named
 
@@ -57,7 +57,7 @@ class ProducerFacts(NamedTuple):
     """The last time that a transaction of it was aborted for its timeout."""
     held: HeldRequests | None = None
     """Its requests that faults hold up."""
-    kept_out: KeptOut | None = None
+    kept_out: RefusedClients | None = None
     """What its clients were refused lately."""
     expired: Told | None = None
     """When the id was removed, of one that does not exist."""

@@ -10,7 +10,13 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from barnabas.broker.insight.why.rules.kept_out import AclFacts, DenialFacts, KeptOut, RefusalFacts, ThrottleFacts
+from barnabas.broker.insight.why.rules.refused_clients import (
+    AclFacts,
+    DenialFacts,
+    RefusalFacts,
+    RefusedClients,
+    ThrottleFacts,
+)
 from barnabas.broker.runtime.events.kinds import (
     ACCESS_DENIED,
     CLIENT_THROTTLED,
@@ -48,7 +54,7 @@ class Meant(NamedTuple):
     maybe: IsMeant = lambda _: False
     """Clients that did not get in and may be meant: who has not logged in has not said what for."""
     asked_about: str | None = None
-    """As `KeptOut` has it."""
+    """As `RefusedClients` has it."""
 
 
 EVERYBODY: Final = Meant(lambda _: True, lambda _: True)
@@ -125,9 +131,9 @@ def _maybe(clients: Collection[Client], facts: Facts) -> bool:
     return not clients or (facts["client_id"] is None and any(facts["host"] == host for _, host in clients))
 
 
-def kept_out(services: Services, meant: Meant) -> KeptOut | None:
+def kept_out(services: Services, meant: Meant) -> RefusedClients | None:
     """All that is meant; None where nothing is."""
-    found = KeptOut(
+    found = RefusedClients(
         f"{services.node.host}:{services.node.port}",
         meant.asked_about,
         tuple(_some(_denials(services, meant.denial))),

@@ -5,7 +5,7 @@ import itertools
 
 import pytest
 
-from barnabas.broker.runtime.slices import SLICE_MS, UNDER_WAY_MAX
+from barnabas.broker.runtime.scheduler import SLICE_MS, UNDER_WAY_MAX
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages.describe_topic_partitions import DescribeTopicPartitionsRequest, TopicRequest
 from barnabas.protocol.messages.list_offsets import ListOffsetsPartitionResponse, ListOffsetsRequest

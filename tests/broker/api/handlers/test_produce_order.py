@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from barnabas.broker.partitions.produce import walks
+from barnabas.broker.partitions.produce import batch_validations
 from barnabas.protocol.errors import ErrorCode
 from barnabas.storage.config import LogConfig
 from tests.support import requests
@@ -48,8 +48,8 @@ async def both_in_order(world: BrokerWorld, topic: str) -> None:
 
 
 async def test_a_batch_there_was_no_room_to_walk(world: BrokerWorld, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(walks, "WALK", replace(walks.WALK, steps_max=1))
-    monkeypatch.setattr(walks, "WALKED_BYTES_MAX", 1)
+    monkeypatch.setattr(batch_validations, "WALK", replace(batch_validations.WALK, steps_max=1))
+    monkeypatch.setattr(batch_validations, "WALKED_BYTES_MAX", 1)
     other = world.connect()
     ask(other, "w", (1, world.batch(FIRST)))
     assert await send(world, "w", FIRST) == E.NOT_LEADER_OR_FOLLOWER
@@ -68,7 +68,7 @@ async def test_a_batch_that_could_not_be_written(world: BrokerWorld) -> None:
 async def test_a_batch_that_could_not_be_written_after_its_walk(
     world: BrokerWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(walks, "WALK", replace(walks.WALK, steps_max=1))
+    monkeypatch.setattr(batch_validations, "WALK", replace(batch_validations.WALK, steps_max=1))
     world.services.partitions.get_led("w", 0)
     world.files.fail("pwrite", errno.ENOSPC, path="/w-0/")
     assert await send(world, "w", FIRST) == E.KAFKA_STORAGE_ERROR

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from barnabas.broker.partitions.produce import produce_pieces
-from barnabas.broker.partitions.produce.parked_produces import PARKED_BYTES_MAX
+from barnabas.broker.partitions.produce.delayed_produce import PARKED_BYTES_MAX
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from barnabas.protocol.registry import ApiKey

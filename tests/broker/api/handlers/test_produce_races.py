@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import pytest
 
-from barnabas.broker.partitions.produce import walks
+from barnabas.broker.partitions.produce import batch_validations
 from barnabas.protocol.errors import ErrorCode
 from tests.support.worlds.broker import turn
 from tests.support.worlds.transactional_broker import TransactionalBroker
@@ -20,7 +20,7 @@ TV1 = 0
 
 
 async def test_a_batch_that_was_walked_while_its_transaction_ended_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(walks, "WALK", replace(walks.WALK, steps_max=1))
+    monkeypatch.setattr(batch_validations, "WALK", replace(batch_validations.WALK, steps_max=1))
     world = TransactionalBroker()
     world.broker.services.catalogue.create_topic("w", 1, {"compression.type": "gzip"})
     producer = await world.producer()
@@ -66,8 +66,8 @@ async def test_a_batch_that_was_sent_away_for_now_is_not_overtaken_by_the_next()
 
 
 async def test_a_batch_there_was_no_room_to_walk_is_not_overtaken_by_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(walks, "WALK", replace(walks.WALK, steps_max=1))
-    monkeypatch.setattr(walks, "WALKED_BYTES_MAX", 1)
+    monkeypatch.setattr(batch_validations, "WALK", replace(batch_validations.WALK, steps_max=1))
+    monkeypatch.setattr(batch_validations, "WALKED_BYTES_MAX", 1)
     world = TransactionalBroker()
     world.broker.services.catalogue.create_topic("w", 2, {"compression.type": "gzip"})
     producer, other = await world.producer(), await world.producer("other")

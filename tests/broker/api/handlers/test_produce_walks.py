@@ -11,8 +11,8 @@ from math import inf
 import pytest
 
 from barnabas.broker.metadata.catalogue import Alteration
-from barnabas.broker.partitions.produce import walks
-from barnabas.broker.runtime.slices import SLICE_MS
+from barnabas.broker.partitions.produce import batch_validations
+from barnabas.broker.runtime.scheduler import SLICE_MS
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequest
 from barnabas.protocol.records.batch import BatchHeader
@@ -80,14 +80,14 @@ async def test_walks_take_turns_few_at_a_time_and_others_are_served_in_between(
     def under_way() -> int:
         return sum(getgeneratorstate(walking) != GEN_CLOSED for walking in begun)
 
-    monkeypatch.setattr(walks, "walk_in_steps", observed)
+    monkeypatch.setattr(batch_validations, "walk_in_steps", observed)
     slow = [world.connect() for _ in range(6)]
     for peer in slow:
         ask(peer, "looked-into", (0, bomb(world.clock.now_ms())))
     quick, turns = world.connect(), 0
     async with asyncio.timeout(ANSWER_TIMEOUT_S):
         while not all(peer.transport.written.is_set() for peer in slow):
-            assert under_way() <= walks.WALK.under_way_max < len(slow)
+            assert under_way() <= batch_validations.WALK.under_way_max < len(slow)
             ends = end_offset(world)
             assert ends % RECORDS == 0, "nothing is appended by halves"
             ask(quick, "t", (0, world.batch(b"v")))
@@ -119,7 +119,7 @@ async def test_the_partitions_of_a_request_are_answered_in_its_order_however_lon
 
 async def test_batches_that_wait_are_bounded(world: BrokerWorld, monkeypatch: pytest.MonkeyPatch) -> None:
     batch = bomb(world.clock.now_ms())
-    monkeypatch.setattr(walks, "WALKED_BYTES_MAX", 2 * max(len(batch), walks.BATCH_BYTES_MIN))
+    monkeypatch.setattr(batch_validations, "WALKED_BYTES_MAX", 2 * max(len(batch), batch_validations.BATCH_BYTES_MIN))
     peers = [world.connect() for _ in range(3)]
     for peer in peers:
         ask(peer, "looked-into", (0, batch))
@@ -131,8 +131,8 @@ async def test_batches_that_wait_are_bounded(world: BrokerWorld, monkeypatch: py
 async def test_a_batch_that_waits_is_counted_as_what_it_waits_with_at_least(
     world: BrokerWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(walks, "BATCH_BYTES_MIN", 1 << 20)
-    monkeypatch.setattr(walks, "WALKED_BYTES_MAX", 3 << 19)
+    monkeypatch.setattr(batch_validations, "BATCH_BYTES_MIN", 1 << 20)
+    monkeypatch.setattr(batch_validations, "WALKED_BYTES_MAX", 3 << 19)
     peers = [world.connect() for _ in range(2)]
     for peer in peers:
         ask(peer, "looked-into", (0, bomb(world.clock.now_ms())))
@@ -185,8 +185,10 @@ async def test_one_large_batch_is_rebuilt_at_a_time(world: BrokerWorld, monkeypa
 
 async def test_a_short_walk_needs_no_room(world: BrokerWorld, monkeypatch: pytest.MonkeyPatch) -> None:
     slow, quick, batch = world.connect(), world.connect(), bomb(world.clock.now_ms())
-    monkeypatch.setattr(walks, "WALKED_BYTES_MAX", len(batch))
-    monkeypatch.setattr(walks, "WALK", replace(walks.WALK, first_ms=inf))  # whatever the slow one spent in this turn
+    monkeypatch.setattr(batch_validations, "WALKED_BYTES_MAX", len(batch))
+    monkeypatch.setattr(
+        batch_validations, "WALK", replace(batch_validations.WALK, first_ms=inf)
+    )  # whatever the slow one spent in this turn
     ask(slow, "looked-into", (0, batch))
     await turn()
     ask(quick, "looked-into", (1, bomb(world.clock.now_ms(), 10)))
@@ -195,7 +197,7 @@ async def test_a_short_walk_needs_no_room(world: BrokerWorld, monkeypatch: pytes
 
 
 async def test_one_batch_waits_however_large_it_is(world: BrokerWorld, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(walks, "WALKED_BYTES_MAX", 1)
+    monkeypatch.setattr(batch_validations, "WALKED_BYTES_MAX", 1)
     peer = world.connect()
     ask(peer, "looked-into", (0, bomb(world.clock.now_ms())))
     assert await until_answered(peer) == [(E.NONE, 0)]
@@ -204,7 +206,7 @@ async def test_one_batch_waits_however_large_it_is(world: BrokerWorld, monkeypat
 async def test_a_batch_that_is_too_large_is_refused_for_that_though_it_finds_no_room(
     world: BrokerWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(walks, "WALKED_BYTES_MAX", 1)
+    monkeypatch.setattr(batch_validations, "WALKED_BYTES_MAX", 1)
     world.services.catalogue.create_topic("narrow", 1, {"cleanup.policy": "compact", "max.message.bytes": "100"})
     slow, quick = world.connect(), world.connect()
     ask(slow, "looked-into", (0, bomb(world.clock.now_ms())))
@@ -332,7 +334,7 @@ async def test_an_error_nobody_expected_is_that_of_its_partition_alone(
         yield from itertools.islice(walk_in_steps(*args), 50)  # type: ignore[arg-type]  # whatever they are
         raise ValueError("no")
 
-    monkeypatch.setattr(walks, "walk_in_steps", broken)
+    monkeypatch.setattr(batch_validations, "walk_in_steps", broken)
     peer, now_ms = world.connect(), world.clock.now_ms()
     ask(peer, "looked-into", (0, bomb(now_ms)))
     monkeypatch.undo()

@@ -9,7 +9,7 @@ from barnabas.broker.control.time_control.settling import Settling
 from barnabas.broker.control.time_control.time_control import TimeControl
 from barnabas.broker.coordinator.group.decisions.classic.model import CommitRequest, OffsetToCommit
 from barnabas.broker.coordinator.group.decisions.consumer.group import ConsumerGroup
-from barnabas.broker.runtime.slices import Kind, Work
+from barnabas.broker.runtime.scheduler import Work, WorkClass
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 from barnabas.protocol.messages.fetch import FetchRequest
@@ -196,7 +196,7 @@ async def test_a_move_ends_with_a_sentence_where_something_goes_on_for_too_long(
         def work() -> Work[None]:
             yield endless
 
-        services.upkeep.in_slices(work, Kind())
+        services.upkeep.in_slices(work, WorkClass())
 
     services.clock.call_later(MINUTE_MS, begin)
     with pytest.raises(
@@ -226,12 +226,12 @@ async def test_clients_that_never_leave_a_part_without_work_do_not_hold_a_move_u
         yield services.upkeep.next_turn()
         rounds += 1
         if not has_moved:
-            services.upkeep.in_slices(work, Kind(under_way_max=10))
+            services.upkeep.in_slices(work, WorkClass(under_way_max=10))
 
     producer = await world.producer()
     await producer.send(b"open")
     again()
-    services.upkeep.in_slices(work, Kind(under_way_max=10))
+    services.upkeep.in_slices(work, WorkClass(under_way_max=10))
     await control_of(world.broker).advance(2 * MINUTE_MS)
     has_moved = True
     assert world.txn().state.name == "COMPLETE_ABORT"
@@ -274,7 +274,7 @@ async def test_consumers_are_answered_where_a_move_is_given_up() -> None:
             yield endless
 
         peer.ask(long_poll(topic_id))
-        services.upkeep.in_slices(work, Kind())
+        services.upkeep.in_slices(work, WorkClass())
 
     services.clock.call_later(MINUTE_MS, begin)
     with pytest.raises(ClockRefused):

@@ -10,7 +10,7 @@ from barnabas.broker.coordinator.runtime import ownership
 from barnabas.broker.coordinator.runtime.loading import Loader
 from barnabas.broker.coordinator.runtime.placement import partition_for
 from barnabas.broker.coordinator.transaction.decisions.states import TransactionState as S
-from barnabas.broker.partitions.opening.recovery_line import RecoveryLine
+from barnabas.broker.partitions.opening.recovery_queue import RecoveryQueue
 from barnabas.protocol.errors import ErrorCode as E
 from barnabas.protocol.files.names import CONSUMER_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
 from tests.support.files.memory_files import MemoryFiles
@@ -170,7 +170,7 @@ async def test_the_groups_of_the_other_partitions_are_listed_and_served(how: str
 async def test_a_start_after_a_kill_is_not_held_up_and_tells_once_of_what_it_cannot_open(
     directory: str, is_beside: bool, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(RecoveryLine, "is_beside", is_beside)
+    monkeypatch.setattr(RecoveryQueue, "is_beside", is_beside)
     world = await abandoned()
     for group_id in GROUPS:
         world.broker.commit_offset(7, group_id)

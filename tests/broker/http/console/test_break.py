@@ -4,9 +4,9 @@ import html as entities
 import json
 import re
 
-from barnabas.broker.control.faults.held import About, Held
+from barnabas.broker.control.faults.held import BlockedRequest, Held
 from barnabas.broker.control.faults.plan.of_points import points
-from barnabas.broker.http.console.drawing.steps import COMMIT, OTHERS, Step
+from barnabas.broker.http.console.svg.steps import COMMIT, OTHERS, Step
 from barnabas.broker.runtime.events import KINDS, Kind
 from barnabas.broker.runtime.events.events import Facts
 from tests.support.console.world import Console
@@ -96,8 +96,13 @@ async def test_a_fault_is_marked_at_the_record_that_it_matches(console: Console)
 async def test_a_request_that_stands_is_named_with_its_client(console: Console, world: Inspected) -> None:
     await arm(console, {"api": "FindCoordinator"}, "pause")
     armed = world.broker.faults.get().registry.get("torn")
-    armed.hold(Held.PAUSED, About(0, facts={"api": "FindCoordinator", "client_id": MARKUP, "connection": "10.0.0.1:4"}))
-    armed.hold(Held.PAUSED, About(0, facts={"api": "FindCoordinator", "client_id": None, "connection": "10.0.0.1:5"}))
+    armed.hold(
+        Held.PAUSED,
+        BlockedRequest(0, facts={"api": "FindCoordinator", "client_id": MARKUP, "connection": "10.0.0.1:4"}),
+    )
+    armed.hold(
+        Held.PAUSED, BlockedRequest(0, facts={"api": "FindCoordinator", "client_id": None, "connection": "10.0.0.1:5"})
+    )
     text = await console.text("/faults")
     assert "FindCoordinator of &lt;i&gt;tx&lt;/i&gt;, FindCoordinator of 10.0.0.1:5 stand here" in text
     await console.post("/faults/change", 303, what="release", name="torn")

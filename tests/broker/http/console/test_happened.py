@@ -3,10 +3,10 @@
 from types import MappingProxyType
 
 from barnabas.broker.coordinator.transaction.decisions.model import InitRequest
-from barnabas.broker.http.console.pages.happened import SHOWN_MAX, last, row_of
+from barnabas.broker.http.console.pages.event_history import SHOWN_MAX, last, row_of
 from barnabas.broker.insight.history.history import History
-from barnabas.broker.insight.history.told import Told
-from barnabas.broker.insight.history.wanted import Wanted
+from barnabas.broker.insight.history.trace_event import TraceEvent
+from barnabas.broker.insight.history.trace_filter import TraceFilter
 from barnabas.broker.runtime.events import Events, kinds
 from barnabas.broker.runtime.events.cause import RequestCause
 from barnabas.storage.steps import finish
@@ -71,7 +71,7 @@ def test_every_kind_of_event_can_be_said() -> None:
     """With no facts but its own, and none of them missing."""
     for kind in kinds.KINDS.values():
         facts = {name: _value(name) for name in kind.facts}
-        row = row_of(Told(1, 0, 0, kind.name, MappingProxyType(facts), {}))
+        row = row_of(TraceEvent(1, 0, 0, kind.name, MappingProxyType(facts), {}))
         assert row["sentence"].endswith(".")
 
 
@@ -85,7 +85,7 @@ def _value(name: str) -> object:
 def test_what_is_shown_is_bounded_and_looked_for_in_steps() -> None:
     events = Events()
     history = History(events, now_ms=lambda: 0, machine_now_ms=lambda: 0, events_max=5_000)
-    wanted = Wanted(transactional_id="mine")
+    wanted = TraceFilter(transactional_id="mine")
     assert finish(last(history, wanted)) == []
     for number in range(12_000):
         facts = {"transactional_id": "mine" if number % 1_000 == 0 else "other", "producer_id": number}
@@ -98,5 +98,5 @@ def test_what_is_shown_is_bounded_and_looked_for_in_steps() -> None:
         7_000,
     ]
     assert sum(1 for _ in last(history, wanted)) >= 5_000 // 500 - 1
-    assert len(finish(last(history, Wanted(transactional_id="other")))) == SHOWN_MAX
+    assert len(finish(last(history, TraceFilter(transactional_id="other")))) == SHOWN_MAX
     history.close()

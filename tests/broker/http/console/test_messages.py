@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from barnabas.broker.http.console.looking import records as looking
+from barnabas.broker.http.console.queries import records as looking
 from barnabas.protocol.records.builder import NewRecord, build_batch
 from tests.support.console.world import Console, seen
 from tests.support.inspected_broker import Inspected

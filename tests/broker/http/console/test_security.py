@@ -2,7 +2,7 @@
 
 import pytest
 
-from barnabas.broker.http.console.looking.security import ROWS_MAX
+from barnabas.broker.http.console.queries.security import ROWS_MAX
 from barnabas.broker.metadata.image.users import Upsertion
 from barnabas.broker.security.acl.acl import Acl, PatternType, Permission
 from barnabas.broker.security.session.operations import Operation, Resource

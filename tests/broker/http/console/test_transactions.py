@@ -6,8 +6,8 @@ import pytest
 
 from barnabas.broker.coordinator.transaction.decisions.model import Transaction
 from barnabas.broker.coordinator.transaction.decisions.states import TransactionState
-from barnabas.broker.http.console.drawing.timeline import WIDTH, timeline
-from barnabas.broker.http.console.looking.transactions import Change
+from barnabas.broker.http.console.queries.transactions import Change
+from barnabas.broker.http.console.svg.timeline import WIDTH, timeline
 from tests.support.console.world import Console
 from tests.support.inspected_broker import TIMEOUT_MS, Inspected
 from tests.support.worlds.broker import settle

@@ -10,13 +10,13 @@ import pytest
 
 from barnabas.broker.http.asgi import AsgiApp, Mounted
 from barnabas.broker.http.control.admission import Admission
+from barnabas.broker.http.control.api import Room
 from barnabas.broker.http.control.application import application
-from barnabas.broker.http.control.clock_room import clock_room
-from barnabas.broker.http.control.faults_room import faults_room
+from barnabas.broker.http.control.clock_api import clock_room
+from barnabas.broker.http.control.faults_api import faults_room
 from barnabas.broker.http.control.openapi import document
-from barnabas.broker.http.control.room import Room
-from barnabas.broker.http.control.trace_room import trace_room
-from barnabas.broker.http.control.why_room import why_room
+from barnabas.broker.http.control.trace_api import trace_room
+from barnabas.broker.http.control.why_api import why_room
 from barnabas.broker.insight.why.why import Why
 from tests.support.source_tree import ROOT
 from tests.support.worlds.broker import BrokerWorld

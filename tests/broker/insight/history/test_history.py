@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from barnabas.broker.insight.history.history import FOLLOWED_MAX, FOLLOWERS_MAX, History, TooManyFollowers
-from barnabas.broker.insight.history.told import TEXT_MAX
-from barnabas.broker.insight.history.wanted import UnknownKind, Wanted, wanted
+from barnabas.broker.insight.history.trace_event import TEXT_MAX
+from barnabas.broker.insight.history.trace_filter import TraceFilter, UnknownKind, wanted
 from barnabas.broker.runtime.events import Events
 from barnabas.broker.runtime.events.cause import RequestCause, TimerCause
 from barnabas.broker.runtime.events.kinds import (
@@ -41,7 +41,7 @@ class Clocked:
             self.events.tell(SEGMENT_ROLLED, {**ROLLED, **facts})
 
     def numbers(self, start: int = 1, limit: int = 1_000, **asked: Any) -> list[int | None]:
-        return [told.number for told in self.history.past(Wanted(**asked), start, limit).events]
+        return [told.number for told in self.history.past(TraceFilter(**asked), start, limit).events]
 
 
 @pytest.fixture
@@ -59,7 +59,7 @@ def test_an_event_has_its_number_both_times_and_its_cause(clocked: Clocked) -> N
     clocked.roll()
     clocked.events.cause = TimerCause("session", "g", "m")
     clocked.roll()
-    first, second, third = clocked.history.past(Wanted()).events
+    first, second, third = clocked.history.past(TraceFilter()).events
     assert (first.number, first.at_ms, first.machine_at_ms, first.kind) == (1, 1_000, 1_005, "log.segment_rolled")
     assert (dict(first.facts), dict(first.cause)) == (ROLLED, {})
     assert (second.number, second.at_ms, second.cause["api"], second.cause["request"]) == (2, 2_000, "EndTxn", 3)
@@ -70,17 +70,17 @@ def test_an_event_has_its_number_both_times_and_its_cause(clocked: Clocked) -> N
 def test_only_the_last_are_kept_and_who_comes_late_is_told_how_many_are_lost() -> None:
     clocked = Clocked(events_max=3)
     clocked.roll(10)
-    past = clocked.history.past(Wanted(), 5)
+    past = clocked.history.past(TraceFilter(), 5)
     assert ([told.number for told in past.events], past.lost, past.next) == ([8, 9, 10], 3, 11)
-    assert clocked.history.past(Wanted(), 11) == ([], 11, 0)
-    assert clocked.history.past(Wanted(), 99) == ([], 11, 0)
+    assert clocked.history.past(TraceFilter(), 11) == ([], 11, 0)
+    assert clocked.history.past(TraceFilter(), 99) == ([], 11, 0)
 
 
 def test_the_ring_is_bounded_by_its_size_in_memory_and_long_texts_are_cut() -> None:
     clocked = Clocked(bytes_max=20_000)
     clocked.roll(100, topic="long" * 1_000)
     assert 0 < len(clocked.numbers()) < 40
-    (last,) = clocked.history.last(Wanted(), 1)
+    (last,) = clocked.history.last(TraceFilter(), 1)
     assert len(last.facts["topic"]) == TEXT_MAX
     assert last.number == 100
 
@@ -88,10 +88,10 @@ def test_the_ring_is_bounded_by_its_size_in_memory_and_long_texts_are_cut() -> N
 def test_a_page_has_as_many_as_are_asked_for_and_says_where_the_next_begins(clocked: Clocked) -> None:
     clocked.roll(3)
     clocked.roll(3, topic="u")
-    first = clocked.history.past(Wanted(topic="u"), 1, 2)
+    first = clocked.history.past(TraceFilter(topic="u"), 1, 2)
     assert ([told.number for told in first.events], first.next) == ([4, 5], 6)
     assert clocked.numbers(first.next, 2, topic="u") == [6]
-    assert [told.number for told in clocked.history.last(Wanted(topic="t"), 2)] == [2, 3]
+    assert [told.number for told in clocked.history.last(TraceFilter(topic="t"), 2)] == [2, 3]
 
 
 def test_filters(clocked: Clocked) -> None:
@@ -116,7 +116,7 @@ def test_filters(clocked: Clocked) -> None:
 
 
 def test_what_is_asked_for_is_read_from_a_query() -> None:
-    assert wanted({"kind": ["transaction, group.member_left"], "topic": ["t"], "partition": ["3"]}) == Wanted(
+    assert wanted({"kind": ["transaction, group.member_left"], "topic": ["t"], "partition": ["3"]}) == TraceFilter(
         ("transaction", "group.member_left"), topic="t", partition=3
     )
     with pytest.raises(UnknownKind, match=r"no kind of event is called 'trans' or begins so: there are request\."):
@@ -127,7 +127,7 @@ def test_what_is_asked_for_is_read_from_a_query() -> None:
 
 async def test_a_follower_is_given_what_happens_and_told_what_it_missed(clocked: Clocked) -> None:
     clocked.roll()
-    follower = clocked.history.follow(Wanted(topic="t"))
+    follower = clocked.history.follow(TraceFilter(topic="t"))
     assert follower.take() == ([], 0)
     more = follower.more()
     clocked.roll(topic="u")
@@ -145,9 +145,9 @@ async def test_a_follower_is_given_what_happens_and_told_what_it_missed(clocked:
 
 
 async def test_requests_that_carry_data_are_told_to_who_asks_for_them_and_not_kept(clocked: Clocked) -> None:
-    plain = clocked.history.follow(Wanted())
+    plain = clocked.history.follow(TraceFilter())
     assert not clocked.events.all_requests
-    every = clocked.history.follow(Wanted(), all_requests=True)
+    every = clocked.history.follow(TraceFilter(), all_requests=True)
     assert clocked.events.all_requests
     facts = {"version": 9, "error": None, "took_ms": 0.1}
     clocked.events.tell(REQUEST_ANSWERED, {"api": "Produce", **facts})
@@ -160,8 +160,8 @@ async def test_requests_that_carry_data_are_told_to_who_asks_for_them_and_not_ke
 
 
 async def test_no_more_follow_than_may(clocked: Clocked) -> None:
-    followers = [clocked.history.follow(Wanted()) for _ in range(FOLLOWERS_MAX)]
+    followers = [clocked.history.follow(TraceFilter()) for _ in range(FOLLOWERS_MAX)]
     with pytest.raises(TooManyFollowers, match="16 follow the trace already"):
-        clocked.history.follow(Wanted())
+        clocked.history.follow(TraceFilter())
     followers[0].close()
-    clocked.history.follow(Wanted())
+    clocked.history.follow(TraceFilter())

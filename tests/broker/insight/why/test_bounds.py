@@ -9,7 +9,7 @@ from barnabas.broker.insight.inspection import groups
 from barnabas.broker.insight.inspection.groups import GroupSummary, LoadedGroup
 from barnabas.broker.insight.why import hanging
 from barnabas.broker.insight.why.positions import Budget, contents
-from barnabas.broker.insight.why.sources.known import Known
+from barnabas.broker.insight.why.sources.why_sources import WhySources
 from barnabas.broker.insight.why.why import Why
 from barnabas.storage.log.batches import LogBatch
 from barnabas.storage.log.log import PartitionLog
@@ -91,7 +91,7 @@ async def test_of_very_many_groups_few_are_looked_at_in_a_step_and_one_that_hang
     monkeypatch.setattr(LoadedGroup, "summary", summary)
     monkeypatch.setattr(groups, "loaded_groups", None)  # it sorts all at once
     most = before = 0
-    steps = hanging.hanging(Known(world.services))
+    steps = hanging.hanging(WhySources(world.services))
     try:
         while True:
             next(steps)

@@ -10,7 +10,7 @@ from barnabas.broker.insight.why.hanging import hanging as all_that_hangs
 from barnabas.broker.insight.why.held import HELD_MAX
 from barnabas.broker.insight.why.rules.held import HeldFacts
 from barnabas.broker.insight.why.sources.armed_faults import ArmedFaults
-from barnabas.broker.insight.why.sources.known import Known
+from barnabas.broker.insight.why.sources.why_sources import WhySources
 from barnabas.broker.services import Deferred
 from barnabas.protocol.messages.find_coordinator import FindCoordinatorRequest
 from barnabas.protocol.messages.heartbeat import HeartbeatRequest
@@ -170,7 +170,7 @@ async def test_however_many_are_held_up_few_are_looked_at_in_a_step(hanging: Han
 
     many = Many()
     most = before = 0
-    for _ in all_that_hangs(Known(hanging.world.services, held_up=many)):
+    for _ in all_that_hangs(WhySources(hanging.world.services, held_up=many)):
         most, before = max(most, many.looked - before), many.looked
     assert many.looked == 5_000
     assert most <= 200

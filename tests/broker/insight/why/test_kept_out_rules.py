@@ -4,12 +4,12 @@ import pytest
 
 from barnabas.broker.insight.why.rules import group
 from barnabas.broker.insight.why.rules.group import GroupFacts
-from barnabas.broker.insight.why.rules.kept_out import (
+from barnabas.broker.insight.why.rules.refused_clients import (
     LATELY_MS,
     AclFacts,
     DenialFacts,
-    KeptOut,
     RefusalFacts,
+    RefusedClients,
     ThrottleFacts,
     explain,
     sentences,
@@ -33,58 +33,60 @@ THROTTLED = ThrottleFacts("a", "", "request_percentage", ("user a",), 50.0, 1_50
 REFUSED = RefusalFacts("10.0.0.1", "SASL_SSL", "Authentication failed.", 7, 60_000, "app", "PLAIN")
 FIRST = "CreateTopics of User:a from 10.0.0.1 is denied"
 
-STORIES: dict[str, tuple[KeptOut, str]] = {
+STORIES: dict[str, tuple[RefusedClients, str]] = {
     "the cluster": (
-        KeptOut(AT, denials=(DENIED,)),
+        RefusedClients(AT, denials=(DENIED,)),
         f"{FIRST} Create on the cluster (CLUSTER_AUTHORIZATION_FAILED), 0 ms ago: no ACL allows it. "
         "`barnabas acls add --bootstrap-server k:9092 --allow-principal User:a --operation Create --cluster` does.",
     ),
     "a name that begins like an option": (
-        KeptOut(AT, denials=(DENIED._replace(resource="TOPIC", name="-x y", operation="TWO_PHASE_COMMIT"),)),
+        RefusedClients(AT, denials=(DENIED._replace(resource="TOPIC", name="-x y", operation="TWO_PHASE_COMMIT"),)),
         f"{FIRST} TwoPhaseCommit on topic -x y (CLUSTER_AUTHORIZATION_FAILED), 0 ms ago: no ACL allows it. "
         "`barnabas acls add --bootstrap-server k:9092 --allow-principal User:a --operation TwoPhaseCommit "
         "--topic='-x y'` does.",
     ),
     "names that are no line": (
-        KeptOut(AT, denials=(DENIED._replace(resource="USER", name="a\nb", principal="User:\x1b"),)),
+        RefusedClients(AT, denials=(DENIED._replace(resource="USER", name="a\nb", principal="User:\x1b"),)),
         "CreateTopics of User:\\x1b from 10.0.0.1 is denied Create on user a\\nb (CLUSTER_AUTHORIZATION_FAILED), "
         "0 ms ago: no ACL allows it. `barnabas acls add --bootstrap-server k:9092 --allow-principal NAME "
         "--operation Create --user-principal NAME` does.",
     ),
     "everybody is denied": (
-        KeptOut(AT, denials=(DENIED._replace(acl=AclFacts("User:*", "*", "CREATE", "kafka-cluster", "LITERAL")),)),
+        RefusedClients(
+            AT, denials=(DENIED._replace(acl=AclFacts("User:*", "*", "CREATE", "kafka-cluster", "LITERAL")),)
+        ),
         f"{FIRST} Create on the cluster (CLUSTER_AUTHORIZATION_FAILED), 0 ms ago: an ACL denies it, whatever others "
         "allow. `barnabas acls remove --bootstrap-server k:9092 --deny-principal 'User:*' --operation Create "
         "--cluster --resource-pattern-type literal` takes it back.",
     ),
     "a client that costs too much time": (
-        KeptOut(AT, throttles=(THROTTLED,)),
+        RefusedClients(AT, throttles=(THROTTLED,)),
         "Metadata of a client without an id (user a) from 10.0.0.1:7 was throttled, for 1.5 s, 2 times, the last 4 s "
         "ago: request_percentage of 50 % of a thread's time is all that user a may use. "
         "`barnabas quotas alter --bootstrap-server k:9092 --user a --delete request_percentage` takes it back.",
     ),
     "a quota that is gone": (
-        KeptOut(AT, throttles=(THROTTLED._replace(entity=(), limit=None),)),
+        RefusedClients(AT, throttles=(THROTTLED._replace(entity=(), limit=None),)),
         "Metadata of a client without an id (user a) from 10.0.0.1:7 was throttled, for 1.5 s, 2 times, the last 4 s "
         "ago: its quota request_percentage is gone since.",
     ),
     "a throttle that lasts": (
-        KeptOut(AT, throttles=(THROTTLED._replace(throttle_ms=4_000, is_set=False),)),
+        RefusedClients(AT, throttles=(THROTTLED._replace(throttle_ms=4_000, is_set=False),)),
         "Metadata of a client without an id (user a) from 10.0.0.1:7 is throttled, for 4 s, 2 times, the last 4 s "
         "ago: its quota request_percentage is gone since.",
     ),
     "a client that may be meant": (
-        KeptOut(AT, "transactional id", refusals=(REFUSED._replace(is_sure=False, reason="is it TLS?"),)),
+        RefusedClients(AT, "transactional id", refusals=(REFUSED._replace(is_sure=False, reason="is it TLS?"),)),
         "A client (client app) from 10.0.0.1, which may use this transactional id, was not let in by listener SASL_SSL "
         "with PLAIN, 7 times, the last 1 min ago: is it TLS?",
     ),
     "a login": (
-        KeptOut(AT, refusals=(REFUSED,)),
+        RefusedClients(AT, refusals=(REFUSED,)),
         "A client (client app) from 10.0.0.1 was not let in by listener SASL_SSL with PLAIN, 7 times, the last 1 min "
         "ago: Authentication failed.",
     ),
     "a session": (
-        KeptOut(AT, refusals=(REFUSED._replace(is_again=True, mechanism=None, reason="it has expired"),)),
+        RefusedClients(AT, refusals=(REFUSED._replace(is_again=True, mechanism=None, reason="it has expired"),)),
         "A client (client app) from 10.0.0.1 was not let in again by listener SASL_SSL, 7 times, the last 1 min ago: "
         "it has expired.",
     ),
@@ -98,7 +100,7 @@ def test_a_client_is_refused(story: str) -> None:
 
 
 def test_of_many_some_are_told() -> None:
-    told = sentences(KeptOut(AT, denials=(DENIED,) * 5, refusals=(REFUSED,) * 4))
+    told = sentences(RefusedClients(AT, denials=(DENIED,) * 5, refusals=(REFUSED,) * 4))
     assert len(told) == 7
     assert told[-1] == "3 more cases of clients that were refused or throttled are in the evidence."
 
@@ -106,6 +108,6 @@ def test_of_many_some_are_told() -> None:
 @pytest.mark.parametrize(("ago_ms", "is_first"), [(3_000, True), (LATELY_MS + 1, False)])
 def test_what_was_refused_long_ago_is_told_below_what_holds_now(ago_ms: int, is_first: bool) -> None:
     facts = GroupFacts("g", state="Stable", members_count=1)
-    refused = KeptOut("b:1", "g", refusals=(REFUSED._replace(ago_ms=ago_ms),))
+    refused = RefusedClients("b:1", "g", refusals=(REFUSED._replace(ago_ms=ago_ms),))
     told = checked(group.explain(facts._replace(kept_out=refused))).sentences
     assert ["waits for no member" in each for each in told] == [not is_first, is_first]

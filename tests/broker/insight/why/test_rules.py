@@ -8,9 +8,9 @@ from barnabas.broker.insight.why.rules import consumer, producer, record, words
 from barnabas.broker.insight.why.rules.consumer import ConsumerFacts, Contents, PartitionFacts
 from barnabas.broker.insight.why.rules.group import GroupFacts
 from barnabas.broker.insight.why.rules.held import HeldFacts
-from barnabas.broker.insight.why.rules.kept_out import KeptOut
 from barnabas.broker.insight.why.rules.producer import ProducerFacts, Told
 from barnabas.broker.insight.why.rules.record import Fate, MarkerFacts, Place, RecordFacts
+from barnabas.broker.insight.why.rules.refused_clients import RefusedClients
 from barnabas.broker.insight.why.rules.transaction import TransactionFacts, Unmarked, waits_for, whose
 from tests.support.why import checked
 
@@ -204,7 +204,7 @@ CONSUMERS: dict[str, tuple[ConsumerFacts, *tuple[str, ...]]] = {
         "t-0: there is nothing to read, and nothing is committed.",
     ),
     "records that a throttled member can read": (
-        consumers(contents=Contents(readable_records=4, looked_to=9))._replace(kept_out=KeptOut("b:1")),
+        consumers(contents=Contents(readable_records=4, looked_to=9))._replace(kept_out=RefusedClients("b:1")),
         LAG,
         FOUR,
     ),

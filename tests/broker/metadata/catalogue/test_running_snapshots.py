@@ -4,7 +4,7 @@ import errno
 
 import pytest
 
-from barnabas.broker.runtime.slices import Work
+from barnabas.broker.runtime.scheduler import Work
 from tests.support.files.memory_files import PowerCut, Survival
 from tests.support.worlds.catalogue import CatalogueWorld, state_of
 

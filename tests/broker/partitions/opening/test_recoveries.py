@@ -8,7 +8,7 @@ import pytest
 
 from barnabas.broker.coordinator.transaction.decisions.model import InitRequest
 from barnabas.broker.partitions.opening.recoveries import BEGUN_MAX, StillRecovering
-from barnabas.broker.partitions.opening.recovery_line import RecoveryLine
+from barnabas.broker.partitions.opening.recovery_queue import RecoveryQueue
 from barnabas.protocol.errors import ErrorCode as E
 from barnabas.protocol.errors import KafkaError
 from barnabas.protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestTopic
@@ -27,7 +27,7 @@ def ways(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Non
     """Short slices; and recovery as it is done beside the loop, by jobs, which do their steps here."""
     monkeypatch.setattr("barnabas.storage.recovery.opening.PAUSE_AFTER", 64)
     if request.param == "as jobs":
-        monkeypatch.setattr(RecoveryLine, "is_beside", True)
+        monkeypatch.setattr(RecoveryQueue, "is_beside", True)
 
 
 def has_marker(world: BrokerWorld) -> bool:
@@ -114,7 +114,7 @@ async def test_a_produce_waits_no_longer_than_its_timeout() -> None:
 
 async def test_records_that_wait_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     world = await killed(LONG)
-    monkeypatch.setattr("barnabas.broker.partitions.produce.parked_produces.PARKED_BYTES_MAX", 100)
+    monkeypatch.setattr("barnabas.broker.partitions.produce.delayed_produce.PARKED_BYTES_MAX", 100)
     first, second = world.connect(), world.connect()
     first.ask(produce(world, 0))
     second.ask(produce(world, 0))

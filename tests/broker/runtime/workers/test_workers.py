@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import uvloop
 
-from barnabas.broker.runtime.slices import Slices
+from barnabas.broker.runtime.scheduler import CooperativeScheduler
 from barnabas.broker.runtime.workers.in_slices import steps_in_slices
 from barnabas.broker.runtime.workers.workers import HelperDied, Workers
 from barnabas.storage.disk.files import RealFiles
@@ -27,7 +27,7 @@ TIMEOUT_S = 30
 @contextmanager
 def open_workers(processes_max: int = 2, **settings: object) -> Iterator[Workers]:
     loop = asyncio.get_running_loop()
-    workers = Workers(loop, Slices(loop, rests=False), RealFiles(), processes_max, **settings)  # type: ignore[arg-type]  # the test says which
+    workers = Workers(loop, CooperativeScheduler(loop, rests=False), RealFiles(), processes_max, **settings)  # type: ignore[arg-type]  # the test says which
     try:
         yield workers
     finally:

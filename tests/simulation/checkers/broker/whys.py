@@ -15,7 +15,7 @@ from barnabas.broker.insight.why.records import record_facts
 from barnabas.broker.insight.why.rules import consumer, group, record
 from barnabas.broker.insight.why.rules.answer import Answer
 from barnabas.broker.insight.why.rules.record import Fate
-from barnabas.broker.insight.why.sources.known import Known
+from barnabas.broker.insight.why.sources.why_sources import WhySources
 from barnabas.broker.server.broker import Broker
 from barnabas.protocol.errors import KafkaError
 from barnabas.protocol.log_records.consumer_protocol import decode_assignment
@@ -30,7 +30,7 @@ _HELD = "holds readers of committed records back"
 
 def false_sentences(broker: Broker) -> Iterator[str]:
     """Each that the logs refute, and each that they demand and is missing."""
-    known = Known(broker.services)
+    known = WhySources(broker.services)
     told = finish(hanging(known, 0))
     waiting = [log for log in broker.services.partitions.open_logs() if log.last_stable_offset < log.high_watermark]
     if waiting and not any("transaction" in about or about == "more" for about in told):
@@ -51,7 +51,7 @@ def false_sentences(broker: Broker) -> Iterator[str]:
 
 def false_fates(broker: Broker, history: History) -> Iterator[str]:
     """What is told of records whose transaction is certainly over, where it is not what their producer was told."""
-    known = Known(broker.services)
+    known = WhySources(broker.services)
     for each in history.sends:
         txn = each.transaction
         if each.offset is None or txn is None or not (txn.is_committed or txn.is_aborted):

@@ -1,0 +1,40 @@
+"""A request that met a fault."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from barnabas.broker.control.faults.matching import Asked
+from barnabas.protocol.registry import ApiKey
+
+if TYPE_CHECKING:
+    from barnabas.broker.api.frame_handler import FrameHandler, RequestConnection
+    from barnabas.broker.services import Services
+
+
+class MatchedRequest(NamedTuple):
+    """A request that met a fault, but for its bytes. position: where its header ends, but for the header's tags."""
+
+    api: ApiKey
+    version: int
+    entry: FrameHandler
+    services: Services
+    position: int
+    correlation_id: int
+    client: RequestConnection
+    asked: Asked | None = None
+    """What it names, where somebody has looked already."""
+
+    def facts(self) -> dict[str, Any]:
+        """Which request it is, and whose."""
+        return {
+            "api": self.api.api_name,
+            "node": self.services.node.node_id,
+            "client_id": self.client.client_id,
+            "connection": self.client.peer,
+        }
+
+    def topic_name(self, topic_id: bytes) -> str:
+        """The name of the topic with this id; "" where there is none."""
+        topic = self.services.catalogue.topics_by_id.get(topic_id)
+        return "" if topic is None else topic.name

@@ -1,0 +1,131 @@
+"""Decisions that may take longer than a turn of the event loop: in slices, and one at a time for each entity.
+
+Knows neither groups nor what is decided. Kafka's coordinator computes as long as it takes, and all requests for a
+partition wait meanwhile. Here only those for the same entity wait, in the order in which they came: so the answers are
+the same ones, and whoever is in line is never decided about on a state that is about to change.
+
+A decision without a pause is made at once, unless somebody is before it: that is nearly all of them. The line is one
+piece of long work: decisions that follow a long one are made as fast as slices allow, many in a turn.
+
+Invariants: one decision of an entity is under way at a time; each in line is made, whatever becomes of those before it,
+and also if nobody waits for its answer any more; an entity without a line holds no memory here.
+"""
+
+from __future__ import annotations
+
+from asyncio import Future
+from collections import deque
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
+
+from barnabas.broker.runtime.replies import Reply, pass_on
+from barnabas.broker.runtime.scheduler import CooperativeScheduler, WorkClass
+from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.storage.steps import Steps
+
+T = TypeVar("T")
+
+_DECIDING = WorkClass(may_begin_again=False)
+
+
+class Made(NamedTuple, Generic[T]):
+    """A decision that was carried out."""
+
+    reply: Reply[T]
+
+
+Decision: TypeAlias = Steps[Made[T]]
+"""Decides, and in its last step carries out what it decided. It may be given up at any other, and begun again."""
+
+_Waiting: TypeAlias = "tuple[Callable[[], Decision[Any]], Future[Any]]"
+
+
+class DecisionQueue:
+    """Who waits for whom. Entities without a line are not there."""
+
+    def __init__(self, slices: CooperativeScheduler) -> None:
+        self._slices = slices
+        self._lines: dict[str, deque[_Waiting]] = {}
+        """Those that are not made yet, each with the answer that is awaited; the first is under way."""
+
+    def is_deciding(self, entity_id: str) -> bool:
+        """Whether a decision about the entity is under way, and others stand in line."""
+        return entity_id in self._lines
+
+    def made(self, entity_id: str, decide: Callable[[], Decision[T]]) -> Reply[T]:
+        """The reply of a decision about this entity: now, if it needs no pause. An exception of it is raised likewise.
+
+        `decide` makes the steps, perhaps several times.
+        """
+        if entity_id in self._lines:
+            return self._in_line(entity_id, decide)
+        steps = decide()
+        try:
+            next(steps)
+        except StopIteration as over:
+            made: Made[T] = over.value
+            return made.reply
+        steps.close()
+        self._lines[entity_id] = deque()
+        answer = self._in_line(entity_id, decide)
+        work = self._slices.in_slices(partial(self._make, entity_id), _DECIDING)
+        if answer.done():
+            try:
+                return answer.result()  # without a reply in between: the first slice was enough
+            finally:
+                del answer  # else a refusal, its traceback and this frame were a cycle
+        if isinstance(work, Future):
+            work.add_done_callback(partial(self._give_up, entity_id))
+        return answer
+
+    def made_at_once(self, entity_id: str, make: Callable[[], Reply[T]]) -> Reply[T]:
+        """The reply of a decision that needs no pause, and has its turn when those before it are made."""
+        if entity_id not in self._lines:
+            return make()
+        return self._in_line(entity_id, partial(_at_once, make))
+
+    def _in_line(self, entity_id: str, decide: Callable[[], Decision[T]]) -> Future[T]:
+        answer: Future[T] = self._slices.loop.create_future()
+        self._lines[entity_id].append((decide, answer))
+        return answer
+
+    def _make(self, entity_id: str) -> Steps[None]:
+        """Everything in line, and what comes meanwhile."""
+        line = self._lines[entity_id]
+        while line:
+            decide, answer = line[0]
+            reply = yield from _outcome(decide)
+            line.popleft()
+            _pass_on(reply, answer)
+            del decide, answer, reply  # the traceback of a refusal may know this frame: see made()
+            yield
+        del self._lines[entity_id]
+
+    def _give_up(self, entity_id: str, work: Future[None]) -> None:
+        """The broker stops: whoever is in line is sent away."""
+        if not work.cancelled():
+            return
+        for _decide, answer in self._lines.pop(entity_id, ()):
+            _pass_on(KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, "the broker stops"), answer)
+
+
+def _at_once(make: Callable[[], Reply[T]]) -> Decision[T]:
+    return Made(make())
+    yield  # what makes it a decision in steps, of which there is one
+
+
+def _outcome(decide: Callable[[], Decision[Any]]) -> Steps[Any]:
+    """The reply, or the exception instead. The answer is not known here: a traceback makes no cycle with it."""
+    try:
+        made = yield from decide()
+    except Exception as error:
+        return error
+    return made.reply
+
+
+def _pass_on(reply: Any, answer: Future[Any]) -> None:
+    if not isinstance(reply, Exception):
+        pass_on(reply, answer)
+    elif not answer.done():
+        answer.set_exception(reply)

@@ -1,0 +1,209 @@
+"""What the trace has of a transactional id or a group, in sentences, each with what led to it; and the answer to why.
+
+There is none of it without --control, since a broker keeps no trace then. Invariant: a look takes a bounded part of the
+trace at a time, and others have their turns in between.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from barnabas.broker.http.console import words
+from barnabas.broker.http.console.page import Facts
+from barnabas.broker.http.console.pages.why import when_there
+from barnabas.broker.insight.history.trace_filter import TraceFilter
+from barnabas.broker.runtime.events import KINDS, kinds
+from barnabas.storage.steps import Steps
+
+if TYPE_CHECKING:
+    from asyncio import Future
+
+    from barnabas.broker.http.console.console_context import Observed
+    from barnabas.broker.insight.history.history import History
+    from barnabas.broker.insight.history.trace_event import TraceEvent
+    from barnabas.broker.insight.why.rules.answer import Answer
+    from barnabas.broker.insight.why.why import Why
+
+SHOWN_MAX: Final = 60
+_IN_A_STEP: Final = 500
+_LEFT_OUT = (kinds.TRANSACTION_WRITING.name, kinds.MARKER_WRITING.name, kinds.GROUP_WRITING.name)
+"""What is about to be done is told of by what was done; where it was not done, the page of faults shows who stands."""
+
+
+async def why(ask: Callable[[Why], Answer | Future[Answer]], observed: Observed) -> tuple[str, ...] | None:
+    """The sentences of an answer; None where nobody may ask."""
+    if observed.why is None:
+        return None
+    return (await when_there(ask(observed.why))).sentences
+
+
+async def of_transactional_id(observed: Observed, transactional_id: str) -> list[Facts] | None:
+    """What happened to it last, the newest first; None where nothing is kept."""
+    history = observed.history
+    if history is None:
+        return None
+    found = await observed.in_turns(lambda: last(history, TraceFilter(transactional_id=transactional_id)))
+    return [row_of(each) for each in found]
+
+
+def last(history: History, wanted: TraceFilter) -> Steps[list[TraceEvent]]:
+    """The last events that are wanted and that are shown, the newest first, as far as they are kept."""
+    found: list[TraceEvent] = []
+    end = history.next_number
+    while end > 1 and len(found) < SHOWN_MAX:
+        begin = max(1, end - _IN_A_STEP)
+        part = history.past(wanted, begin, _IN_A_STEP, looks_at=end - begin)
+        new = (each for each in reversed(part.events) if (each.number or 0) < end)
+        found += (each for each in new if each.kind not in _LEFT_OUT)
+        if part.lost:
+            break
+        end = begin
+        yield
+    return found[:SHOWN_MAX]
+
+
+def row_of(told: TraceEvent) -> Facts:
+    """The event as a page shows it."""
+    sentence, style = _SENTENCES.get(told.kind, _plainly)(told.facts, told)
+    return {
+        "at_ms": told.at_ms,
+        "kind": told.kind,
+        "style": style,
+        "sentence": sentence,
+        "because": _because(told.cause),
+    }
+
+
+def _because(cause: Mapping[str, Any]) -> str:
+    if "api" in cause:
+        who = f" as {cause['principal']}" if "principal" in cause else ""
+        return f"{cause['api']} of {cause['client_id'] or 'a client without a name'}{who} at {cause['peer']}"
+    return f"timer: {cause['timer']}" if "timer" in cause else ""
+
+
+# --- what each kind says. Facts are those of broker/runtime/events/kinds.py ---
+
+_Said = tuple[str, str]
+
+
+def _plainly(facts: Mapping[str, Any], told: TraceEvent) -> _Said:
+    """What the kind says, and its facts."""
+    what = KINDS[told.kind].what if told.kind in KINDS else told.kind
+    named = [f"{name} {_text(value)}" for name, value in facts.items() if value not in (None, "")]
+    return f"{what[0].upper()}{what[1:]}: {', '.join(named)}.", "quiet"
+
+
+def _given(facts: Mapping[str, Any], told: TraceEvent) -> _Said:
+    before = ""
+    if facts["previous_producer_id"] >= 0:
+        before = f"; before, it was {facts['previous_producer_id']}, epoch {facts['previous_producer_epoch']}"
+    return f"A producer began: it is {_producer(facts)}{before}.", "empty"
+
+
+def _fenced(facts: Mapping[str, Any], told: TraceEvent) -> _Said:
+    by = f" by {_because(told.cause)}" if told.cause else ""
+    return (
+        f"Producer {_producer(facts)}, was fenced{by}: {facts['why']}. Epoch {facts['new_producer_epoch']} counts now.",
+        "aborted",
+    )
+
+
+def _refused(facts: Mapping[str, Any], told: TraceEvent) -> _Said:
+    why_not = f": {facts['why']}" if facts.get("why") else ""
+    where = f" to {facts['topic']}-{facts['partition']}" if "topic" in facts else ""
+    return f"{told.cause.get('api', 'A request')}{where} was refused with {facts['error']}{why_not}.", "aborted"
+
+
+def _answered(facts: Mapping[str, Any], told: TraceEvent) -> _Said:
+    error = facts["error"]
+    ended = "was answered" if error in (None, "NONE") else f"was answered {error}"
+    return f"{facts['api']} {ended}, after {facts['took_ms']} ms.", "empty" if error in (None, "NONE") else "aborted"
+
+
+def _written(facts: Mapping[str, Any], told: TraceEvent) -> _Said:
+    return (
+        f"A record is written to __transaction_state-{facts['partition']}: {facts['state'] or 'the id is removed'}.",
+        "empty",
+    )
+
+
+def _begun(facts: Mapping[str, Any], told: TraceEvent) -> _Said:
+    return f"A transaction of {_producer(facts)} began; its timeout is {words.duration(facts['timeout_ms'])}.", "open"
+
+
+def _added(facts: Mapping[str, Any], told: TraceEvent) -> _Said:
+    return f"Added to it: {_partitions(facts)}.", "open"
+
+
+def _group_added(facts: Mapping[str, Any], told: TraceEvent) -> _Said:
+    return f"Offsets of group {facts['group'] or 'a group'} were added to it.", "open"
+
+
+def _timed_out(facts: Mapping[str, Any], told: TraceEvent) -> _Said:
+    lasted, limit = words.duration(facts["open_for_ms"]), words.duration(facts["timeout_ms"])
+    return f"It timed out: it was open for {lasted}, and its timeout is {limit}.", "aborted"
+
+
+def _prepared(facts: Mapping[str, Any], told: TraceEvent) -> _Said:
+    return f"The {_end(facts)} is decided. Markers go to {_partitions(facts)}.", "prepared"
+
+
+def _marker(facts: Mapping[str, Any], told: TraceEvent) -> _Said:
+    return f"Marker {facts['position']} is written, in {facts['topic']}-{facts['partition']}.", "prepared"
+
+
+def _marker_refused(facts: Mapping[str, Any], told: TraceEvent) -> _Said:
+    then = "It is tried again" if facts["is_tried_again"] else "It is left out"
+    return f"{facts['topic']}-{facts['partition']} refused its marker with {facts['error']}. {then}.", "aborted"
+
+
+def _marked(facts: Mapping[str, Any], told: TraceEvent) -> _Said:
+    return f"Every partition has its marker, and readers see the {_end(facts)}.", "prepared"
+
+
+def _completed(facts: Mapping[str, Any], told: TraceEvent) -> _Said:
+    return f"The {_end(facts)} is complete.", "committed" if facts["is_commit"] else "aborted"
+
+
+def _fired(facts: Mapping[str, Any], told: TraceEvent) -> _Said:
+    where = facts.get("point") or facts.get("api") or facts.get("disk") or "a step"
+    return f"Fault {facts['fault']} fired at {where}: {facts['does']}.", "aborted"
+
+
+def _text(value: Any) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def _producer(facts: Mapping[str, Any]) -> str:
+    return f"{facts['producer_id']}, epoch {facts['producer_epoch']}"
+
+
+def _end(facts: Mapping[str, Any]) -> str:
+    return "commit" if facts["is_commit"] else "abort"
+
+
+def _partitions(facts: Mapping[str, Any]) -> str:
+    named = list(facts["partitions"])
+    more = facts["partitions_count"] - len(named)
+    return ", ".join(named) + (f" and {more} more" if more > 0 else "")
+
+
+_SENTENCES: dict[str, Callable[[Mapping[str, Any], TraceEvent], _Said]] = {
+    kinds.PRODUCER_ID_GIVEN.name: _given,
+    kinds.PRODUCER_FENCED.name: _fenced,
+    kinds.PRODUCE_REFUSED.name: _refused,
+    kinds.TRANSACTION_REFUSED.name: _refused,
+    kinds.REQUEST_ANSWERED.name: _answered,
+    kinds.TRANSACTION_WRITTEN.name: _written,
+    kinds.TRANSACTION_BEGUN.name: _begun,
+    kinds.TRANSACTION_PARTITIONS_ADDED.name: _added,
+    kinds.TRANSACTION_GROUP_ADDED.name: _group_added,
+    kinds.TRANSACTION_TIMED_OUT.name: _timed_out,
+    kinds.TRANSACTION_PREPARED.name: _prepared,
+    kinds.MARKER_WRITTEN.name: _marker,
+    kinds.MARKER_REFUSED.name: _marker_refused,
+    kinds.TRANSACTION_MARKED.name: _marked,
+    kinds.TRANSACTION_COMPLETED.name: _completed,
+    kinds.FAULT_FIRED.name: _fired,
+}

@@ -1,0 +1,152 @@
+"""A transaction's commit, drawn as a sequence: who says what to whom, and each step at which a fault can be armed.
+
+Pure. Time goes downwards. A step is a link to the form that arms a fault there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+from barnabas.broker.http.console.rendering import url
+from barnabas.broker.http.console.svg.steps import COMMIT, FOR_EACH_PARTITION, LIFELINES, READERS, Lifeline, Step
+from barnabas.broker.runtime.events import Kind
+
+WIDTH = 1000
+_TOP, _ROW, _SAID_ROW, _BEFORE_SAID, _BELOW = 62, 36, 32, 8, 10
+_LABEL_AT_RIGHT, _LABEL_AT_LEFT = (16, "start"), (-16, "end")
+_CHARACTERS_MAX = 44
+_MARKS_MAX = 10
+"""Of the faults at one step, so many are told; those at which somebody stands first."""
+
+
+class Mark(NamedTuple):
+    """A fault that is armed at a step. does: crash or pause. standing: who stands there, some of them."""
+
+    name: str
+    does: str
+    times: str
+    fired: int
+    standing: list[str]
+    standing_count: int
+
+    @property
+    def says(self) -> str:
+        """In words."""
+        return f"{self.name}: {self.does}, fired {self.fired} of {self.times}"
+
+    @property
+    def who(self) -> str:
+        """Who stands there, in words; nothing if nobody does."""
+        if not self.standing_count:
+            return ""
+        more = self.standing_count - len(self.standing)
+        named = ", ".join(self.standing) + (f" and {more} more" if more else "")
+        return f"{named} {'stands' if self.standing_count == 1 else 'stand'} here"
+
+
+class Place(NamedTuple):
+    """A step as a page shows it. says: all of it in words, for who does not see the drawing."""
+
+    point: str
+    name: str
+    state: str
+    may: str
+    what: str
+    says: str
+    href: str
+    id: str
+    style: str
+    """The class of what is armed there: open for a pause, aborted for a crash, nothing for nothing."""
+    armed: str
+    standing: str
+    is_chosen: bool
+
+
+class DrawnStep(NamedTuple):
+    """A step on its lifeline. anchor: on which side of it the text stands."""
+
+    place: Place
+    x: int
+    y: int
+    label_x: int
+    anchor: str
+
+
+class DrawnSaid(NamedTuple):
+    """An arrow with its text."""
+
+    says: str
+    x1: int
+    x2: int
+    y: int
+    text_x: float
+    head: str
+
+
+class Drawing(NamedTuple):
+    """All of it. rows: what is said and the steps, in their order in time. box: top and height of what is repeated."""
+
+    height: int
+    lifelines: Sequence[Lifeline]
+    rows: list[DrawnStep | DrawnSaid]
+    box: tuple[int, int]
+
+
+def may_of(kind: Kind) -> str:
+    """What can be done at a step, in words."""
+    return "crash or pause" if kind.may_crash and kind.may_pause else "crash" if kind.may_crash else "pause"
+
+
+def place_of(kind: Kind, state: str, marks: Sequence[Mark], *, is_chosen: bool) -> Place:
+    """A step, and what is armed there. state: of the record that it is about; nothing for others."""
+    shown = sorted(marks, key=lambda mark: not mark.standing_count)[:_MARKS_MAX]
+    armed = _cut("; ".join(mark.says for mark in shown))
+    standing = "; ".join(mark.who for mark in shown if mark.who)
+    style = "" if not marks else "aborted" if any(mark.does == "crash" for mark in marks) else "open"
+    name = kind.name + (f" of {state}" if state else "")
+    said = [f"{name}: {kind.what}.", f"{may_of(kind).capitalize()}.", *(f"{mark.says}." for mark in shown)]
+    if len(marks) > len(shown):
+        said.append(f"{len(marks) - len(shown)} more are armed.")
+    return Place(
+        kind.name,
+        kind.name.partition(".")[2],
+        state,
+        may_of(kind),
+        kind.what,
+        " ".join([*said, *([f"{standing}."] if standing else [])]),
+        url("/faults", point=kind.name, state=state) + "#arm",
+        f"at-{kind.name}-{state}".rstrip("-"),
+        style,
+        armed,
+        _cut(standing),
+        is_chosen,
+    )
+
+
+def drawn(points: Mapping[str, Kind], marks: Callable[[Step], Sequence[Mark]], chosen: tuple[str, str]) -> Drawing:
+    """The sequence. marks: what is armed at a step. chosen: the point and state for which the form is open."""
+    rows: list[DrawnStep | DrawnSaid] = []
+    y, box_top, box_end = _TOP - _BEFORE_SAID, _TOP, _TOP
+    for each in COMMIT:
+        if isinstance(each, Step):
+            is_chosen = chosen in ((each.point, each.state), (each.point, ""))
+            place = place_of(points[each.point], each.state, marks(each), is_chosen=is_chosen)
+            x, (dx, anchor) = each.lifeline.x, _LABEL_AT_LEFT if each.lifeline is READERS else _LABEL_AT_RIGHT
+            rows.append(DrawnStep(place, x, y, x + dx, anchor))
+            if each.point == FOR_EACH_PARTITION[0]:
+                box_top = y - _ROW // 2
+            if each.point == FOR_EACH_PARTITION[-1]:
+                box_end = y + _ROW // 2 + 6
+            y += _ROW
+        else:
+            y += _BEFORE_SAID
+            x1, x2 = each.source.x, each.target.x
+            head = f"M{x2} {y} l{-8 if x2 > x1 else 8} -4 v8 z"
+            rows.append(DrawnSaid(each.says, x1, x2, y, (x1 + x2) / 2, head))
+            y += _SAID_ROW
+    return Drawing(y + _BELOW, LIFELINES, rows, (box_top, box_end - box_top))
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _CHARACTERS_MAX else text[: _CHARACTERS_MAX - 1] + "…"

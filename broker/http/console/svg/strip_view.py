@@ -1,0 +1,128 @@
+"""A log's strip as it is drawn: where each cell and mark stands, and the views that one can go to from here. Pure."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from barnabas.broker.http.console.queries.partition import Strip
+from barnabas.broker.http.console.rendering import url
+from barnabas.storage.log.strip import ABORT_MARKER, COMMIT_MARKER, CONTROL, Cell
+
+WIDTH = 1000.0
+_CELL_WIDTH_MIN = 1.2
+_GAP = 0.6
+_HEIGHT, _ROW_HEIGHT, _GROUP_ROWS = 134, 17, 4
+_MARKERS = (COMMIT_MARKER, ABORT_MARKER, CONTROL)
+
+
+class DrawnCell(NamedTuple):
+    """A cell: where it is, how it is coloured, what it says, and the page that tells more."""
+
+    x: float
+    width: float
+    style: str
+    says: str
+    href: str
+    is_chosen: bool
+
+
+class DrawnMark(NamedTuple):
+    """A line at an offset. row: labels in the same row do not stand in each other's way."""
+
+    x: float
+    style: str
+    label: str
+    anchor: str
+    row: int
+
+
+class Way(NamedTuple):
+    """Another view, from a link or a key."""
+
+    name: str
+    key: str
+    href: str
+
+
+class Drawing(NamedTuple):
+    """All of it."""
+
+    height: int
+    cells: list[DrawnCell]
+    marks: list[DrawnMark]
+    borders: list[float]
+    groups: list[DrawnMark]
+    ways: list[Way]
+
+
+def drawn(strip: Strip, path: str, chosen: int | None) -> Drawing:
+    """The strip, on the page at `path`. chosen: the offset whose batch is told of."""
+    marks = [
+        (strip.log_start_offset, "start", "log start"),
+        (strip.last_stable_offset, "stable", "last stable offset"),
+        (strip.high_watermark, "high", "high watermark"),
+    ]
+    groups = [each for each in strip.groups if strip.first <= each.offset <= strip.end]
+    rows = min(len(groups), _GROUP_ROWS)
+    return Drawing(
+        _HEIGHT + (_ROW_HEIGHT * rows + 2 if rows else 0),
+        [_cell(strip, cell, path, chosen) for cell in strip.cells],
+        [
+            _mark(strip, offset, style, f"{name} {offset}", row)
+            for row, (offset, style, name) in enumerate(marks)
+            if strip.first <= offset <= strip.end
+        ],
+        [_x(strip, offset) for offset in strip.borders],
+        [
+            _mark(strip, group.offset, "group", f"{group.group_id} {group.offset}", number % _GROUP_ROWS)
+            for number, group in enumerate(groups)
+        ],
+        _ways(strip, path),
+    )
+
+
+def style_of(kind: str) -> str:
+    """The class of a kind of batch."""
+    return "marker" if kind in _MARKERS else kind
+
+
+def _x(strip: Strip, offset: int) -> float:
+    return round(WIDTH * (offset - strip.first) / (strip.end - strip.first), 2)
+
+
+def _cell(strip: Strip, cell: Cell, path: str, chosen: int | None) -> DrawnCell:
+    x = _x(strip, cell.first_offset)
+    width = max(_CELL_WIDTH_MIN, _x(strip, cell.next_offset) - x - _GAP)
+    header = cell.header
+    which = f"{cell.kind}, offsets {header.base_offset} to {header.last_offset}"
+    says = (
+        which if cell.is_whole else f"offsets {cell.first_offset} to {cell.next_offset - 1}; one batch of them: {which}"
+    )
+    if header.has_producer_id:
+        says += f", producer {header.producer_id}, epoch {header.producer_epoch}"
+        says += f", sequence {header.base_sequence}" if header.base_sequence >= 0 else ""
+    href = url(path, from_=strip.first, to=strip.end, at=header.base_offset)
+    is_chosen = chosen is not None and header.base_offset <= chosen <= header.last_offset
+    return DrawnCell(x, round(width, 2), style_of(cell.kind), says, href, is_chosen)
+
+
+def _mark(strip: Strip, offset: int, style: str, label: str, row: int) -> DrawnMark:
+    x = _x(strip, offset)
+    return DrawnMark(x, style, label, "end" if x > WIDTH * 0.72 else "start", row)
+
+
+def _ways(strip: Strip, path: str) -> list[Way]:
+    width = strip.end - strip.first
+    half, quarter = max(1, width // 2), max(1, width // 4)
+    near = strip.first + (width - half) // 2
+    start, last = strip.log_start_offset, max(strip.log_start_offset, strip.log_end_offset - width)
+    back, on = max(start, strip.first - quarter), max(start, min(strip.first + quarter, last))
+    views = (
+        ("All", "0", None, None),
+        ("Closer", "+", near, near + half),
+        ("Further", "-", max(start, strip.first - half), strip.end + half),
+        ("Back", "←", back, back + width),
+        ("On", "→", on, on + width),
+        ("End", "End", last, last + width),
+    )
+    return [Way(name, key, url(path, from_=low, to=high)) for name, key, low, high in views]

@@ -1,0 +1,147 @@
+"""A transactional id's changes as a line in time: what each meant, and where it is drawn. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from barnabas.broker.coordinator.transaction.decisions.model import Transaction
+from barnabas.broker.coordinator.transaction.decisions.states import TransactionState
+from barnabas.broker.http.console import words
+from barnabas.broker.http.console.queries.transactions import Change
+
+WIDTH = 1000
+_STATE = TransactionState
+_SPAN_KINDS = {_STATE.ONGOING: "open", _STATE.PREPARE_COMMIT: "prepared", _STATE.PREPARE_ABORT: "prepared"}
+_MARK_KINDS = {_STATE.COMPLETE_COMMIT: "committed", _STATE.COMPLETE_ABORT: "aborted"}
+_SPAN_WIDTH_MIN = 3.0
+FENCE, TIMEOUT = "fence", "timeout"
+"""Kinds of events beside those of states."""
+
+
+class Event(NamedTuple):
+    """One change, said. kind: how it is coloured."""
+
+    offset: int
+    timestamp_ms: int
+    kind: str
+    sentence: str
+    producer: str
+
+
+class Span(NamedTuple):
+    """A state that lasted. x and width: of WIDTH."""
+
+    kind: str
+    x: float
+    width: float
+    sentence: str
+
+
+class Mark(NamedTuple):
+    """A moment at which something was over."""
+
+    kind: str
+    x: float
+    sentence: str
+
+
+class Timeline(NamedTuple):
+    """begin_ms and end_ms: what WIDTH stands for."""
+
+    begin_ms: int
+    end_ms: int
+    spans: list[Span]
+    marks: list[Mark]
+    events: list[Event]
+    """The newest first."""
+
+
+def timeline(changes: Sequence[Change], now_ms: int) -> Timeline | None:
+    """None where nothing is known of the id."""
+    if not changes:
+        return None
+    is_open = changes[-1].txn is not None and changes[-1].txn.state.is_open
+    begin_ms = changes[0].timestamp_ms
+    end_ms = max(begin_ms + 1, changes[-1].timestamp_ms, now_ms if is_open else 0)
+    scale = WIDTH / (end_ms - begin_ms)
+    spans, marks = [], []
+    events = [_event(before, change) for before, change in zip([None, *changes], changes, strict=False)]
+    for (change, until_ms), event in zip(_with_ends(changes, end_ms), events, strict=True):
+        x = (change.timestamp_ms - begin_ms) * scale
+        lasted = words.duration(max(0, until_ms - change.timestamp_ms))
+        is_span = change.txn is not None and change.txn.state in _SPAN_KINDS
+        if change.txn is not None and is_span:
+            width = max(_SPAN_WIDTH_MIN, (until_ms - change.timestamp_ms) * scale)
+            sentence = f"{change.txn.state.value}, {lasted}"
+            spans.append(Span(_kind(change.txn), round(min(x, WIDTH - width), 1), round(width, 1), sentence))
+        if not is_span or event.kind == TIMEOUT:
+            marks.append(Mark(event.kind, round(x, 1), f"{event.sentence} {words.moment(change.timestamp_ms)}"))
+    return Timeline(begin_ms, end_ms, spans, marks, events[::-1])
+
+
+def _with_ends(changes: Sequence[Change], end_ms: int) -> Iterator[tuple[Change, int]]:
+    ends = [change.timestamp_ms for change in changes[1:]]
+    return zip(changes, [*ends, end_ms], strict=True)
+
+
+def _kind(txn: Transaction | None) -> str:
+    if txn is None:
+        return "gone"
+    return _SPAN_KINDS.get(txn.state) or _MARK_KINDS.get(txn.state) or "empty"
+
+
+def _event(before: Change | None, change: Change) -> Event:
+    txn, was = change.txn, before and before.txn
+    producer = "" if txn is None else f"{txn.producer_id}, epoch {txn.producer_epoch}"
+    kind = FENCE if _fences(was, txn) else TIMEOUT if _is_timeout(was, txn) else _kind(txn)
+    return Event(change.offset, change.timestamp_ms, kind, _sentence(was, txn), producer)
+
+
+def _fences(before: Transaction | None, txn: Transaction | None) -> bool:
+    return before is not None and txn is not None and txn.state is TransactionState.EMPTY
+
+
+def _is_timeout(before: Transaction | None, txn: Transaction | None) -> bool:
+    if before is None or txn is None or txn.state is not TransactionState.PREPARE_ABORT:
+        return False
+    lasted_ms = txn.last_update_timestamp_ms - txn.start_timestamp_ms
+    return before.state is TransactionState.ONGOING and lasted_ms >= txn.timeout_ms
+
+
+def _sentence(before: Transaction | None, txn: Transaction | None) -> str:
+    """What a change meant, as far as its record and the one before it tell."""
+    if txn is None:
+        return "The id expired: it was not used for transactional.id.expiration.ms."
+    places = words.counted(len(txn.partitions), "partition")
+    match txn.state:
+        case TransactionState.EMPTY:
+            return _initialised(before, txn)
+        case TransactionState.ONGOING:
+            if before is not None and before.state is TransactionState.ONGOING:
+                return f"More was added: {places} now."
+            return f"The transaction began, with {places}."
+        case TransactionState.PREPARE_COMMIT:
+            return f"The commit was decided. Markers go to {places}."
+        case TransactionState.PREPARE_ABORT:
+            return f"{_why_aborted(before, txn)} Markers go to {places}."
+        case TransactionState.COMPLETE_COMMIT:
+            return "Committed: every partition has its marker."
+        case TransactionState.COMPLETE_ABORT:
+            return "Aborted: every partition has its marker."
+    return str(txn.state.value)
+
+
+def _initialised(before: Transaction | None, txn: Transaction) -> str:
+    if before is None:
+        return f"A producer began (InitProducerId): it is {txn.producer_id}, epoch {txn.producer_epoch}."
+    return (
+        f"A producer began anew (InitProducerId): it is {txn.producer_id}, epoch {txn.producer_epoch}, "
+        f"and fences {before.producer_id}, epoch {before.producer_epoch}."
+    )
+
+
+def _why_aborted(before: Transaction | None, txn: Transaction) -> str:
+    if _is_timeout(before, txn):
+        return f"The abort was decided: its timeout of {words.duration(txn.timeout_ms)} was over."
+    return "The abort was decided."

@@ -1,0 +1,126 @@
+"""/control/trace: what happened last, as JSON; and what happens, as server-sent events for whoever follows."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from typing import Any
+from urllib.parse import parse_qs
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+from barnabas.broker.http.control.api import SERVICE_UNAVAILABLE, Room, refused
+from barnabas.broker.http.control.trace_openapi import FILTERS, LIMIT, LIMIT_MAX, PATH, TRACE
+from barnabas.broker.insight.history.history import Follower, History, TooManyFollowers
+from barnabas.broker.insight.history.trace_event import TraceEvent
+from barnabas.broker.insight.history.trace_filter import TraceFilter, number, wanted
+from barnabas.client.near_names import did_you_mean
+
+EVENT_STREAM = "text/event-stream"
+KEEP_ALIVE_S = 5.0
+"""How often a follower is written to at least, so that one that vanished without a word is noticed."""
+
+
+def trace_room(history: Callable[[], History]) -> Room:
+    """Over the history of one broker."""
+    return Room([Route(PATH, _Pages(history).trace, methods=["GET"])], TRACE)
+
+
+class _Pages:
+    def __init__(self, history: Callable[[], History]) -> None:
+        self._history = history
+
+    async def trace(self, request: Request) -> Response:
+        history = self._history()
+        try:
+            given = _query(request)
+            asked, start = wanted(given), number(given, "from")
+            limit = number(given, "limit")
+            all_requests = _is_yes(given)
+            last_seen = number({"Last-Event-ID": _header(request, "last-event-id")}, "Last-Event-ID")
+        except ValueError as wrong:
+            return refused(str(wrong))
+        if EVENT_STREAM not in request.headers.get("accept", ""):
+            return JSONResponse(_page(history, asked, start, limit))
+        try:
+            follower = history.follow(asked, all_requests=all_requests)
+        except TooManyFollowers as many:
+            return refused(str(many), SERVICE_UNAVAILABLE)
+        begin = start if last_seen is None else last_seen + 1
+        return StreamingResponse(_stream(history, follower, asked, begin), media_type=EVENT_STREAM, headers=_FRESH)
+
+
+_FRESH = {"cache-control": "no-store"}
+
+
+def _page(history: History, asked: TraceFilter, start: int | None, limit: int | None) -> Mapping[str, Any]:
+    """The last events; from a number on, if one is given."""
+    count = min(LIMIT if limit is None else limit, LIMIT_MAX)
+    if start is None:
+        return {
+            "events": [told.as_json() for told in history.last(asked, count)],
+            "next": history.next_number,
+            "lost": 0,
+        }
+    past = history.past(asked, start, count)
+    return {"events": [told.as_json() for told in past.events], "next": past.next, "lost": past.lost}
+
+
+async def _stream(history: History, follower: Follower, asked: TraceFilter, begin: int | None) -> AsyncIterator[str]:
+    """What is kept from `begin` on, if that is given, and then all that happens."""
+    try:
+        yield ": the trace of a Barnabas\n\n"
+        until = history.next_number
+        while begin is not None and begin < until:
+            past = history.past(asked, begin)
+            if past.lost:
+                yield _lost(past.lost)
+            yield "".join(_sse(told) for told in past.events if (told.number or 0) < until)
+            begin = past.next
+        while not follower.is_closed:
+            events, missed = follower.take()
+            if missed:
+                yield _lost(missed)
+            if events:
+                yield "".join(map(_sse, events))
+                continue
+            more = follower.more()
+            await asyncio.wait({more}, timeout=KEEP_ALIVE_S)
+            if not more.done():
+                yield ": still here\n\n"
+    finally:
+        follower.close()
+
+
+def _sse(told: TraceEvent) -> str:
+    number = "" if told.number is None else f"id: {told.number}\n"
+    return f"{number}event: {told.kind}\ndata: {json.dumps(told.as_json(), separators=(',', ':'))}\n\n"
+
+
+def _lost(count: int) -> str:
+    return f'event: lost\ndata: {{"count":{count}}}\n\n'
+
+
+def _query(request: Request) -> Mapping[str, Sequence[str]]:
+    """What is asked for. ValueError for a word that means nothing here."""
+    given = parse_qs(request.url.query, keep_blank_values=True, max_num_fields=50)
+    unknown = next((name for name in given if name not in FILTERS), None)
+    if unknown is not None:
+        meant = did_you_mean(unknown, FILTERS) or f": there are {', '.join(FILTERS)}"
+        raise ValueError(f"{unknown[:40]!r} is not asked for here{meant}")
+    return given
+
+
+def _is_yes(given: Mapping[str, Sequence[str]]) -> bool:
+    text = (given.get("requests") or ("",))[-1]
+    if text not in ("", "all"):
+        raise ValueError(f"requests={text[:40]} means nothing: it may be all")
+    return text == "all"
+
+
+def _header(request: Request, name: str) -> Sequence[str]:
+    text = request.headers.get(name)
+    return () if text is None else (text,)

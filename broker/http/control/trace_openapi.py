@@ -1,0 +1,77 @@
+"""The description of /control/trace."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from barnabas.broker.http.control.api import Description
+from barnabas.broker.http.control.describing import NUMBER, answer, operation
+
+PATH = "/control/trace"
+LIMIT, LIMIT_MAX = 100, 1_000
+_TEXT, _OBJECT = {"type": "string"}, {"type": "object"}
+
+FILTERS: dict[str, tuple[str, dict[str, Any]]] = {
+    "kind": (
+        "Kinds of events, or what their names begin with, by commas: transaction,group.member_left",
+        _TEXT,
+    ),
+    "transactional_id": ("Only what is told of this transactional id.", _TEXT),
+    "group": ("Only what is told of this group.", _TEXT),
+    "topic": ("Only what is told of this topic.", _TEXT),
+    "partition": ("Of the topic, only this partition.", NUMBER),
+    "client_id": ("Only what this client led to.", _TEXT),
+    "producer_id": ("Only what is told of this producer.", NUMBER),
+    "from": ("Of what is kept, from this number on; without it, the last events.", NUMBER),
+    "limit": (f"How many events at most: {LIMIT} unless given, {LIMIT_MAX} at most.", NUMBER),
+    "requests": ("all: who follows is told of every request, also of those that carry data. They are not kept.", _TEXT),
+}
+"""What may be asked for, and what it means."""
+
+_EVENT = {
+    "type": "object",
+    "properties": {
+        "number": {"type": ["integer", "null"], "description": "It counts from 1. None of what is not kept."},
+        "at_ms": {**NUMBER, "description": "When, by the clock that clients are told, in ms since 1970."},
+        "machine_at_ms": {**NUMBER, "description": "The same by the machine's clock."},
+        "kind": {"type": "string", "description": "What happened: docs/trace.md."},
+        "facts": {**_OBJECT, "description": "What is told of it."},
+        "cause": {**_OBJECT, "description": "The request or the timer that led to it; empty if it is not known."},
+    },
+    "required": ["number", "at_ms", "machine_at_ms", "kind", "facts", "cause"],
+    "additionalProperties": False,
+}
+_PAGE = {
+    "type": "object",
+    "properties": {
+        "events": {"type": "array", "items": {"$ref": "#/components/schemas/Event"}},
+        "next": {**NUMBER, "description": "What to ask for next, as `from`."},
+        "lost": {**NUMBER, "description": "How many events from `from` on are not kept any more."},
+    },
+    "required": ["events", "next", "lost"],
+    "additionalProperties": False,
+}
+_REFUSALS = {
+    "400": "A kind that does not exist, a number that is none, or a word that means nothing here.",
+    "503": "As many follow already as may.",
+}
+
+
+def _operation() -> dict[str, Any]:
+    found = answer("Events, the oldest first.", "Trace")
+    found["content"]["text/event-stream"] = {"schema": {**_TEXT, "description": "With Accept: text/event-stream."}}
+    described = operation("trace", "What happened last, or, as server-sent events, what happens", found, _REFUSALS)
+    described["parameters"] = [
+        {"name": name, "in": "query", "description": text, "schema": schema} for name, (text, schema) in FILTERS.items()
+    ] + [
+        {
+            "name": "Last-Event-ID",
+            "in": "header",
+            "description": "Who follows again goes on behind this number, as far as it is kept.",
+            "schema": NUMBER,
+        }
+    ]
+    return described
+
+
+TRACE = Description({PATH: {"get": _operation()}}, {"Event": _EVENT, "Trace": _PAGE})

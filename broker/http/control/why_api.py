@@ -1,0 +1,104 @@
+"""/control/why: questions about what hangs. Nothing is changed by them."""
+
+from __future__ import annotations
+
+from asyncio import Future, wait
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+from starlette.routing import Route
+
+from barnabas.broker.http.control.api import SERVICE_UNAVAILABLE, Room, refused
+from barnabas.broker.http.control.why_openapi import PARAMETERS, PATH, WHY
+from barnabas.broker.insight.why.rules.answer import Answer
+from barnabas.broker.insight.why.why import Why
+from barnabas.client.near_names import did_you_mean
+
+T = TypeVar("T")
+_INTEGER_MAX = 2**63 - 1
+
+
+class _Unclear(Exception):
+    """What is asked makes no sense; the sentence says why not."""
+
+
+def why_room(why: Why) -> Room:
+    """Over what may be asked of one broker."""
+    pages = _Pages(why)
+    questions: dict[str, Callable[[Mapping[str, Any]], Answer | Future[Answer]]] = {
+        "consumer": lambda asked: why.consumer(asked["group"], asked.get("topic")),
+        "producer": lambda asked: why.producer(asked["transactional_id"]),
+        "record": lambda asked: why.record(asked["topic"], asked["partition"], asked["offset"]),
+        "group": lambda asked: why.group(asked["group"]),
+    }
+    routes = [Route(f"{PATH}/{name}", pages.page(name, ask), methods=["GET"]) for name, ask in questions.items()]
+    return Room([Route(PATH, pages.hanging, methods=["GET"]), *routes], WHY)
+
+
+class _Pages:
+    def __init__(self, why: Why) -> None:
+        self._why = why
+
+    async def hanging(self, request: Request) -> JSONResponse:
+        try:
+            asked = _asked("hanging", request)
+        except _Unclear as unclear:
+            return refused(str(unclear))
+        found = await _when_there(self._why.hanging(**asked))
+        if found is None:
+            return _stops()
+        return JSONResponse({about: each.as_json() for about, each in found.items()})
+
+    def page(self, name: str, ask: Callable[[Mapping[str, Any]], Answer | Future[Answer]]) -> Callable[..., Any]:
+        async def page(request: Request) -> JSONResponse:
+            try:
+                asked = _asked(name, request)
+            except _Unclear as unclear:
+                return refused(str(unclear))
+            found = await _when_there(ask(asked))
+            return _stops() if found is None else JSONResponse(found.as_json())
+
+        return page
+
+
+def _asked(name: str, request: Request) -> dict[str, Any]:
+    """What is asked about, by name."""
+    parameters = PARAMETERS[name]
+    asked: dict[str, Any] = {}
+    for each, text in request.query_params.multi_items():
+        if each not in parameters:
+            meant = did_you_mean(each, parameters) or f": there are {', '.join(parameters)}"
+            raise _Unclear(f"there is no parameter {each!r} here{meant}")
+        if each in asked:
+            raise _Unclear(f"{each} is given twice")
+        if not text:
+            raise _Unclear(f"{each} is empty")
+        schema, _ = parameters[each]
+        asked[each] = _number(each, text) if schema["type"] == "integer" else text
+    missing = [each for each, (_, is_required) in parameters.items() if is_required and each not in asked]
+    if missing:
+        raise _Unclear(f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing: ?{missing[0]}=…")
+    return asked
+
+
+def _number(name: str, text: str) -> int:
+    if not (text.isascii() and text.isdecimal() and len(text) < 20 and int(text) <= _INTEGER_MAX):
+        raise _Unclear(f"{name} {text[:40]!r} is no number from 0 on")
+    return int(text)
+
+
+async def _when_there(found: T | Future[T]) -> T | None:
+    """What was found; None where it was given up, since the broker stops."""
+    if not isinstance(found, Future):
+        return found
+    try:
+        await wait([found])
+    finally:
+        found.cancel()  # nothing where it is done: otherwise whoever asked is gone
+    return None if found.cancelled() else found.result()
+
+
+def _stops() -> JSONResponse:
+    return refused("the broker stops", SERVICE_UNAVAILABLE)

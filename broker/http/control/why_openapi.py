@@ -1,0 +1,78 @@
+"""The description of /control/why."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from barnabas.broker.http.control.api import Description
+from barnabas.broker.http.control.describing import NUMBER, answer, operation
+from barnabas.broker.insight.why.hanging import LONGER_THAN_MS
+
+PATH = "/control/why"
+TEXT = {"type": "string"}
+_REFUSALS = {
+    "400": "What is asked about is not named, or makes no sense.",
+    "503": "The broker stops.",
+}
+
+
+def _question(name: str, summary: str, parameters: dict[str, tuple[dict[str, Any], bool]]) -> dict[str, Any]:
+    """parameters: the schema of each, and whether it has to be there."""
+    told = answer("Sentences, the important one first, and what they stand on.", "Why")
+    if name == "hanging":
+        told = answer("None where nothing hangs.", "Hanging")
+    described = operation(name, summary, told, _REFUSALS)
+    described["parameters"] = [
+        {"name": each, "in": "query", "required": is_required, "schema": schema}
+        for each, (schema, is_required) in parameters.items()
+    ]
+    return {"get": described}
+
+
+_ANSWER = {
+    "type": "object",
+    "properties": {
+        "sentences": {"type": "array", "items": TEXT, "minItems": 1},
+        "evidence": {"type": "object", "description": "Facts by name; which there are depends on what was found."},
+    },
+    "required": ["sentences", "evidence"],
+    "additionalProperties": False,
+}
+_HANGING = {
+    "type": "object",
+    "description": (
+        "Answers, by what they are about: `disk`, `fault f`, `transactional id t`, `hanging transaction t-0`, "
+        "`group g`, `consumer g`, `more`, `clients`."
+    ),
+    "additionalProperties": {"$ref": "#/components/schemas/Why"},
+}
+LONGER_THAN = {**NUMBER, "minimum": 0, "default": LONGER_THAN_MS}
+PARAMETERS: dict[str, dict[str, tuple[dict[str, Any], bool]]] = {
+    "hanging": {"longer_than_ms": (LONGER_THAN, False)},
+    "consumer": {"group": (TEXT, True), "topic": (TEXT, False)},
+    "producer": {"transactional_id": (TEXT, True)},
+    "record": {
+        "topic": (TEXT, True),
+        "partition": ({**NUMBER, "minimum": 0}, True),
+        "offset": ({**NUMBER, "minimum": 0}, True),
+    },
+    "group": {"group": (TEXT, True)},
+}
+"""What each question is asked with."""
+_SUMMARIES = {
+    "consumer": ("whyConsumer", "Why a group's consumers get nothing, or stop"),
+    "producer": ("whyProducer", "Why a transactional producer was fenced or refused, or what its EndTxn waits for"),
+    "record": ("whyRecord", "What became of a record, and who can see it"),
+    "group": ("whyGroup", "What a group's rebalance waits for, member by member"),
+    "hanging": (
+        "hanging",
+        "All that hangs: disks, what faults hold up, waiting groups, and transactions open for so long, some of each",
+    ),
+}
+WHY = Description(
+    paths={
+        PATH if each == "hanging" else f"{PATH}/{each}": _question(*_SUMMARIES[each], PARAMETERS[each])
+        for each in PARAMETERS
+    },
+    schemas={"Why": _ANSWER, "Hanging": _HANGING},
+)

@@ -1,0 +1,99 @@
+"""Which events somebody wants to see. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from barnabas.broker.insight.history.trace_event import TraceEvent
+from barnabas.broker.runtime.events import KINDS
+from barnabas.client.near_names import did_you_mean
+
+_PARTITION_LISTS = ("partitions", "offsets", "topics")
+
+
+class UnknownKind(ValueError):
+    """No kind of event is called so, or begins so. It says what there is."""
+
+
+class TraceFilter(NamedTuple):
+    """What an event has to be about: all that is given. kinds: names, or what names begin with: `transaction`."""
+
+    kinds: tuple[str, ...] = ()
+    transactional_id: str | None = None
+    group: str | None = None
+    topic: str | None = None
+    partition: int | None = None
+    client_id: str | None = None
+    producer_id: int | None = None
+
+    def has(self, event: TraceEvent) -> bool:
+        """Whether this event is wanted. What most events fail at is asked first: some ten thousand are, at a time."""
+        if self.transactional_id is not None and event.fact("transactional_id") != self.transactional_id:
+            return False
+        if self.group is not None and event.fact("group") != self.group:
+            return False
+        if self.client_id is not None and event.fact("client_id") != self.client_id:
+            return False
+        if self.producer_id is not None and not self._is_of_producer(event):
+            return False
+        if self.kinds and not any(_begins(event.kind, each) for each in self.kinds):
+            return False
+        return self.topic is None or self._is_of_topic(event)
+
+    def _is_of_producer(self, event: TraceEvent) -> bool:
+        told = event.fact("producer_id")
+        return told == self.producer_id or str(self.producer_id) in (event.facts.get("producer_ids") or ())
+
+    def _is_of_topic(self, event: TraceEvent) -> bool:
+        topic, partition = self.topic, self.partition
+        if event.facts.get("topic") == topic:
+            return partition is None or event.facts.get("partition", partition) == partition
+        named: list[str] = [text for name in _PARTITION_LISTS for text in event.facts.get(name) or ()]
+        for text in named:
+            where = text.rpartition(":")[0] or text
+            if where == topic or (where.rpartition("-")[0] == topic and partition in (None, _number(where))):
+                return True
+        return False
+
+
+def wanted(given: Mapping[str, Sequence[str]]) -> TraceFilter:
+    """What a query asks for. UnknownKind, or ValueError for what is no number; each with a sentence."""
+    kinds = tuple(kind.strip() for text in given.get("kind", ()) for kind in text.split(",") if kind.strip())
+    for kind in kinds:
+        if not any(_begins(name, kind) for name in KINDS):
+            beginnings = dict.fromkeys(name.partition(".")[0] for name in KINDS)
+            meant = did_you_mean(kind, [*beginnings, *KINDS]) or f": there are {', '.join(KINDS)}"
+            raise UnknownKind(f"no kind of event is called {kind!r} or begins so{meant}")
+    return TraceFilter(
+        kinds,
+        transactional_id=_last(given, "transactional_id"),
+        group=_last(given, "group"),
+        topic=_last(given, "topic"),
+        partition=number(given, "partition"),
+        client_id=_last(given, "client_id"),
+        producer_id=number(given, "producer_id"),
+    )
+
+
+def number(given: Mapping[str, Sequence[str]], name: str) -> int | None:
+    """A number of a query, None if it is not there. ValueError says what is wrong with it."""
+    text = _last(given, name)
+    if text is None:
+        return None
+    if not text.isascii() or not text.isdecimal() or len(text) > 18:
+        raise ValueError(f"{name}={text[:40]} is no number from 0 on")
+    return int(text)
+
+
+def _last(given: Mapping[str, Sequence[str]], name: str) -> str | None:
+    return (given.get(name) or (None,))[-1]
+
+
+def _begins(kind: str, wanted: str) -> bool:
+    return kind == wanted or kind.startswith(wanted + ".")
+
+
+def _number(partition: str) -> Any:
+    text = partition.rpartition("-")[2]
+    return int(text) if text.isdecimal() else None

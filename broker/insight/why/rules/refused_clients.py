@@ -1,0 +1,232 @@
+"""What clients are refused, and what would let them go on: rights that they lack, quotas, logins that failed."""
+
+from __future__ import annotations
+
+from shlex import quote
+from typing import Final, NamedTuple
+
+from barnabas.broker.insight.why.rules.answer import Answer, plain
+from barnabas.broker.insight.why.rules.words import counted, duration, listed, named
+
+SHOWN_MAX: Final = 3
+"""Of each with a sentence of its own."""
+LATELY_MS: Final = 60_000
+"""What was throttled or did not get in before that is over, as far as anybody can tell."""
+_WHAT_IS_NEEDED: Final = {("FindCoordinator", "TRANSACTIONAL_ID"): "WRITE", ("FindCoordinator", "GROUP"): "READ"}
+"""Who asks for a coordinator wants to do more than to know it. These imply DESCRIBE, which is what was denied."""
+
+
+class AclFacts(NamedTuple):
+    """The ACL that denies."""
+
+    principal: str
+    host: str
+    operation: str
+    name: str
+    pattern_type: str
+
+
+class DenialFacts(NamedTuple):
+    """Something that a principal asked for and may not do, now as then."""
+
+    principal: str
+    host: str
+    client_id: str | None
+    api: str
+    operation: str
+    resource: str
+    name: str
+    error: str
+    times: int
+    ago_ms: int
+    acl: AclFacts | None = None
+    """What denies it; None where nothing allows it."""
+
+
+class ThrottleFacts(NamedTuple):
+    """A client that used more than its quota."""
+
+    user: str
+    client_id: str
+    quota: str
+    entity: tuple[str, ...]
+    """Whose the quota is: `user alice`, `client-id <default>`."""
+    limit: float | None
+    throttle_ms: int
+    api: str
+    peer: str
+    times: int
+    ago_ms: int
+    is_set: bool = True
+    """Whether the quota is still there."""
+
+
+class RefusalFacts(NamedTuple):
+    """A client that did not get in, or not in time."""
+
+    host: str
+    listener: str
+    reason: str
+    times: int
+    ago_ms: int
+    client_id: str | None = None
+    mechanism: str | None = None
+    is_again: bool = False
+    is_sure: bool = True
+    """Whether it is known to be a client that the question is about."""
+
+
+class RefusedClients(NamedTuple):
+    """All of it, of the clients that a question is about. Of many some, the latest first."""
+
+    bootstrap: str
+    """Where commands reach the broker."""
+    asked_about: str | None = None
+    """A group, a transactional id; None where the question is about everybody."""
+    denials: tuple[DenialFacts, ...] = ()
+    throttles: tuple[ThrottleFacts, ...] = ()
+    refusals: tuple[RefusalFacts, ...] = ()
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nobody was refused anything."""
+        return not (self.denials or self.throttles or self.refusals)
+
+
+def sentences(kept_out: RefusedClients | None, shown_max: int = SHOWN_MAX) -> list[str]:
+    """One for each, with what ends it."""
+    if kept_out is None:
+        return []
+    told = [_denial(each, kept_out.bootstrap) for each in kept_out.denials[:shown_max]]
+    told += [_throttle(each, kept_out.bootstrap) for each in kept_out.throttles[:shown_max]]
+    told += [_refusal(each, kept_out.asked_about) for each in kept_out.refusals[:shown_max]]
+    more = sum(max(0, len(each) - shown_max) for each in (kept_out.denials, kept_out.throttles, kept_out.refusals))
+    if more:
+        told.append(f"{counted(more, 'more case')} of clients that were refused or throttled are in the evidence.")
+    return told
+
+
+def beside(kept_out: RefusedClients | None, told: list[str]) -> list[str]:
+    """What clients were refused and what else there is to say: what is long over comes last."""
+    said = sentences(kept_out)
+    return [*told, *said] if kept_out is not None and _is_over(kept_out) else [*said, *told]
+
+
+def _is_over(kept_out: RefusedClients) -> bool:
+    """Whether it is all of the past. A denial holds now as then."""
+    agos_ms = [each.ago_ms for each in kept_out.throttles] + [each.ago_ms for each in kept_out.refusals]
+    return not kept_out.denials and all(ago_ms > LATELY_MS for ago_ms in agos_ms)
+
+
+def explain(kept_out: RefusedClients) -> Answer:
+    """What all clients were refused."""
+    return Answer(tuple(sentences(kept_out)), {"kept_out": plain(kept_out)})
+
+
+# --- rights ---
+
+
+def _denial(denial: DenialFacts, bootstrap: str) -> str:
+    who = f"{denial.api} of {named(denial.principal)}{_client(denial.client_id)} from {denial.host}"
+    first = f"{who} is denied {_word(denial.operation)} on {_resource(denial)} ({denial.error}){_often(denial)}"
+    if denial.acl is None:
+        operation = _WHAT_IS_NEEDED.get((denial.api, denial.resource), denial.operation)
+        right = f"--allow-principal {_shell(denial.principal)} --operation {_word(operation)}"
+        allow = f"barnabas acls add --bootstrap-server {bootstrap} {right} {_option(denial.resource, denial.name)}"
+        return f"{first}: no ACL allows it. `{allow}` does."
+    acl = denial.acl
+    host = "" if acl.host == "*" else f" --deny-host {_shell(acl.host)}"
+    right = f"--deny-principal {_shell(acl.principal)}{host} --operation {_word(acl.operation)}"
+    on = f"{_option(denial.resource, acl.name)} --resource-pattern-type {acl.pattern_type.lower()}"
+    take_back = f"barnabas acls remove --bootstrap-server {bootstrap} {right} {on}"
+    return f"{first}: an ACL denies it, whatever others allow. `{take_back}` takes it back."
+
+
+def _resource(denial: DenialFacts) -> str:
+    kind = denial.resource.lower().replace("_", " ")
+    return "the cluster" if denial.resource == "CLUSTER" else f"{kind} {named(denial.name)}"
+
+
+def _option(resource: str, name: str) -> str:
+    if resource == "CLUSTER":
+        return "--cluster"
+    option = "--user-principal" if resource == "USER" else f"--{resource.lower().replace('_', '-')}"
+    return f"{option}={_shell(name)}" if name.startswith("-") else f"{option} {_shell(name)}"
+
+
+def _shell(name: str) -> str:
+    """A name as a command has it that is to be copied; NAME where it is too long for that, or no text."""
+    return quote(name) if named(name) == name else "NAME"
+
+
+def _word(operation: str) -> str:
+    """TWO_PHASE_COMMIT as `barnabas acls` and kafka-acls.sh have it: TwoPhaseCommit."""
+    return operation.title().replace("_", "")
+
+
+# --- quotas ---
+
+_UNITS: Final = {
+    "producer_byte_rate": "bytes a second",
+    "consumer_byte_rate": "bytes a second",
+    "request_percentage": "% of a thread's time",
+    "controller_mutation_rate": "partitions a second",
+}
+_ENTITY_OPTIONS: Final = {"user": ("--user", "--user-defaults"), "client-id": ("--client", "--client-defaults")}
+
+
+def _throttle(throttle: ThrottleFacts, bootstrap: str) -> str:
+    is_over = throttle.ago_ms > throttle.throttle_ms
+    client = f"client {named(throttle.client_id)}" if throttle.client_id else "a client without an id"
+    limit = "" if throttle.limit is None else f" of {throttle.limit:g} {_UNITS[throttle.quota]}"
+    quota = f"{throttle.quota}{limit} is all that {listed([named(each) for each in throttle.entity])} may use."
+    is_there = throttle.is_set and throttle.entity
+    if not is_there:
+        quota = f"its quota {throttle.quota} is gone since."
+    options = " ".join(_entity_option(each) for each in throttle.entity)
+    alter = f"barnabas quotas alter --bootstrap-server {bootstrap} {options} --delete {throttle.quota}"
+    end = f" `{alter}` takes it back." if is_there else ""
+    return (
+        f"{throttle.api} of {client} (user {named(throttle.user)}) from {throttle.peer} "
+        f"{'was' if is_over else 'is'} throttled, for "
+        f"{duration(throttle.throttle_ms)}{_often(throttle)}: {quota}{end}"
+    )
+
+
+def _entity_option(entity: str) -> str:
+    kind, _, name = entity.partition(" ")
+    option, default = _ENTITY_OPTIONS[kind]
+    return default if name == "<default>" else f"{option} {_shell(name)}"
+
+
+# --- logins ---
+
+_MAYBE: Final[dict[str | None, str]] = {
+    "group": "belong to this group",
+    "transactional id": "use this transactional id",
+}
+"""What is not sure of a client that got no further, by what the question is about."""
+
+
+def _refusal(refusal: RefusalFacts, asked_about: str | None) -> str:
+    who = f"A client{_client(refusal.client_id)} from {refusal.host}"
+    if not refusal.is_sure:
+        who += f", which may {_MAYBE.get(asked_about, 'be meant')},"
+    by = "" if refusal.mechanism is None else f" with {refusal.mechanism}"
+    what = "was not let in again" if refusal.is_again else "was not let in"
+    reason = refusal.reason.rstrip(".")
+    end = "" if reason.endswith("?") else "."
+    return f"{who} {what} by listener {refusal.listener}{by}{_often(refusal)}: {named(reason)}{end}"
+
+
+# --- what they have in common ---
+
+
+def _client(client_id: str | None) -> str:
+    return f" (client {named(client_id)})" if client_id else ""
+
+
+def _often(each: DenialFacts | ThrottleFacts | RefusalFacts) -> str:
+    if each.times == 1:
+        return f", {duration(each.ago_ms)} ago"
+    return f", {each.times} times, the last {duration(each.ago_ms)} ago"

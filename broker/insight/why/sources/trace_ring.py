@@ -1,0 +1,26 @@
+"""The ring of a broker that keeps its history, as questions ask it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Final
+
+from barnabas.broker.insight.history.history import History
+from barnabas.broker.insight.history.trace_filter import TraceFilter
+from barnabas.broker.insight.why.sources.ring import Happened
+
+EVENTS_MAX: Final = 1_000
+
+
+class TraceRing:
+    """A `Ring`."""
+
+    is_kept = True
+
+    def __init__(self, history: History) -> None:
+        self._history = history
+
+    def of(self, transactional_id: str, kinds: Collection[str]) -> Sequence[Happened]:
+        """As `Ring.of`."""
+        found = self._history.last(TraceFilter(tuple(kinds), transactional_id=transactional_id), EVENTS_MAX)
+        return [Happened(each.kind, each.at_ms, each.facts, each.cause) for each in reversed(found)]

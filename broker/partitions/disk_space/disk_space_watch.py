@@ -1,0 +1,270 @@
+"""Watches the room in the data directories: a directory that has none is `full` until it has, without a restart.
+
+Knows the directories, the clock, and who deletes what is out of use. What is refused meanwhile is for those to say who
+ask (`check_may_grow` here, refusing.py for producers). docs/decisions/0122 says what goes on and why.
+
+Theory of operation: a directory is full when less than the reserve is left on its file system, or when a call found no
+room, in whatever thread that was. Then its logs take no short path any more, so that every producer is asked whether it
+may write; what waits for `file.delete.delay.ms` is removed now, and retention runs at once, and again every ten
+seconds, for time makes more records too old. As soon as there is twice the reserve, a small file is written to see
+whether that is true, and the directory is not full any more. Clients and coordinators come again by themselves.
+
+Invariant: `Disk.full_reason` changes here only, on the event loop, and every open log of the directory is told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from barnabas.broker.partitions.disk_space import decisions
+from barnabas.broker.runtime.log_lines import line, logger
+from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.storage.errors import StorageError
+
+if TYPE_CHECKING:
+    from asyncio import AbstractEventLoop
+
+    from barnabas.broker.metadata.image.image import Topic
+    from barnabas.broker.runtime.clock import Clock, Timer
+    from barnabas.storage.directories.log_directories import LogDirectories
+    from barnabas.storage.directories.log_directory import LogDirectory
+    from barnabas.storage.disk.files import Volume
+    from barnabas.storage.errors import DirectoryFull
+    from barnabas.storage.log.log import PartitionLog
+
+_log = logger("storage")
+RETENTION_MS = 10_000
+TRIAL_NAME = "barnabas-room.tmp"
+"""A small file that is written to see whether there is room again."""
+_TRIAL_BYTES = 64 << 10
+
+
+class MakesRoom(Protocol):
+    """Who deletes what is not kept any more: the housekeeping."""
+
+    def retain_now(self) -> None:
+        """Begin a retention pass, unless one is under way."""
+
+    def retain_one(self, topic: str, partition: int) -> None:
+        """Apply retention to one partition."""
+
+    def remove_due(self) -> None:
+        """Remove from the disk what is due."""
+
+
+class RoomReading(NamedTuple):
+    """What is shown of a directory. `volume` is None where the file system did not tell."""
+
+    path: str
+    volume: Volume | None
+    is_full: bool
+
+
+class _Room:
+    """What is known of one directory's room."""
+
+    def __init__(self, directory: LogDirectory) -> None:
+        self.directory = directory
+        self.disk = directory.root.disk
+        self.refusal: str | None = None
+        """A call found no room since the last look. Set in any thread."""
+        self.since_ms = 0.0  # all of these by the monotonic clock
+        self.tried_ms = 0.0
+        self.left_ms: float | None = None
+        self.wait_ms = 0
+        self.retained_ms = 0.0
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the directory is full."""
+        return self.disk.full_reason is not None
+
+
+class DiskSpaceWatch:
+    """The data directories of one broker. A `CatalogueListener`."""
+
+    def __init__(
+        self,
+        directories: LogDirectories,
+        open_logs: Callable[[], Iterable[PartitionLog]],
+        housekeeping: MakesRoom,
+        reserved_bytes: int,
+        clock: Clock,
+        machine_clock: Clock,
+        loop: AbstractEventLoop,
+    ) -> None:
+        """`open_logs`: those of all directories. `reserved_bytes`: what producers leave free, on a large disk."""
+        self._directories = directories
+        self._open_logs = open_logs
+        self._housekeeping = housekeeping
+        self._reserved_bytes = reserved_bytes
+        self._clock = clock
+        self._machine_clock = machine_clock
+        self._loop = loop
+        self._rooms = {each: _Room(each) for each in directories.every}
+        self._timer: Timer | None = None
+        self._is_stopped = False
+
+    def start(self) -> None:
+        """Look now, and from now on."""
+        for room in self._rooms.values():
+            room.disk.when_no_room = partial(self._refused, room)
+        self._look()
+
+    def stop(self) -> None:
+        """Look no more. What is full stays so."""
+        self._is_stopped = True
+        for room in self._rooms.values():
+            room.disk.when_no_room = None
+        if self._timer is not None:
+            self._timer.cancel()
+
+    # --- what others ask -------------------------------------------------------------------------------------------
+
+    def check_may_grow(self) -> None:
+        """Before topics or partitions are added. KafkaError KAFKA_STORAGE_ERROR where there is no room for them."""
+        members = self._directories.members
+        reason = self._directories.root.disk.full_reason
+        if reason is None and all(each.root.disk.full_reason is not None for each in members):
+            reason = members[0].root.disk.full_reason
+        if reason is not None:
+            raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, reason)
+
+    def volume_for_producers(self, directory: LogDirectory) -> Volume:
+        """The room of a directory as clients are told of it. StorageError."""
+        volume = directory.volume()
+        reserve = decisions.reserve_of(volume, self._reserved_bytes)
+        return decisions.for_producers(volume, reserve, is_full=directory.root.disk.full_reason is not None)
+
+    def readings(self) -> Iterator[RoomReading]:
+        """Every directory as it is now."""
+        return (
+            RoomReading(each.directory.path, _volume(each.directory), each.is_full) for each in self._rooms.values()
+        )
+
+    @property
+    def full_reasons(self) -> list[str]:
+        """Why producers wait, for each directory that is full."""
+        return [room.disk.full_reason for room in self._rooms.values() if room.disk.full_reason is not None]
+
+    def records_deleted(self, topic: str, partition: int) -> None:
+        """Somebody moved the partition's start. Where room is wanted its files go now, not with the next pass."""
+        if self.full_reasons:
+            self._housekeeping.retain_one(topic, partition)
+            self._look_soon()
+
+    # --- looking ---------------------------------------------------------------------------------------------------
+
+    def _refused(self, room: _Room, failure: DirectoryFull) -> None:
+        """In any thread."""
+        if room.refusal is None:
+            room.refusal = str(failure)
+            self._loop.call_soon_threadsafe(self._look_if_refused, room)
+
+    def _look_if_refused(self, room: _Room) -> None:
+        if not room.is_full and not self._is_stopped:
+            self._look()
+
+    def _look_soon(self) -> None:
+        self._loop.call_soon(self._look)
+
+    def _look(self) -> None:
+        if self._is_stopped:
+            return
+        if self._timer is not None:
+            self._timer.cancel()
+        after_ms = min(self._look_at(room) for room in self._rooms.values())
+        self._timer = self._machine_clock.call_later(after_ms, self._look)
+
+    def _look_at(self, room: _Room) -> int:
+        """Returns when to look again."""
+        if room.directory.offline_reason is not None:
+            return decisions.LOOK_MS
+        refusal, room.refusal = room.refusal, None
+        volume = _volume(room.directory)
+        if volume is None:
+            return decisions.LOOK_MS
+        reserve = decisions.reserve_of(volume, self._reserved_bytes)
+        if room.is_full:
+            self._make_room(room)
+            if refusal is None and decisions.is_enough(volume, reserve) and self._takes_a_file(room):
+                self._leave(room)
+        elif refusal is not None or decisions.is_used_up(volume, reserve):
+            self._enter(room, refusal or f"{volume.usable_bytes} bytes are free, and {reserve} are kept")
+        return decisions.LOOK_WHILE_FULL_MS if room.is_full else decisions.look_after_ms(volume, reserve)
+
+    def _now_ms(self) -> float:
+        return self._machine_clock.monotonic() * 1000
+
+    def _enter(self, room: _Room, reason: str) -> None:
+        room.since_ms = room.tried_ms = now_ms = self._now_ms()
+        room.wait_ms = decisions.wait_ms(None if room.left_ms is None else now_ms - room.left_ms, room.wait_ms)
+        room.disk.full_reason = f"the data directory {room.directory.path} is full: nothing can be produced to it"
+        self._tell(room)
+        _log.error(line("data directory is full, producers wait", path=room.directory.path, reason=reason))
+        room.retained_ms = now_ms - RETENTION_MS
+        self._make_room(room)
+
+    def _leave(self, room: _Room) -> None:
+        room.left_ms = now_ms = self._now_ms()
+        room.disk.full_reason = None
+        self._tell(room)
+        full_s = round((now_ms - room.since_ms) / 1000)
+        _log.warning(line("data directory has room again", path=room.directory.path, full_s=full_s))
+
+    def _tell(self, room: _Room) -> None:
+        for log in self._open_logs():
+            if log.directory.disk is room.disk:
+                log.room_changed()
+
+    def _make_room(self, room: _Room) -> None:
+        now_ms = self._now_ms()
+        if now_ms - room.retained_ms >= RETENTION_MS:
+            room.retained_ms = now_ms
+            self._housekeeping.retain_now()
+        if room.directory.deletions.hurry(self._clock.now_ms()):
+            self._housekeeping.remove_due()
+
+    def _takes_a_file(self, room: _Room) -> bool:
+        """Whether there is room for a small file. A quota, or inodes that are used up, show in no other way."""
+        if self._now_ms() - room.tried_ms < room.wait_ms:
+            return False
+        root = room.directory.root
+        try:
+            root.write(TRIAL_NAME, bytes(_TRIAL_BYTES), 0)
+            return True
+        except StorageError:
+            room.tried_ms, room.wait_ms = self._now_ms(), decisions.wait_ms(0, room.wait_ms)
+            return False
+        finally:
+            with suppress(StorageError):
+                root.remove(TRIAL_NAME)
+
+    # --- called by the catalogue -----------------------------------------------------------------------------------
+
+    def on_topic_created(self, topic: Topic) -> None:
+        """It takes no room yet."""
+
+    def on_topic_deleted(self, topic: Topic) -> None:
+        """Its files are out of use."""
+        if self.full_reasons:
+            self._look_soon()
+
+    def on_partitions_added(self, topic: Topic, first_new: int) -> None:
+        """They take no room yet."""
+
+    def on_configs_changed(self, resource_type: int, resource_name: str) -> None:
+        """Perhaps less is kept from now on."""
+        if self.full_reasons:
+            self._housekeeping.retain_now()
+
+
+def _volume(directory: LogDirectory) -> Volume | None:
+    """What the file system tells of its room; None if it fails to."""
+    try:
+        return directory.volume()
+    except StorageError:
+        return None

@@ -1,0 +1,234 @@
+"""Parked requests: long polls that wait for something to happen to a partition, or for their deadline.
+
+Knows partitions by name and requests by two functions; knows neither logs nor connections. Kafka calls this a
+purgatory.
+
+Theory of operation: a handler parks a request under the partitions it cares about and returns the `DelayedOperation`.
+Whoever changes a partition (an append, a moved high watermark, a deletion) calls `wake(topic, partition)`. A request
+that says it is ready, or whose deadline passes, is finished soon, never inside the call that woke it: once the
+connection that is being served has its own answers written, if it said that it will call `finish_woken`; else in a
+callback of the event loop. Its owner is signalled right then: in a turn of the loop between the two others would be
+served, and a consumer would wait for them.
+
+Invariants: a request is finished exactly once; its owner may cancel it at any moment and nothing of it stays behind;
+an exception in `is_ready` or `finish` belongs to the parked request, and neither that nor one of its owner's reaches
+the one that woke it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+if TYPE_CHECKING:
+    from asyncio import AbstractEventLoop, Future
+
+    from barnabas.broker.runtime.clock import Clock, Timer
+
+T = TypeVar("T")
+PartitionKey = tuple[str, int]
+"""(topic name, partition index)"""
+Woken = Collection[PartitionKey] | None
+"""The partitions that something happened to, out of those somebody waits for; None: look at all of them."""
+
+
+class DelayedOperation(Generic[T]):
+    """One parked request, for its owner: as a future, but callbacks are called as soon as it is finished."""
+
+    __slots__ = (
+        "_callback",
+        "_error",
+        "_is_over",
+        "_result",
+        "_waiters",
+        "deadline",
+        "finish",
+        "is_ready",
+        "keys",
+        "woken",
+    )
+
+    def __init__(
+        self,
+        waiters: Purgatory,
+        keys: tuple[PartitionKey, ...],
+        is_ready: Callable[[PartitionKey], bool],
+        finish: Callable[[Woken], T],
+    ) -> None:
+        self.keys = keys
+        self.is_ready = is_ready
+        self.finish = finish
+        self.deadline: Timer | None = None
+        """None once it is about to be finished."""
+        self.woken: set[PartitionKey] | None = set()
+        """Those of `keys` that were woken until now; None once somebody else than a wake-up wants it finished."""
+        self._waiters = waiters
+        self._callback: Callable[[DelayedOperation[T]], object] | None = None
+        self._is_over = False
+        self._result: T | None = None
+        self._error: Exception | None = None
+
+    def done(self) -> bool:
+        """Whether it was finished or cancelled."""
+        return self._is_over
+
+    def cancelled(self) -> bool:
+        """Always false: a callback is never called for what was cancelled."""
+        return False
+
+    def exception(self) -> Exception | None:
+        """What `finish` raised, if it did."""
+        return self._error
+
+    def result(self) -> T:
+        """What `finish` returned or raised."""
+        assert self._is_over, "asked before it was finished"
+        if self._error is not None:
+            raise self._error
+        return self._result  # type: ignore[return-value]  # because it is over, and there was no error
+
+    def add_done_callback(self, callback: Callable[[DelayedOperation[T]], object]) -> None:
+        """Call `callback(self)` when it is finished, never when it is cancelled. There can be one."""
+        self._callback = callback
+
+    def cancel(self) -> None:
+        """Wait no more."""
+        self._is_over = True
+        self._callback = None
+        self._waiters.forget(self)
+
+    def run(self) -> None:
+        """Finish, and signal the owner."""
+        if self._is_over:
+            return
+        self._is_over = True
+        self._waiters.forget(self)
+        try:
+            self._result = self.finish(self.woken)
+        except Exception as error:
+            self._error = error
+        callback, self._callback = self._callback, None  # whom it calls holds it: no cycle may stay
+        if callback is not None:
+            try:
+                callback(self)
+            except Exception as error:
+                self._waiters.report(error)
+
+
+class Purgatory:
+    """All parked requests of one broker."""
+
+    def __init__(self, clock: Clock, loop: AbstractEventLoop) -> None:
+        self._clock = clock
+        self._loop = loop
+        self._parked: dict[DelayedOperation[Any], None] = {}  # a set that keeps the order of arrival
+        self._by_key: dict[PartitionKey, dict[DelayedOperation[Any], None]] = {}
+        self.woken: list[DelayedOperation[Any]] = []
+        """Those that will be finished by `finish_woken`."""
+        self.is_attended = False
+        """Set by who will call `finish_woken` before this callback of the event loop is over."""
+
+    def __len__(self) -> int:
+        return len(self._parked)
+
+    def parked_on(self, topic: str, partition: int) -> int:
+        """How many requests wait for something of this partition."""
+        return len(self._by_key.get((topic, partition), ()))
+
+    def park(
+        self,
+        keys: Iterable[PartitionKey],
+        *,
+        timeout_ms: int,
+        is_ready: Callable[[PartitionKey], bool],
+        finish: Callable[[Woken], T],
+    ) -> DelayedOperation[T]:
+        """Something that gets `finish(woken)` once `is_ready(key)` after a wake-up of a key, or after `timeout_ms`.
+
+        `is_ready` is called for wake-ups until it says yes, so it must be cheap; it is not called now: the caller has
+        just looked. `finish` is told what was woken since, until the moment it is called.
+        """
+        parked = DelayedOperation(self, tuple(keys), is_ready, finish)
+        self._parked[parked] = None
+        for key in parked.keys:
+            self._by_key.setdefault(key, {})[parked] = None
+        # Who is answered asks again at once: while the clock is moved ahead it goes in larger steps than a long poll's.
+        delay_ms = self._clock.until_next(timeout_ms)
+        parked.deadline = self._clock.call_later(delay_ms, lambda: self._finish(parked))
+        return parked
+
+    def until(self, keys: Iterable[PartitionKey], timeout_ms: int, is_so: Callable[[], bool]) -> Future[None]:
+        """Done when something is so, which is asked now and whenever one of `keys` is woken, or the time is over."""
+        over: Future[None] = self._loop.create_future()
+
+        def finish(_: object = None) -> None:
+            if not over.done():
+                over.set_result(None)
+
+        if is_so():
+            finish()
+        else:
+            self.park(keys, timeout_ms=timeout_ms, is_ready=lambda _: is_so(), finish=finish)
+        return over
+
+    def wake(self, topic: str, partition: int) -> None:
+        """Something changed in this partition: finish those that now have what they waited for."""
+        key = topic, partition
+        parked_here = self._by_key.get(key)
+        if parked_here is None:
+            return
+        for parked in parked_here:
+            if parked.woken is not None:
+                parked.woken.add(key)
+            if parked.deadline is None:
+                continue
+            try:
+                is_ready = parked.is_ready(key)
+            except Exception:
+                is_ready = True  # finish() meets the same trouble and hands it to the request it belongs to
+            if is_ready:
+                self._schedule(parked)
+
+    def wake_all(self) -> None:
+        """Finish everything that is parked, ready or not: the broker stops, and what is in flight is answered."""
+        for parked in self._parked:
+            self._finish(parked)
+
+    def finish_woken(self) -> None:
+        """Finish those that were woken, and those that are woken meanwhile. Nobody attends to more of them."""
+        for parked in self.woken:
+            parked.run()
+        self.woken.clear()
+        self.is_attended = False
+
+    def report(self, error: Exception) -> None:
+        """An owner failed when it was signalled."""
+        self._loop.call_exception_handler({"message": "an answer to a parked request failed", "exception": error})
+
+    def forget(self, parked: DelayedOperation[Any]) -> None:
+        """It is over: nobody needs to wake it."""
+        if parked not in self._parked:
+            return
+        del self._parked[parked]
+        if parked.deadline is not None:
+            parked.deadline.cancel()
+            parked.deadline = None
+        for key in parked.keys:
+            others = self._by_key.get(key)
+            if others is not None:
+                others.pop(parked, None)
+                if not others:
+                    del self._by_key[key]
+
+    def _finish(self, parked: DelayedOperation[Any]) -> None:
+        """Ready or not."""
+        parked.woken = None
+        self._schedule(parked)
+
+    def _schedule(self, parked: DelayedOperation[Any]) -> None:
+        if parked.deadline is not None:
+            parked.deadline.cancel()
+            parked.deadline = None
+            if not self.is_attended and not self.woken:
+                self._loop.call_soon(self.finish_woken)
+            self.woken.append(parked)

@@ -1,0 +1,350 @@
+"""Work that takes longer than a turn of the event loop should: some milliseconds in each turn, with others in between.
+
+Knows steps (storage/steps.py), not what they do. This is the one way for long work to let others run. Time is measured
+with a stopwatch, not with the broker's clock, and turns are the loop's own: a clock that stands still in a test neither
+holds the work up nor makes a turn of it endless, for a slice has a largest number of steps, too.
+
+Theory of operation: what is asked for is begun at once, and mostly over within its first slice. What is not goes round
+with the others: in each turn of the loop the next of them have a slice each, until the time of one slice is over. Where
+clients can ask for any amount (`rests`), a rest as long follows, so half of the loop is free, however many ask for
+however much. But no longer than REST_MS_MAX: where a slice takes seconds the machine stood still. A step may yield a
+future: its work then goes on when that is done, with or without a result. Or it yields a function for a thread: that is
+called once its work has room, and an exception of it is the work's.
+
+Only some of a kind are under way at a time, since each holds memory. One too many gives up what it has, waits in line
+and is begun again; work that may not be done twice is begun only when there is room. So the line holds nothing but
+functions, as many as there are askers. Who cancels the future gives up the work, as `close` does for all when the
+broker stops. A connection that is gone cancels the future it waits for itself (broker/api/answers.py), but no task that
+waits for one: what Produce has begun goes on.
+
+Invariants: a turn goes on with no more than two slices' time of work; no more than `under_way_max` of a kind hold
+memory between slices; an exception of the work goes to who waits for it, and so does a cancellation; the steps of work
+that is given up are closed.
+"""
+
+from __future__ import annotations
+
+from asyncio import AbstractEventLoop, CancelledError, Future, shield
+from collections import defaultdict
+from collections.abc import Callable, Generator
+from dataclasses import dataclass
+from functools import partial
+from math import inf
+from typing import Any, TypeAlias, TypeVar
+
+from barnabas.broker.runtime.clock import Stopwatch, monotonic
+from barnabas.broker.runtime.in_flight import InFlight
+
+T = TypeVar("T")
+
+Work: TypeAlias = Generator[Future[Any] | Callable[[], None] | None, None, T]
+"""Between two pauses lies a bounded piece of work. A future it yields is to be done before it goes on, and a function
+to be called in a thread."""
+
+SLICE_MS = 2
+REST_MS_MAX = 50
+UNDER_WAY_MAX = 4
+
+_NOT_OVER: Any = object()
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class WorkClass:
+    """A kind of long work: how much of it there may be."""
+
+    under_way_max: int = UNDER_WAY_MAX
+    """How many hold memory between slices."""
+    steps_max: int = 1_000
+    """How many steps are done in a turn of the loop."""
+    slice_ms: float = SLICE_MS
+    """How long a turn of the loop is spent on it, and the last step besides."""
+    may_begin_again: bool = True
+    """Whether steps that are given up have changed nothing."""
+    first_ms: float = inf
+    """How much of a turn may be spent so far, if the first slice is to be done at once."""
+
+
+LOOK_UP = WorkClass()
+
+
+class _Job:
+    """Work that is not over. Its future is the key it is found by: it must not know it, for errors know the job."""
+
+    __slots__ = ("awaited", "begin", "call", "has_room", "in_thread", "kind", "steps")
+
+    def __init__(self, begin: Callable[[], Work[Any]], kind: WorkClass) -> None:
+        self.begin = begin
+        self.kind = kind
+        self.steps: Work[Any] | None = None
+        """None before it is begun, and while it waits in line."""
+        self.has_room = False
+        """Whether it is one of those under way."""
+        self.awaited: Future[Any] | None = None
+        self.call: Callable[[], None] | None = None
+        """What is to be called in a thread, and is not yet."""
+        self.in_thread: Future[Exception | None] | None = None
+        """What came of it."""
+
+
+class CooperativeScheduler:
+    """Long work on one event loop."""
+
+    def __init__(self, loop: AbstractEventLoop, stopwatch: Stopwatch = monotonic, *, rests: bool = True) -> None:
+        self.loop = loop
+        self._stopwatch = stopwatch
+        self._rests = rests
+        self._jobs: dict[Future[Any], _Job] = {}
+        self._round: dict[Future[Any], _Job] = {}  # those that can go on, in the order of their turns
+        self._in_line: defaultdict[WorkClass, dict[Future[Any], _Job]] = defaultdict(dict)
+        self._under_way: defaultdict[WorkClass, int] = defaultdict(int)
+        self._is_turn_due = False
+        self.is_closed = False
+        """Whether the broker stops, and what is asked for now is given up unless it is short."""
+        self._spent_s = 0.0  # in this turn of the loop
+        self._rest_s = 0.0
+        self.under_way_now = InFlight(loop, lambda: self._jobs)
+        """What is left for a later turn."""
+
+    @property
+    def under_way(self) -> int:
+        """How many hold memory between slices."""
+        return sum(self._under_way.values())
+
+    @property
+    def are_over(self) -> bool:
+        """Whether nothing is left for a later turn."""
+        return not self._jobs
+
+    @property
+    def spent_ms(self) -> float:
+        """How much of this turn of the loop was spent on slices so far."""
+        return self._spent_s * 1000
+
+    def in_slices(self, begin: Callable[[], Work[T]], kind: WorkClass = LOOK_UP) -> T | Future[T]:
+        """What comes of the steps: at once if they are few, else later. An exception of theirs is raised likewise.
+
+        `begin` makes the steps, perhaps several times if the kind allows that. After `close` what does not end in its
+        first slice is given up: the future is cancelled.
+        """
+        job = _Job(begin, kind)
+        may_begin = kind.may_begin_again or self._has_room(kind)
+        if may_begin and self.spent_ms < kind.first_ms:
+            job.steps = begin()
+            try:
+                result: T = self._slice(job, job.steps)
+            except CancelledError:
+                return self._cancelled()
+            if result is not _NOT_OVER:
+                return result
+        future: Future[T] = self.loop.create_future()
+        self._jobs[future] = job
+        if self.is_closed:
+            self.give_up(future)
+            return future
+        future.add_done_callback(self._drop)
+        if job.steps is not None:
+            self._pause(future, job)
+        elif may_begin:
+            if not kind.may_begin_again:
+                self._enter(job)
+            self._round[future] = job
+        else:
+            self._in_line[kind][future] = job
+        self._have_a_turn()
+        return future
+
+    def to_the_end(self, begin: Callable[[], Work[T]], kind: WorkClass = LOOK_UP) -> T | Future[T]:
+        """As `in_slices`, but what has begun is done to its end though nobody waits for it any more."""
+        done = self.in_slices(begin, kind)
+        return shield(done) if isinstance(done, Future) else done
+
+    def give_up(self, future: Future[Any]) -> None:
+        """As `future.cancel()`, and the steps are closed now and not in a turn to come."""
+        future.cancel()
+        self._drop(future)
+
+    def next_turn(self) -> Future[None]:
+        """Done when the loop has turned once: for work to yield that has to go on in another turn, and to wait for."""
+        turn: Future[None] = self.loop.create_future()
+        self.loop.call_soon(_end, turn)
+        return turn
+
+    def close(self) -> None:
+        """The broker stops: all that is not over is given up."""
+        self.is_closed = True
+        for future in list(self._jobs):
+            self.give_up(future)
+
+    # --- one turn ---
+
+    def _cancelled(self) -> Future[Any]:
+        future: Future[Any] = self.loop.create_future()
+        future.cancel()
+        return future
+
+    def _has_room(self, kind: WorkClass) -> bool:
+        return self._under_way[kind] < kind.under_way_max
+
+    def _slice(self, job: _Job, steps: Work[Any]) -> Any:
+        stopwatch = self._stopwatch
+        begun = stopwatch()
+        end = begun + job.kind.slice_ms / 1000
+        try:
+            for _ in range(job.kind.steps_max):
+                awaited = next(steps)
+                if awaited is not None:
+                    if not isinstance(awaited, Future):
+                        job.call = awaited
+                        break
+                    if not awaited.done():
+                        job.awaited = awaited
+                        break
+                if stopwatch() >= end:
+                    break
+            return _NOT_OVER
+        except StopIteration as stop:
+            return stop.value
+        finally:
+            self._spend(stopwatch() - begun)
+
+    def _spend(self, seconds: float) -> None:
+        if seconds > 0 and not self._spent_s:
+            self.loop.call_soon(self._forget_spending)
+        self._spent_s += seconds
+        if self._rests:
+            self._rest_s = seconds
+
+    def _forget_spending(self) -> None:
+        self._spent_s = 0.0
+
+    def _have_a_turn(self) -> None:
+        if self._is_turn_due or not self._round:
+            return
+        self._is_turn_due = True
+        if self._rest_s > 0:
+            self.loop.call_later(min(self._rest_s, REST_MS_MAX / 1000), self._turn)
+        else:
+            self.loop.call_soon(self._turn)
+
+    def _turn(self) -> None:
+        self._is_turn_due = False
+        begun = self._stopwatch()
+        for _ in range(len(self._round)):
+            future = next(iter(self._round), None)
+            if future is None:
+                break  # some have ended with the one before
+            job = self._round.pop(future)
+            if not future.done():
+                slice_ms = job.kind.slice_ms
+                self._go_on(future, job)
+                del future, job  # see _go_on
+                if (self._stopwatch() - begun) * 1000 >= slice_ms:
+                    break
+        self._rest_s = self._stopwatch() - begun if self._rests else 0.0
+        self._have_a_turn()
+
+    def _go_on(self, future: Future[Any], job: _Job) -> None:
+        result, error = self._tried(job)
+        try:
+            if result is _NOT_OVER:
+                self._pause(future, job)
+                return
+            self._leave(future, job)
+            if future.done():
+                return  # its last step had it given up
+            if error is None:
+                future.set_result(result)
+            elif isinstance(error, CancelledError):
+                future.cancel()
+            else:
+                future.set_exception(error)
+        finally:
+            del future, job, error  # an error's traceback knows this frame: they were a cycle
+
+    def _tried(self, job: _Job) -> tuple[Any, Exception | CancelledError | None]:
+        """What came of a slice."""
+        try:
+            if job.steps is None:
+                job.steps = job.begin()
+            if job.in_thread is not None:
+                error, job.in_thread = job.in_thread.result(), None
+                if error is not None:
+                    job.steps.close()
+                    return None, error
+            return self._slice(job, job.steps), None
+        except (Exception, CancelledError) as error:
+            return None, error
+
+    # --- who is under way ---
+
+    def _pause(self, future: Future[Any], job: _Job) -> None:
+        """After a slice in which it did not end."""
+        if not job.has_room:
+            if job.kind.may_begin_again and not self._has_room(job.kind):
+                assert job.steps is not None
+                job.steps.close()
+                job.steps = job.awaited = job.call = None
+                self._in_line[job.kind][future] = job
+                return
+            self._enter(job)
+        if job.call is not None:
+            job.in_thread = job.awaited = self.loop.run_in_executor(None, _error_of, job.call)
+            job.call = None
+        if job.awaited is None:
+            self._round[future] = job
+        else:
+            job.awaited.add_done_callback(partial(self._wake, future))
+
+    def _wake(self, future: Future[Any], _: Future[Any]) -> None:
+        job = self._jobs.get(future)
+        if job is not None:
+            job.awaited = None
+            self._round[future] = job
+            self._have_a_turn()
+
+    def _enter(self, job: _Job) -> None:
+        job.has_room = True
+        self._under_way[job.kind] += 1
+
+    def _leave(self, future: Future[Any], job: _Job) -> None:
+        """It is over, or given up."""
+        if self._jobs.pop(future, None) is None:
+            return
+        self.under_way_now.ended(future)
+        line = self._in_line[job.kind]
+        if not job.has_room:
+            line.pop(future, None)
+            return
+        self._under_way[job.kind] -= 1
+        while line and self._has_room(job.kind):
+            waiting = next(iter(line))
+            self._round[waiting] = line.pop(waiting)
+            self._enter(self._round[waiting])
+
+    def _drop(self, future: Future[Any]) -> None:
+        """Its future is done: if not with its end, then because nobody wants it any more."""
+        job = self._jobs.get(future)
+        if job is None:
+            return
+        self._round.pop(future, None)
+        self._leave(future, job)
+        if job.steps is not None:
+            job.steps.close()
+        if job.in_thread is not None:
+            job.in_thread.cancel()  # if it has begun it goes on, and nobody asks what came of it
+        self._have_a_turn()
+
+
+def _end(turn: Future[None]) -> None:
+    if not turn.done():  # who waited may have been cancelled
+        turn.set_result(None)
+
+
+def _error_of(call: Callable[[], None]) -> Exception | None:
+    """In a thread. The error is no exception of the thread's future, about which the loop would complain if nobody
+    asked for it."""
+    try:
+        call()
+    except Exception as error:
+        return error
+    return None
