@@ -36,7 +36,7 @@ FIELDS: dict[str, Any] = {
     "timeout_ms": 60_000,
     "AlterableConfig.name": "retention.ms",
     "AlterableConfig.value": "1000",
-    "CreatableTopic.name": "new-{}",
+    "CreatableTopic.name": "new_{}",
     "CreatableTopicConfig.name": "retention.ms",
     "CreatableTopicConfig.value": "1000",
     "DeleteTopicState.topic_id": bytes(16),

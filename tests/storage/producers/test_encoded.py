@@ -4,12 +4,33 @@ from random import Random
 
 import pytest
 
-from barnabas.protocol.files.producer_snapshot import decode
+from barnabas.protocol.files.producer_snapshot import ProducerEntry, decode, encode_entry
 from barnabas.protocol.records.control import EndTxnMarker
+from barnabas.storage.producers import encoded
 from barnabas.storage.producers.encoded import CHANGED_MAX
 from barnabas.storage.producers.window import EXPIRY_GRACE_MS, Producers
 from barnabas.storage.steps import AT_ONCE
 from tests.support.records.producer_batches import batch
+
+
+@pytest.mark.pure
+def test_a_snapshot_encodes_few_entries_however_many_producers_have_changed(monkeypatch: pytest.MonkeyPatch) -> None:
+    producers = Producers(encoded_from=CHANGED_MAX)
+    encodings: list[ProducerEntry] = []
+
+    def encode(entry: ProducerEntry) -> bytes:
+        encodings.append(entry)
+        return encode_entry(entry)
+
+    for number in range(2):
+        for producer_id in range(5 * CHANGED_MAX - 1):
+            offset = number * 5 * CHANGED_MAX + producer_id
+            producers.add_batch(batch(number, offset=offset, producer_id=producer_id), 0)
+        with monkeypatch.context() as patch:
+            patch.setattr(encoded, "encode_entry", encode)
+            assert len(decode(producers.snapshot())) == len(producers) == 5 * CHANGED_MAX - 1
+        assert 0 < len(encodings) < CHANGED_MAX
+        encodings.clear()
 
 
 @pytest.mark.parametrize(("producers_max", "encoded_from"), [(4, 0), (4, 2), (3 * CHANGED_MAX, CHANGED_MAX)])

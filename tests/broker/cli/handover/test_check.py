@@ -152,6 +152,20 @@ def test_a_used_partition_without_a_directory_is_a_warning_and_an_unused_one_a_n
     assert "unused-4 and 2 more are without records so far" in unused
 
 
+@pytest.mark.parametrize(
+    ("suffix", "what"),
+    [("delete", "left of a deletion: Apache Kafka removes it"), ("future", "a copy of a move that was cut short")],
+)
+def test_what_a_move_or_a_deletion_left_is_a_note(left: Left, suffix: str, what: str) -> None:
+    name = f"t-1.{'0' * 32}-{suffix}"
+    shutil.copytree(left.stopped().path / "t-1", left.path / name)
+    report = left.checked()
+    assert report.is_ready
+    (note,) = said(report, "partitions")
+    assert name in note
+    assert what in note
+
+
 def test_a_partition_in_a_directory_that_was_not_named_is_a_problem(left: Left) -> None:
     elsewhere = PartitionChangeRecord(
         partition_id=1, topic_id=left.catalogue.topics["t"].topic_id, directories=[bytes(range(1, 17))]

@@ -71,6 +71,7 @@ async def test_members_are_shown_with_what_they_are_assigned(console: Console, w
     data = b"\0\0" + codec(ConsumerProtocolAssignment, 0).encode(assigned)
     sync = SyncRequest("g", 1, joined.member_id, None, "consumer", "range", ((joined.member_id, data),))
     await now(groups.sync(sync))
+    assert "g Stable classic, range 1 1 0 nothing committed" in await console.text("/groups")
     text = await console.text("/group", id="g")
     assert "g Stable" in text
     assert "&lt;i&gt;x&lt;/i&gt; /10.0.0.1" in text
