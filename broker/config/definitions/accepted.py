@@ -20,7 +20,7 @@ _TABLE = (
     Key("alter.log.dirs.replication.quota.window.size.seconds", INT, "1", Range(1)),
     Key("background.threads", INT, "10", Range(1), CLUSTER_WIDE),
     Key("broker.heartbeat.interval.ms", INT, "2000"),
-    Key("broker.security.session.timeout.ms", INT, "9000"),
+    Key("broker.session.timeout.ms", INT, "9000"),
     Key("client.quota.callback.class", CLASS, None),
     Key("controlled.shutdown.enable", BOOLEAN, "true"),
     Key("controller.quorum.append.linger.ms", INT, "25", Range(0)),

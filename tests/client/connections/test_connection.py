@@ -135,7 +135,7 @@ def test_an_interrupted_question_leaves_no_answer_behind() -> None:
 
 
 def test_the_client_tells_brokers_the_version_it_has() -> None:
-    project = tomllib.loads((Path(__file__).resolve().parents[2] / "pyproject.toml").read_text())["project"]
+    project = tomllib.loads((Path(__file__).resolve().parents[3] / "pyproject.toml").read_text())["project"]
     assert project["version"] == SOFTWARE_VERSION
 
 

@@ -21,7 +21,7 @@ SETTINGS = {
     "log.cleaner.backoff.ms": 50,
     "log.cleaner.dedupe.buffer.size": 4 << 20,
     "broker.heartbeat.interval.ms": 300,
-    "broker.security.session.timeout.ms": 2000,
+    "broker.session.timeout.ms": 2000,
 }
 """Kafka keeps rules, cleans at once, takes a metadata checkpoint after every change, and knows soon of a kill."""
 LITERAL, ALLOW, READ, TOPIC = 3, 3, 3, 2

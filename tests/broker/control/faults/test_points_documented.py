@@ -4,7 +4,7 @@ from pathlib import Path
 
 from barnabas.broker.control.faults.plan.of_points import FLAGS, NUMBERS, TEXTS, points
 
-PAGE = Path(__file__).parents[3] / "docs" / "faults.md"
+PAGE = Path(__file__).parents[4] / "docs" / "faults.md"
 
 
 def test_every_point_has_its_row() -> None:

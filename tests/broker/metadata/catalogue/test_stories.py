@@ -7,7 +7,7 @@ import pytest
 from tests.support.stories.catalogue import Story
 from tests.support.stories.golden import comes_out_as_written
 
-STORIES = sorted((Path(__file__).parents[2] / "golden" / "catalogue").glob("*.txt"))
+STORIES = sorted((Path(__file__).parents[3] / "golden" / "catalogue").glob("*.txt"))
 
 
 @pytest.mark.parametrize("path", STORIES, ids=lambda path: path.stem)
