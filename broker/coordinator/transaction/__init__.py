@@ -1,1 +1,1 @@
-"""Transactions decided: pure functions from a transaction, a request and the time to what is written and answered."""
+"""The transaction coordinator: pure functions from a transaction, a request and the time to records and replies."""

@@ -1,9 +1,9 @@
-"""Adding partitions to a transaction, which waits a short time for the transaction before it to be complete.
+"""Adding partitions to a transaction; an addition waits a short time until the previous transaction is complete.
 
-What Produce and TxnOffsetCommit add by themselves waits, as in Kafka (KIP-890). AddPartitionsToTxn and AddOffsetsToTxn
-are answered CONCURRENT_TRANSACTIONS at once, as in Kafka, but where the coordinator's records are synced: there EndTxn
-is answered a round of syncs before the transaction is complete, and a client that is sent away stays away for longer
-than that takes, the Java client and librdkafka for 20 ms. So these wait, too (docs/decisions/0102).
+Additions by Produce and TxnOffsetCommit wait, as in Kafka (KIP-890). AddPartitionsToTxn and AddOffsetsToTxn get
+CONCURRENT_TRANSACTIONS at once, as in Kafka, except where the coordinator's records are synced: there the response to
+EndTxn is sent one round of syncs before the transaction is complete, and a client that gets the error backs off for
+longer than that takes (the Java client and librdkafka for 20 ms). So these requests wait, too (docs/decisions/0102).
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
 
 def add(transactions: TransactionCoordinator, request: AddRequest) -> ErrorCode | Future[ErrorCode]:
-    """The coordinator's answer: now, when it is on the disk, or after the wait. Raises nothing; a future may."""
+    """Return the coordinator's reply: at once, once it is durable, or after the wait. Only the future may raise."""
     reply = _ask(transactions, request)
     return ensure_future(_in_time(transactions, request)) if reply is ErrorCode.CONCURRENT_TRANSACTIONS else reply
 
 
 def add_for_client(transactions: TransactionCoordinator, request: AddRequest) -> ErrorCode | Future[ErrorCode]:
-    """The answer to a client's own request to add: it waits as `add` does where answers wait for syncs. KafkaError."""
+    """Return the reply to a client's own request to add: it waits as in `add` if replies wait for syncs. KafkaError."""
     reply = transactions.add_partitions(request)
     if reply is ErrorCode.CONCURRENT_TRANSACTIONS and not transactions.answers_at_once(request.transactional_id):
         return ensure_future(_in_time(transactions, request))
@@ -33,7 +33,7 @@ def add_for_client(transactions: TransactionCoordinator, request: AddRequest) ->
 
 
 async def _in_time(transactions: TransactionCoordinator, request: AddRequest) -> ErrorCode:
-    """Ask again whenever it may be complete, until the time for that is over."""
+    """Retry whenever the previous transaction may be complete, until the time limit is reached."""
     config, clock = transactions.config, transactions.clock
     deadline = clock.monotonic() + config.add_partitions_retry_backoff_max_ms / 1000
     while clock.monotonic() < deadline:

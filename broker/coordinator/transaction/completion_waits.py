@@ -1,7 +1,7 @@
-"""Who waits for a transaction to be complete: writes that came while the one before was still being finished.
+"""The requests that wait until a transaction is complete: writes that arrived while it was still being finished.
 
-Also counts them, by how they ended.
-Nobody waits long: there is a limit to each wait, and who is signalled that it is over looks again.
+Also counts the completed transactions, by how they ended. Each wait has a time limit; a request whose wait is over
+tries again.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ class TransactionCompletionWaits:
         """How many transactions were completed in this run."""
 
     def __len__(self) -> int:
-        """For how many ids somebody waits."""
+        """Return the number of ids that requests wait for."""
         return len(self._waiting)
 
     def wait(self, transactional_id: str, limit_ms: int) -> Future[None]:
-        """Done when the id's prepared transaction is complete, or after `limit_ms`."""
+        """Return a future that is done when the id's prepared transaction is complete, or after `limit_ms`."""
         waiting: Future[None] = self._loop.create_future()
         timer = self._clock.call_later(limit_ms, partial(self._give_up, transactional_id, waiting))
         self._waiting.setdefault(transactional_id, {})[waiting] = timer
         return waiting
 
     def completed(self, transactional_id: str, *, is_commit: bool) -> None:
-        """It is complete."""
+        """Count the completed transaction and wake the requests that wait for it."""
         if is_commit:
             self.committed += 1
         else:

@@ -1,6 +1,6 @@
-"""One transaction that is being finished: what is written, what is left to write, and what it waits for.
+"""The job that finishes one transaction: the markers written, the markers left to write, and what it waits for.
 
-Values and what can be read off them; what is done with them is `markers.py`'s.
+Values and properties only; `markers.py` works with them.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ JobKey = tuple[str, int, int]
 
 
 class Waits(Enum):
-    """What a job waits for, besides its turn and the disk's syncs."""
+    """The reason why a job waits, besides its turn and the disk's syncs."""
 
     NOT = "nothing"
     LOADING = "a partition that loads"
@@ -31,11 +31,11 @@ class Waits(Enum):
 
 
 STUCK = (Waits.ROOM, Waits.BROKEN, Waits.HELD)
-"""What may take any time, so that nobody is to wait for it."""
+"""Waits of unlimited length, so that nothing may wait for such a job."""
 
 
 class MarkerJob:
-    """One transaction being finished."""
+    """The job that finishes one transaction."""
 
     __slots__ = (
         "_came_to",
@@ -70,25 +70,25 @@ class MarkerJob:
         self.version = version
         self.todo = sorted(partitions, reverse=True)
         self.parked: dict[TopicPartition, ErrorCode] = {}
-        self.without_room: set[TopicPartition] = set()  # of those
+        self.without_room: set[TopicPartition] = set()  # of the parked partitions
         self.held: list[TopicPartition] = []
         self.syncs: list[Future[None]] = []
-        self.is_holding = len(partitions) > 1  # one alone is shown in one step anyway
+        self.is_holding = len(partitions) > 1  # a single one is released in one step anyway
         self.waits = Waits.NOT
         self.done = done
         self.cause: Cause | None = None
-        """What led to the decision, where that is known."""
+        """The cause of the decision, if it is known."""
         self._partitions = partitions
         self._positions: dict[TopicPartition, int] = {}
         self._came_to: tuple[str, TopicPartition | None] | None = None
 
     def waits_for_room(self, loading: Set[ErrorCode]) -> bool:
-        """Whether every partition it waits for loads, which is one of these refusals, or its disk is full."""
+        """Return whether each parked partition is loading (refused with one of these errors) or has a full disk."""
         with_room = {code for where, code in self.parked.items() if where not in self.without_room}
         return with_room <= loading
 
     def comes_to(self, step: str, where: TopicPartition | None) -> bool:
-        """Whether it comes to this step now, and did not stop there before, nor try its partition."""
+        """Return whether the job reaches this step now for the first time, and does not retry the partition."""
         if self._came_to == (step, where) or where in self.parked:
             return False
         self._came_to = (step, where)
@@ -96,11 +96,11 @@ class MarkerJob:
 
     @property
     def held_at(self) -> str | None:
-        """The step at which somebody holds it up."""
+        """The step at which a listener holds the job."""
         return self._came_to[0] if self.waits is Waits.HELD and self._came_to is not None else None
 
     def facts(self, where: TopicPartition | None) -> dict[str, Any]:
-        """What is told of a step: of the transaction, and of the partition if it is one's."""
+        """Return the event fields of a step: the transaction, and the partition if the step has one."""
         marker = self.marker
         facts: dict[str, Any] = {
             "transactional_id": self.name,
@@ -116,10 +116,10 @@ class MarkerJob:
         return facts
 
     def partitions(self) -> dict[str, Any]:
-        """What is told of all partitions."""
+        """Return the event fields of all partitions."""
         return {"partitions": some_partitions(self._partitions), "partitions_count": len(self._partitions)}
 
 
 def job_key(name: str, marker: EndTxnMarker) -> JobKey:
-    """The key of the job that finishes a transaction."""
+    """Return the key of the job that finishes a transaction."""
     return name, marker.producer_id, marker.producer_epoch

@@ -1,28 +1,31 @@
-"""Finishing transactions: a marker to every partition, then all of them shown in one step.
+"""Finishing transactions: write a marker to every partition, then release all of them in one step.
 
-Knows partitions and markers, not transactional ids' states: what a transaction is, and that it is complete afterwards,
-is `transactions.py`'s business. Offsets of groups lie in `__consumer_offsets`, which the group coordinator writes.
+Knows partitions and markers, not the states of transactional ids: `transactions.py` decides what a transaction is, and
+stores that it is complete afterwards. The offsets of groups are in `__consumer_offsets`, which the group coordinator
+writes.
 
-Theory of operation: `finish` writes the markers *held*: the last stable offsets stay. When the last one is written,
-and on the disk where that is asked for, all partitions are released without anything happening in between, so a reader
-sees all of the transaction or nothing. The decision itself is on the disk before `finish` is called, so a marker that
-is lost will be written again. One partition, the common case, is finished without a job, unless somebody listens; a few
-inside the call; many in slices, so that nobody waits long for a turn of the loop.
+Theory of operation: `finish` writes the markers *held*: the last stable offsets stay. When the last marker is written,
+and durable where syncs are configured, all partitions are released without anything in between, so a reader sees all of
+the transaction or nothing. The decision itself is durable before `finish` is called, so a lost marker will be written
+again. A transaction with one partition, the common case, is finished without a job, unless there is a listener; one
+with few partitions inside the call; one with many in slices, so that no other work waits long for a turn of the event
+loop.
 
-What a partition answers decides as in Kafka: it is gone (left out), it cannot now (parked and tried again), it has
-fenced us (left out and logged). A partition that loads holds the others back, for it will not take long; one whose disk
-fails, or whose replicas are all on stopped nodes (LEADER_NOT_AVAILABLE), does not, for nobody could say how long. Where
-the disk is full the others are held, too: there will be room again, and until then nobody reads half a transaction.
+The partition's error decides, as in Kafka: the partition is gone (left out), it cannot write now (parked and retried),
+it has fenced the coordinator (left out and logged). A partition that is loading holds the others, since loading is
+short; one whose disk fails, or whose replicas are all on stopped nodes (LEADER_NOT_AVAILABLE), does not, since that may
+last for any time. If the disk is full the others are held, too: there will be room again, and until then no reader sees
+half a transaction.
 
-Whoever listens to the steps may hold a job up at one (broker/runtime/events). It waits then as it does for better
-times, and is not waited for when the clock is moved; others go on, and a stop lets it go.
+A listener may hold a job at a step (broker/runtime/events). The job then waits as it does for a retry, and nothing
+waits for it when the clock is moved; other jobs continue, and a stop of the broker releases it.
 
-A job is known by its transaction (the transactional id, and the producer of its markers), not by the id alone: when
-`__transaction_state` is deleted, what was decided is finished all the same, and a new transaction of the same id does
-not wait for that.
+A job is identified by its transaction (the transactional id, and the producer of its markers), not by the id alone:
+when `__transaction_state` is deleted, decided transactions are finished all the same, and a new transaction of the same
+id does not wait for them.
 
 Invariants: each transaction is finished by one job at a time; `done` is called once, after every marker is durable;
-after `close` nothing is begun.
+after `close` nothing begins.
 """
 
 from __future__ import annotations
@@ -62,7 +65,7 @@ _log = logger("coordinator")
 WRITING = WorkClass(under_way_max=1_000, steps_max=500, slice_ms=5, may_begin_again=False)
 """The markers of one transaction."""
 _LED_AT_ONCE = 64
-_SHOWN_IN_PASSING_MAX = 500  # to release more takes milliseconds: a turn of its own
+_SHOWN_IN_PASSING_MAX = 500  # releasing more takes milliseconds: in a turn of the event loop for itself
 LOADING_RETRY_MS = 20
 BROKEN_RETRY_MS = 1_000
 
@@ -72,7 +75,7 @@ _LOADING = {ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.COORDINATOR_LOAD_IN_PROG
 
 
 class MarkerWriter:
-    """Finishes the transactions of one broker."""
+    """The component that finishes the transactions of one broker."""
 
     def __init__(
         self,
@@ -83,7 +86,7 @@ class MarkerWriter:
         upkeep: CooperativeScheduler,
         events: Events | None = None,
     ) -> None:
-        """`offsets` gives the group coordinator, when it is first needed."""
+        """Create a writer without jobs. `offsets` returns the group coordinator, when it is first needed."""
         self._events = events or Events()
         self._lets_go = False
         self._partitions = partitions
@@ -94,19 +97,19 @@ class MarkerWriter:
         self._changed: Future[None] | None = None
         self._is_closed = False
         self.under_way = InFlight(upkeep.loop, self._unsettled)
-        """What is to be finished, and may be."""
+        """The jobs that can be finished now."""
 
     @property
     def is_settled(self) -> bool:
-        """Whether everything is finished, but for what a disk refuses or has no room for, or nobody leads."""
+        """Whether everything is finished, except where a disk fails or is full, or no node leads the partition."""
         return next(self._unsettled(), None) is None
 
     def jobs_of(self, name: str) -> list[MarkerJob]:
-        """The transactions of this id that are being finished, to be looked at."""
+        """Return the jobs that finish transactions of this id, for inspection."""
         return [job for key, job in self._jobs.items() if key[0] == name]
 
     def next_change(self) -> Future[None]:
-        """Done when a transaction is finished next, or has to wait. For one to wait for at a time."""
+        """Return a future that is done when the next job finishes or has to wait. For one caller at a time."""
         self._changed = self._upkeep.loop.create_future()
         return self._changed
 
@@ -119,10 +122,10 @@ class MarkerWriter:
         transaction_version: int,
         done: Callable[[], bool],
     ) -> None:
-        """Write `marker` everywhere, show it, and call `done`: inside this call when nothing has to be waited for.
+        """Write `marker` everywhere, release it, and call `done`: inside this call if there is nothing to wait for.
 
-        `name` is the transactional id; a transaction that is being finished is not begun again. `done` returns False
-        when it could not note down that all is done; it is asked again later.
+        `name` is the transactional id; a transaction that is being finished is not begun again. `done` returns False if
+        it could not store the completion; it is called again later.
         """
         key = job_key(name, marker)
         if self._is_closed or key in self._jobs:
@@ -146,7 +149,7 @@ class MarkerWriter:
         transaction_version: int,
         hold: bool = False,
     ) -> Future[None] | None:
-        """Write one marker; returns what to wait for until it is durable, None when nobody has to. KafkaError."""
+        """Write one marker. Return a future that is done once it is durable; None if no wait is needed. KafkaError."""
         if topic == CONSUMER_OFFSETS_TOPIC:
             offsets = self._offsets()
             return offsets.append_marker(partition, marker, transaction_version=transaction_version, hold=hold).synced
@@ -156,13 +159,13 @@ class MarkerWriter:
         return partitions.synced_log(log, result[1] + 1)
 
     def let_all_go(self) -> None:
-        """The broker is about to stop: what somebody holds up goes on, and nothing is held up any more."""
+        """Release the jobs that listeners hold, and hold none from now on: the broker is about to stop."""
         self._lets_go = True
         for job in list(self._jobs.values()):
             self._let_go(job)
 
     def close(self) -> None:
-        """The broker stops; what is not finished is found prepared at the next start."""
+        """Drop all jobs: the broker stops. Unfinished transactions are found prepared at the next start."""
         self._is_closed = True
         self._jobs.clear()
         self.under_way.every_one_ended()
@@ -176,12 +179,12 @@ class MarkerWriter:
         transaction_version: int,
         done: Callable[[], bool],
     ) -> bool:
-        """Finish a transaction over one partition without a job; False if the marker was refused, and a job has to."""
+        """Finish a transaction over one partition without a job; False if the marker was refused: use a job."""
         ((topic, partition),) = partitions
         try:
             synced = self.write_marker(topic, partition, marker, transaction_version=transaction_version)
         except Exception:
-            return False  # `_mark` meets it again: what is to be done about it, or to be logged, is decided there
+            return False  # `_mark` gets it again, and decides there what to do or to log
         if synced is None and done():
             return True
         job = self._jobs[job_key(name, marker)] = MarkerJob(name, marker, transaction_version, (), done)
@@ -202,12 +205,12 @@ class MarkerWriter:
             self._all_written(job)
 
     def _write_all(self, job: MarkerJob) -> Work[None]:
-        """A marker in each step; what follows the last of them, at once."""
+        """Write one marker in each step; do the rest together with the last one."""
         for count in range(len(job.todo)):
             if count:
                 yield None
             if self._jobs.get(job.key) is not job:
-                return  # closed meanwhile
+                return  # closed in the meantime
             if count % _LED_AT_ONCE == 0 and len(job.todo) > 1:
                 self._partitions.lead(job.todo[-_LED_AT_ONCE:])
             if not self._write_next(job):
@@ -217,7 +220,7 @@ class MarkerWriter:
         self._all_written(job)
 
     def _write_next(self, job: MarkerJob) -> bool:
-        """One marker, if it is taken; False where somebody holds the job up at it."""
+        """Write one marker, if it is accepted; return False if a listener holds the job there."""
         is_told = self._events.is_on
         if is_told and self._is_held(job, MARKER_WRITING, job.todo[-1]):
             return False
@@ -225,23 +228,23 @@ class MarkerWriter:
         return not (self._mark(job, where) and is_told and self._is_held(job, MARKER_WRITTEN, where))
 
     def _all_written(self, job: MarkerJob) -> None:
-        """No marker is left to write, but those that were refused."""
+        """Complete the job, or wait for a retry: only refused markers are left to write."""
         if self._jobs.get(job.key) is not job:
-            return  # closed meanwhile
+            return  # closed in the meantime
         if job.parked:
             self._wait_for_better_times(job)
             return
         self._complete_when_synced(job)
 
     def _mark(self, job: MarkerJob, where: TopicPartition) -> bool:
-        """Write one; whether it is written."""
+        """Write one marker; return whether it is written."""
         try:
             synced = self.write_marker(*where, job.marker, transaction_version=job.version, hold=job.is_holding)
         except KafkaError as refusal:
             self._refused(job, where, refusal)
             return False
         except Exception as mistake:
-            # Ours, and logged once with where it was made; the other partitions and a clean stop do not wait for it.
+            # Our own bug, logged once with its traceback; the other partitions and a clean stop do not wait for it.
             if where not in job.parked:
                 _log.exception(line("marker failed", transactional_id=job.name, topic=where[0], partition=where[1]))
             self._refused(job, where, KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, repr(mistake)))
@@ -268,7 +271,7 @@ class MarkerWriter:
             _log.error(line("marker fenced", **facts))
         else:
             if where not in job.parked:
-                log = _log.debug if code in _LOADING else _log.error  # that a partition loads worries nobody
+                log = _log.debug if code in _LOADING else _log.error  # loading is not an error
                 log(line("marker refused, tried again until it is taken", **facts))
             job.parked[where] = code
             job.without_room.discard(where)
@@ -294,7 +297,7 @@ class MarkerWriter:
             self._show(job)
 
     def _show(self, job: MarkerJob) -> None:
-        """Release every partition that is held; nothing else happens in between. Where a marker is not synced yet the
+        """Release every held partition; nothing else happens in between. If a marker is not synced yet, its
         partition shows the transaction once it is."""
         held, job.held = job.held, []
         producer_id, is_commit = job.marker.producer_id, job.marker.commit
@@ -312,10 +315,10 @@ class MarkerWriter:
                 return
             job.syncs.pop()
             if synced.cancelled() or synced.exception() is not None:
-                # The transaction stays prepared: whoever looks for those finishes it, or, offline, the next start.
+                # The transaction stays prepared: the search for prepared ones finishes it, or, offline, the next start.
                 for other in job.syncs:
                     other.cancel()
-                self._show_if_held(job)  # elsewhere it can be read
+                self._show_if_held(job)  # on other partitions it can be read
                 self._forget(job)
                 _log.error(line("markers not synced", transactional_id=job.name, reason=_why(synced)))
                 return
@@ -341,10 +344,10 @@ class MarkerWriter:
         self._park(job, Waits.BROKEN)
         self._clock.call_later(BROKEN_RETRY_MS, partial(self._complete, job))
 
-    # Steps, for whoever listens
+    # Steps, for listeners
 
     def _is_held(self, job: MarkerJob, kind: EventKind, where: TopicPartition | None = None) -> bool:
-        """Tell of a step, once; whether somebody holds the job up there. It goes on by itself then."""
+        """Notify the listeners of a step, once; return whether one holds the job. The job then continues by itself."""
         if not job.comes_to(kind.name, where):
             return False
         facts = job.facts(where)
@@ -358,7 +361,7 @@ class MarkerWriter:
         return True
 
     def _tell(self, job: MarkerJob, kind: EventKind, facts: Facts) -> Future[None] | None:
-        """It happened, and what led to the decision led to it, however late it is."""
+        """Notify the listeners, with the cause of the decision as the cause, no matter how late."""
         before, self._events.cause = self._events.cause, job.cause
         try:
             return self._events.tell(kind, facts)
@@ -369,7 +372,7 @@ class MarkerWriter:
         if job.waits is Waits.HELD and self._jobs.get(job.key) is job:
             self._go_on(job)
 
-    # What it waits for
+    # What a job waits for
 
     def _park(self, job: MarkerJob, waits: Waits) -> None:
         job.waits = waits

@@ -1,7 +1,7 @@
-"""Prepared transactions are seen through: before anybody is let in after a kill, and before the broker stops.
+"""Finishing prepared transactions: before clients are admitted after a kill, and before the broker stops.
 
-The coordinator finishes on its own what it finds prepared (transactions.py); this waits for it. A module of its own as
-that one is compiled, and has no coroutines: docs/compiled.md.
+The coordinator itself finishes the prepared transactions that it finds (transactions.py); this module waits for it. It
+is a separate module because that one is compiled, and has no coroutines: docs/compiled.md.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ if TYPE_CHECKING:
 
 
 async def recover_transactions(coordinator: TransactionCoordinator) -> None:
-    """After an unclean stop: load everything and finish what was prepared, before anybody is let in.
+    """Load everything and finish prepared transactions after an unclean stop, before clients are admitted.
 
-    What cannot be loaded or finished because a disk fails is logged, and tried again as long as it takes.
+    Whatever cannot be loaded or finished because a disk fails is logged, and retried without a limit.
     """
     coordinator.load_all()
     await _settle(coordinator)
 
 
 async def finish_transactions(coordinator: TransactionCoordinator) -> bool:
-    """Before a clean stop: see what is prepared through, as far as the disk lets us; nothing more is decided.
+    """Finish prepared transactions before a clean stop, as far as the disk permits; nothing more is decided.
 
-    Returns whether the next run may take for granted that nothing is prepared.
+    Return whether the next run may assume that nothing is prepared.
     """
     coordinator.stop_deciding()
     await _settle(coordinator)

@@ -1,4 +1,4 @@
-"""The transactions' part of the broker's configuration, as the decisions take it: they know no configuration keys."""
+"""The transaction settings of the broker's configuration, as a value: the decisions know no configuration keys."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def transaction_config(config: BrokerConfig) -> TransactionConfig:
-    """What the keys say at this moment."""
+    """Return the current values of the configuration keys."""
     return TransactionConfig(
         max_timeout_ms=config.integer("transaction.max.timeout.ms"),
         expiration_ms=config.integer("transactional.id.expiration.ms"),

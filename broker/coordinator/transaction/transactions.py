@@ -1,13 +1,13 @@
-"""The transaction coordinator: what handlers ask of it.
+"""The transaction coordinator: the interface for the request handlers.
 
-Finds the partition of a transactional id, asks the decisions in `transaction/`, and has the runtime carry them out.
+Finds the partition of a transactional id, calls the decisions in `transaction/`, and has the runtime carry them out.
 Methods return their reply, or a future of it where the request has to wait for the disk. They raise KafkaError where
-Kafka answers with an error for the whole request. What is pure is in `transaction/`; what is written and waited for is
-in `runtime`; markers are `markers.py`'s. This module connects them, and looks at the clock: transactions that take too
-long are aborted, ids nobody uses are removed, partitions that could not be loaded are tried again.
+Kafka returns an error for the whole request. The pure part is in `transaction/`; writing and waiting are in `runtime`;
+markers are in `markers.py`. This module connects them, and reads the clock: transactions that time out are aborted,
+unused ids expire, partitions that could not be loaded are retried.
 
-Invariant: a transaction that is prepared, by a request, by its timeout or by the run before, is on its way to being
-complete: whoever prepares it, or finds it when a partition is loaded, has it finished.
+Invariant: each transaction prepared by a request, by its timeout or by the run before will be completed: the code that
+prepares it, or finds it when a partition is loaded, starts finishing it.
 """
 
 from __future__ import annotations
@@ -69,14 +69,14 @@ class TransactionTopic(OwnedTopic, Protocol):
     """`__transaction_state`."""
 
     def leader_epoch(self, partition: int) -> int:
-        """The epoch the partition is led in by this run: the coordinator epoch of markers."""
+        """Return the leader epoch of the partition in this run: the coordinator epoch of markers."""
 
     def answers_at_once(self, partition: int) -> bool:
-        """Whether what is appended need not be waited for."""
+        """Return whether appended records need no wait."""
 
 
 class TransactionCoordinator:
-    """All transactional ids of this broker."""
+    """The transaction coordinator of this broker, for all its transactional ids."""
 
     def __init__(
         self,
@@ -91,7 +91,7 @@ class TransactionCoordinator:
         transaction_version: Callable[[], int],
         telling: Telling | None = None,
     ) -> None:
-        """`transaction_version` is the feature's level, asked at each decision. `fresh_producer_id` may raise."""
+        """Create the coordinator. `transaction_version` is called at each decision; `fresh_producer_id` may raise."""
         self.config = config
         self.markers = markers
         self._topic = topic
@@ -105,9 +105,9 @@ class TransactionCoordinator:
         self._partitions = CoordinatorPartitions(topic, machine_clock, upkeep, self._build, self._on_loaded)
         self.unsynced = self._partitions.unsynced
         self._timers: dict[str, Timer] = {}
-        self._sweeps: set[Future[None]] = set()  # those that are not over
+        self._sweeps: set[Future[None]] = set()  # unfinished ones
         self.timed_out = 0
-        self._deciding: set[Future[Any]] = set()  # decisions to end a transaction, that wait for the disk
+        self._deciding: set[Future[Any]] = set()  # decisions to end a transaction that wait for the disk
         self._is_stopping = False
         self.completions = TransactionCompletionWaits(clock, upkeep.loop)
         self._arm("timeouts", config.abort_check_interval_ms, self.abort_timed_out)
@@ -128,7 +128,7 @@ class TransactionCoordinator:
         telling: Telling | None = None,
         marked: Partitions | None = None,
     ) -> TransactionCoordinator:
-        """The coordinator of a node; `offsets` and `marked` take markers, the latter unless it is `partitions`."""
+        """Open the coordinator of a node; `offsets` and `marked` (default: `partitions`) take the markers."""
         from barnabas.broker.coordinator.runtime.topic import CoordinatorTopic, TopicDeletions
 
         events = None if telling is None else telling.events
@@ -147,27 +147,27 @@ class TransactionCoordinator:
         return coordinator
 
     def close(self) -> None:
-        """The broker stops: the answer to whoever waits is to look for the coordinator again."""
+        """Stop the coordinator with the broker: waiting requests get the error to find the coordinator again."""
         for timer in self._timers.values():
             timer.cancel()
         self.markers.close()
         self._partitions.close()
 
     def resign(self, index: int) -> None:
-        """Another node coordinates the ids of this partition from now on."""
+        """Give up the partition: another node coordinates its ids from now on."""
         self._partitions.resign(index)
 
     def prepare(self, transactional_id: str) -> int:
-        """Somebody asked where this id is: its partition, which begins to load if this node leads it.
+        """Return the partition of the id for a FindCoordinator; start to load it if this node leads it.
 
-        Raises KafkaError without a topic.
+        Raises KafkaError if the topic does not exist.
         """
         return self._partitions.prepare(transactional_id)
 
     # Requests
 
     def init_producer_id(self, request: InitRequest) -> Reply[InitReply]:
-        """InitProducerId with a transactional id."""
+        """Handle InitProducerId with a transactional id."""
         self._check_request(request.transactional_id)
         version = self._transaction_version()
         error = initialising.refusal(request, config=self.config, transaction_version=version)
@@ -185,7 +185,7 @@ class TransactionCoordinator:
         return self._execute(partition, request.transactional_id, outcome)
 
     def add_partitions(self, request: AddRequest, *, tells_refusal: bool = True) -> Reply[ErrorCode]:
-        """AddPartitionsToTxn, AddOffsetsToTxn, and what Produce and TxnOffsetCommit add on their own."""
+        """Handle AddPartitionsToTxn, AddOffsetsToTxn, and the additions by Produce and TxnOffsetCommit."""
         check_transactional_id(request.transactional_id)
         partition = self._partitions.of(request.transactional_id)
         txn = partition.machine.transaction(request.transactional_id)
@@ -196,68 +196,68 @@ class TransactionCoordinator:
         return self._execute(partition, request.transactional_id, outcome)
 
     def answers_at_once(self, transactional_id: str) -> bool:
-        """Whether no answer about this id waits for the disk. Raises KafkaError without a topic."""
+        """Return whether no reply about this id waits for the disk. Raises KafkaError if the topic does not exist."""
         return self._topic.answers_at_once(self._partitions.index_of(transactional_id))
 
     def verify_partitions(
         self, transactional_id: str, producer_id: int, producer_epoch: int, partitions: Collection[TopicPartition]
     ) -> Mapping[TopicPartition, ErrorCode]:
-        """Whether each partition is in the transaction; nothing changes."""
+        """Return the verdict of each partition: whether it is in the transaction; nothing changes."""
         check_transactional_id(transactional_id)
         txn = self._partitions.of(transactional_id).machine.transaction(transactional_id)
         return adding.verify(txn, producer_id, producer_epoch, partitions)
 
     def end_transaction(self, request: EndRequest) -> Reply[EndReply]:
-        """EndTxn. When nothing has to be waited for the transaction is complete when this returns."""
+        """Handle EndTxn. If there is nothing to wait for, the transaction is complete when this returns."""
         self._check_request(request.transactional_id)
         partition = self._partitions.of(request.transactional_id)
         txn = partition.machine.transaction(request.transactional_id)
         outcome = ending.end(txn, request, now_ms=self.clock.now_ms(), fresh_producer_id=self._fresh_producer_id)
         return self._execute(partition, request.transactional_id, outcome)
 
-    # Looking
+    # Reads
 
     def describe(self, transactional_id: str) -> Transaction | None:
-        """One transaction as it now is, or None. Raises KafkaError."""
+        """Return the current state of one transaction, or None. Raises KafkaError."""
         check_transactional_id(transactional_id)
         return self._partitions.of(transactional_id).machine.transaction(transactional_id)
 
     def transactions(self) -> list[Transaction]:
-        """Every transaction there is. Raises KafkaError while a partition loads."""
+        """Return all transactions. Raises KafkaError while a partition loads."""
         return [txn for partition in self._partitions.every() for txn in partition.machine.transactions.values()]
 
     def loaded(self) -> Iterator[TransactionPartition]:
-        """The partitions that are in use and ready: for tests and for whoever looks inside."""
+        """Return the partitions that are loaded: for tests and for inspection."""
         return self._partitions.loaded()
 
     # Start and stop, which prepared_transactions.py waits for
 
     def load_all(self) -> None:
-        """Begin to load everything that is not loaded, and to finish what is found prepared."""
+        """Begin to load every partition that is not loaded, and to finish prepared transactions."""
         for index in self._partitions.led():
             self._partitions.begin(index)
 
     def load_in_background(self) -> None:
-        """After a clean stop: load everything while nobody waits for it, so that what is open can time out."""
+        """Load everything in the background after a clean stop, so that open transactions can time out."""
         self._partitions.load_in_background(self._partitions.led(), lambda: self._is_stopping)
 
     def stop_deciding(self) -> None:
-        """The broker is about to stop: requests are refused from now on."""
+        """Refuse requests from now on: the broker is about to stop."""
         self._is_stopping = True
         self.markers.let_all_go()
 
     def deciding(self) -> list[Future[Any]]:
-        """What may prepare more yet: decisions that wait for the disk, partitions that are loaded or looked through."""
+        """Return what may still prepare transactions: decisions that wait for the disk, partition loads and sweeps."""
         return [*self._deciding, *self._sweeps, *self._partitions.loading()]
 
     @property
     def has_finished_all(self) -> bool:
-        """Whether all partitions that were asked for are loaded, and no transaction in them is prepared."""
+        """Whether all requested partitions are loaded, and no transaction in them is prepared."""
         return self._partitions.are_ready and not any(it.machine.prepared() for it in self._partitions.loaded())
 
     def _check_request(self, transactional_id: str) -> None:
         check_transactional_id(transactional_id)
-        if self._is_stopping:  # else a stop would wait as long as somebody has something to end
+        if self._is_stopping:  # otherwise a stop would wait as long as clients end transactions
             raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, "the coordinator is shutting down")
 
     def _build(self, index: int) -> tuple[TransactionMachine, Shard[TransactionStored, None]]:
@@ -275,7 +275,7 @@ class TransactionCoordinator:
     def _execute_unasked(
         self, partition: TransactionPartition, transactional_id: str, outcome: TransactionOutcome, what: str
     ) -> bool:
-        """Carry out what nobody waits for an answer to; False when it could not be written."""
+        """Carry out a decision without a waiting request; return False if it could not be written."""
         try:
             reply: Reply[None] = self._execute(partition, transactional_id, outcome)
         except KafkaError as refusal:
@@ -311,7 +311,7 @@ class TransactionCoordinator:
     def _complete(self, partition: TransactionPartition, transactional_id: str) -> bool:
         txn = partition.machine.transaction(transactional_id)
         if txn is None or not txn.state.is_prepared or partition.shard.is_closed:
-            return True  # the topic was deleted meanwhile
+            return True  # the topic was deleted in the meantime
         outcome = completing.complete(txn, now_ms=self.clock.now_ms())
         if not self._execute_unasked(partition, transactional_id, outcome, "completion"):
             return False
@@ -325,7 +325,7 @@ class TransactionCoordinator:
             self._sweep(partition, prepared, self._finish)
 
     def on_topic_deleted(self, topic: str) -> None:
-        """The transactions themselves are gone; those that a deleted topic is part of need nothing of it any more."""
+        """Forget all transactions if `__transaction_state` was deleted; deletions of other topics need no action."""
         if topic == TRANSACTION_STATE_TOPIC:
             self._partitions.forget()
 
@@ -337,23 +337,23 @@ class TransactionCoordinator:
             action()
 
         delay_ms = self.clock.until_next(interval_ms)
-        # The clock is moved ahead, but not past what is to be aborted.
+        # The clock may jump ahead, but not past the next timeout.
         if delay_ms > interval_ms and name == "timeouts":
             found = (txn for each in self._partitions.loaded() for txn in each.machine.transactions.values())
             delay_ms = min(delay_ms, completing.until_timeout_ms(found, self.clock.now_ms(), interval_ms))
         self._timers[name] = self.clock.call_later(delay_ms, run)
 
     def abort_timed_out(self) -> None:
-        """Abort what is open for longer than its producer asked for."""
+        """Abort transactions that are open for longer than their timeout."""
         for index in self._partitions.failed():
-            self._partitions.begin(index)  # what is abandoned there holds readers up, too
+            self._partitions.begin(index)  # open transactions there block readers, too
         for partition in self._partitions.loaded():
             self._sweep(partition, list(partition.machine.transactions), self._abort_if_timed_out)
 
     def _abort_if_timed_out(self, partition: TransactionPartition, transactional_id: str) -> None:
         txn, now_ms = partition.machine.transaction(transactional_id), self.clock.now_ms()
         if txn is not None and txn.state.is_prepared and self._topic.unsynced(partition.index) is None:
-            self._finish(partition, transactional_id)  # if nobody does: what was to be synced first failed, then not
+            self._finish(partition, transactional_id)  # if no job does: an earlier sync failed, so it was not begun
         if txn is None or not completing.timed_out(txn, now_ms):
             return
         _log.info(line("transaction timed out", transactional_id=transactional_id, timeout_ms=txn.timeout_ms))
@@ -382,7 +382,7 @@ class TransactionCoordinator:
     def _sweep(
         self, partition: TransactionPartition, ids: list[str], action: Callable[[TransactionPartition, str], None]
     ) -> None:
-        """Do it for each of these ids; when it takes long, with other work in between."""
+        """Call the action for each of these ids; if it takes long, other work runs in between."""
 
         def sweep() -> Work[None]:
             while ids and not partition.shard.is_closed:

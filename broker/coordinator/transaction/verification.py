@@ -1,12 +1,12 @@
-"""Whether a transactional batch may begin on a partition: Produce and TxnOffsetCommit ask before they append.
+"""Whether a transactional batch may begin on a partition: Produce and TxnOffsetCommit check this before they append.
 
-Older clients have named their partitions to the coordinator before (AddPartitionsToTxn), which is verified here; newer
-ones have not, and what they write to is added by the write itself (KIP-890). Either way a batch gets into a partition
-only as part of a transaction that its coordinator knows of, so none can hang.
+Older clients have sent their partitions to the coordinator before (AddPartitionsToTxn), which is verified here; newer
+ones have not, and the write itself adds its partitions (KIP-890). Either way a batch is appended to a partition only as
+part of a transaction that its coordinator knows, so no transaction can hang.
 
-In Kafka two brokers talk about this, and what happened meanwhile has to be guarded against. Here the answer and the
-append it admits are in one turn of the loop. Who leaves the loop in between (the record of an addition has to be
-synced, a batch is walked in slices) asks `confirm` when it comes back.
+In Kafka two brokers talk about this, and have to guard against changes in between. Here the verdict and the append that
+it admits are in one turn of the event loop. A caller that leaves the loop in between (the record of an addition has to
+be synced, a batch is walked in slices) calls `confirm` when it comes back.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 Verdicts: TypeAlias = Mapping[TopicPartition, ErrorCode]
 
 PRODUCE_ADDS_SINCE = 12
-"""From this version on Produce adds its partitions; before, the client has."""
+"""From this version on Produce adds its partitions; before, the client did."""
 OFFSET_COMMIT_ADDS_SINCE = 5
-"""The same of TxnOffsetCommit."""
+"""The same for TxnOffsetCommit."""
 
 _PRODUCE_ABORTABLE_SINCE = 11
 _OFFSET_COMMIT_ABORTABLE_SINCE = 4
@@ -49,10 +49,10 @@ def admit(
     *,
     adds: bool,
 ) -> Verdicts | Future[Verdicts]:
-    """What the coordinator says of each partition, in its own codes; NONE where the batch may be appended.
+    """Return the coordinator's verdict for each partition, in its own codes; NONE if the batch may be appended.
 
-    With `adds` the partitions belong to the transaction from now on. Then it may have to be waited for: for the disk,
-    or, shortly, for the transaction before to be complete. Never raises.
+    With `adds` the partitions belong to the transaction from now on. Then the result may be a future: it waits for the
+    disk, or, for a short time, until the previous transaction is complete. Never raises.
     """
     if not adds:
         return confirm(transactions, transactional_id, producer_id, producer_epoch, partitions)
@@ -71,7 +71,7 @@ def add_at_once(
     producer_epoch: int,
     partition: TopicPartition,
 ) -> bool:
-    """Add the partition to the transaction, unless that has to wait for the disk or is refused: ask `admit` then."""
+    """Add the partition, unless that has to wait for the disk or is refused: use `admit` then."""
     try:
         if not transactions.answers_at_once(transactional_id):
             return False
@@ -88,7 +88,7 @@ def confirm(
     producer_epoch: int,
     partitions: Collection[TopicPartition],
 ) -> Verdicts:
-    """Whether each partition is in the transaction, at this moment. Never raises."""
+    """Return whether each partition is in the transaction at this moment, as error codes. Never raises."""
     try:
         return transactions.verify_partitions(transactional_id, producer_id, producer_epoch, partitions)
     except KafkaError as refusal:
@@ -96,9 +96,9 @@ def confirm(
 
 
 def produce_error(code: ErrorCode, version: int) -> ErrorCode:
-    """Produce's answer to its client, from the coordinator's: section by section Kafka's table.
+    """Return Produce's error code for its client, from the coordinator's: section by section Kafka's table.
 
-    NOT_ENOUGH_REPLICAS is the one code every client tries again on.
+    NOT_ENOUGH_REPLICAS is the one code that every client retries on.
     """
     if code is ErrorCode.PRODUCER_FENCED:
         return ErrorCode.INVALID_PRODUCER_EPOCH
@@ -110,7 +110,7 @@ def produce_error(code: ErrorCode, version: int) -> ErrorCode:
 
 
 def txn_offset_commit_error(code: ErrorCode, version: int) -> ErrorCode:
-    """TxnOffsetCommit's answer to its client, from the coordinator's."""
+    """Return TxnOffsetCommit's error code for its client, from the coordinator's."""
     if code is ErrorCode.PRODUCER_FENCED:
         return ErrorCode.INVALID_PRODUCER_EPOCH
     if code is ErrorCode.TRANSACTION_ABORTABLE:

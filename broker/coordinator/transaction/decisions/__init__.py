@@ -1,1 +1,1 @@
-"""What a transaction does with a request: pure, from its state to the next one."""
+"""The decisions about one transaction: pure functions from its state to the next one."""

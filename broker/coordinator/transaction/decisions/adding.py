@@ -1,4 +1,4 @@
-"""AddPartitionsToTxn and AddOffsetsToTxn decided, what Produce adds on its own (KIP-890), and verification."""
+"""The decisions about AddPartitionsToTxn, AddOffsetsToTxn, additions by Produce (KIP-890), and verification."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from barnabas.protocol.errors import ErrorCode
 
 
 def add(txn: Transaction | None, request: AddRequest, *, now_ms: int) -> TransactionOutcome:
-    """Decide whether the partitions belong to the producer's transaction from now on; the reply is an error code."""
+    """Decide whether the partitions become part of the producer's transaction; the reply is an error code."""
     if txn is None:
         return Outcome(reply=ErrorCode.INVALID_PRODUCER_ID_MAPPING)
     meaning = on(txn.state, Event.ADDED)
@@ -44,7 +44,7 @@ def add(txn: Transaction | None, request: AddRequest, *, now_ms: int) -> Transac
 def verify(
     txn: Transaction | None, producer_id: int, producer_epoch: int, partitions: Collection[TopicPartition]
 ) -> Mapping[TopicPartition, ErrorCode]:
-    """Whether each partition is in the producer's transaction; TRANSACTION_ABORTABLE when it is not."""
+    """Return for each partition NONE if it is in the producer's transaction, TRANSACTION_ABORTABLE if it is not."""
     error = _verification_error(txn, producer_id, producer_epoch)
     if txn is None or error is not ErrorCode.NONE:
         return dict.fromkeys(partitions, error)
@@ -65,7 +65,7 @@ def _verification_error(txn: Transaction | None, producer_id: int, producer_epoc
 
 
 def _holder_error(txn: Transaction, producer_id: int, producer_epoch: int) -> ErrorCode:
-    """What is wrong with the producer. Whoever kept a transaction may end it, not add to it."""
+    """Return the error of the producer, or NONE. A producer that kept a transaction may end it, not add to it."""
     holder_id, holder_epoch = txn.holder
     if producer_id != holder_id:
         return ErrorCode.INVALID_PRODUCER_ID_MAPPING

@@ -1,4 +1,4 @@
-"""The error code a client is answered, given the version it speaks: the first versions of each API know fewer."""
+"""The error code in a client's response: the first versions of each API know fewer codes."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ _FENCED_SINCE = {
     ApiKey.ADD_OFFSETS_TO_TXN: 2,
     ApiKey.END_TXN: 2,
 }
-"""The first version whose clients know PRODUCER_FENCED; before, any stale epoch was INVALID_PRODUCER_EPOCH."""
+"""The first version whose clients know PRODUCER_FENCED; before, any stale epoch is INVALID_PRODUCER_EPOCH."""
 
 
 def code_in_version(code: ErrorCode, api_key: int, version: int) -> ErrorCode:
-    """The code as a client of this version of the API knows it."""
+    """Return the code that a client of this version of the API knows."""
     if code is ErrorCode.PRODUCER_FENCED and version < _FENCED_SINCE[ApiKey(api_key)]:
         return ErrorCode.INVALID_PRODUCER_EPOCH
     return code

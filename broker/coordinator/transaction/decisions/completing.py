@@ -1,4 +1,4 @@
-"""What happens to a transaction without a request: its markers, its completion, its timeout, and the end of its id."""
+"""The decisions without a request: a transaction's markers, completion and timeout, and the expiration of an id."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from barnabas.broker.coordinator.transaction.decisions.states import TABLE, Even
 
 
 def marker(txn: Transaction) -> Marker:
-    """What every partition of a prepared transaction gets."""
+    """Return the marker that every partition of a prepared transaction gets."""
     assert txn.state.is_prepared, f"{txn.transactional_id} is {txn.state.value}"
     return Marker(txn.producer_id, txn.producer_epoch, txn.state is TransactionState.PREPARE_COMMIT)
 
@@ -30,7 +30,7 @@ def marker(txn: Transaction) -> Marker:
 def complete(txn: Transaction, *, now_ms: int) -> TransactionOutcome:
     """Decide what follows when every partition of a prepared transaction has its marker. The reply is None."""
     producer_id, producer_epoch = txn.successor
-    # What was kept was ended by another producer than began it: its id, not the older one, is the one before the next.
+    # A kept transaction is ended by another producer than the one that began it: the previous id is the newer one's.
     was_kept = txn.next_producer_epoch != NO_PRODUCER_EPOCH
     completed = moved(
         txn,
@@ -47,13 +47,13 @@ def complete(txn: Transaction, *, now_ms: int) -> TransactionOutcome:
 
 
 def until_timeout_ms(transactions: Iterable[Transaction], now_ms: int, interval_ms: int) -> float:
-    """How many milliseconds, whole intervals, until the first of those that are open has taken too long."""
+    """Return the time in ms, a multiple of the interval, until the first open transaction has timed out."""
     first_ms = min((txn.start_timestamp_ms + txn.timeout_ms for txn in transactions if _may_time_out(txn)), default=inf)
     return inf if first_ms == inf else max(1, (first_ms - now_ms) // interval_ms + 1) * interval_ms
 
 
 def timed_out(txn: Transaction, now_ms: int) -> bool:
-    """Whether the transaction is open for longer than its producer asked for; one of a two-phase commit never is."""
+    """Return whether the transaction is open for longer than its timeout; one of a two-phase commit never times out."""
     return _may_time_out(txn) and txn.start_timestamp_ms + txn.timeout_ms < now_ms
 
 
@@ -62,7 +62,7 @@ def _may_time_out(txn: Transaction) -> bool:
 
 
 def expired(txn: Transaction, now_ms: int, config: TransactionConfig) -> TransactionOutcome | None:
-    """The outcome that removes an id nobody used for long; None while it is to be kept."""
+    """Return the outcome that removes an id unused for the expiration time; None while the id stays."""
     is_idle = isinstance(TABLE[txn.state, Event.EXPIRED], Go)
     if not is_idle or txn.last_update_timestamp_ms > now_ms - config.expiration_ms:
         return None

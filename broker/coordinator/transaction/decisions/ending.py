@@ -1,11 +1,12 @@
-"""EndTxn decided, and the abort that fences: how a transaction comes to be prepared.
+"""The decisions about EndTxn, and about the abort that fences: how a transaction becomes prepared.
 
-Under TV1 the epoch stays; under TV2 the record that prepares the end has the next epoch already, so that markers and
-the next transaction have it too. An exhausted epoch is the exception: markers get 32767, and the next transaction a
-new producer id with epoch 0, which the record names as the next one.
+Under TV1 the epoch stays; under TV2 the record that prepares the end already has the next epoch, so that the markers
+and the next transaction have it too. An exhausted epoch is the exception: markers get 32767, and the next transaction
+gets a new producer id with epoch 0, which the record names as the next one.
 
-A transaction that was kept (KIP-939) is ended with the pair of whoever keeps it. Its markers have the epoch after that
-of the old producer, who began it; the next transaction has the epoch after that of the new one.
+A kept transaction (KIP-939) is ended with the producer id and epoch of the producer that keeps it. Its markers have the
+epoch after the epoch of the old producer, which began it; the next transaction has the epoch after the epoch of the new
+one.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from barnabas.broker.coordinator.transaction.decisions.states import Event, Tran
 from barnabas.protocol.errors import ErrorCode
 
 _TV1_CLIENT = 0
-"""What a transaction that was ended under TV1 says of its client, whatever feature level the broker has."""
+"""The client's transaction version in a transaction ended under TV1, at any feature level of the broker."""
 
 _TV2_EVENTS = {
     # (commits, is a retry)
@@ -47,7 +48,7 @@ def end(
 ) -> TransactionOutcome:
     """Decide an EndTxn.
 
-    `fresh_producer_id` is called when the epoch is exhausted; what it raises means that nothing was decided.
+    `fresh_producer_id` is called when the epoch is exhausted; if it raises, nothing is decided.
     """
     if txn is None:
         return _refused(ErrorCode.INVALID_PRODUCER_ID_MAPPING)
@@ -57,13 +58,13 @@ def end(
 
 
 def _end_in_epoch(txn: Transaction, request: EndRequest, now_ms: int) -> TransactionOutcome:
-    """TV1: the epoch lives on, and a retry cannot be distinguished from the first time."""
+    """Decide under TV1: the epoch stays, and a retry cannot be distinguished from the first request."""
     holder_id, holder_epoch = txn.holder
     if request.producer_id != holder_id:
         return _refused(ErrorCode.INVALID_PRODUCER_ID_MAPPING)
     if request.producer_epoch != holder_epoch:
         return _refused(ErrorCode.PRODUCER_FENCED)
-    if txn.is_kept:  # its end raises the epoch, which this version of EndTxn could not answer
+    if txn.is_kept:  # the end raises the epoch, which this version of EndTxn cannot return
         return _refused(ErrorCode.UNSUPPORTED_VERSION)
     event = Event.COMMITTED if request.is_commit else Event.ABORTED
     meaning = on(txn.state, event)
@@ -77,16 +78,16 @@ def _end_in_epoch(txn: Transaction, request: EndRequest, now_ms: int) -> Transac
 def _end_with_bump(
     txn: Transaction, request: EndRequest, now_ms: int, fresh_producer_id: Callable[[], int]
 ) -> TransactionOutcome:
-    """TV2: every end raises the epoch, so a retry has the epoch before."""
+    """Decide under TV2: every end raises the epoch, so a retry has the previous epoch."""
     holder_id, holder_epoch = txn.holder
     rotated = (
         request.producer_id == txn.previous_producer_id
         and request.producer_epoch == EXHAUSTED_PRODUCER_EPOCH
         and holder_epoch == 0
     )
-    is_retry = rotated or request.producer_epoch + 1 == holder_epoch != LAST_PRODUCER_EPOCH  # nobody is given that one
+    is_retry = rotated or request.producer_epoch + 1 == holder_epoch != LAST_PRODUCER_EPOCH  # no producer gets it
     event = _TV2_EVENTS[request.is_commit, is_retry]
-    if not txn.state.is_prepared:  # then everybody waits, whoever they are
+    if not txn.state.is_prepared:  # otherwise every request gets CONCURRENT_TRANSACTIONS
         if request.producer_id != holder_id and not rotated:
             return _refused(ErrorCode.INVALID_PRODUCER_ID_MAPPING)
         if request.producer_epoch != holder_epoch and not is_retry:
@@ -102,10 +103,10 @@ def _end_with_bump(
 def abort_for_fencing(
     txn: Transaction, *, now_ms: int, transaction_version: int, fresh_producer_id: Callable[[], int]
 ) -> TransactionOutcome:
-    """Abort an open transaction whose time is up, or whose producer gives way to another.
+    """Abort an open transaction that timed out, or whose producer is replaced by another.
 
-    It takes the broker's own `transaction_version`, for nobody asked. The producer is fenced from here on. The reply is
-    None.
+    Uses the broker's own `transaction_version`, because there is no request. The producer is fenced from now on. The
+    reply is None.
     """
     if transaction_version >= EPOCH_BUMP_VERSION or txn.is_kept:
         return written(moved(txn, Event.FENCED, now_ms=now_ms, **_bumped(txn, now_ms, fresh_producer_id)))
@@ -121,7 +122,7 @@ def abort_for_fencing(
 
 
 def _bumped(txn: Transaction, now_ms: int, fresh_producer_id: Callable[[], int]) -> dict[str, Any]:
-    """What TV2 changes when a transaction, or the lack of one, is ended."""
+    """Return the fields that TV2 changes at the end of a transaction, also if there is none."""
     holder_id, holder_epoch = txn.holder
     changes: dict[str, Any] = {
         "producer_epoch": _next_epoch(txn),

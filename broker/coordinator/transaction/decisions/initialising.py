@@ -1,7 +1,7 @@
-"""InitProducerId of a transactional producer decided: who may speak for a transactional id from now on.
+"""The decisions about InitProducerId of a transactional producer: which producer owns a transactional id from now on.
 
-A producer that names no id and epoch is a new one and fences all before it. One that names what it believes to have
-(KIP-360) goes on only if nobody came between, and is answered the same again if it asks again.
+A producer that names no id and epoch is a new one and fences all previous ones. A producer that names its last id and
+epoch (KIP-360) continues only if no other producer came in between, and gets the same reply to a retry.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from barnabas.protocol.errors import ErrorCode
 
 
 def refusal(request: InitRequest, *, config: TransactionConfig, transaction_version: int) -> ErrorCode:
-    """What is wrong with the request whatever the transaction's state; NONE when nothing is."""
+    """Return the error of the request that does not depend on the transaction's state; NONE if there is none."""
     if request.enable_2pc and not config.two_phase_commit_enabled:
         return ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
     if request.keep_prepared and not (config.two_phase_commit_enabled and transaction_version >= EPOCH_BUMP_VERSION):
@@ -48,7 +48,7 @@ def initialise(
     transaction_version: int,
     fresh_producer_id: Callable[[], int],
 ) -> TransactionOutcome:
-    """Decide an InitProducerId. `txn` is None for an id nobody knows; what `fresh_producer_id` raises goes through."""
+    """Decide an InitProducerId. `txn` is None for an unknown id. Raises what `fresh_producer_id` raises."""
     error = refusal(request, config=config, transaction_version=transaction_version)
     if error is not ErrorCode.NONE:
         return _refused(error)
@@ -65,7 +65,7 @@ def initialise(
         outcome = abort_for_fencing(
             txn, now_ms=now_ms, transaction_version=transaction_version, fresh_producer_id=fresh_producer_id
         )
-        # The producer asks again, and gets its epoch when the abort is complete.
+        # The producer retries, and gets its epoch when the abort is complete.
         return Outcome(
             records=outcome.records, reply=InitReply(ErrorCode.CONCURRENT_TRANSACTIONS), effects=outcome.effects
         )
@@ -75,7 +75,7 @@ def initialise(
 
 
 def _unborn(request: InitRequest, producer_id: int, now_ms: int) -> Transaction:
-    """What an id is before its first epoch; never stored."""
+    """Return the transaction of an id before its first epoch; it is never stored."""
     return Transaction(
         transactional_id=request.transactional_id,
         producer_id=producer_id,
@@ -87,7 +87,7 @@ def _unborn(request: InitRequest, producer_id: int, now_ms: int) -> Transaction:
 
 
 def _may_ask(txn: Transaction, request: InitRequest) -> bool:
-    """Whether the producer that the request claims to be from is one this id may have."""
+    """Return whether the producer id of the request is one that this transactional id may have."""
     if not request.is_known_producer or txn.producer_epoch == NO_PRODUCER_EPOCH:
         return True
     if request.producer_id == txn.previous_producer_id and is_exhausted(request.producer_epoch):
@@ -98,14 +98,14 @@ def _may_ask(txn: Transaction, request: InitRequest) -> bool:
 def _begin(
     txn: Transaction, request: InitRequest, event: Event, now_ms: int, fresh_producer_id: Callable[[], int]
 ) -> TransactionOutcome:
-    """Nothing is open: the producer gets an epoch of its own."""
+    """Give the producer the next epoch, or a new id; no transaction is open."""
     stored_epoch = txn.producer_epoch
     producer_id, producer_epoch = txn.producer_id, stored_epoch + 1
     last_producer_epoch = stored_epoch if request.is_known_producer else NO_PRODUCER_EPOCH
     if request.is_known_producer and stored_epoch not in (NO_PRODUCER_EPOCH, request.producer_epoch):
         if request.producer_epoch != txn.last_producer_epoch:
             return _refused(ErrorCode.PRODUCER_FENCED)
-        producer_epoch, last_producer_epoch = stored_epoch, txn.last_producer_epoch  # the answer had got lost
+        producer_epoch, last_producer_epoch = stored_epoch, txn.last_producer_epoch  # a retry: the reply was lost
     elif is_exhausted(stored_epoch):
         producer_id, producer_epoch = fresh_producer_id(), 0
     after = moved(
@@ -124,9 +124,9 @@ def _begin(
 def _keep(
     txn: Transaction, request: InitRequest, now_ms: int, fresh_producer_id: Callable[[], int]
 ) -> TransactionOutcome:
-    """Something is open and shall stay so: the producer takes it over, with an epoch above every one given before.
+    """Keep the open transaction: the producer takes it over, with a higher epoch than any before.
 
-    The transaction keeps the id and epoch it was begun with, by which whoever prepared it knows it, and its timeout.
+    The transaction keeps its timeout and the id and epoch it began with, by which the client that prepared it knows it.
     """
     holder_id, holder_epoch = txn.holder
     if request.is_known_producer and request.producer_epoch != holder_epoch:

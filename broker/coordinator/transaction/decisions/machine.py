@@ -1,11 +1,11 @@
-"""The transactions of one partition of `__transaction_state`: what replaying its records builds.
+"""The transactions of one partition of `__transaction_state`: the state that replay builds from its records.
 
-What the runtime drives (`runtime.Machine`). `replay` is the only writer, at run time and at start alike. There is no
-volatile state: what is stored is all there is, but for `last_producer_epoch`, which a restart forgets as in Kafka.
+Driven by the runtime (`runtime.Machine`). Only `replay` changes it, at run time and at start alike. There is no
+volatile state except `last_producer_epoch`, which is lost at a restart, as in Kafka.
 
-A log may have been written by another broker, or by a release with a bug: whatever Kafka would load is loaded, the
-last record of an id wins, and a transition that the table of states does not have is logged. At a start only the last
-record of each id is replayed, so that nothing is known, or logged, of those before it.
+The log may come from another broker, or from a release with a bug: everything that Kafka would load is loaded, the last
+record of an id wins, and a transition that is not in the table of states is logged. At a start only the last record of
+each id is replayed, so that records before it are neither known nor logged.
 """
 
 from __future__ import annotations
@@ -25,24 +25,24 @@ class TransactionMachine:
     """All transactional ids of one partition."""
 
     records_are_whole = True
-    """Each record replaces all that was said of its id."""
+    """Each record replaces the whole state of its id."""
 
     def __init__(self, transaction_version: Callable[[], int]) -> None:
-        """`transaction_version` is the feature level at the moment: it says which version records are written in."""
+        """Create an empty machine. `transaction_version` returns the feature level: it sets the version of records."""
         self.transactions: dict[str, Transaction] = {}
         self.oddities_count = 0
-        """How many records did not follow from those before them."""
+        """How many records did not follow from the previous ones."""
         self._transaction_version = transaction_version
 
     def transaction(self, transactional_id: str) -> Transaction | None:
-        """The transaction as it now is, or None for an id nobody uses."""
+        """Return the current transaction, or None for an unused id."""
         return self.transactions.get(transactional_id)
 
     def prepared(self) -> list[str]:
-        """The ids whose transaction is decided and not complete: after loading they have to be finished first."""
+        """Return the ids with a prepared transaction that is not complete: after loading these are finished first."""
         return [transactional_id for transactional_id, txn in self.transactions.items() if txn.state.is_prepared]
 
-    # What the runtime asks
+    # Called by the runtime
 
     def encode(self, record: TransactionStored) -> tuple[bytes, bytes | None]:
         return records.encode(record, self._transaction_version())
@@ -61,13 +61,13 @@ class TransactionMachine:
             self.transactions[transactional_id] = after
 
     def replay_marker(self, producer_id: int, *, is_commit: bool) -> None:
-        """Nobody writes transactionally into this topic."""
+        """Do nothing: there are no transactional records in this topic."""
 
     def install(self, entity_id: str, volatile: None) -> None:
-        """There is nothing volatile."""
+        """Do nothing: there is no volatile state."""
 
     def timer_fired(self, entity_id: str, timer: TimerKey, now_ms: int) -> TransactionOutcome:
-        """No decision sets a timer: timeouts and expiry are looked for at intervals."""
+        """Raise AssertionError: no decision sets a timer. Timeouts and expiration are checked at intervals."""
         raise AssertionError(f"a transaction has no timer {timer.kind}")
 
     def _notice(self, before: Transaction, after: Transaction | None, record_offset: int) -> None:

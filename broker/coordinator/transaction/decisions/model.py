@@ -1,8 +1,8 @@
-"""The values transactions are made of: what is stored, what is asked and what is answered.
+"""The values that transactions consist of: stored state, requests and replies.
 
-Plain values without behaviour beyond reading themselves. A `Transaction` is durable: built by replay, written as a
-record; a decision makes a new one and never changes the one it was given. Nothing here knows how it looks on disk or
-on the wire. -1 stands for "none" wherever Kafka writes it so.
+Plain values with no behaviour beyond reading themselves. A `Transaction` is durable: built by replay, written as a
+record; a decision makes a new one and never changes its input. Nothing here knows the format on disk or on the wire. -1
+stands for "none" wherever Kafka writes it so.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ NO_PRODUCER_ID = -1
 NO_PRODUCER_EPOCH = -1
 NO_TIMESTAMP = -1
 LAST_PRODUCER_EPOCH = 32_767
-"""Only ever written in markers and fences, never given to a producer."""
+"""Only written in markers and fences, never given to a producer."""
 EXHAUSTED_PRODUCER_EPOCH = LAST_PRODUCER_EPOCH - 1
-"""From here on a producer gets a new id instead of a higher epoch."""
+"""From this epoch on a producer gets a new id instead of a higher epoch."""
 NO_TIMEOUT_MS = 2_147_483_647
 """The timeout of a producer that takes part in two-phase commits (KIP-939)."""
 EPOCH_BUMP_VERSION = 2
@@ -31,7 +31,7 @@ EPOCH_BUMP_VERSION = 2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TransactionConfig:
-    """What the broker's configuration says about transactions; names and defaults are Kafka's."""
+    """The broker's configuration for transactions; names and defaults are Kafka's."""
 
     max_timeout_ms: int = 900_000
     """transaction.max.timeout.ms"""
@@ -52,10 +52,10 @@ class TransactionConfig:
 
 
 class Transaction(NamedTuple):
-    """A transactional id with its producer and the state of its present, or last, transaction.
+    """A transactional id with its producer and the state of its current, or last, transaction.
 
     Invariants: `partitions` is empty unless the state is Ongoing or prepared; the pair of producer id and epoch never
-    goes back.
+    decreases.
     """
 
     transactional_id: str
@@ -65,23 +65,23 @@ class Transaction(NamedTuple):
     state: TransactionState
     last_update_timestamp_ms: int
     previous_producer_id: int = NO_PRODUCER_ID
-    """The id before the present one, when that one's epochs were used up."""
+    """The id before the current one, if its epochs were exhausted."""
     next_producer_id: int = NO_PRODUCER_ID
     """The id that follows when the prepared transaction is complete: the producer has it already. In Ongoing: the id
     of the producer that kept this transaction."""
     next_producer_epoch: int = NO_PRODUCER_EPOCH
-    """The epoch beside `next_producer_id`, only for a transaction that was kept; otherwise a new id begins with 0."""
+    """The epoch of `next_producer_id`, only for a kept transaction; otherwise a new id begins with 0."""
     last_producer_epoch: int = NO_PRODUCER_EPOCH
-    """The epoch before the present one, for the retry of a lost answer. In memory only: -1 after a restart."""
+    """The epoch before the current one, for the retry after a lost response. In memory only: -1 after a restart."""
     partitions: frozenset[TopicPartition] = frozenset()
     start_timestamp_ms: int = NO_TIMESTAMP
     """When the first partition was added."""
     client_transaction_version: int = 0
-    """The protocol its client speaks: 0 or 1 TV1, 2 TV2."""
+    """The protocol of its client: 0 or 1 TV1, 2 TV2."""
 
     @property
     def is_kept(self) -> bool:
-        """Whether a new producer took this open transaction over, to end it and nothing else (KIP-939).
+        """Whether a new producer took this open transaction over, only to end it (KIP-939).
 
         Its markers will have the epoch after the old producer's; requests have the new one's.
         """
@@ -89,26 +89,26 @@ class Transaction(NamedTuple):
 
     @property
     def holder(self) -> tuple[int, int]:
-        """The id and epoch of the producer that may speak for this transaction."""
+        """The id and epoch of the producer that may use this transaction."""
         if self.is_kept:
             return self.next_producer_id, self.next_producer_epoch
         return self.producer_id, self.producer_epoch
 
     @property
     def successor(self) -> tuple[int, int]:
-        """The id and epoch that are the holder's once a prepared transaction is complete."""
+        """The id and epoch of the holder once a prepared transaction is complete."""
         if self.next_producer_id == NO_PRODUCER_ID:
             return self.producer_id, self.producer_epoch
         return self.next_producer_id, max(self.next_producer_epoch, 0)
 
 
 def is_exhausted(producer_epoch: int) -> bool:
-    """Whether a producer with this epoch gets a new id instead of the next epoch."""
+    """Return whether a producer with this epoch gets a new id instead of the next epoch."""
     return producer_epoch >= EXHAUSTED_PRODUCER_EPOCH
 
 
 class TransactionStored(NamedTuple):
-    """Record: the transaction is now this; None: the id is gone."""
+    """Record: the transaction's new state; None: the id is removed."""
 
     transactional_id: str
     stored: Transaction | None
@@ -118,7 +118,7 @@ TransactionOutcome = Outcome[TransactionStored, None]
 
 
 class InitRequest(NamedTuple):
-    """InitProducerId of a transactional producer; id and epoch are those it believes to have, or -1."""
+    """InitProducerId of a transactional producer; id and epoch are the producer's last ones, or -1."""
 
     transactional_id: str
     timeout_ms: int
@@ -129,12 +129,12 @@ class InitRequest(NamedTuple):
 
     @property
     def is_known_producer(self) -> bool:
-        """Whether the producer says who it believes to be."""
+        """Whether the producer names its last id."""
         return self.producer_id != NO_PRODUCER_ID
 
 
 class InitReply(NamedTuple):
-    """The id and epoch to go on with; the ongoing ones are those of a transaction that was kept."""
+    """The id and epoch to use from now on; the ongoing ones belong to a kept transaction."""
 
     error: ErrorCode
     producer_id: int = NO_PRODUCER_ID
@@ -144,7 +144,7 @@ class InitReply(NamedTuple):
 
 
 class AddRequest(NamedTuple):
-    """Add partitions to the producer's transaction; answered with an error code."""
+    """Add partitions to the producer's transaction; the reply is an error code."""
 
     transactional_id: str
     producer_id: int
@@ -154,7 +154,7 @@ class AddRequest(NamedTuple):
 
 
 class EndRequest(NamedTuple):
-    """End the producer's transaction; `client_transaction_version` 2 asks for TV2, all below for TV1."""
+    """End the producer's transaction; `client_transaction_version` 2 means TV2, lower ones TV1."""
 
     transactional_id: str
     producer_id: int
@@ -164,7 +164,7 @@ class EndRequest(NamedTuple):
 
 
 class EndReply(NamedTuple):
-    """The id and epoch for the next transaction, which TV1 does not look at."""
+    """The id and epoch for the next transaction, which TV1 ignores."""
 
     error: ErrorCode
     producer_id: int = NO_PRODUCER_ID
@@ -172,7 +172,7 @@ class EndReply(NamedTuple):
 
 
 class Marker(NamedTuple):
-    """What is written to every partition of a prepared transaction."""
+    """The marker that is written to every partition of a prepared transaction."""
 
     producer_id: int
     producer_epoch: int

@@ -1,6 +1,6 @@
-"""How a decision about a transaction is put: the transaction it leads to, and the outcome that writes it.
+"""Helpers for decisions about a transaction: its next state, and the outcome that writes it.
 
-A transaction moves three times, so `moved` names the fields one by one: any general way takes twice as long.
+A transaction changes three times, so `moved` names the fields one by one: any general way takes twice as long.
 """
 
 from __future__ import annotations
@@ -36,10 +36,9 @@ def moved(
     start_timestamp_ms: int | None = None,
     client_transaction_version: int | None = None,
 ) -> Transaction:
-    """The transaction after an event that moves it; None leaves a field as it is.
+    """Return the transaction after an event that changes it; None leaves a field unchanged.
 
-    As in Kafka every move leaves behind which producer id the transaction had before it, which nearly always is the
-    one it still has.
+    As in Kafka every change records the transaction's previous producer id, which nearly always is the current one.
     """
     meaning = on(txn.state, event)
     assert isinstance(meaning, Go), f"{event.name} does not move a transaction in {txn.state.value}"
@@ -65,6 +64,6 @@ def moved(
 
 
 def written(txn: Transaction, reply: Any = None) -> TransactionOutcome:
-    """The outcome that stores `txn`, has it finished if it is prepared, and answers `reply`."""
+    """Return the outcome that stores `txn`, finishes it if it is prepared, and replies `reply`."""
     effects = _FINISH if txn.state.is_prepared else ()
     return Outcome(records=(TransactionStored(txn.transactional_id, txn),), reply=reply, effects=effects)

@@ -1,10 +1,10 @@
-"""The transaction coordinator's record as `__transaction_state` has it: a value to bytes and back.
+"""The transaction coordinator's record in `__transaction_state`: a value to bytes and back.
 
-Knows which version is written: 1 from transaction.version 1 on, so that Kafka 4.0 to 4.4 read it, and 0 below, which
-Kafka from 0.11 on reads and which has no room for the producer ids before and after. Partitions are written in order;
-Kafka writes them in any.
+Chooses the version: 1 from transaction.version 1 on, which Kafka 4.0 to 4.4 read, and 0 below, which Kafka from 0.11 on
+reads and which has no fields for the previous and next producer ids. Partitions are written in order; Kafka writes them
+in any.
 
-Version 1 is put together by hand: every transaction writes three of them. A test compares it with what the schema says.
+Version 1 is encoded by hand: every transaction writes three of them. A test compares it with the schema.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from barnabas.protocol.log_records.transaction import KEYS, PartitionsSchema, Tr
 from barnabas.protocol.primitives import nullable_string, uvarint
 
 _STATES = {state.id: state for state in TransactionState}
-# A fence that is begun has not closed the transaction: its timeout will.
+# An epoch fence that has begun has not closed the transaction: its timeout will.
 _STATES[TransactionState.PREPARE_EPOCH_FENCE.id] = TransactionState.ONGOING
 
 _KEY_VERSION = b"\0\0"
@@ -38,14 +38,14 @@ _long_tag = Struct(">BBq").pack  # tag, size, value
 _short_tag = Struct(">BBh").pack
 _int32 = Struct(">i").pack
 _COUNTS = [uvarint(count) for count in range(5)]
-_usual_tail = Struct(">qqBBBqBBh").pack  # times; two tags: the producer id before, the client's version
+_usual_tail = Struct(">qqBBBqBBh").pack  # times; two tags: the previous producer id, the client's version
 _KEYS_REMEMBERED = 4096
 _TOPICS_REMEMBERED = 1024
 _PARTITIONS_REMEMBERED_MAX = 4  # of one transaction
 
 
 def encode(record: TransactionStored, transaction_version: int) -> tuple[bytes, bytes | None]:
-    """Key and value; a value of None is a tombstone. Raises EncodeError for names that do not fit the format."""
+    """Return key and value; a value of None is a tombstone. Raises EncodeError for names that do not fit the format."""
     txn = record.stored
     if txn is None or transaction_version < 1:
         key = encode_key(TransactionLogKey(transactional_id=record.transactional_id))
@@ -83,7 +83,7 @@ def _value_1(txn: Transaction) -> bytes:
 
 
 def _tail_1(txn: Transaction) -> bytes:
-    """Times and tags; most transactions have the same two."""
+    """Return times and tags; most transactions have the same two tags."""
     version, previous_id = txn.client_transaction_version, txn.previous_producer_id
     updated_ms, begun_ms = txn.last_update_timestamp_ms, txn.start_timestamp_ms
     has_next = txn.next_producer_id != NO_PRODUCER_ID or txn.next_producer_epoch != NO_PRODUCER_EPOCH
@@ -103,7 +103,7 @@ def _tail_1(txn: Transaction) -> bytes:
 
 
 def _topics(partitions: frozenset[TopicPartition]) -> bytes:
-    """Topics with their partitions, each with an empty section of tags."""
+    """Return topics with their partitions, each with an empty tag section."""
     topics = []
     for topic, group in groupby(sorted(partitions) if len(partitions) > 1 else partitions, key=itemgetter(0)):
         indexes = [_int32(partition) for _, partition in group]
@@ -117,7 +117,7 @@ _few_topics = lru_cache(_TOPICS_REMEMBERED)(_topics)
 
 
 def decode(key: bytes | None, value: bytes | None) -> TransactionStored | None:
-    """The record, or None for one of a kind that is not known here. Raises DecodeError for damage."""
+    """Return the record, or None for an unknown type. Raises DecodeError if it is corrupt."""
     if key is None:
         raise DecodeError("a record of __transaction_state has no key")
     decoded = decode_key(KEYS, key)

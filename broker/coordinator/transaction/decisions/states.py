@@ -1,4 +1,4 @@
-"""The states of a transaction, and what each event means in each of them.
+"""The states of a transaction, and the meaning of each event in each of them.
 
                  partitions added                 EndTxn commits                 all markers written
     Empty ─────────────────────────► Ongoing ────────────────────► PrepareCommit ──────────────────► CompleteCommit
@@ -11,19 +11,19 @@
       ▼ expired, as from both Complete states
     Dead
 
-An empty abort goes from Empty to PrepareAbort too. Every state but the last two is durable, and a transition is a
-record: what it says, the log holds. No transaction is ever seen in Dead, since an expired id leaves a tombstone and is
-forgotten, nor in PrepareEpochFence, since fencing a transaction and preparing its abort are one decision here; both
-keep their names and numbers, which clients may filter by.
+An empty abort goes from Empty to PrepareAbort too. Every state but the last two is durable, and each transition is a
+record in the log. No transaction is ever in Dead, since an expired id leaves a tombstone and is forgotten, nor in
+PrepareEpochFence, since fencing a transaction and preparing its abort are one decision here; both keep their names and
+numbers, which clients may filter by.
 
-TV1 is the protocol of EndTxn v0-4, under which an epoch lives as long as its producer; under TV2 (EndTxn v5, KIP-890)
-each end of a transaction raises it, so that an end is either *current* (of the epoch stored) or a *retry* (of the one
-before, whose answer got lost). While a transaction is prepared everybody has to wait, whatever they ask: in Kafka its
-completion is pending from the moment of the preparation, and all that is pending is answered so.
+TV1 is the protocol of EndTxn v0-4, under which an epoch lasts as long as its producer; under TV2 (EndTxn v5, KIP-890)
+each end of a transaction raises it, so that an end is either *current* (of the stored epoch) or a *retry* (of the
+previous one, whose response was lost). While a transaction is prepared every request gets the error to wait: in Kafka
+its completion is pending from the moment of the preparation, and pending transactions get this error.
 
-Four kinds of answer: `Go` (the transaction moves, maybe to where it is, and that is written), `Proceed` (served, and
-nothing changes), `Say` (the client's mistake, or something it has to wait for), and `Never` (our own bug: asserted,
-never an answer). The table is total; a test compares its keys with TransactionState x Event.
+Four kinds of meaning: `Go` (the transaction moves, maybe to the same state, and a record is written), `Proceed` (served
+without a change), `Say` (the client's mistake, or something it has to wait for), and `Never` (our own bug: asserted,
+never a reply). The table is total; a test compares its keys with TransactionState x Event.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from barnabas.protocol.log_records.transaction_states import OPEN_STATES, PREPAR
 
 
 class TransactionState(Enum):
-    """The value is the name ListTransactions and DescribeTransactions use."""
+    """The states of a transaction. The value is the name that ListTransactions and DescribeTransactions use."""
 
     EMPTY = "Empty"
     ONGOING = "Ongoing"
@@ -48,21 +48,21 @@ class TransactionState(Enum):
     DEAD = "Dead"
     PREPARE_EPOCH_FENCE = "PrepareEpochFence"
 
-    __hash__ = object.__hash__  # states are compared by identity; Enum's own is slow, and asked many times
+    __hash__ = object.__hash__  # states are compared by identity; Enum's own hash is slow, and used often
 
     def __init__(self, name: str) -> None:
         self.id = len(type(self).__members__)
-        """The number that stands for it on disk, 0-7."""
+        """The number of the state on disk, 0-7."""
         self.is_prepared = name in PREPARED_STATES
         """Whether the end is decided and not yet carried out."""
         self.is_open = name in OPEN_STATES
-        """Whether readers of committed records may have to wait for the end."""
+        """Whether read_committed readers may have to wait for the end."""
 
 
 class Event(Enum):
-    """What can happen to a transaction."""
+    """An event that a transaction can receive."""
 
-    __hash__ = object.__hash__  # as above
+    __hash__ = object.__hash__  # for the same reason
 
     INITIALISED = "InitProducerId: a producer begins, or begins anew"
     INITIALISED_KEEPING = "InitProducerId that keeps a prepared transaction (KIP-939)"
@@ -120,11 +120,11 @@ TABLE: dict[tuple[TransactionState, Event], Cell] = {
 LEGAL_TRANSITIONS = frozenset(
     (state, meaning.state) for (state, _), meaning in TABLE.items() if isinstance(meaning, Go)
 )
-"""Every (before, after) that two consecutive records of one id may show; Dead stands for a tombstone."""
+"""Every (before, after) that two consecutive records of one id may have; Dead stands for a tombstone."""
 
 
 def on(state: TransactionState, event: Event) -> Go[TransactionState] | Proceed | Say:
-    """What `event` means in `state`; raises AssertionError for what cannot happen."""
+    """Return the meaning of `event` in `state`. Raises AssertionError for an impossible combination."""
     meaning = TABLE[state, event]
     assert not isinstance(meaning, Never), f"{event.name} in {state.value}: {meaning.why}"
     return meaning
