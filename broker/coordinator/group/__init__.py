@@ -1,1 +1,1 @@
-"""Classic consumer groups as pure decisions: no event loop, no clock, no randomness, no storage."""
+"""The group coordinator: classic and consumer groups decided without event loop, clock, randomness or storage."""

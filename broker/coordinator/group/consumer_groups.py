@@ -1,8 +1,9 @@
-"""Consumer groups (KIP-848): what handlers ask of the group coordinator about them.
+"""Consumer groups (KIP-848): the interface of the group coordinator for the request handlers.
 
-Finds the partition of a group, asks the decisions in `group/consumer`, and has the runtime carry them out. The topics
-that match regular expressions are looked for here, in slices, because there may be many of them. A heartbeat that
-computes a target is decided in slices, too (`long_decisions`), from the group as it is when it ends.
+Finds the partition of a group, calls the decisions in `group/consumer`, and has the runtime carry them out. The topics
+that match regular expressions are searched here, in slices, because there may be many of them. A heartbeat that
+computes a target is decided in slices, too (`long_decisions`), from the group's state at the end of the decision.
+
 """
 
 from __future__ import annotations
@@ -47,18 +48,18 @@ T = TypeVar("T")
 _log = logger("coordinator")
 
 RECORDS_AT_ONCE = 200
-"""Of one decision: more are prepared in steps, and what is left to do then takes some milliseconds for thousands."""
+"""Records of one decision: more are prepared in steps; the rest of the work then takes some ms for thousands."""
 _RESOLVING = WorkClass(steps_max=500, slice_ms=5, may_begin_again=False)
 
 
 class Partitions(Protocol):
-    """Where groups are: `runtime.ownership.CoordinatorPartitions`."""
+    """The partitions of the group coordinator: `runtime.ownership.CoordinatorPartitions`."""
 
     def of(self, entity_id: str) -> GroupPartition:
-        """The loaded partition of a group. KafkaError."""
+        """Return the loaded partition of a group. KafkaError."""
 
     def loaded(self) -> Iterable[GroupPartition]:
-        """Those that are in use and ready."""
+        """Return the partitions that are loaded."""
 
 
 class ConsumerGroups:
@@ -84,7 +85,7 @@ class ConsumerGroups:
         self._resolving: set[str] = set()
 
     def heartbeat(self, request: HeartbeatRequest) -> Reply[HeartbeatReply]:
-        """ConsumerGroupHeartbeat. Raises KafkaError with Kafka's sentence."""
+        """Handle ConsumerGroupHeartbeat. Raises KafkaError with Kafka's error message."""
         config = self.context.config_of(request.group_id)
         check_request(request, config)
         check_group_id(request.group_id, may_be_empty=True)
@@ -93,20 +94,20 @@ class ConsumerGroups:
         return self.in_steps(request.group_id, decide)
 
     def describe(self, group_id: str) -> ConsumerGroup:
-        """One group as it now is, to be read and not changed. GROUP_ID_NOT_FOUND."""
+        """Return one group in its current state, only for reading. Raises KafkaError GROUP_ID_NOT_FOUND."""
         check_group_id(group_id, may_be_empty=True)
         return _consumer_group(self._partitions.of(group_id).machine.group(group_id), group_id)
 
     def in_steps(self, group_id: str, decide: Callable[[AnyGroup | None], Steps[AnyOutcome]]) -> Reply[T]:
-        """Decide about a group as it is then, behind those who do so already, and carry it out."""
+        """Decide about the current group in steps, after decisions already running for it; carry the decision out."""
         return self._decisions.made(group_id, partial(self._made, group_id, decide))
 
     def in_line(self, group_id: str, decide: Callable[[], Reply[T]]) -> Reply[T]:
-        """Decide about a group what needs no steps, and behind those who do."""
+        """Decide about a group without steps, after decisions that run in steps."""
         return self._decisions.made_at_once(group_id, decide)
 
     def fire(self, group_id: str, timer: TimerKey) -> Reply[None]:
-        """Decide what a timer of a group means, and carry it out. KafkaError."""
+        """Decide what a group's timer does, and carry it out. KafkaError."""
         if is_of_consumer_group(timer):
             return self.in_steps(group_id, partial(self._fired, timer))
         self._partitions.of(group_id).shard.fire_at_once(group_id, timer)
@@ -116,12 +117,12 @@ class ConsumerGroups:
         return leaving.timer_fired(group if isinstance(group, ConsumerGroup) else None, timer, fence=self.fence)
 
     def fence(self, group: ConsumerGroup, members: Sequence[Member]) -> Steps[AnyOutcome]:
-        """What it means that members are gone (`leaving.Fence`): a classic group may be left."""
+        """Decide what follows when members left (`leaving.Fence`): the group may become a classic one."""
         now_ms = self._clock.now_ms()
         return members_gone(group, members, context=self.context, config=self._classic, now_ms=now_ms)
 
     def _made(self, group_id: str, decide: Callable[[AnyGroup | None], Steps[AnyOutcome]]) -> Decision[T]:
-        """Decide in steps, and carry it out in the last. Begins anew if the group is another by then."""
+        """Decide in steps, and carry it out in the last step. Start again if the group was changed in between."""
         while True:
             partition = self._partitions.of(group_id)
             group = partition.machine.group(group_id)
@@ -158,7 +159,7 @@ class ConsumerGroups:
     # Regular expressions
 
     def resolve(self, partition_index: int, group_id: str, wanted: ResolveTopics) -> None:
-        """Find the topics of a group's regular expressions, unless that is being done."""
+        """Find the topics of a group's regular expressions, unless that is already running."""
         if group_id not in self._resolving:
             self._resolving.add(group_id)
             self._upkeep.in_slices(partial(self._resolve, partition_index, group_id, wanted), _RESOLVING)
@@ -172,12 +173,12 @@ class ConsumerGroups:
                 try:
                     pattern = compiled(regex)
                 except InvalidExpression:
-                    continue  # of a record that another broker wrote: it matches nothing
+                    continue  # in a record that another broker wrote: it matches nothing
                 for name in sorted(topics.ids):
                     if pattern.matches(name) and wanted.may_describe(name):
                         found[regex].append(name)
-                        if name in topics.ids:  # and was not deleted meanwhile
-                            topics.hash(name)  # which is kept, and asked for when all are found: too many for one turn
+                        if name in topics.ids:  # and was not deleted in the meantime
+                            topics.hash(name)  # cached here, for the call when all are found: too many for one turn
                     yield
         finally:
             self._resolving.discard(group_id)
@@ -195,7 +196,7 @@ class ConsumerGroups:
 
 
 def in_one_step(decide: Callable[[AnyGroup | None], AnyOutcome], group: AnyGroup | None) -> Steps[AnyOutcome]:
-    """The decision, where what follows it is long: in a turn of its own."""
+    """Yield before and after a decision with long follow-up work: it gets a turn of the event loop for itself."""
     yield
     outcome = decide(group)
     yield
@@ -203,7 +204,7 @@ def in_one_step(decide: Callable[[AnyGroup | None], AnyOutcome], group: AnyGroup
 
 
 def _prepared(partition: GroupPartition, group_id: str, steps: Steps[AnyOutcome]) -> Steps[AnyOutcome]:
-    """What comes of the steps; many records, or large ones, are encoded and replayed before they are written."""
+    """Return the outcome of the steps; many or large records are encoded and replayed before they are written."""
     outcome = yield from steps
     if len(outcome.records) <= RECORDS_AT_ONCE and not any(map(is_large, outcome.records)):
         return outcome
@@ -215,7 +216,7 @@ def _prepared(partition: GroupPartition, group_id: str, steps: Steps[AnyOutcome]
 def _unless_changed(
     partition: GroupPartition, group: AnyGroup | None, group_id: str, steps: Steps[AnyOutcome]
 ) -> Steps[AnyOutcome | None]:
-    """What comes of the steps; None once the group is another than they began with."""
+    """Return the outcome of the steps; None if the group is no longer the one that they began with."""
     changes = group.changes if isinstance(group, ConsumerGroup) else 0
     while True:
         try:
@@ -231,7 +232,7 @@ def _unless_changed(
 
 
 def _is_another(group: AnyGroup | None, now: AnyGroup | None) -> bool:
-    """Whether the group was replaced. An empty classic one is made from its record for whoever asks."""
+    """Return whether the group was replaced. An empty classic group is built from its record at each call."""
     if isinstance(group, Group) and group.state is State.EMPTY:
         return now != group
     return now is not group

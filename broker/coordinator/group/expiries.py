@@ -1,6 +1,6 @@
-"""Offsets that grew too old are looked for by the clock, in slices, in the partitions that are loaded.
+"""The expiration of old offsets at intervals of the clock, in slices, in the loaded partitions.
 
-Which ones go is decided in `group/expiry.py`.
+`group/expiry.py` decides which ones expire.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from barnabas.storage.steps import Steps
 _log = logger("coordinator")
 
 EXPIRED_IN_A_TURN = 300
-"""How many groups are looked at for old offsets before others get their turn: some milliseconds."""
+"""How many groups are checked for old offsets before other work gets its turn: some milliseconds."""
 _EXPIRY = WorkClass(steps_max=EXPIRED_IN_A_TURN, slice_ms=5, may_begin_again=False)
 
 
 class OffsetExpiries:
-    """The expiry of all groups of one broker."""
+    """The expiration of the offsets of all groups of one broker."""
 
     def __init__(
         self,
@@ -35,7 +35,7 @@ class OffsetExpiries:
         loaded: Callable[[], Iterable[GroupPartition]],
         execute: Callable[[GroupPartition, str, AnyOutcome], object],
     ) -> None:
-        """`execute` carries an outcome of a group out; it may raise KafkaError."""
+        """Start the timer. `execute` carries out an outcome of a group; it may raise KafkaError."""
         self._config = config
         self._clock = clock
         self._upkeep = upkeep
@@ -45,7 +45,7 @@ class OffsetExpiries:
         self._arm()
 
     def close(self) -> None:
-        """The broker stops."""
+        """Cancel the timer: the broker stops."""
         if self._timer is not None:
             self._timer.cancel()
 
@@ -54,7 +54,7 @@ class OffsetExpiries:
         self._timer = self._clock.call_later(delay_ms, self._expire)
 
     def _expire(self) -> None:
-        """Drop what is too old, in the partitions used in this run; the others wait until they are."""
+        """Delete expired offsets in the partitions used in this run; the others wait until they are used."""
         self._arm()
         groups = ((partition, group_id) for partition in self._loaded() for group_id in partition.machine.group_ids())
         self._upkeep.in_slices(lambda: self._expire_all(groups), _EXPIRY)

@@ -1,4 +1,4 @@
-"""The groups' part of the broker's configuration, as the decisions take it: they know no configuration keys."""
+"""The group settings of the broker's configuration, as a value: the decisions know no configuration keys."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def group_config(config: BrokerConfig) -> GroupConfig:
-    """What the keys say of all groups, and of classic ones."""
+    """Return the settings of all groups, and of classic ones."""
     return GroupConfig(
         min_session_timeout_ms=config.integer("group.min.session.timeout.ms"),
         max_session_timeout_ms=config.integer("group.max.session.timeout.ms"),
@@ -31,9 +31,9 @@ def group_config(config: BrokerConfig) -> GroupConfig:
 
 
 class ConsumerConfigs:
-    """What the keys say of consumer groups: the own settings of each, where it has some, and the broker's.
+    """The settings of consumer groups: the group's own ones, if it has some, and the broker's.
 
-    It is asked at each heartbeat, so what holds for all groups without settings of their own is made once.
+    Read at each heartbeat, so the common settings of all groups without their own are cached.
     """
 
     def __init__(self, config: BrokerConfig, of_groups: GroupConfigs) -> None:
@@ -43,7 +43,7 @@ class ConsumerConfigs:
         self._common_since = config.changes
 
     def of(self, group_id: str) -> ConsumerConfig:
-        """The settings of a group, whether it exists or not."""
+        """Return the settings of a group, whether it exists or not."""
         if self._of_groups.has_own(group_id):
             return self._made(group_id)
         if self._common is None or self._common_since != self._config.changes:

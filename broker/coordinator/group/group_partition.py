@@ -1,4 +1,4 @@
-"""A partition of __consumer_offsets with the groups in it: what all that is done to groups is done in."""
+"""A partition of __consumer_offsets with the groups in it, on which all group operations run."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""The group coordinator: what handlers ask of it.
+"""The group coordinator: the interface for the request handlers.
 
-Finds the partition of a group, asks the decisions in `group/`, and has the `runtime` carry them out: park, time and
+Finds the partition of a group, calls the decisions in `group/`, and has the `runtime` carry them out: park, time and
 write. Methods return their reply, or a future of it where the request has to wait: for the other members, or for the
-disk. They raise KafkaError where Kafka answers with an error for the whole request.
+disk. They raise KafkaError where Kafka returns an error for the whole request.
 """
 
 from __future__ import annotations
@@ -62,14 +62,14 @@ class OffsetsTopic(OwnedTopic, Protocol):
     """`__consumer_offsets`."""
 
     def append_marker(self, partition: int, marker: EndTxnMarker, *, transaction_version: int, hold: bool) -> Appended:
-        """End the producer's transaction on the partition. KafkaError, and nothing is written then."""
+        """End the producer's transaction on the partition. Raises KafkaError, and then nothing is written."""
 
     def release_marker(self, partition: int, producer_id: int) -> None:
-        """Show readers of the log what was ended with `hold`."""
+        """Show readers of the log the result of an end with `hold`."""
 
 
 class GroupCoordinator:
-    """All groups of this broker."""
+    """The group coordinator of this broker, for all its groups."""
 
     def __init__(
         self,
@@ -84,7 +84,7 @@ class GroupCoordinator:
         consumer: ConsumerContext,
         telling: Telling | None = None,
     ) -> None:
-        """`topic_ids` gives the id of the topic that now has a name, or None."""
+        """Create the coordinator. `topic_ids` returns the id of the topic that now has a name, or None."""
         self._config, self._telling = config, telling
         self._clock = clock
         self._random_bytes = random_bytes
@@ -112,9 +112,9 @@ class GroupCoordinator:
         racks: Racks | None = None,
         telling: Telling | None = None,
     ) -> GroupCoordinator:
-        """The coordinator of a broker; it hears of deleted topics from the catalogue.
+        """Open the coordinator of a broker; the catalogue notifies it of deleted topics.
 
-        racks: of the replicas of each partition, where there are others than this broker.
+        racks: of the replicas of each partition, if there are other brokers.
         """
         from barnabas.broker.coordinator.group.group_config import ConsumerConfigs, group_config
         from barnabas.broker.coordinator.group.topic_view import CatalogueTopics, all_in, topic_ids_in
@@ -144,26 +144,26 @@ class GroupCoordinator:
         return coordinator
 
     def close(self) -> None:
-        """The broker stops: the answer to whoever waits is to look for the coordinator again."""
+        """Stop the coordinator with the broker: waiting requests get the error to find the coordinator again."""
         self._expiries.close()
         self._removals.close()
         self._partitions.close()
 
     def resign(self, index: int) -> None:
-        """Another node coordinates the groups of this partition from now on."""
+        """Give up the partition: another node coordinates its groups from now on."""
         self._partitions.resign(index)
 
     def prepare(self, group_id: str) -> int:
-        """Somebody asked where this group is: its partition, which begins to load if this node leads it.
+        """Return the partition of the group for a FindCoordinator; start to load it if this node leads it.
 
-        Raises KafkaError without a topic.
+        Raises KafkaError if the topic does not exist.
         """
         return self._partitions.prepare(group_id)
 
     # Membership
 
     def join(self, request: JoinRequest) -> Reply[JoinReply]:
-        """JoinGroup."""
+        """Handle JoinGroup."""
         check_group_id(request.group_id)
         if not joining.is_session_timeout_allowed(request, self._config):
             return JoinReply(ErrorCode.INVALID_SESSION_TIMEOUT, request.member_id)
@@ -183,7 +183,7 @@ class GroupCoordinator:
         return classic_join(group, of_classic=of_classic, of_consumer=of_consumer)
 
     def sync(self, request: SyncRequest) -> Reply[SyncReply]:
-        """SyncGroup."""
+        """Handle SyncGroup."""
         check_group_id(request.group_id)
         of_classic = partial(syncing.sync, request=request, now_ms=self._now_ms(), config=self._config)
         of_consumer = partial(staying.sync, request=request, topics=self.consumer.context.topics)
@@ -193,7 +193,7 @@ class GroupCoordinator:
     def heartbeat(
         self, group_id: str, member_id: str, group_instance_id: str | None, generation_id: int
     ) -> Reply[ErrorCode]:
-        """Heartbeat, at once, since it changes no group. While the partition loads no answer is to rejoin."""
+        """Handle Heartbeat at once, since it changes no group. While the partition loads the reply is NONE."""
         check_group_id(group_id)
         try:
             partition = self._partitions.of(group_id)
@@ -211,7 +211,7 @@ class GroupCoordinator:
         return self._execute(partition, group_id, outcome)
 
     def leave(self, group_id: str, members: Sequence[LeavingMember]) -> Reply[tuple[ErrorCode, ...]]:
-        """LeaveGroup: one error code per member."""
+        """Handle LeaveGroup: one error code per member."""
         check_group_id(group_id)
         of_classic = partial(leaving.leave, leaving=members, now_ms=self._now_ms(), config=self._config)
         of_consumer = partial(consumer_leaving.remove, leaving=members, fence=self.consumer.fence)
@@ -220,7 +220,7 @@ class GroupCoordinator:
     # Offsets
 
     def commit_offsets(self, request: CommitRequest, *, missing_group: ErrorCode) -> Reply[tuple[ErrorCode, ...]]:
-        """OffsetCommit: one error code per offset. `missing_group` is for members of a group that does not exist."""
+        """Handle OffsetCommit: one error code per offset. `missing_group` is for members of an unknown group."""
         check_group_id(request.group_id, may_be_empty=True)
         decide = partial(
             offsets.commit, request=request, missing_group=missing_group, now_ms=self._now_ms(), config=self._config
@@ -230,9 +230,9 @@ class GroupCoordinator:
     def commit_offsets_in_transaction(
         self, request: CommitRequest, producer: Producer, *, missing_group: ErrorCode
     ) -> Reply[tuple[ErrorCode, ...]]:
-        """TxnOffsetCommit, once the transaction coordinator has admitted it: one error code per offset.
+        """Handle TxnOffsetCommit after the transaction coordinator admitted it: one error code per offset.
 
-        `missing_group` is as that of `commit_offsets`.
+        `missing_group` is the same as in `commit_offsets`.
         """
         check_group_id(request.group_id)
         decide = partial(
@@ -246,16 +246,16 @@ class GroupCoordinator:
         return self._decide(request.group_id, decide, len(request.offsets))
 
     def offsets_partition(self, group_id: str) -> int:
-        """Where in `__consumer_offsets` the group's offsets are, loaded or not. KafkaError for an id that none has."""
+        """Return the partition of `__consumer_offsets` for a group, loaded or not. KafkaError for an invalid id."""
         check_group_id(group_id)
         return self._partitions.index_of(group_id)
 
     def fetch_offsets(
         self, group_id: str, member_id: str | None = None, member_epoch: int = -1
     ) -> offsets.GroupOffsets:
-        """OffsetFetch: everything the group committed; nothing for a group nobody knows.
+        """Handle OffsetFetch: return all offsets that the group committed; none for an unknown group.
 
-        A member of a consumer group that names itself is held to its epoch.
+        The epoch of a consumer group's member is checked if the request names the member.
         """
         check_group_id(group_id, may_be_empty=True)
         partition = self._partitions.of(group_id)
@@ -268,7 +268,7 @@ class GroupCoordinator:
         return offsets.GroupOffsets(self._removals.visible(partition, group_id), durable.unstable(group_id))
 
     def delete_offsets(self, group_id: str, wanted: Sequence[tuple[str, int]]) -> Reply[tuple[ErrorCode, ...]]:
-        """OffsetDelete of (topic, partition): one error code each; raises KafkaError for the group as a whole."""
+        """Handle OffsetDelete of (topic, partition): one error code each; KafkaError for the group as a whole."""
         check_group_id(group_id)
         return self._decide(group_id, partial(self._offsets_deleted, group_id, wanted), len(wanted))
 
@@ -280,19 +280,19 @@ class GroupCoordinator:
             raise KafkaError(error)
         return outcome
 
-    # Groups as such
+    # Groups as a whole
 
     def groups(self) -> list[AnyGroup]:
-        """Every group there is. Raises KafkaError while a partition loads. To be read, not changed."""
+        """Return all groups, only for reading. Raises KafkaError while a partition loads."""
         return list(self.each_group())
 
     def each_group(self) -> Iterator[AnyGroup]:
-        """As `groups`, one after another; others may have their turn in between."""
+        """Return an iterator over all groups, like `groups`; other work may run in between."""
         partitions = self._partitions.every()
         return (group for partition in partitions for group in partition.machine.groups())
 
     def describe(self, group_id: str) -> Group | None:
-        """One classic group as it now is, or None. To be read, not changed. GROUP_ID_NOT_FOUND for a consumer group."""
+        """Return one classic group as it is now, or None; only for reading. GROUP_ID_NOT_FOUND for a consumer group."""
         check_group_id(group_id, may_be_empty=True)
         group = self._partitions.of(group_id).machine.group(group_id)
         if isinstance(group, ConsumerGroup):
@@ -300,11 +300,11 @@ class GroupCoordinator:
         return group
 
     def delete_group(self, group_id: str) -> Reply[ErrorCode]:
-        """DeleteGroups, one of them."""
+        """Handle DeleteGroups for one group."""
         check_group_id(group_id, may_be_empty=True)
         count = self._partitions.of(group_id).machine.durable.offsets_count(group_id)
         if self.consumer.is_deciding(group_id):
-            count = RECORDS_AT_ONCE + 1  # for all that is known: who is before it may commit that many
+            count = RECORDS_AT_ONCE + 1  # an upper bound: earlier decisions may commit that many
         return self._decide(group_id, partial(self._group_deleted, group_id), count)
 
     def _group_deleted(self, group_id: str, group: AnyGroup | None) -> AnyOutcome:
@@ -317,7 +317,7 @@ class GroupCoordinator:
     def append_marker(self, partition: int, marker: EndTxnMarker, *, transaction_version: int, hold: bool) -> Appended:
         """End a producer's transaction on a partition of `__consumer_offsets`.
 
-        With `hold` its offsets wait on, for `release_marker`. KafkaError, and nothing is written then;
+        With `hold` its offsets continue to wait, for `release_marker`. Raises KafkaError, and then nothing is written;
         NOT_LEADER_OR_FOLLOWER while the partition loads.
         """
         owned = self._partitions.begin(partition)
@@ -333,26 +333,26 @@ class GroupCoordinator:
         return appended
 
     def release_marker(self, partition: int, producer_id: int, is_commit: bool) -> None:
-        """Show what was ended with `hold`: the offsets are committed, or gone."""
+        """Show the result of an end with `hold`: the offsets are committed, or dropped."""
         for owned in self._partitions.loaded():
             if owned.index == partition:
                 owned.machine.durable.release_marker(producer_id, is_commit=is_commit)
         self._topic.release_marker(partition, producer_id)
 
     def load_in_background(self, partitions: Collection[int]) -> None:
-        """Load those of these partitions that were not used yet, while nobody waits for it."""
+        """Load those of these partitions that were not used yet, in the background."""
         self._partitions.load_in_background(partitions)
 
     def loaded(self) -> Iterator[GroupPartition]:
-        """The partitions that are in use and ready: for tests and for whoever looks inside."""
+        """Return the partitions that are loaded: for tests and for inspection."""
         return self._partitions.loaded()
 
-    # The inside
+    # Internal
 
     def _decide(self, group_id: str, decide: Callable[[AnyGroup | None], AnyOutcome], count: int = 1) -> Reply[T]:
-        """Decide about a group, and carry it out: behind whoever asked before, as Kafka's coordinator does.
+        """Decide about a group, and carry it out: after earlier requests, as Kafka's coordinator does.
 
-        count: of records. Of very many all is prepared in steps, and they are written at once."""
+        count: of records. Very many records are prepared in steps, and then written at once."""
         if count > RECORDS_AT_ONCE:
             return self.consumer.in_steps(group_id, partial(in_one_step, decide))
         return self.consumer.in_line(group_id, partial(self._decided, group_id, decide))
@@ -387,14 +387,14 @@ class GroupCoordinator:
         self._removals.loaded(partition)
 
     def on_topic_deleted(self, topic: str) -> None:
-        """Nobody can read the topic any more: what was committed for it goes with it."""
+        """Delete the offsets that were committed for the deleted topic."""
         if topic == CONSUMER_OFFSETS_TOPIC:
             self._partitions.forget()  # the groups themselves are gone
             return
         self._removals.topic_deleted(self._partitions.loaded(), topic)
 
     def _execute_unasked(self, partition: GroupPartition, outcome: AnyOutcome) -> None:
-        """Carry out what nobody waits for an answer to. KafkaError."""
+        """Carry out a decision without a waiting request. KafkaError."""
         reply: Reply[None] = self._execute(partition, "", outcome)
         if isinstance(reply, Future):
-            answer_nobody(reply)  # a record that will not be on the disk is logged by whoever syncs
+            answer_nobody(reply)  # a failed sync is logged by the code that syncs

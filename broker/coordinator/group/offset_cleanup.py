@@ -1,17 +1,18 @@
-"""Committed offsets of topics that are gone are deleted: a bounded number in each turn of the loop.
+"""The deletion of committed offsets of deleted topics: a bounded number in each turn of the event loop.
 
-Knows which topics to look at and when; which offsets go is decided in `group/expiry.py`. Kafka does the same after
+Knows which topics to examine and when; `group/expiry.py` decides which offsets are deleted. Kafka does the same after
 the topic is deleted: one batch of tombstones per partition of `__consumer_offsets`.
 
-Theory of operation: a topic is looked for in one partition of `__consumer_offsets` when it is deleted, all topics are
-when a partition was loaded. The groups to look at come from the partition's index, so a topic costs what was committed
-for it. The first slice is done at once, the rest in later turns. Meanwhile the topic may be made again and committed
-for: the id in a commit says which topic it is for, and until all is done `visible` leaves out what is going.
+Theory of operation: a topic is searched in one partition of `__consumer_offsets` when it is deleted, all topics are
+when a partition was loaded. The groups to examine come from the partition's index, so a topic costs as much as its
+commits. The first slice is done at once, the rest in later turns. In the meantime the topic may be created again and
+committed for: the topic id in a commit tells them apart, and until all is done `visible` omits the offsets to delete.
 
-A tombstone deletes what is committed for a partition and what waits there in open transactions. Where only one of the
-two goes, because the other was committed for a topic made again, nothing is written before the transaction has ended.
+A tombstone deletes the committed offset of a partition and the pending ones in open transactions. If only one of the
+two has to be deleted, because the other was committed for a topic created again, nothing is written before the
+transaction has ended.
 
-Invariant: an offset that stays is never deleted; one that goes is seen by nobody, deleted or not.
+Invariant: an offset that stays is never deleted; an offset to delete is invisible, deleted or not.
 """
 
 from __future__ import annotations
@@ -33,16 +34,16 @@ if TYPE_CHECKING:
     from barnabas.broker.runtime.clock import Clock, Timer
 
 REMOVED_IN_A_TURN = 500
-"""How many offsets are deleted in a turn of the loop: some milliseconds."""
+"""How many offsets are deleted in a turn of the event loop: some milliseconds."""
 LOOKED_AT_IN_A_TURN = 2_000
-"""How many offsets are looked at in a turn of the loop."""
+"""How many offsets are examined in a turn of the event loop."""
 _REMOVAL = WorkClass(steps_max=1, may_begin_again=False)
 RETRY_MS = 1_000
-"""When what could not be deleted is looked at again."""
+"""The delay before offsets that could not be deleted are examined again."""
 
 
 class _Search:
-    """Some topics looked for in one partition."""
+    """A search for some topics in one partition."""
 
     __slots__ = ("even_without_id", "kept_back", "partition", "places", "todo", "topics")
 
@@ -51,32 +52,32 @@ class _Search:
         self.topics = set(topics)
         self.even_without_id = even_without_id
         self.todo = list(topics)
-        """Those whose groups are still to be found."""
+        """Topics whose groups are still to be found."""
         self.places: list[tuple[str, str]] = []
-        """(topic, group id) still to be looked at."""
+        """(topic, group id) still to be examined."""
         self.kept_back: dict[tuple[str, str], None] = {}
-        """(topic, group id) to be looked at again later."""
+        """(topic, group id) to be examined again later."""
 
     def next_place(self) -> tuple[str, str] | None:
-        """(topic, group id) to look at now; None when all were."""
+        """Return the next (topic, group id) to examine; None when all were."""
         while not self.places and self.todo and not self.partition.shard.is_closed:
             topic = self.todo.pop()
             self.places += [(topic, group_id) for group_id in self.partition.machine.durable.groups_of(topic)]
         return self.places.pop() if self.places and not self.partition.shard.is_closed else None
 
     def keep_back(self, place: tuple[str, str]) -> None:
-        """Nothing can be done about it now."""
+        """Postpone a place where nothing can be deleted now."""
         self.kept_back[place] = None
         if self.places and self.places[-1] == place:
             self.places.pop()
 
     def look_again(self) -> None:
-        """Begin with what was kept back."""
+        """Start again with the postponed places."""
         self.places, self.kept_back = list(self.kept_back), {}
 
 
 class _Turn:
-    """What is deleted in one turn of the loop."""
+    """The deletions of one turn of the event loop."""
 
     def __init__(self) -> None:
         self.look_left = LOOKED_AT_IN_A_TURN
@@ -89,7 +90,7 @@ class _Turn:
         return self.look_left <= 0 or self.remove_left <= 0
 
     def look_at(self, search: _Search, place: tuple[str, str], staying: Collection[bytes]) -> None:
-        """Choose what goes, as much as there still is room for."""
+        """Choose the offsets to delete, as many as there still is room for."""
         topic, group_id = place
         found = leaving(search.partition.machine.durable, group_id, topic, staying)
         self.look_left -= found.looked_at
@@ -107,7 +108,7 @@ class _Turn:
 
 
 class OffsetCleanup:
-    """All that is to be deleted in the partitions of one broker."""
+    """The pending deletions in the partitions of one broker."""
 
     def __init__(
         self,
@@ -116,34 +117,34 @@ class OffsetCleanup:
         topic_ids: Callable[[str], bytes | None],
         execute: Callable[[GroupPartition, AnyOutcome], object],
     ) -> None:
-        """`topic_ids` gives the id of the topic that now has a name, or None. `execute` may raise KafkaError."""
+        """Create it empty. `topic_ids` returns the id of the topic of that name, or None. `execute`: KafkaError."""
         self._clock = clock
         self._upkeep = upkeep
         self._topic_ids = topic_ids
         self._execute = execute
         self._searches: deque[_Search] = deque()
         self._kept_back: list[_Search] = []
-        self._of_partition: dict[GroupPartition, list[_Search]] = {}  # all of them, kept back or not
+        self._of_partition: dict[GroupPartition, list[_Search]] = {}  # all searches, postponed or not
         self._is_removing = False
         self._retry: Timer | None = None
         self._refusals = Seldom(logger("coordinator").warning)
 
     def topic_deleted(self, partitions: Iterable[GroupPartition], topic: str) -> None:
-        """What was committed for it goes, be it said in the commit which topic of that name was meant or not."""
+        """Delete the offsets committed for a deleted topic, with or without a topic id in the commit."""
         for partition in partitions:
             if partition.machine.durable.has_offsets_for(topic):
                 self._add(_Search(partition, (topic,), even_without_id=True))
         self._begin()
 
     def loaded(self, partition: GroupPartition) -> None:
-        """Offsets go whose topic is gone, or another topic now has its name."""
+        """Delete the offsets of a loaded partition whose topic is deleted, or was replaced by one of the same name."""
         topics = partition.machine.durable.topics()
         if topics:
             self._add(_Search(partition, topics, even_without_id=False))
         self._begin()
 
     def visible(self, partition: GroupPartition, group_id: str) -> Mapping[str, Mapping[int, CommittedOffset]]:
-        """topic -> partition -> committed offset: what the group committed, without what is going."""
+        """Return topic -> partition -> committed offset of the group, without the offsets to delete."""
         offsets = partition.machine.durable.offsets(group_id)
         searches = self._of_partition.get(partition, ())
         if all(search.topics.isdisjoint(offsets) for search in searches):
@@ -159,7 +160,7 @@ class OffsetCleanup:
         return shown
 
     def close(self) -> None:
-        """The broker stops; what is left is found when the partition is loaded again."""
+        """Stop with the broker; the remaining offsets are found when the partition is loaded again."""
         if self._retry is not None:
             self._retry.cancel()
         self._searches.clear()
@@ -182,7 +183,7 @@ class OffsetCleanup:
         try:
             while self._searches:
                 self._take_turn()
-                yield self._upkeep.next_turn()  # and not before, whoever asks meanwhile
+                yield self._upkeep.next_turn()  # and not before, even if more work is added in between
         finally:
             self._is_removing = False
 
@@ -214,7 +215,7 @@ class OffsetCleanup:
         return True
 
     def _end(self, search: _Search) -> None:
-        """All places were looked at."""
+        """End a search after all places were examined; if some were postponed, schedule it again."""
         if search.kept_back and not search.partition.shard.is_closed:
             search.topics = {topic for topic, _ in search.kept_back}
             self._kept_back.append(search)

@@ -1,7 +1,7 @@
-"""Requests of the classic protocol for groups of either kind: whose decision it is.
+"""Requests of the classic protocol for groups of either type: which code decides them.
 
-An empty group of the consumer protocol makes room for a classic one. One with members may have some that speak the
-classic protocol: what they ask is decided in `group/migration`.
+An empty group of the consumer protocol is replaced by a classic one. One with members may have some that use the
+classic protocol: `group/migration` decides their requests.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ OfConsumer = Callable[[ConsumerGroup], AnyOutcome]
 def classic_join(
     group: AnyGroup | None, *, of_classic: OfClassic, of_consumer: Callable[[ConsumerGroup], Steps[AnyOutcome]]
 ) -> Steps[AnyOutcome]:
-    """JoinGroup, in steps: a member that comes to a consumer group may need a new target."""
+    """Decide a JoinGroup, in steps: a member that joins a consumer group may need a new target."""
     if not isinstance(group, ConsumerGroup):
         return of_classic(group)
     if group.members:
@@ -40,7 +40,7 @@ def classic_leave(
     of_classic: OfClassic,
     of_consumer: Callable[[ConsumerGroup], Steps[AnyOutcome]],
 ) -> Steps[AnyOutcome]:
-    """LeaveGroup, in steps: the group may be downgraded."""
+    """Decide a LeaveGroup, in steps: the group may be downgraded."""
     if not isinstance(group, ConsumerGroup):
         return of_classic(group)
     return (yield from of_consumer(group))
@@ -53,7 +53,7 @@ def classic_request(
     of_consumer: OfConsumer,
     refused: Callable[[ErrorCode], Any],
 ) -> AnyOutcome:
-    """SyncGroup and Heartbeat; `refused` makes the reply of a code."""
+    """Decide a SyncGroup or Heartbeat; `refused` makes a reply from an error code."""
     if not isinstance(group, ConsumerGroup):
         return of_classic(group)
     try:

@@ -1,7 +1,6 @@
-"""The topics of the catalogue as consumer groups look at them: ids, numbers of partitions, and Kafka's hashes of them.
+"""The topics of the catalogue for consumer groups: ids, numbers of partitions, and Kafka's hashes of them.
 
-Kept in step with the catalogue, of which it is a listener, so that a heartbeat costs nothing for topics that have not
-changed.
+A catalogue listener updates them, so that a heartbeat costs nothing for topics that have not changed.
 """
 
 from __future__ import annotations
@@ -19,13 +18,13 @@ Racks = Callable[[str, int], Iterable[str]]
 
 
 def all_in(rack: str | None) -> Racks:
-    """Every partition has one replica, and it is in this rack, or in none."""
+    """Return racks for one replica per partition, in this rack, or without a rack."""
     racks = () if rack is None else (rack,)
     return lambda topic, partition: racks
 
 
 def topic_ids_in(catalogue: Catalogue) -> Callable[[str], bytes | None]:
-    """Gives the id of the topic that now has a name, or None."""
+    """Return a function that returns the id of the topic that now has a name, or None."""
 
     def topic_id(name: str) -> bytes | None:
         topic = catalogue.topics.get(name)
@@ -38,7 +37,7 @@ class CatalogueTopics:
     """A view of the catalogue, as `group.consumer.model.Topics`."""
 
     def __init__(self, catalogue: Catalogue, racks: Racks) -> None:
-        """`racks`: of the replicas of a partition now; those that are in none are left out."""
+        """Create the view. `racks`: of the current replicas of a partition, without those that have no rack."""
         self._catalogue = catalogue
         self._racks = racks
         self.version = self.newest_topic_version = catalogue.features_epoch
@@ -86,7 +85,7 @@ class CatalogueTopics:
         self._counts[topic.topic_id] = len(topic.partitions)
 
     def on_configs_changed(self, resource_type: int, resource_name: str) -> None:
-        """Settings do not matter here."""
+        """Do nothing: settings do not matter here."""
 
     def _changed(self, topic: Topic) -> None:
         self.version = self._catalogue.features_epoch

@@ -1,1 +1,1 @@
-"""What a group does with a request: pure, from its state to the next one."""
+"""The decisions about one group: pure functions from its state to the next one."""

@@ -1,6 +1,6 @@
-"""What becomes of committed offsets without anybody asking: their topic is deleted, or they grow too old.
+"""The decisions about committed offsets without a request: their topic is deleted, or their retention has passed.
 
-Outcomes have a bounded number of records each, so that no batch outgrows the topic's largest message.
+Outcomes have a bounded number of records each, so that no batch exceeds the topic's maximum message size.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ RECORDS_PER_BATCH = 1_000
 
 
 def staying_ids(topic_id: bytes | None, *, even_without_id: bool) -> tuple[bytes, ...]:
-    """The ids of the topics whose offsets stay, where `topic_id` is that of the topic that now has the name.
+    """Return the ids of the topics whose offsets stay; `topic_id` is the id of the topic that now has the name.
 
-    None: no topic has it. even_without_id: offsets that do not say which topic they are for go, too.
+    None: no topic has it. even_without_id: offsets without a topic id are deleted, too.
     """
     if topic_id is None:
         return ()
@@ -29,18 +29,18 @@ def staying_ids(topic_id: bytes | None, *, even_without_id: bool) -> tuple[bytes
 
 
 class Leaving(NamedTuple):
-    """What a group committed for a topic that does not stay."""
+    """A group's offsets for a topic, as far as they are deleted."""
 
     partitions: list[int]
-    """Those whose offsets go, committed and in open transactions."""
+    """Partitions whose offsets are deleted, committed and in open transactions."""
     is_held_up: bool
-    """In some partition an offset goes and another stays: one of them is in an open transaction."""
+    """Whether in some partition one offset is deleted and another stays: one of them is in an open transaction."""
     looked_at: int
-    """How many offsets were looked at, and one for the group."""
+    """How many offsets were examined, plus one for the group."""
 
 
 def leaving(durable: DurableGroups, group_id: str, topic: str, staying: Collection[bytes]) -> Leaving:
-    """Which of the group's offsets for the topic go; `staying` are the topic ids of those that do not."""
+    """Return which of the group's offsets for the topic are deleted; `staying` are the topic ids of the others."""
     going: dict[int, None] = {}
     kept: set[int] = set()
     looked_at = 1
@@ -60,10 +60,10 @@ def leaving(durable: DurableGroups, group_id: str, topic: str, staying: Collecti
 
 
 def expire(machine: GroupMachine, group_id: str, now_ms: int, config: GroupConfig) -> Iterator[AnyOutcome]:
-    """Expiry of a group's old offsets, and of the group with the last of them."""
+    """Yield outcomes that delete a group's expired offsets, and the group with the last of them."""
     group, durable = machine.group(group_id), machine.durable
     if group is None:
-        return  # gone meanwhile
+        return  # deleted in the meantime
     outcome = offsets.expire(
         group, durable.offsets(group_id), unstable=durable.unstable(group_id), now_ms=now_ms, config=config
     )

@@ -1,4 +1,4 @@
-"""Groups of whatever kind: what the machine, offsets and the coordinator handle alike."""
+"""Groups of either type: the operations that are the same for the machine, offsets and the coordinator."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ CLASSIC_TYPE, CONSUMER_TYPE = "classic", "consumer"
 
 
 def type_of(group: AnyGroup) -> str:
-    """The type that ListGroups names."""
+    """Return the type that ListGroups names."""
     return CONSUMER_TYPE if isinstance(group, ConsumerGroup) else CLASSIC_TYPE
 
 
 def tombstones(group: AnyGroup) -> list[AnyRecord]:
-    """The records that delete the group, without its offsets."""
+    """Return the records that delete the group, without its offsets."""
     if isinstance(group, ConsumerGroup):
         return [*everything_gone(group.group_id, group.members, group.regexes)]
     return [GroupStored(group.group_id, None)]
 
 
 def check_group_id(group_id: str, *, may_be_empty: bool = False) -> None:
-    """The offset APIs take the empty id, those of members do not; no id may be longer than a record can hold."""
+    """Raise INVALID_GROUP_ID for an id too long for a record, or empty (the offset APIs accept an empty one)."""
     if not group_id and not may_be_empty:
         raise KafkaError(ErrorCode.INVALID_GROUP_ID, "the group id is empty")
     if not fits_a_key(group_id):

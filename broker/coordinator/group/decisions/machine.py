@@ -1,7 +1,7 @@
-"""The groups of one partition: their durable state, their working state, and what their timers and loading mean.
+"""The groups of one partition: their durable state, their working state, their timers and their loading.
 
-What the runtime drives (`runtime.Machine`). Working groups are made from stored ones when first asked for, so a group
-that only commits offsets costs nothing beyond its offsets.
+Driven by the runtime (`runtime.Machine`). Working groups are made from stored ones at their first use, so a group that
+only commits offsets costs nothing beyond its offsets.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class GroupMachine:
     """All groups of one partition of `__consumer_offsets`."""
 
     records_are_whole = False
-    """What transactions commit counts from their markers on."""
+    """Offsets committed in a transaction count from its marker on."""
 
     def __init__(self, config: GroupConfig, consumer: ConsumerContext) -> None:
         self.config = config
@@ -39,12 +39,12 @@ class GroupMachine:
         self._working: dict[str, Group] = {}
 
     def group(self, group_id: str) -> AnyGroup | None:
-        """The group as it now is, or None when there is none."""
+        """Return the current group, or None if there is none."""
         consumer_group = self.durable.consumers.get(group_id)
         return self.classic(group_id) if consumer_group is None else consumer_group
 
     def classic(self, group_id: str) -> Group | None:
-        """The classic group as it now is, or None when there is none."""
+        """Return the current classic group, or None if there is none."""
         working = self._working.get(group_id)
         if working is None and group_id in self.durable:
             working = from_stored(group_id, self.durable.stored(group_id))
@@ -53,21 +53,21 @@ class GroupMachine:
         return working
 
     def group_ids(self) -> list[str]:
-        """The id of every group there is."""
+        """Return the ids of all groups."""
         return list(dict.fromkeys([*self.durable.group_ids(), *self._working]))
 
     def groups(self) -> Iterator[AnyGroup]:
-        """Every group there is."""
+        """Yield all groups."""
         for group_id in self.group_ids():
             group = self.group(group_id)
             if group is not None:
                 yield group
 
     def working_count(self) -> int:
-        """How many groups have a working state of their own."""
+        """Return how many groups have their own working state."""
         return len(self._working)
 
-    # What the runtime asks
+    # Called by the runtime
 
     def encode(self, record: AnyRecord) -> tuple[bytes, bytes | None]:
         return records.encode(record)
@@ -75,10 +75,10 @@ class GroupMachine:
     decode = staticmethod(records.decode)
 
     def prepared(self, entity_id: str, records: Sequence[AnyRecord]) -> Generator[None, None, Prepared]:
-        """What is left to do with many records of a group and its members, once all else is done; or with those of
-        committed offsets, which are not replayed on a copy. EncodeError."""
+        """Encode many records of a group in steps, and replay them on a copy of the group; return the rest of the
+        work. Committed offsets are encoded, but not replayed on a copy. EncodeError."""
         encoded: list[tuple[bytes, bytes | None]] = []
-        are_offsets = isinstance(records[0], OffsetCommitted)  # which are short
+        are_offsets = isinstance(records[0], OffsetCommitted)  # these are short
         for record in records:
             encoded.append(self.encode(record))
             if not are_offsets or not len(encoded) % _ENCODED_AT_ONCE:
@@ -92,9 +92,9 @@ class GroupMachine:
         self.durable.replay_marker(producer_id, is_commit=is_commit)
 
     def install(self, entity_id: str, volatile: Group | MetadataSeen) -> None:
-        """A group that is dead, or no more than what is stored of it, needs no working state."""
+        """Store the working state, unless the group is dead or equal to its stored state."""
         if isinstance(volatile, MetadataSeen):
-            self._working.pop(entity_id, None)  # of the empty classic group whose place it took
+            self._working.pop(entity_id, None)  # of the empty classic group that it replaced
             consumer_group = self.durable.consumers.get(entity_id)
             if consumer_group is not None:
                 consumer_group.metadata_seen = volatile
@@ -107,7 +107,7 @@ class GroupMachine:
             self._working[entity_id] = volatile
 
     def _state(self, group_id: str) -> State:
-        """Of the classic group as it is, without making a working one of what is stored."""
+        """Return the state of the classic group, without making a working group from the stored one."""
         working = self._working.get(group_id)
         return stored_state(self.durable.stored(group_id)) if working is None else working.state
 
@@ -117,11 +117,11 @@ class GroupMachine:
     def timer_fired(self, entity_id: str, timer: TimerKey, now_ms: int) -> AnyOutcome:
         consumer_group = self.durable.consumers.get(entity_id)
         if consumer_group is not None:
-            return Outcome()  # those of its members are decided about in steps: `ConsumerGroups.fire`
+            return Outcome()  # its members' timers are decided in steps: `ConsumerGroups.fire`
         return sessions.timer_fired(self.classic(entity_id), timer, now_ms=now_ms, config=self.config)
 
     def loaded(self, now_ms: int) -> Iterator[tuple[str, AnyOutcome]]:
-        """What is to be done once the log was replayed: the members' sessions begin anew."""
+        """Yield what to do after the log was replayed: the members' sessions start."""
         for group_id in list(self.durable.group_ids()):
             stored = self.durable.stored(group_id)
             if stored is not None and stored.members:

@@ -1,9 +1,9 @@
-"""The group coordinator's records as `__consumer_offsets` has them: values to bytes and back.
+"""The group coordinator's records in `__consumer_offsets`: values to bytes and back.
 
-Knows which versions are written, so that Kafka 4.0 to 4.4 read them: offsets as version 4 (version 1 when the client
-asked for an expiry of its own), groups as version 3. All older ones are read. Those of consumer groups are in
-`consumer/records.py`; records of other kinds of groups (share, streams) are passed over. A key starts with the record's
-type, a value with its version, both i16.
+Chooses the versions, so that Kafka 4.0 to 4.4 read them: offsets as version 4 (version 1 if the client set an
+expiration time), groups as version 3. All older ones are read. Those of consumer groups are in `consumer/records.py`;
+records of other group types (share, streams) are skipped. A key starts with the record's type, a value with its
+version, both i16.
 """
 
 from __future__ import annotations
@@ -45,11 +45,11 @@ _KEYS: dict[int, type[Stored]] = {
 _OFFSET_VERSION = 4
 _OFFSET_WITH_EXPIRY_VERSION = 1
 _GROUP_VERSION = 3
-_new_tuple = tuple.__new__  # half the price of a NamedTuple's constructor
+_new_tuple = tuple.__new__  # half the cost of a NamedTuple's constructor
 
 
 def encode(record: AnyRecord) -> tuple[bytes, bytes | None]:
-    """Key and value; a value of None is a tombstone. Raises EncodeError for names that do not fit the format."""
+    """Return key and value; a value of None is a tombstone. Raises EncodeError for names that do not fit the format."""
     if isinstance(record, GroupStored):
         key = encode_key(GroupMetadataKey(group=record.group_id))
         return key, None if record.stored is None else encode_value(_group_value(record.stored), _GROUP_VERSION)
@@ -74,7 +74,7 @@ def encode(record: AnyRecord) -> tuple[bytes, bytes | None]:
 
 
 def decode(key: bytes | None, value: bytes | None) -> AnyRecord | None:
-    """The record, or None for one of a kind of groups that is not offered. Raises DecodeError for damage."""
+    """Return the record, or None for an unsupported group type. Raises DecodeError if it is corrupt."""
     if key is None:
         raise DecodeError("a record of __consumer_offsets has no key")
     usual = read_usual_commit(key, value)
@@ -93,7 +93,7 @@ def decode(key: bytes | None, value: bytes | None) -> AnyRecord | None:
 
 
 def _usual(record: OffsetCommitted, committed: CommittedOffset) -> tuple[bytes, bytes] | None:
-    """Key and value of a commit without anything special; None for any other."""
+    """Return key and value of a commit with only the usual fields; None for any other."""
     offset, leader_epoch, metadata, commit_timestamp_ms, expire_timestamp_ms, topic_id = committed
     if metadata or expire_timestamp_ms != NO_EXPIRY_MS or topic_id == NO_TOPIC_ID:
         return None
@@ -115,7 +115,7 @@ def _committed(value: bytes) -> CommittedOffset:
 
 @cache
 def _shared(topic_id: bytes) -> bytes:
-    """One object per topic id, however many offsets name it."""
+    """Return one object per topic id, however many offsets name it."""
     return topic_id
 
 

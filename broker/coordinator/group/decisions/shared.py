@@ -1,8 +1,8 @@
 """One object for equal texts: thousands of members of groups have the same client id, address and topics.
 
-The tables are bounded, and so is what one entry can take: a text that nobody used for long is forgotten, and its next
-use makes a new object. (`sys.intern` would do, but since Python 3.12 it keeps what it was given until the process ends,
-so whoever connects with ever new client ids could fill the memory.)
+The tables are bounded, and so is the size of an entry: a text that was not used for long is dropped, and its next use
+makes a new object. (`sys.intern` would do, but since Python 3.12 it stores its strings until the process ends, so a
+client that connects with ever new client ids could fill the memory.)
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ LIST_LENGTH_MAX = 256
 
 
 def shared(text: str) -> str:
-    """The text, as the object that others have, too. A long one as it is."""
+    """Return the text as a shared object. A long one is returned unchanged."""
     return _shared(text) if len(text) <= TEXT_LENGTH_MAX else text
 
 
 def shared_names(names: tuple[str, ...]) -> tuple[str, ...]:
-    """The same names in the same order, as the object that others have, too. Very many of them as they are."""
+    """Return the names in the same order as a shared object. Very many of them are returned unchanged."""
     if len(names) > LIST_LENGTH_MAX or any(len(name) > TEXT_LENGTH_MAX for name in names):
         return names
     return _shared_names(names)

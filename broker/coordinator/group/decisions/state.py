@@ -1,13 +1,13 @@
-"""The durable state of the groups in one partition of `__consumer_offsets`: what replaying its records builds.
+"""The durable state of the groups in one partition of `__consumer_offsets`: the state that replay builds.
 
-Knows nothing of members that wait, of timers, or of how records look on disk. `replay` is its only writer, at run
+Knows nothing of members that wait, of timers, or of the format of records on disk. Only `replay` changes it, at run
 time and at start alike; the same records in the same order always give the same state.
 
-Offsets committed inside a transaction wait in `PendingOffsets` until its marker comes. A commit then counts only if its
-record is younger than what is committed: a later plain OffsetCommit wins, even when the transaction ends after it.
+Offsets committed in a transaction wait in `PendingOffsets` until its marker comes. A commit then counts only if its
+record is newer than the committed one: a later plain OffsetCommit wins, even if the transaction ends after it.
 
-A group that never had members exists from its first commit on (also one in a transaction, whatever becomes of it)
-until it is deleted; that all its offsets are gone is not the end of it.
+A group that never had members exists from its first commit on (also one in a transaction, whether it commits or aborts)
+until it is deleted; it still exists when all its offsets are deleted.
 """
 
 from __future__ import annotations
@@ -34,19 +34,19 @@ _NOTHING: Mapping[str, Mapping[int, CommittedOffset]] = {}
 
 
 class DurableGroups:
-    """All groups of one partition."""
+    """The durable state of all groups of one partition."""
 
     def __init__(self) -> None:
         self._stored: dict[str, StoredGroup] = {}
         self.consumers: dict[str, ConsumerGroup] = {}
-        """Those of the consumer protocol. None of them is a stored one."""
+        """Groups of the consumer protocol. None of them is in `_stored`."""
         self._offsets: dict[str, dict[str, dict[int, CommittedOffset]]] = {}
-        self._record_offsets: dict[Key, int] = {}  # of what was committed while a transaction was open
+        self._record_offsets: dict[Key, int] = {}  # of offsets that were committed while a transaction was open
         self._pending = PendingOffsets()
-        self._by_topic = GroupsByTopic()  # of what is committed: one for each group and topic
+        self._by_topic = GroupsByTopic()  # counts committed offsets: one for each group and topic
 
     def __eq__(self, other: object) -> bool:
-        """Whether both say the same of every group: what a client could ever see."""
+        """Return whether both are equal in everything that a client could see."""
         if not isinstance(other, DurableGroups):
             return NotImplemented
         return self._visible() == other._visible()
@@ -57,7 +57,7 @@ class DurableGroups:
         return self._stored, self.consumers, self._offsets, self._pending
 
     def group_ids(self) -> Iterator[str]:
-        """Every group there is: stored, or known by its commits alone."""
+        """Yield the id of every group: stored, or known only by its commits."""
         yield from self._stored
         yield from self.consumers
         yield from (
@@ -68,51 +68,51 @@ class DurableGroups:
         return group_id in self._stored or group_id in self.consumers or group_id in self._offsets
 
     def stored(self, group_id: str) -> StoredGroup | None:
-        """The last finished generation; None for a group that only commits offsets, or is unknown."""
+        """Return the last finished generation; None for a group that only commits offsets, or is unknown."""
         return self._stored.get(group_id)
 
     def offsets(self, group_id: str) -> Mapping[str, Mapping[int, CommittedOffset]]:
-        """topic -> partition -> committed offset."""
+        """Return a map of topic -> partition -> committed offset."""
         return self._offsets.get(group_id, _NOTHING)
 
     def offsets_count(self, group_id: str) -> int:
-        """How many offsets the group committed, those in open transactions included."""
+        """Return how many offsets the group committed, including those in open transactions."""
         return sum(map(len, self.offsets(group_id).values())) + len(self.unstable(group_id))
 
     def committed(self, group_id: str, topic: str, partition: int) -> CommittedOffset | None:
-        """What the group committed for one partition."""
+        """Return the offset that the group committed for one partition, or None."""
         return self.offsets(group_id).get(topic, {}).get(partition)
 
     def unstable(self, group_id: str) -> Collection[tuple[str, int]]:
-        """(topic, partition) of the group with an offset in an open transaction."""
+        """Return (topic, partition) of the group with an offset in an open transaction."""
         return self._pending.unstable(group_id)
 
     def pending_producers(self, group_id: str, topic: str, partition: int) -> Collection[int]:
-        """The producers in whose open transactions the group committed an offset for the partition."""
+        """Return the producers in whose open transactions the group committed an offset for the partition."""
         return self._pending.producers_of(group_id, topic, partition)
 
     def pending(self, group_id: str, topic: str) -> Iterator[tuple[int, CommittedOffset]]:
-        """(partition, offset) of everything the group committed for the topic in open transactions."""
+        """Return (partition, offset) of all offsets that the group committed for the topic in open transactions."""
         return self._pending.of_topic(group_id, topic)
 
     def groups_in_transaction(self, producer_id: int) -> set[str]:
-        """The groups that this producer committed offsets for in a transaction that has not ended."""
+        """Return the groups with offsets of this producer in a transaction that has not ended."""
         return self._pending.groups_of(producer_id)
 
     def topics(self) -> set[str]:
-        """Every topic that a group has an offset for, committed or in an open transaction."""
+        """Return every topic that a group has an offset for, committed or in an open transaction."""
         return {*self._by_topic.topics(), *self._pending.by_topic.topics()}
 
     def has_offsets_for(self, topic: str) -> bool:
-        """Whether any group has an offset for the topic, committed or in an open transaction."""
+        """Return whether any group has an offset for the topic, committed or in an open transaction."""
         return bool(self._by_topic.groups(topic)) or bool(self._pending.by_topic.groups(topic))
 
     def groups_of(self, topic: str) -> set[str]:
-        """The groups that have an offset for the topic, committed or in an open transaction."""
+        """Return the groups that have an offset for the topic, committed or in an open transaction."""
         return {*self._by_topic.groups(topic), *self._pending.by_topic.groups(topic)}
 
     def has_open_transactions(self) -> bool:
-        """Whether any offset of this partition waits for a marker."""
+        """Return whether any offset of this partition waits for a marker."""
         return bool(self._pending)
 
     def replay(self, record: AnyRecord, record_offset: int, producer_id: int = NO_PRODUCER_ID) -> None:
@@ -135,7 +135,7 @@ class DurableGroups:
             self._pending.add(producer_id, (group_id, topic, partition), Pending(committed, record_offset))
 
     def replay_on_copy(self, group_id: str, records: Iterable[AnyRecord]) -> Generator[None, None, DurableGroups]:
-        """One group as these records of its members make it, in steps: for `adopt`, and of no other use."""
+        """Return a copy of one group with these records of its members replayed, in steps: only for `adopt`."""
         copied = DurableGroups()
         copied._offsets[group_id] = {}
         if group_id in self._stored:
@@ -150,7 +150,7 @@ class DurableGroups:
         return copied
 
     def adopt(self, group_id: str, copied: DurableGroups) -> None:
-        """The records that were replayed on the copy are in the log now; the group has not changed since."""
+        """Replace the group by its copy: the replayed records are in the log now; the group has not changed since."""
         self._stored.pop(group_id, None)
         self._stored.update(copied._stored)
         if group_id in copied.consumers:
@@ -165,7 +165,7 @@ class DurableGroups:
         self._end(self._pending.end(producer_id), is_commit)
 
     def hold_marker(self, producer_id: int) -> None:
-        """A transaction's marker is in the log, and `release_marker` will apply it."""
+        """Hold the offsets of a transaction: its marker is in the log, and `release_marker` will apply it."""
         self._pending.hold(producer_id)
 
     def release_marker(self, producer_id: int, *, is_commit: bool) -> None:
@@ -197,7 +197,7 @@ class DurableGroups:
             self._forget_if_bare(group_id)
 
     def _forget_if_bare(self, group_id: str) -> None:
-        """A group that is gone, and has no offsets left, is not known by its commits either."""
+        """Forget a group that is deleted and has no offsets left."""
         if not self._offsets.get(group_id, True):
             del self._offsets[group_id]
 

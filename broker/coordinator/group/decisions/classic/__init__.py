@@ -1,1 +1,1 @@
-"""Classic groups (KIP-429, KIP-345) decided: joining, syncing, leaving, sessions, rebalances. Pure."""
+"""The decisions about classic groups (KIP-429, KIP-345): joining, syncing, leaving, sessions, rebalances. Pure."""

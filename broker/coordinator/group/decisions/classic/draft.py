@@ -1,7 +1,8 @@
-"""A decision while it is being made: a working copy of the group, and the records and effects that go with it.
+"""A decision in progress: a working copy of the group, with its records and effects.
 
 From outside a decision stays a function: it gets a `Group`, works on the copy in a `Draft`, and returns the draft's
-`Outcome`. Everything that keeps the group's sets, counts and timers in step with its members is here, and only here.
+`Outcome`. The code that keeps the group's sets, counts and timers consistent with its members is here, and only here.
+
 """
 
 from __future__ import annotations
@@ -30,11 +31,11 @@ GroupOutcome = Outcome[GroupRecord, Group]
 JOIN_TIMER = TimerKey("join")
 """The end of the join phase."""
 SYNC_TIMER = TimerKey("sync")
-"""By when each member of the generation has asked for its assignment."""
+"""The time limit for the SyncGroup of each member of the generation."""
 
 
 def session_timer(member_id: str) -> TimerKey:
-    """By when the member, or the holder of a pending id, has to be heard of."""
+    """Return the key of the session timer of a member, or of the holder of a pending id."""
     return TimerKey("session", member_id)
 
 
@@ -47,7 +48,7 @@ def sync_waiter(member_id: str) -> Waiter:
 
 
 class Draft:
-    """One decision while it is being made."""
+    """One decision in progress."""
 
     def __init__(self, group: Group, now_ms: int) -> None:
         self.group = group.copy()
@@ -56,7 +57,7 @@ class Draft:
         self.effects: list[Effect] = []
 
     def outcome(self, reply: Any = None, or_else: Callable[[ErrorCode], GroupOutcome] | None = None) -> GroupOutcome:
-        """The decision as it stands."""
+        """Return the decision so far."""
         return Outcome(
             records=tuple(self.records),
             volatile=self.group,
@@ -66,17 +67,18 @@ class Draft:
         )
 
     def outcome_anyway(self, reply: Any = None) -> GroupOutcome:
-        """The decision as it stands, carried out even when its records cannot be written.
+        """Return the decision so far, which is carried out even if its records cannot be written.
 
-        For what time or a member decided and the group cannot refuse: somebody is gone. The log then still knows the
-        generation before; a restart brings its members back, and their sessions end once more.
+        For decisions by a timer or a member that the group cannot refuse: a member has left. The log then still has the
+        previous generation; a restart brings its members back, and their sessions end once more.
+
         """
         outcome = self.outcome(reply)
         unwritten = outcome._replace(records=())
         return outcome._replace(or_else=lambda _: unwritten)
 
     def transition(self, event: Event) -> State:
-        """Take the group to the state this event leads to."""
+        """Change the group to the state that this event leads to."""
         meaning = on(self.group.state, event)
         assert isinstance(meaning, Go), f"{event.name} in {self.group.state.value} is {meaning}, not a transition"
         self.group.state = meaning.state
@@ -86,7 +88,7 @@ class Draft:
     # Members
 
     def add_member(self, member: Member) -> None:
-        """A new member, waiting in the join phase."""
+        """Add a new member, which waits in the join phase."""
         group = self.group
         if not group.members:
             group.leader_id = member.member_id
@@ -99,13 +101,13 @@ class Draft:
         self._count_protocols(member, 1)
 
     def change_member(self, member: Member) -> None:
-        """The same member with other protocols, timeouts or assignment."""
+        """Replace a member by itself with other protocols, timeouts or assignment."""
         self._count_protocols(self.group.members[member.member_id], -1)
         self.group.members[member.member_id] = self._alike(member)
         self._count_protocols(member, 1)
 
     def rename_member(self, old_id: str, member: Member) -> None:
-        """A static member under its new id, in the old one's place; what the old id waits for is fenced."""
+        """Give a static member its new id, in the old one's place; requests of the old id that wait are fenced."""
         group = self.group
         self.answer_waiting(old_id, ErrorCode.FENCED_INSTANCE_ID)
         self.effects.append(CancelTimer(session_timer(old_id)))
@@ -125,7 +127,7 @@ class Draft:
                 ids.add(member.member_id)
 
     def remove_member(self, member_id: str) -> None:
-        """The member is gone; whatever it waits for is answered UNKNOWN_MEMBER_ID."""
+        """Remove a member; its waiting requests get UNKNOWN_MEMBER_ID."""
         group = self.group
         self.answer_waiting(member_id, ErrorCode.UNKNOWN_MEMBER_ID)
         self.effects.append(CancelTimer(session_timer(member_id)))
@@ -139,7 +141,7 @@ class Draft:
             group.leader_id = next(iter(group.members), None)
 
     def add_pending(self, member_id: str, session_timeout_ms: int) -> None:
-        """The id is handed out, for as long as a session; if it is one too many, the oldest is forgotten for it."""
+        """Store an assigned id, for one session timeout; if there are too many, the oldest is dropped."""
         pending = self.group.pending
         if len(pending) >= PENDING_IDS_MAX:
             self.remove_pending(next(iter(pending)))
@@ -147,12 +149,12 @@ class Draft:
         self.effects.append(SetTimer(session_timer(member_id), session_timeout_ms))
 
     def remove_pending(self, member_id: str) -> None:
-        """The holder of this id did not join in time, or gave it back; or too many were handed out after it."""
+        """Drop a pending id: its holder did not join in time, or left, or too many newer ids were assigned."""
         self.group.pending.discard(member_id)
         self.effects.append(CancelTimer(session_timer(member_id)))
 
     def _alike(self, member: Member) -> Member:
-        """The member, sharing what it supports with the first one: most members of a group say the same there."""
+        """Return the member, sharing the first member's protocols: most members of a group have equal ones."""
         first = next(iter(self.group.members.values()), member)
         return member._replace(protocols=first.protocols) if first.protocols == member.protocols else member
 
@@ -179,7 +181,7 @@ class Draft:
         self.effects.append(Answer(sync_waiter(member_id), reply))
 
     def answer_waiting(self, member_id: str, error: ErrorCode) -> None:
-        """Whatever this member waits for, it gets this error."""
+        """Complete whatever this member waits for with this error."""
         if member_id in self.group.joined:
             refused_id = "" if error is ErrorCode.UNKNOWN_MEMBER_ID else member_id
             self.answer_join(JoinReply(error, refused_id), member_id)
@@ -189,17 +191,17 @@ class Draft:
     # Timers and records
 
     def start_session(self, member_id: str, timeout_ms: int | None = None) -> None:
-        """The member was heard of: its session, or the given time, begins anew."""
+        """Restart a member's session, with its own timeout or the given one."""
         delay_ms = self.group.members[member_id].session_timeout_ms if timeout_ms is None else timeout_ms
         self.effects.append(SetTimer(session_timer(member_id), delay_ms))
 
     def store_group(self) -> None:
-        """Write the group as it now is: the generation is finished."""
+        """Write the group in its current state: the generation is finished."""
         self.records.append(GroupStored(self.group.group_id, as_stored(self.group)))
 
 
 def as_stored(group: Group) -> StoredGroup:
-    """The durable form of a group."""
+    """Return the durable form of a group."""
     return StoredGroup(
         protocol_type=group.protocol_type,
         generation_id=group.generation_id,
@@ -223,14 +225,15 @@ def as_stored(group: Group) -> StoredGroup:
 
 
 def stored_state(stored: StoredGroup | None) -> State:
-    """The state a durable group comes back in; None is as in `from_stored`."""
+    """Return the state that a durable group is restored in; None is as in `from_stored`."""
     return State.STABLE if stored is not None and stored.members else State.EMPTY
 
 
 def from_stored(group_id: str, stored: StoredGroup | None) -> Group:
-    """The working group a durable one comes back as: Stable or Empty.
+    """Return the working group of a durable one after a load: Stable or Empty.
 
     None: a group that only has offsets, or nothing.
+
     """
     if stored is None:
         return Group(group_id)

@@ -1,6 +1,7 @@
-"""JoinGroup decided: newcomers, members that come again, and static members that come back under a new id (KIP-345).
+"""The decisions about JoinGroup: new members, members that rejoin, and static members with a new id (KIP-345).
 
-A JoinGroup that has to wait for the others is parked; the end of the join phase answers it (`rebalance`).
+A JoinGroup that has to wait for the others is parked; the end of the join phase completes it (`rebalance`).
+
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ def join(
 ) -> GroupOutcome:
     """Decide a JoinGroup.
 
-    `group` is None when there is none of that name; `fresh_suffix` makes a new member id unique.
+    `group` is None if there is no group of that name; `fresh_suffix` makes a new member id unique.
     """
     error = _refusal(group, request, config)
     if error is not ErrorCode.NONE:
@@ -48,19 +49,19 @@ def join(
     else:
         outcome = _join_new(draft, request, fresh_suffix, config)
     if group is None and not outcome.records:
-        # As in Kafka, a group exists, durably, from its first member's first request on.
+        # As in Kafka, a group exists, durably, from the first request of its first member on.
         draft.records.append(GroupStored(request.group_id, StoredGroup("", 0, None, None, now_ms)))
         outcome = draft.outcome(outcome.reply)
     return outcome
 
 
 def is_session_timeout_allowed(request: JoinRequest, config: GroupConfig) -> bool:
-    """Whether the session timeout is one the broker takes; asked before the group is looked at."""
+    """Return whether the broker accepts the session timeout; checked before the group is read."""
     return config.min_session_timeout_ms <= request.session_timeout_ms <= config.max_session_timeout_ms
 
 
 def _refusal(group: Group | None, request: JoinRequest, config: GroupConfig) -> ErrorCode:
-    """What is wrong with the request, in Kafka's order."""
+    """Return the error of the request, checked in Kafka's order, or NONE."""
     if group is None:
         if request.member_id:
             return ErrorCode.UNKNOWN_MEMBER_ID
@@ -77,7 +78,7 @@ def _refusal(group: Group | None, request: JoinRequest, config: GroupConfig) -> 
 
 
 def _has_room(group: Group, member_id: str, max_size: int) -> bool:
-    """Whether `group.max.size` lets this member in. While a group rebalances, those count that are already there."""
+    """Return whether `group.max.size` permits this member. During a rebalance only members that have joined count."""
     if group.state is State.PREPARING_REBALANCE:
         return member_id in group.joined or len(group.joined) < max_size
     if group.state in (State.COMPLETING_REBALANCE, State.STABLE):
@@ -106,12 +107,12 @@ def _park(draft: Draft, member_id: str) -> GroupOutcome:
 
 
 def _member_id(name: str, fresh_suffix: str) -> str:
-    """An id of its own that says whose it is; a name that fills a string of the wire is cut, for the id is longer."""
+    """Return a unique id that contains the member's name; the name is cut so that the id fits a protocol string."""
     return f"{name[:_MEMBER_NAME_CHARS_MAX]}-{fresh_suffix}"
 
 
 def _join_new(draft: Draft, request: JoinRequest, fresh_suffix: str, config: GroupConfig) -> GroupOutcome:
-    """A member without an id."""
+    """Decide for a member without an id."""
     if request.group_instance_id is not None:
         member_id = _member_id(request.group_instance_id, fresh_suffix)
         holder = draft.group.instances.get(request.group_instance_id)
@@ -126,7 +127,7 @@ def _join_new(draft: Draft, request: JoinRequest, fresh_suffix: str, config: Gro
 
 
 def _add(draft: Draft, member: Member, protocol_type: str, config: GroupConfig) -> GroupOutcome:
-    """Take a new member in; it waits for the end of the join phase."""
+    """Add a new member; it waits for the end of the join phase."""
     group = draft.group
     if not group.members:
         group.protocol_type = protocol_type
@@ -141,11 +142,11 @@ def _add(draft: Draft, member: Member, protocol_type: str, config: GroupConfig) 
     return _park(draft, member.member_id)
 
 
-# Members that come again
+# Members that rejoin
 
 
 def _join_again(draft: Draft, request: JoinRequest, config: GroupConfig) -> GroupOutcome:
-    """A member with an id: one that was given its id just now, or one that rejoins."""
+    """Decide for a member with an id: one that just got its id, or one that rejoins."""
     group = draft.group
     if request.member_id in group.pending:
         return _add(draft, _as_member(request, request.member_id), request.protocol_type, config)
@@ -160,8 +161,8 @@ def _join_again(draft: Draft, request: JoinRequest, config: GroupConfig) -> Grou
         return Outcome(reply=JoinReply(meaning.code, request.member_id))
     if not isinstance(meaning, Go) and group.state is not State.PREPARING_REBALANCE:
         return Outcome(reply=present_generation(group, member.member_id))
-    # What a client says of itself may change with each join; the assignment stays until the leader gives another, and
-    # the instance stays what it is, though a join need not name it (and before version 5 cannot).
+    # The client's own data may change with each join; the assignment stays until the leader sends another, and the
+    # instance id stays, though a join need not contain it (and before version 5 cannot).
     again = _as_member(request, member.member_id, member.assignment)
     draft.change_member(again._replace(group_instance_id=member.group_instance_id))
     group.joined.add(member.member_id)
@@ -178,9 +179,11 @@ def _join_again(draft: Draft, request: JoinRequest, config: GroupConfig) -> Grou
 def _replace_static(
     draft: Draft, request: JoinRequest, old_id: str, member_id: str, config: GroupConfig
 ) -> GroupOutcome:
-    """The instance is known under another member id: the new id takes over its place, the old one is fenced.
+    """Replace a static member whose instance has another member id: the new id gets its place, the old one is fenced.
 
-    In a stable group whose vote stays the same nobody else notices: no rebalance, the assignment is kept.
+    In a stable group whose vote stays the same the other members notice nothing: no rebalance, and the assignment
+    stays.
+
     """
     group = draft.group
     old_leader_id = group.leader_id or ""
@@ -199,10 +202,11 @@ def _replace_static(
 
 
 def _unnoticed(group: Group, member_id: str, old_leader_id: str, may_skip_assignment: bool) -> JoinReply:
-    """The answer to a static member that is back in its place.
+    """Return the reply to a static member that is back in its place.
 
-    A leader must not assign again: either the answer says so (v9), or it has the leader's old id as the leader's, so
-    that it takes itself for a follower.
+    A leader must not assign again: either the reply says so (v9), or it names the leader's old id as the leader, so
+    that the member acts as a follower.
+
     """
     reply = present_generation(group, member_id)
     if not may_skip_assignment:

@@ -1,4 +1,4 @@
-"""LeaveGroup decided: members go on their own account, or an administrator removes static ones by their instance id."""
+"""The decisions about LeaveGroup: members leave, or an administrator removes static ones by their instance id."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
-"""The values a classic group is made of: what is stored, what is volatile, what is asked and what is answered.
+"""The values that a classic group consists of: stored state, volatile state, requests and replies.
 
-Plain values without behaviour beyond reading themselves. `StoredGroup` and `CommittedOffset` are durable: built by
-replay, written as records. `Group` is the volatile working state, ahead of the stored one while a rebalance runs.
-Nothing here knows how either looks on the wire or on disk.
+Plain values with no behaviour beyond reading themselves. `StoredGroup` and `CommittedOffset` are durable: built by
+replay, written as records. `Group` is the volatile working state, ahead of the stored one during a rebalance. Nothing
+here knows the format of either on the wire or on disk.
+
 """
 
 from __future__ import annotations
@@ -20,12 +21,12 @@ NO_OFFSET = -1
 NO_LEADER_EPOCH = -1
 NO_EXPIRY_MS = -1
 NEW_MEMBER_JOIN_TIMEOUT_MS = 300_000
-"""How long a member that never completed a join is kept while it waits in one."""
+"""How long a member that never completed a join stays while it waits in one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupConfig:
-    """What the broker's configuration says about groups; names and defaults are Kafka's, except the initial delay."""
+    """The broker's configuration for groups; names and defaults are Kafka's, except the initial delay."""
 
     min_session_timeout_ms: int = 6_000
     max_session_timeout_ms: int = 1_800_000
@@ -38,7 +39,7 @@ class GroupConfig:
 
 
 class StoredMember(NamedTuple):
-    """A member as a finished generation left it."""
+    """A member at the end of a finished generation."""
 
     member_id: str
     group_instance_id: str | None
@@ -63,7 +64,7 @@ class StoredGroup(NamedTuple):
 
 
 class CommittedOffset(NamedTuple):
-    """What a group committed for one partition."""
+    """The offset that a group committed for one partition."""
 
     offset: int
     leader_epoch: int
@@ -71,18 +72,18 @@ class CommittedOffset(NamedTuple):
     commit_timestamp_ms: int
     expire_timestamp_ms: int = NO_EXPIRY_MS
     topic_id: bytes = NO_TOPIC_ID
-    """Which topic of that name; all zero when the record does not say."""
+    """The id of the topic; all zero if the record does not have it."""
 
 
 class GroupStored(NamedTuple):
-    """Record: the group is now this; None: the group is gone."""
+    """Record: the group's new state; None: the group is deleted."""
 
     group_id: str
     stored: StoredGroup | None
 
 
 class OffsetCommitted(NamedTuple):
-    """Record: this offset is committed; None: the commit is deleted."""
+    """Record: the committed offset; None: the commit is deleted."""
 
     group_id: str
     topic: str
@@ -107,13 +108,13 @@ class Member(NamedTuple):
     assignment: bytes = b""
 
     def metadata(self, protocol_name: str | None) -> bytes:
-        """The member's metadata for one protocol; empty when it does not support it."""
+        """Return the member's metadata for one protocol; empty if it does not support it."""
         return next((metadata for name, metadata in self.protocols if name == protocol_name), b"")
 
 
 @dataclass(slots=True)
 class Group:
-    """The working state of a group. A decision never changes the one it was given: it works on a `copy()`.
+    """The working state of a group. A decision never changes its input: it works on a `copy()`.
 
     Invariants: `state` is Empty exactly when there are no members, except within PreparingRebalance; `joined`,
     `newcomers`, `parked_syncs` and `unsynced` are subsets of `members`; `pending` and `members` are disjoint; each
@@ -133,22 +134,22 @@ class Group:
     protocol_counts: dict[str, int] = field(default_factory=dict)
     """How many members support each protocol."""
     pending: PendingIds = field(default_factory=PendingIds)
-    """Ids handed out with MEMBER_ID_REQUIRED that did not join yet."""
+    """Ids assigned with MEMBER_ID_REQUIRED that have not joined yet."""
     joined: set[str] = field(default_factory=set)
     """Members that wait for the end of the join phase."""
     newcomers: set[str] = field(default_factory=set)
-    """Members that never completed a join phase."""
+    """Members that have never completed a join phase."""
     parked_syncs: set[str] = field(default_factory=set)
     """Members that wait for the leader's assignment."""
     unsynced: set[str] = field(default_factory=set)
-    """Members of this generation that did not ask for their assignment yet."""
+    """Members of this generation that have not sent SyncGroup yet."""
     initial_delay_left_ms: int | None = None
-    """In a join phase that began in Empty: how much longer it may be drawn out; None in any other."""
+    """In a join phase that began in Empty: how much longer it may be extended; None in any other."""
     grew: bool = False
     """A member was added since the initial delay was last armed."""
 
     def copy(self) -> Group:
-        """A working copy; the values inside are immutable."""
+        """Return a working copy; the values inside are immutable."""
         return Group(
             self.group_id,
             self.state,
@@ -170,9 +171,10 @@ class Group:
         )
 
     def supports(self, protocol_type: str, protocols: tuple[tuple[str, bytes], ...]) -> bool:
-        """Whether a member with these protocols can be in this group: it shares at least one with *all* members.
+        """Return whether a member with these protocols can be in this group: it shares one or more with *all* members.
 
-        Where there are none, as in a rebalance that waits only for ids that were handed out, that is any.
+        If there are no members, as in a rebalance that waits only for assigned ids, any protocol is shared.
+
         """
         if self.state is State.EMPTY:
             return bool(protocol_type) and bool(protocols)
@@ -182,11 +184,11 @@ class Group:
         )
 
     def rebalance_timeout_ms(self) -> int:
-        """How long the slowest member asked to be given."""
+        """Return the longest rebalance timeout of the members."""
         return max((member.rebalance_timeout_ms for member in self.members.values()), default=0)
 
     def check_member(self, member_id: str, group_instance_id: str | None) -> ErrorCode:
-        """NONE when this member is in the group, under this instance id if it names one."""
+        """Return NONE if this member is in the group, under this instance id if it has one; an error otherwise."""
         if group_instance_id is not None:
             holder = self.instances.get(group_instance_id)
             if holder is None:
@@ -196,7 +198,7 @@ class Group:
         return ErrorCode.NONE if member_id in self.members else ErrorCode.UNKNOWN_MEMBER_ID
 
     def check_generation(self, member_id: str, group_instance_id: str | None, generation_id: int) -> ErrorCode:
-        """NONE when this member is in the group and speaks of its present generation."""
+        """Return NONE if this member is in the group and names its current generation; an error otherwise."""
         error = self.check_member(member_id, group_instance_id)
         if error is ErrorCode.NONE and generation_id != self.generation_id:
             return ErrorCode.ILLEGAL_GENERATION
@@ -204,7 +206,7 @@ class Group:
 
 
 class JoinRequest(NamedTuple):
-    """JoinGroup, whatever its version."""
+    """JoinGroup of any version."""
 
     group_id: str
     member_id: str
@@ -216,15 +218,15 @@ class JoinRequest(NamedTuple):
     protocol_type: str
     protocols: tuple[tuple[str, bytes], ...]
     requires_known_member_id: bool
-    """v4 and later: a dynamic newcomer is first given its id (MEMBER_ID_REQUIRED)."""
+    """v4 and later: a dynamic new member first gets its id (MEMBER_ID_REQUIRED)."""
     may_skip_assignment: bool
-    """v9 and later: a static leader that comes back may get the answer to leave the assignment alone."""
+    """v9 and later: a static leader that comes back may get the flag to skip the assignment."""
     may_describe: MayDescribe = no_topic
-    """See `HeartbeatRequest`: a consumer group may be joined."""
+    """See `HeartbeatRequest`: the group may be a consumer group."""
 
 
 class JoinedMember(NamedTuple):
-    """One member, as the answer to the leader has it."""
+    """One member in the reply to the leader."""
 
     member_id: str
     group_instance_id: str | None
@@ -243,7 +245,7 @@ class JoinReply(NamedTuple):
 
 
 class SyncRequest(NamedTuple):
-    """SyncGroup, whatever its version."""
+    """SyncGroup of any version."""
 
     group_id: str
     generation_id: int
@@ -252,7 +254,7 @@ class SyncRequest(NamedTuple):
     protocol_type: str | None
     protocol_name: str | None
     assignments: tuple[tuple[str, bytes], ...]
-    """(member id, assignment), given by the leader."""
+    """(member id, assignment), from the leader."""
 
 
 class SyncReply(NamedTuple):
@@ -286,4 +288,4 @@ class CommitRequest(NamedTuple):
     group_instance_id: str | None
     offsets: tuple[OffsetToCommit, ...]
     has_member_epoch: bool = True
-    """Of a version that knows member epochs: v9 and later of OffsetCommit, v6 of TxnOffsetCommit."""
+    """Whether the version has member epochs: v9 and later of OffsetCommit, v6 of TxnOffsetCommit."""

@@ -1,10 +1,11 @@
-"""The member ids that a group handed out with MEMBER_ID_REQUIRED and that did not join yet.
+"""The member ids that a group assigned with MEMBER_ID_REQUIRED and that have not joined yet.
 
-A set that remembers the order of arrival. Each decision works on a copy of its group, and a client that asks for ids
+A set that preserves the order of insertion. Each decision works on a copy of its group, and a client that requests ids
 and never joins makes this set long: so a copy shares all ids but the last few changes with its original, and both can
-go on separately.
+change separately.
 
-Invariants: the shared part is never changed; at most `OWN_MAX` changes are a copy's own.
+Invariants: the shared part is never changed; at most `OWN_MAX` changes belong to one copy alone.
+
 """
 
 from __future__ import annotations
@@ -12,9 +13,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 OWN_MAX = 32
-"""How many changes are kept apart, and copied, before a new shared part is made."""
+"""How many changes are stored separately, and copied, before a new shared part is made."""
 PENDING_IDS_MAX = 1_000
-"""How many ids a group remembers; then the oldest is forgotten, whose holder has to ask again."""
+"""How many ids a group stores; then the oldest is dropped, and its holder has to request a new one."""
 
 
 class PendingIds:
@@ -28,7 +29,7 @@ class PendingIds:
         self._removed: set[str] = set()
 
     def copy(self) -> PendingIds:
-        """A set of its own with the same ids."""
+        """Return an independent set with the same ids."""
         twin = PendingIds.__new__(PendingIds)
         twin._shared = self._shared
         twin._added = self._added.copy()
@@ -41,13 +42,13 @@ class PendingIds:
         return len(self._added) + len(self._removed)
 
     def add(self, member_id: str) -> None:
-        """The id is handed out; it was not before."""
+        """Add a newly assigned id, which must not be in the set."""
         assert member_id not in self, "an id is handed out once"
         self._added[member_id] = None
         self._share_if_many()
 
     def discard(self, member_id: str) -> None:
-        """The id is used or given back; nothing happens if it was not there."""
+        """Remove an id that is used or dropped; do nothing if it is not in the set."""
         if member_id in self._added:
             del self._added[member_id]
         elif member_id in self._shared and member_id not in self._removed:

@@ -1,9 +1,8 @@
 """From one generation to the next: the join phase, the vote, and the end of each.
 
-The barrier: a rebalance is over when every member has joined again and no handed-out id is still to join, or when the
-slowest member's rebalance timeout has passed. A rebalance that begins in Empty instead waits
-`initial_rebalance_delay_ms` for company, again and again while members keep coming, at most the first member's
-rebalance timeout.
+The barrier: a rebalance is over when every member has rejoined and no assigned id is still to join, or when the longest
+rebalance timeout of the members has passed. A rebalance that begins in Empty instead waits `initial_rebalance_delay_ms`
+for more members, again and again while members keep joining, at most the first member's rebalance timeout.
 
 These functions work on a `Draft`; the decisions that call them are in `joining`, `leaving`, `syncing` and `sessions`.
 """
@@ -46,35 +45,35 @@ def prepare_rebalance(draft: Draft, event: Event, config: GroupConfig) -> None:
 
 
 def drop_assignments(draft: Draft, error: ErrorCode) -> None:
-    """What the leader assigned no longer counts; `error` is the answer to those who wait for it."""
+    """Drop the leader's assignment; `error` completes the SyncGroups that wait for it."""
     for member in list(draft.group.members.values()):
         if member.assignment:
             draft.group.members[member.member_id] = member._replace(assignment=b"")
     for member_id in list(draft.group.members):
         if member_id in draft.group.parked_syncs:
             draft.answer_sync(member_id, SyncReply(error))
-            draft.start_session(member_id)  # its end may have come, unheeded, while the member waited
+            draft.start_session(member_id)  # it may have ended, without effect, while the member waited
 
 
 def check_barrier(draft: Draft) -> None:
-    """End the join phase if nobody is missing any more. The initial delay ends by its timer alone."""
+    """End the join phase if no member is missing. The initial delay ends only by its timer."""
     group = draft.group
     if group.state is State.PREPARING_REBALANCE and group.initial_delay_left_ms is None and everyone_joined(group):
         complete_join_phase(draft)
 
 
 def everyone_joined(group: Group) -> bool:
-    """Whether the barrier is open."""
+    """Return whether the barrier is open."""
     return len(group.joined) == len(group.members) and not group.pending
 
 
 def join_timer_fired(draft: Draft, config: GroupConfig) -> None:
-    """The time for the join phase is over, unless its initial delay is drawn out because members keep coming."""
+    """End the join phase, unless its initial delay is extended because members keep joining."""
     group = draft.group
     left_ms = group.initial_delay_left_ms
     if left_ms and group.grew:
         delay_ms = min(config.initial_rebalance_delay_ms, left_ms)
-        # A step of 0 ms would never use the time up; with a delay of 0 one more turn of the loop is all that is given.
+        # A step of 0 ms would never use the time up; with a delay of 0 the limit is one more turn of the event loop.
         group.initial_delay_left_ms = left_ms - delay_ms if delay_ms else 0
         group.grew = False
         draft.effects.append(SetTimer(JOIN_TIMER, delay_ms))
@@ -83,7 +82,7 @@ def join_timer_fired(draft: Draft, config: GroupConfig) -> None:
 
 
 def complete_join_phase(draft: Draft) -> None:
-    """Members that did not join again are out (static ones stay); the others form the next generation."""
+    """Remove members that did not rejoin (not static ones); the others form the next generation."""
     group = draft.group
     for member in list(group.members.values()):
         if member.member_id not in group.joined and member.group_instance_id is None:
@@ -112,7 +111,7 @@ def complete_join_phase(draft: Draft) -> None:
 
 
 def _elect_joined_leader(group: Group) -> bool:
-    """Keep the leader if it joined, else take the first member that did; False when nobody did."""
+    """Keep the leader if it joined, else choose the first member that did; return False if no member joined."""
     if group.leader_id in group.joined:
         return True
     chosen = next((member_id for member_id in group.members if member_id in group.joined), None)
@@ -122,7 +121,7 @@ def _elect_joined_leader(group: Group) -> bool:
 
 
 def vote(group: Group) -> str:
-    """The protocol of the next generation: each member votes for the first it lists among those that all support."""
+    """Return the next generation's protocol: each member votes for its first one among those that all support."""
     size = len(group.members)
     votes: dict[str, int] = {}
     for member in group.members.values():
@@ -134,7 +133,7 @@ def vote(group: Group) -> str:
 
 
 def present_generation(group: Group, member_id: str) -> JoinReply:
-    """The answer to a member about the generation it is in; the leader's also names all the others."""
+    """Return the reply to a member about its current generation; the leader's also lists all members."""
     leads = member_id == group.leader_id
     return JoinReply(
         ErrorCode.NONE,
@@ -148,7 +147,7 @@ def present_generation(group: Group, member_id: str) -> JoinReply:
 
 
 def joined_members(group: Group) -> tuple[JoinedMember, ...]:
-    """All members with their metadata for the selected protocol."""
+    """Return all members with their metadata for the selected protocol."""
     return tuple(
         JoinedMember(member.member_id, member.group_instance_id, member.metadata(group.protocol_name))
         for member in group.members.values()
@@ -156,7 +155,7 @@ def joined_members(group: Group) -> tuple[JoinedMember, ...]:
 
 
 def member_removed(draft: Draft, config: GroupConfig) -> None:
-    """Somebody left: a settled group rebalances, one that waits for its members may have waited for this one alone."""
+    """Start a rebalance because a member left, or end a join phase that waited only for that member."""
     if draft.group.state in (State.STABLE, State.COMPLETING_REBALANCE):
         prepare_rebalance(draft, Event.MEMBER_REMOVED, config)
     else:

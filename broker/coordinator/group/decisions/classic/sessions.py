@@ -1,7 +1,7 @@
-"""Who is alive: Heartbeat, the ends of sessions, and what a group does with its members right after it was loaded.
+"""Sessions of members: Heartbeat, the ends of sessions, and what a group does right after it was loaded.
 
-A session runs for each member and for each id handed out with MEMBER_ID_REQUIRED. A member that waits in a JoinGroup or
-SyncGroup is alive by waiting; only newcomers have a limit there (five minutes).
+A session runs for each member and for each id assigned with MEMBER_ID_REQUIRED. A member that waits in a JoinGroup or
+SyncGroup is alive; only new members have a limit there (five minutes).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from barnabas.protocol.errors import ErrorCode
 def heartbeat(group: Group | None, member_id: str, group_instance_id: str | None, generation_id: int) -> GroupOutcome:
     """Decide a Heartbeat.
 
-    The reply is an error code; the session begins anew even when the member has to join again.
+    The reply is an error code; the session restarts even if the member has to rejoin.
     """
     if group is None:
         return Outcome(reply=ErrorCode.UNKNOWN_MEMBER_ID)
@@ -45,12 +45,12 @@ def heartbeat(group: Group | None, member_id: str, group_instance_id: str | None
 
 
 def still_alive(group: Group, member_id: str) -> SetTimer:
-    """The effect of hearing from a member."""
+    """Return the effect of a request from a member: its session timer restarts."""
     return SetTimer(session_timer(member_id), group.members[member_id].session_timeout_ms)
 
 
 def timer_fired(group: Group | None, timer: TimerKey, *, now_ms: int, config: GroupConfig) -> GroupOutcome:
-    """Decide what one of the group's timers means now. A timer that outlived its reason changes nothing."""
+    """Decide what one of the group's timers does now. A timer without a reason any more changes nothing."""
     if group is None:
         return Outcome()
     if timer == JOIN_TIMER and group.state is State.PREPARING_REBALANCE:
@@ -83,7 +83,7 @@ def _is_alive_by_waiting(group: Group, member_id: str) -> bool:
 
 
 def loaded(group: Group, *, now_ms: int, config: GroupConfig) -> GroupOutcome:
-    """A group was rebuilt from the log: its members get fresh sessions, and too many of them have to join again."""
+    """Start the sessions of a group rebuilt from the log; if it has too many members, they have to rejoin."""
     draft = Draft(group, now_ms)
     for member_id in draft.group.members:
         draft.start_session(member_id)

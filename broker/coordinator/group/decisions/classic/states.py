@@ -1,4 +1,4 @@
-"""The states of a classic group, and what each event means in each of them.
+"""The states of a classic group, and the meaning of each event in each of them.
 
               first member                     all joined                       assignment stored
     Empty ───────────────► PreparingRebalance ────────────► CompletingRebalance ────────────────► Stable
@@ -9,12 +9,12 @@
         ▼
       Dead
 
-Only `Group` records of a finished generation are durable: a group in PreparingRebalance or CompletingRebalance comes
-back after a crash as what it was before (Stable or Empty).
+Only `Group` records of a finished generation are durable: after a crash a group in PreparingRebalance or
+CompletingRebalance is restored in its previous state (Stable or Empty).
 
-Three kinds of answer: `Go` (the group moves), `Proceed` (the request is served and the group stays), `Say` (the
-client's mistake, or a state it has to wait for), and `Never` (our own bug: asserted, never an answer). The
-table is total; a test compares its keys with State x Event.
+Four kinds of meaning: `Go` (the group moves), `Proceed` (the request is served and the group stays), `Say` (the
+client's mistake, or a state it has to wait for), and `Never` (our own bug: asserted, never a reply). The table is
+total; a test compares its keys with State x Event.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from barnabas.protocol.errors import ErrorCode
 
 
 class State(Enum):
-    """The value is the name ListGroups and DescribeGroups use."""
+    """The states of a classic group. The value is the name that ListGroups and DescribeGroups use."""
 
     EMPTY = "Empty"
     PREPARING_REBALANCE = "PreparingRebalance"
@@ -37,7 +37,7 @@ class State(Enum):
 
 
 class Event(Enum):
-    """What can happen to a group."""
+    """An event that a group can receive."""
 
     MEMBER_ADDED = "a member joins that the group did not have"
     MEMBER_REJOINED = "a follower joins again with the protocols it had"
@@ -99,7 +99,7 @@ TABLE: dict[tuple[State, Event], Cell] = {
 
 
 def on(state: State, event: Event) -> Go[State] | Proceed | Say:
-    """What `event` means in `state`; raises AssertionError for what cannot happen."""
+    """Return the meaning of `event` in `state`. Raises AssertionError for an impossible combination."""
     meaning = TABLE[state, event]
     assert not isinstance(meaning, Never), f"{event.name} in {state.value}: {meaning.why}"
     return meaning

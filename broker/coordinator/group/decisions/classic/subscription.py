@@ -1,8 +1,8 @@
-"""Which topics a consumer group reads, as far as its members say so.
+"""The topics that a consumer group reads, as far as its members' subscriptions show them.
 
-The metadata of protocol type "consumer" is opaque to the broker but for this: `i16 version, i32 count, count x (i16
-length, UTF-8)`; what follows (user data, owned partitions, generation, rack) is the assignors' business. Metadata
-that cannot be read means only that nobody knows the subscription.
+The metadata of protocol type "consumer" is opaque to the broker except this part: `i16 version, i32 count, count x (i16
+length, UTF-8)`; the rest (user data, owned partitions, generation, rack) is for the assignors. If metadata cannot be
+parsed, the subscription is unknown.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _LENGTH = struct.Struct(">h")
 
 
 def topics_in_use(group: Group, topics: Set[str]) -> Set[str]:
-    """Those of `topics` that members read, or may read: all of them when nobody knows what a consumer group reads."""
+    """Return those of `topics` that members read, or may read: all of them if the subscription is unknown."""
     subscribed = subscribed_topics(group)
     if subscribed is not None:
         return topics & subscribed
@@ -26,9 +26,9 @@ def topics_in_use(group: Group, topics: Set[str]) -> Set[str]:
 
 
 def subscribed_topics(group: Group) -> frozenset[str] | None:
-    """The topics that all members of this generation together subscribe to; None when that is not known.
+    """Return the topics that all members of this generation together subscribe to; None if unknown.
 
-    Who joined since then counts from the next generation on. Before the first, nothing is known.
+    Members that joined since then count from the next generation on. Before the first one, nothing is known.
     """
     if group.protocol_type != CONSUMER_PROTOCOL_TYPE or group.generation_id == 0:
         return None
@@ -44,7 +44,7 @@ def subscribed_topics(group: Group) -> frozenset[str] | None:
 
 
 def parse_topics(metadata: bytes) -> list[str] | None:
-    """The topics of one member's subscription, or None when the bytes are not one."""
+    """Return the topics of one member's subscription, or None if the bytes are not a subscription."""
     try:
         version, count = _HEAD.unpack_from(metadata)
         if version < 0 or count < 0:

@@ -1,4 +1,4 @@
-"""SyncGroup decided: the leader's assignment is stored, and everybody gets their part of it."""
+"""The decisions about SyncGroup: the leader's assignment is stored, and each member gets its part."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def sync(group: Group | None, request: SyncRequest, *, now_ms: int, config: Grou
 
 
 def _refusal(group: Group | None, request: SyncRequest) -> ErrorCode:
-    """What is wrong with the request, in Kafka's order."""
+    """Return the error of the request, checked in Kafka's order, or NONE."""
     if group is None:
         return ErrorCode.UNKNOWN_MEMBER_ID
     if group.state is State.DEAD:
@@ -48,7 +48,7 @@ def _refusal(group: Group | None, request: SyncRequest) -> ErrorCode:
 
 
 def _parked(group: Group, member_id: str, now_ms: int) -> tuple[Draft, Park]:
-    """The member waits for the leader's assignment."""
+    """Return a draft in which the member waits for the leader's assignment, and the reply that parks it."""
     draft = Draft(group, now_ms)
     _has_synced(draft, member_id)
     draft.group.parked_syncs.add(member_id)
@@ -62,7 +62,7 @@ def _has_synced(draft: Draft, member_id: str) -> None:
 
 
 def _assign(draft: Draft, assignments: dict[str, bytes]) -> None:
-    """Store what the leader decided (nothing for members it forgot) and answer all who wait for it."""
+    """Store the leader's assignment (empty for members it omitted) and complete the SyncGroups that wait for it."""
     group = draft.group
     for member_id, member in list(group.members.items()):
         group.members[member_id] = member._replace(assignment=assignments.get(member_id, b""))
@@ -79,7 +79,7 @@ def _assignment_of(group: Group, member_id: str) -> SyncReply:
 
 
 def _assignment_lost(group: Group, leader_id: str, now_ms: int, config: GroupConfig, code: ErrorCode) -> GroupOutcome:
-    """The assignment could not be written: all who wait, the leader included, get that for an answer and join again."""
+    """Complete all waiting SyncGroups, the leader's too, with the error of the failed write; all members rejoin."""
     draft, parked = _parked(group, leader_id, now_ms)
     drop_assignments(draft, code)
     prepare_rebalance(draft, Event.ASSIGNMENT_LOST, config)
@@ -87,7 +87,7 @@ def _assignment_lost(group: Group, leader_id: str, now_ms: int, config: GroupCon
 
 
 def sync_timer_fired(group: Group, *, now_ms: int, config: GroupConfig) -> GroupOutcome:
-    """Members that never asked for their assignment are removed, and the group rebalances without them."""
+    """Remove the members that did not send SyncGroup in time; the group rebalances without them."""
     draft = Draft(group, now_ms)
     for member_id in list(draft.group.members):
         if member_id in draft.group.unsynced:

@@ -1,1 +1,1 @@
-"""Consumer groups (KIP-848) decided: heartbeats, target assignments, and members reconciled with them."""
+"""The decisions about consumer groups (KIP-848): heartbeats, target assignments, and reconciliation of members."""

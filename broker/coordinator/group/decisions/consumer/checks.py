@@ -1,6 +1,6 @@
-"""What is wrong with a ConsumerGroupHeartbeat: with the request alone, and with the member that sends it (KIP-848).
+"""The checks of a ConsumerGroupHeartbeat: of the request alone, and of the member that sends it (KIP-848).
 
-Raises KafkaError with Kafka's codes and sentences, in Kafka's order.
+Raise KafkaError with Kafka's codes and messages, in Kafka's order.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _MUST_REJOIN = "The member must abandon all its partitions and rejoin."
 
 
 def check_request(request: HeartbeatRequest, config: ConsumerConfig) -> None:
-    """INVALID_REQUEST or UNSUPPORTED_ASSIGNOR for a request that cannot be right, whatever group it is for."""
+    """Raise INVALID_REQUEST or UNSUPPORTED_ASSIGNOR for a request that is invalid for every group."""
     epoch = request.member_epoch
     if request.chooses_member_id or epoch > JOINING_EPOCH or epoch == LEAVING_EPOCH:
         _check_not_blank(request.member_id, "MemberId")
@@ -56,7 +56,7 @@ def _check_not_blank(value: str | None, field: str) -> None:
         raise _invalid(f"{field} can't be empty.")
 
 
-_JAVA_SPACE = "".join(map(chr, range(33)))  # what String.trim takes away
+_JAVA_SPACE = "".join(map(chr, range(33)))  # the characters that String.trim removes
 
 
 def _invalid(why: str) -> KafkaError:
@@ -64,7 +64,7 @@ def _invalid(why: str) -> KafkaError:
 
 
 def check_room(group: ConsumerGroup, member_id: str, instance_id: str | None, max_size: int) -> None:
-    """GROUP_MAX_SIZE_REACHED where one more member would be one too many."""
+    """Raise GROUP_MAX_SIZE_REACHED if the group has no room for one more member."""
     if instance_id in group.instances or member_id in group.members:
         return
     if len(group.members) >= max_size:
@@ -75,9 +75,9 @@ def check_room(group: ConsumerGroup, member_id: str, instance_id: str | None, ma
 
 
 def check_epoch(member: Member, received: int, owned: Claimed | None) -> None:
-    """FENCED_MEMBER_EPOCH unless the member speaks of its epoch, or of the last one with nothing else than it has.
+    """Raise FENCED_MEMBER_EPOCH unless the member names its epoch, or the previous one with partitions that it has.
 
-    The answer to the heartbeat before may have been lost; then it still is in the last one.
+    The response to the previous heartbeat may have been lost; then the member still is in the previous epoch.
     """
     if received in (JOINING_EPOCH, member.member_epoch):
         return
@@ -98,7 +98,7 @@ def _is_within(owned: Claimed | None, assigned: Owned) -> bool:
 
 
 def known_member(group: ConsumerGroup, member_id: str) -> Member:
-    """The member with this id. UNKNOWN_MEMBER_ID if there is none."""
+    """Return the member with this id. Raise UNKNOWN_MEMBER_ID if there is none."""
     member = group.members.get(member_id)
     if member is None:
         raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID, f"Member {member_id} is not a member of group {group.group_id}.")
@@ -106,7 +106,7 @@ def known_member(group: ConsumerGroup, member_id: str) -> Member:
 
 
 def known_static_member(group: ConsumerGroup, member_id: str, instance_id: str) -> Member:
-    """The member with this instance id, which has to be this one: UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID."""
+    """Return the member with this instance id and member id. Raise UNKNOWN_MEMBER_ID or FENCED_INSTANCE_ID."""
     member = group.static_member(instance_id)
     if member is None:
         raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID, f"Instance id {instance_id} is unknown.")
@@ -119,7 +119,7 @@ def known_static_member(group: ConsumerGroup, member_id: str, instance_id: str) 
 
 
 def check_released(member: Member, member_id: str) -> None:
-    """UNRELEASED_INSTANCE_ID unless the holder of the instance id has left for a while."""
+    """Raise UNRELEASED_INSTANCE_ID unless the holder of the instance id has left temporarily."""
     if member.member_epoch != LEAVING_FOR_A_WHILE_EPOCH:
         raise KafkaError(
             ErrorCode.UNRELEASED_INSTANCE_ID,

@@ -1,8 +1,8 @@
-"""The regular expressions that members subscribe with: RE2's, refused in Kafka's words, and of bounded size.
+"""The regular expressions that members subscribe with: RE2's, with Kafka's error messages, and of bounded size.
 
-The engine is the broker's own for patterns of clients (`broker/runtime/patterns.py`). Kafka has RE2/J, whose words for
-what is wrong are others, and which has no limits: one beyond those below is refused here, because the names of all
-topics are matched with it.
+The engine is the broker's own for client patterns (`broker/runtime/patterns.py`). Kafka has RE2/J, with other error
+messages and no limits: an expression beyond the limits below is refused here, because the names of all topics are
+matched with it.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from types import MappingProxyType
 from barnabas.broker.runtime.patterns import TOO_LARGE, InvalidPattern, Pattern, compile_pattern
 
 SIZE_MAX = 4_096
-"""The longest expression, in characters."""
+"""The maximum length of an expression, in characters."""
 LEVELS_MAX = 100
-"""Of groups in each other."""
+"""The maximum depth of nested groups."""
 PROGRAM_MAX = 6_000
-"""Steps of what it is compiled to: a name of 249 characters takes at most so many for each of them."""
+"""The maximum number of steps of a compiled expression: matching takes at most 249 (a name's length) times as many."""
 _MEMORY_MAX = 512 << 10
-"""For compiling, in bytes: enough for such a program, and soon used up by one that is much larger."""
+"""The memory limit for compiling, in bytes: enough for such a program, and soon exhausted by a much larger one."""
 
 _IN_KAFKAS_WORDS = MappingProxyType(
     {
@@ -47,11 +47,11 @@ _PARENTHESES = re.compile(
 
 
 class InvalidExpression(ValueError):
-    """What is wrong with an expression, in the words of Kafka's RE2/J."""
+    """An error in an expression, with the message of Kafka's RE2/J."""
 
 
 def compiled(expression: str) -> Pattern:
-    """The expression, to match names of topics with. Raises InvalidExpression."""
+    """Compile the expression, which topic names are matched with. Raises InvalidExpression."""
     if len(expression) > SIZE_MAX:
         raise InvalidExpression("expression is too large")
     try:
@@ -66,7 +66,7 @@ def compiled(expression: str) -> Pattern:
 
 
 def _check_groups(expression: str) -> None:
-    """What RE2 lets pass: two groups of one name, which RE2/J refuses, and groups as deep as anybody likes."""
+    """Raise InvalidExpression for two groups of one name, which RE2 accepts, and for too deeply nested groups."""
     level, names = 0, set()
     for found in _PARENTHESES.finditer(expression):
         name = found["name"]

@@ -1,10 +1,10 @@
-"""A consumer group (KIP-848) as its records say: members, epochs, targets, and who has which partition.
+"""A consumer group (KIP-848) from its records: members, epochs, targets, and the owners of partitions.
 
-Everything here is durable and changed by replay alone, except `metadata_seen`; `changes` counts what replay did.
+Everything here is durable and changed by replay alone, except `metadata_seen`; `changes` counts replayed records.
 Decisions read it and return records.
 
 Invariants: each value of `instances` is the member with that instance id; the counts are those of the members;
-`epoch_of` knows every partition that some member has or has to give up.
+`epoch_of` knows every partition that some member has or has to revoke.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from barnabas.broker.coordinator.group.decisions.consumer.model import GroupStat
 from barnabas.broker.coordinator.group.decisions.consumer.reconciliation import NOT_OWNED
 
 FIRST_EPOCH = 1
-"""Of a group before its first member."""
+"""The epoch of a group before its first member."""
 CONSUMER_PROTOCOL = "consumer"
 
 _NONE: dict[int, int] = {}  # never changed
@@ -29,7 +29,7 @@ K = TypeVar("K")
 
 
 class ConsumerGroup:
-    """One group."""
+    """One consumer group."""
 
     protocol_type = CONSUMER_PROTOCOL
 
@@ -39,33 +39,33 @@ class ConsumerGroup:
         self.metadata_hash = 0
         self.assignment_epoch = FIRST_EPOCH
         self.assignment_timestamp_ms = 0
-        """When the target was computed; 0: it may be computed at any time."""
+        """When the target was computed; 0: the next may be computed at any time."""
         self.members: dict[str, Member] = {}
         self.instances: dict[str, str] = {}
         """group.instance.id -> member id"""
         self.targets: dict[str, Assignment] = {}
         self.regexes: dict[str, ResolvedRegex] = {}
         self.has_partition_metadata = False
-        """There is a record of Kafka 4.0, which is deleted at the next occasion."""
+        """Whether there is a record of Kafka 4.0, which is deleted at the next opportunity."""
         self.largest = 0
-        """For how many members there had to be room, as `timeline_order` counts them."""
+        """The largest number of members to have room for, as `timeline_order` counts them."""
         self.name_counts: dict[str, int] = {}
         """How many members subscribe to a topic by its name."""
         self.regex_counts: dict[str, int] = {}
         """How many members subscribe by a regular expression."""
         self.assignor_counts: dict[str, int] = {}
-        """How many members ask for an assignor."""
+        """How many members request an assignor."""
         self.classic_count = 0
-        """How many members speak the classic protocol."""
+        """How many members use the classic protocol."""
         self.classic_protocol_counts: dict[str, int] = {}
-        """How many of these support a protocol (which is an assignor of clients)."""
+        """How many of these support a protocol (which is a client-side assignor)."""
         self.metadata_seen: MetadataSeen | None = None
         self.changes = 0
-        """How many records were replayed: whoever decides in steps sees by it that the group is another by now."""
-        self._epochs: dict[bytes, dict[int, int]] = {}  # of who has a partition, by topic id and partition
+        """How many records were replayed: a decision in steps detects by it that the group has changed."""
+        self._epochs: dict[bytes, dict[int, int]] = {}  # the owner's epoch, by topic id and partition
 
     def __eq__(self, other: object) -> bool:
-        """Whether both say the same: what a client could ever see."""
+        """Return whether both are equal in everything that a client could see."""
         if not isinstance(other, ConsumerGroup):
             return NotImplemented
         return self._visible() == other._visible()
@@ -87,22 +87,22 @@ class ConsumerGroup:
         return GroupState.RECONCILING
 
     def static_member(self, instance_id: str | None) -> Member | None:
-        """The member with this instance id."""
+        """Return the member with this instance id, or None."""
         member_id = None if instance_id is None else self.instances.get(instance_id)
         return None if member_id is None else self.members[member_id]
 
     def target_of(self, member: Member) -> Assignment:
-        """Its target; of a static member that comes back, the one of its former id."""
+        """Return the member's target; for a static member that comes back, the target of its former id."""
         if member.instance_id is None:
             return self.targets.get(member.member_id, NOTHING)
         return self.targets.get(self.instances.get(member.instance_id, ""), NOTHING)
 
     def epoch_of(self, topic_id: bytes, partition: int) -> int:
-        """The epoch of the member that has the partition, or has to give it up; NOT_OWNED if none has."""
+        """Return the epoch of the member that has the partition, or has to revoke it; NOT_OWNED if there is none."""
         return self._epochs.get(topic_id, _NONE).get(partition, NOT_OWNED)
 
     def subscribed_topics(self) -> Collection[str]:
-        """Every topic that somebody subscribes to, by name or by a regular expression that was resolved."""
+        """Return every topic that a member subscribes to, by name or by a resolved regular expression."""
         names = dict.fromkeys(self.name_counts)
         for regex in self.regexes.values():
             names.update(dict.fromkeys(regex.topics))
@@ -112,24 +112,24 @@ class ConsumerGroup:
         return topic in self.name_counts or any(topic in regex.topics for regex in self.regexes.values())
 
     def preferred_assignor(self) -> str | None:
-        """The one most members ask for; None if nobody asks for any."""
+        """Return the assignor that most members request; None if no member requests one."""
         return preferred(self.assignor_counts)
 
     def takes_classic_protocols(self, protocol_type: str, names: Iterable[str]) -> bool:
-        """Whether a member with these can be in this group: all that speak the classic protocol support one of them."""
+        """Return whether a member with these can be in this group: all classic members support one of them."""
         return protocol_type == CONSUMER_PROTOCOL and any(
             self.classic_protocol_counts.get(name, 0) == self.classic_count for name in names
         )
 
     def members_in_order(self) -> Generator[None, None, list[Member]]:
-        """The members as Kafka's table of them has them, found in small steps; none may come or go meanwhile."""
+        """Return the members in the order of Kafka's table, in small steps; members must not change in between."""
         member_ids = yield from timeline_order(self.members, self.largest)
         return [self.members[member_id] for member_id in member_ids]
 
     # For replay
 
     def copy(self) -> ConsumerGroup:
-        """The same group, to replay on. Members, targets and regular expressions are values, and shared."""
+        """Return a copy to replay on. Members, targets and regular expressions are values, and shared."""
         copied = copy(self)
         copied.members, copied.instances = self.members.copy(), self.instances.copy()
         copied.targets, copied.regexes = self.targets.copy(), self.regexes.copy()
@@ -137,7 +137,7 @@ class ConsumerGroup:
         return copied
 
     def put_member(self, member: Member) -> None:
-        """A member is new, or as it is now."""
+        """Add a member, or replace it by its current state."""
         before = self.members.get(member.member_id)
         self.largest = max(self.largest, len(self.members) + 1)
         self.members[member.member_id] = member
@@ -155,7 +155,7 @@ class ConsumerGroup:
             self.instances[member.instance_id] = member.member_id
 
     def remove_member(self, member_id: str) -> None:
-        """A member is gone."""
+        """Remove a member."""
         member = self.members.pop(member_id)
         self._count(member, None)
         self._release(member)
@@ -163,7 +163,7 @@ class ConsumerGroup:
             self.instances.pop(member.instance_id, None)
 
     def _release(self, member: Member) -> None:
-        """What another member got meanwhile, in a later epoch, stays that one's."""
+        """Remove a member's partitions, except those that another member got since then, in a later epoch."""
         for owned in (member.assigned, member.pending_revocation):
             for topic_id, partitions in owned.items():
                 epochs = self._epochs.get(topic_id, _NONE)
@@ -183,7 +183,7 @@ class ConsumerGroup:
 
 
 def regex_of(member: Member | None) -> tuple[str, ...]:
-    """The regular expression of a member; an empty one is none."""
+    """Return the regular expression of a member; an empty one counts as none."""
     return (member.topic_regex,) if member is not None and member.topic_regex else ()
 
 
@@ -192,7 +192,7 @@ def assignor_of(member: Member | None) -> tuple[str, ...]:
 
 
 def is_classic(member: Member | None) -> bool:
-    """Whether the member speaks the classic protocol."""
+    """Return whether the member uses the classic protocol."""
     return member is not None and member.classic is not None
 
 
@@ -205,7 +205,7 @@ def names_by_name(member: Member | None) -> tuple[str, ...]:
 
 
 def counted(counts: dict[K, int], removed: Iterable[K], added: Iterable[K]) -> dict[K, int]:
-    """The counts with some keys once less and some once more; the same object if that changes nothing."""
+    """Return the counts with some keys one lower and some one higher; the same object if nothing changes."""
     removed, added = tuple(removed), tuple(added)
     if removed == added:
         return counts
@@ -221,6 +221,6 @@ def counted(counts: dict[K, int], removed: Iterable[K], added: Iterable[K]) -> d
 
 
 def preferred(assignor_counts: Mapping[str, int]) -> str | None:
-    """The assignor with the most votes; of equals the first in Java's hash table."""
+    """Return the assignor with the most votes; among equals the first in Java's hash table."""
     in_order = HashOrder(STRING, keys=assignor_counts).in_order()
     return max(in_order, key=lambda name: assignor_counts[name], default=None)

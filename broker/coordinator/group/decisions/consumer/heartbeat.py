@@ -1,8 +1,8 @@
-"""ConsumerGroupHeartbeat decided: joining, staying, and static members that come back under a new id (KIP-848).
+"""The decisions about ConsumerGroupHeartbeat: joining, staying, and static members with a new id (KIP-848).
 
-One heartbeat does, in this order: the member is stored if it changed; the group's epoch rises if what it subscribes to
+One heartbeat does, in this order: the member is stored if it changed; the group epoch rises if the subscribed topics
 changed; a new target is computed if the epoch rose; the member takes its next step towards its target. All of it is one
-batch of records, and the answer says what the member now has.
+batch of records, and the reply has the member's partitions.
 """
 
 from __future__ import annotations
@@ -45,22 +45,22 @@ from barnabas.storage.steps import AT_ONCE, Steps, mapped
 
 
 class Step(NamedTuple):
-    """What became of a member, and what is written and done for it."""
+    """A member's new state, with its records and effects."""
 
     member: Member
     records: tuple[records.ConsumerRecord, ...]
     effects: tuple[Effect, ...]
     seen: MetadataSeen | None
     is_target_old: bool
-    """Before the step, the group's target was older than its epoch is now."""
+    """Whether the group's target, before the step, was older than its epoch is now."""
 
 
 class _Epoch(NamedTuple):
-    """What the group's epoch is to be."""
+    """The next group epoch."""
 
     number: int
     kind: SubscriptionType | None = None
-    """None: as the members subscribe now."""
+    """None: the type of the members' current subscriptions."""
     records: tuple[records.ConsumerRecord, ...] = ()
     seen: MetadataSeen | None = None
 
@@ -76,7 +76,7 @@ def heartbeat(
 ) -> Generator[None, None, ConsumerOutcome]:
     """Decide a heartbeat of a member that does not leave; the reply is a HeartbeatReply. Raises KafkaError.
 
-    In steps where a target is computed: the group must not change meanwhile, topics may.
+    Runs in steps if a target is computed: the group must not change in between, topics may.
     """
     check_room(group, request.member_id, request.instance_id, config.max_size)
     before, replaced = _member(group, request, request.member_id or fresh_member_id)
@@ -100,10 +100,10 @@ def take_step(
     config: ConsumerConfig,
     is_for_good: bool = True,
 ) -> Generator[None, None, Step]:
-    """The next step of a member, `before`, that takes the place of `replaced`, if that is given. KafkaError.
+    """Return the next step of a member, `before`, which replaces `replaced` if that is given. KafkaError.
 
-    In steps, as `heartbeat`.
-    Without `is_for_good` there will be no consumer group after it: no target is computed, and none that is old is
+    Runs in steps, like `heartbeat`.
+    Without `is_for_good` there will be no consumer group after it: no target is computed, and an old one is not
     followed.
     """
     written: list[records.ConsumerRecord] = []
@@ -149,13 +149,13 @@ def take_step(
 
 
 def _known_hashes(names: Collection[str], topics: Topics) -> Steps[None]:
-    """Have the hashes of very many topics made, which are kept, before all are asked for at once."""
+    """Compute and cache the hashes of very many topics in steps, before all are used at once."""
     yield from mapped(lambda name: topics.hash(name) if name in topics.ids else 0, names)
     yield
 
 
 def _current_stored(group_id: str, member: Member) -> Steps[records.ConsumerRecord]:
-    """What the member now has; of very many topics with the bytes of it, as those of targets."""
+    """Return the record of the member's partitions; for very many topics already encoded, as for targets."""
     if len(member.assigned) <= AT_ONCE:
         return records.current_stored(group_id, member)
     yield
@@ -168,7 +168,7 @@ def _current_stored(group_id: str, member: Member) -> Steps[records.ConsumerReco
 
 
 def _member(group: ConsumerGroup, request: HeartbeatRequest, member_id: str) -> tuple[Member, Member | None]:
-    """The member as it was, and the one whose place it takes, if any."""
+    """Return the member's previous state, and the member that it replaces, if any."""
     is_joining = request.member_epoch == JOINING_EPOCH
     if request.instance_id is None:
         member = Member(member_id) if is_joining else known_member(group, member_id)
@@ -188,12 +188,12 @@ def _member(group: ConsumerGroup, request: HeartbeatRequest, member_id: str) -> 
 
 
 def replacement(member: Member, member_id: str) -> Member:
-    """A static member under its new id, with all that was kept for it."""
+    """Return a static member with its new id and all its former state."""
     return member._replace(member_id=member_id, member_epoch=0, previous_member_epoch=0)
 
 
 def _replacement(group: ConsumerGroup, old: Member, new: Member) -> list[records.ConsumerRecord]:
-    """A static member is back under a new id, with all that was kept for it."""
+    """Return the records that replace a static member by one with a new id and all its former state."""
     group_id = group.group_id
     return [
         records.current_gone(group_id, old.member_id),
@@ -206,7 +206,7 @@ def _replacement(group: ConsumerGroup, old: Member, new: Member) -> list[records
 
 
 def _updated(member: Member, request: HeartbeatRequest) -> Member:
-    """The member with what the request says of it."""
+    """Return the member with the fields of the request."""
     names = request.topic_names
     rebalance_timeout_ms = request.rebalance_timeout_ms
     return member._replace(
@@ -232,7 +232,7 @@ def _has_names_changed(before: Member, member: Member) -> bool:
 def _epoch(
     group: ConsumerGroup, before: Member, member: Member, regex: Status, topics: Topics, config: ConsumerConfig
 ) -> _Epoch:
-    """The group's epoch, one higher if what is subscribed to, or the assignor, is to be another."""
+    """Return the next group epoch: one higher if the subscribed topics, or the assignor, change."""
     is_bumped = (
         _has_names_changed(before, member)
         or regex is Status.UPDATED_AND_RESOLVED
@@ -254,13 +254,13 @@ def _epoch(
 
 
 def _is_metadata_stale(group: ConsumerGroup, topics: Topics) -> bool:
-    """Topics may have changed since the hash was last compared, or what it was compared for was never written."""
+    """Return whether topics may have changed since the last hash comparison, or its epoch was never written."""
     seen = group.metadata_seen
     return seen is None or seen.version != topics.version or group.group_epoch < seen.group_epoch
 
 
 def _assignor(group: ConsumerGroup, before: Member, member: Member, config: ConsumerConfig) -> str:
-    """Whose target it is to be: the assignor most members ask for."""
+    """Return the name of the assignor for the next target: the one that most members request."""
     counts = counted(group.assignor_counts, assignor_of(before), assignor_of(member))
     wished = preferred(counts)
     return config.assignors[0] if wished is None else wished
@@ -275,7 +275,7 @@ def _target(
     now_ms: int,
     config: ConsumerConfig,
 ) -> Generator[None, None, Target]:
-    """The target the member goes by: a new one if there is a new epoch, and not too soon after the last."""
+    """Return the member's target: a new one if there is a new epoch and the assignment interval has passed."""
     if group.assignment_epoch >= epoch.number or not may_compute(group, config.assignment_interval_ms, now_ms):
         return last_target(group, member)
     return (
@@ -313,7 +313,7 @@ def _reconciled(
 
 
 def _revocation_effects(member: Member) -> list[Effect]:
-    """Who has to give partitions up has its rebalance timeout for it. The classic protocol has timers of its own."""
+    """Return the timer effects: a revoking member has its rebalance timeout. The classic protocol has other timers."""
     timer = rebalance_timer(member.member_id)
     if member.state is not MemberState.UNREVOKED_PARTITIONS:
         return [CancelTimer(timer)]

@@ -1,7 +1,7 @@
-"""Members that go: they leave, for good or for a while, or are not heard of any more, or do not give up what they must.
+"""Members that leave: for good or temporarily, at the end of a session, or because they did not revoke in time.
 
-Whoever is gone has its records deleted, and the group's epoch rises so that the others get its partitions. With the
-last member the assignment's epoch rises along, for there is nothing to assign.
+The records of a member that left are deleted, and the group epoch rises so that the others get its partitions. With the
+last member the assignment epoch rises too, because there is nothing to assign.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ from barnabas.protocol.errors import ErrorCode, KafkaError
 _AT_ANY_TIME_MS = 0
 
 Fence = Callable[[ConsumerGroup, Sequence[Member]], Generator[None, None, Outcome[Any, Any]]]
-"""Decides what it means for a group that some of its members are gone: `gone`, or what stands on it, in steps."""
+"""Decides what follows when some members left a group: `gone`, or a decision built on it, in steps."""
 
 
 def leave(group: ConsumerGroup, request: HeartbeatRequest, *, fence: Fence) -> Generator[None, None, Outcome[Any, Any]]:
-    """Decide a heartbeat that says goodbye; the reply is a HeartbeatReply. UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID."""
+    """Decide a heartbeat that leaves; the reply is a HeartbeatReply. UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID."""
     reply = HeartbeatReply(request.member_id, request.member_epoch)
     if request.instance_id is None:
         outcome = yield from fence(group, [known_member(group, request.member_id)])
@@ -85,7 +85,7 @@ def _wanted(group: ConsumerGroup, member_id: str, instance_id: str | None) -> Me
 def timer_fired(
     group: ConsumerGroup | None, timer: TimerKey, *, fence: Fence
 ) -> Generator[None, None, Outcome[Any, Any]]:
-    """Decide what a member's timer means now. A timer that outlived its reason changes nothing."""
+    """Decide what a member's timer does now. A timer without a reason any more changes nothing."""
     member = None if group is None else group.members.get(timer.member_id)
     if group is None or member is None:
         return Outcome()
@@ -95,7 +95,7 @@ def timer_fired(
 
 
 def loaded(group: ConsumerGroup, *, config: ConsumerConfig) -> ConsumerOutcome:
-    """A group was read from the log: its members get fresh sessions, and time to give up what they must."""
+    """Start the session timers, and the timers for revocations, of a group that was loaded from the log."""
     effects: list[Effect] = []
     for member in group.members.values():
         effects.append(SetTimer(session_timer(member.member_id), config.session_timeout_ms))
@@ -105,14 +105,14 @@ def loaded(group: ConsumerGroup, *, config: ConsumerConfig) -> ConsumerOutcome:
 
 
 def _left_for_a_while(group: ConsumerGroup, member: Member) -> records.ConsumerRecord:
-    """Its target stays its own; what it has is known to be given up, and may be committed for whatever the epoch."""
+    """Return the record of a temporary leave: the target stays; partitions are revoked; commits at any epoch count."""
     assigned = {topic_id: dict.fromkeys(partitions, 0) for topic_id, partitions in member.assigned.items()}
     left = member._replace(member_epoch=LEAVING_FOR_A_WHILE_EPOCH, assigned=assigned, pending_revocation=NOTHING_OWNED)
     return records.current_stored(group.group_id, left)
 
 
 def gone(group: ConsumerGroup, members: Sequence[Member], *, topics: Topics) -> ConsumerOutcome:
-    """Decide that some members are gone."""
+    """Decide that some members have left."""
     group_id = group.group_id
     written: list[records.ConsumerRecord] = []
     effects: list[Effect] = []

@@ -1,7 +1,7 @@
-"""The values a consumer group (KIP-848) is made of: members, what they own, what is asked and what is answered.
+"""The values that a consumer group (KIP-848) consists of: members, what they own, requests and replies.
 
 Plain values. A member is replaced by its successor, never changed; only replay puts one into a group (`replay`).
-Nothing here knows how records look on disk or requests on the wire.
+Nothing here knows the format of records on disk or of requests on the wire.
 """
 
 from __future__ import annotations
@@ -15,27 +15,27 @@ from typing import NamedTuple, Protocol, TypeAlias
 from barnabas.broker.coordinator.runtime.outcome import MayDescribe, no_topic
 
 JOINING_EPOCH = 0
-"""What a member says that joins, and is known as until it has an assignment."""
+"""The epoch of a joining member, and until it has an assignment."""
 LEAVING_EPOCH = -1
 LEAVING_FOR_A_WHILE_EPOCH = -2
-"""What a static member says that will come back; its partitions are kept for it until its session ends."""
+"""The epoch of a static member that leaves to come back; it keeps its partitions until its session ends."""
 
 Owned: TypeAlias = Mapping[bytes, Mapping[int, int]]
-"""Topic id -> partition -> the assignment epoch from which on the member has it."""
+"""Topic id -> partition -> the assignment epoch since which the member has it."""
 Claimed: TypeAlias = Mapping[bytes, frozenset[int]]
-"""Topic id -> the partitions that a member says it has."""
+"""Topic id -> the partitions that a member claims to have."""
 NOTHING_OWNED: Owned = MappingProxyType({})
 
 
 class MemberState(IntEnum):
-    """How far a member is on its way to its target assignment; the number is in its record."""
+    """The progress of a member towards its target assignment; the number is in its record."""
 
     STABLE = 0
-    """It has all of the target of its epoch."""
+    """The member has all of the target of its epoch."""
     UNREVOKED_PARTITIONS = 1
-    """It has to give partitions up, and has not said yet that it did."""
+    """The member has to revoke partitions, and has not confirmed it yet."""
     UNRELEASED_PARTITIONS = 2
-    """It waits for partitions that others still have."""
+    """The member waits for partitions that others still have."""
     UNKNOWN = 127
     """A state of a later release."""
 
@@ -45,23 +45,23 @@ class MemberState(IntEnum):
 
 
 class GroupState(Enum):
-    """The value is the name that ListGroups and ConsumerGroupDescribe use."""
+    """The states of a consumer group. The value is the name that ListGroups and ConsumerGroupDescribe use."""
 
     EMPTY = "Empty"
     ASSIGNING = "Assigning"
     """The target assignment is older than the group's epoch."""
     RECONCILING = "Reconciling"
-    """Some member is on its way to its target."""
+    """Some member has not reached its target."""
     STABLE = "Stable"
     DEAD = "Dead"
 
 
 class ClassicMetadata(NamedTuple):
-    """What a member that speaks the classic protocol said in its JoinGroup, kept for the others and for a downgrade."""
+    """The JoinGroup data of a member that uses the classic protocol, stored for the others and for a downgrade."""
 
     session_timeout_ms: int
     protocols: tuple[tuple[str, bytes], ...]
-    """(protocol name, metadata) in the member's order of preference; the first is the one it goes by here."""
+    """(protocol name, metadata) in the member's order of preference; the first is the one that is used here."""
 
     @property
     def protocol_name(self) -> str:
@@ -69,7 +69,7 @@ class ClassicMetadata(NamedTuple):
 
 
 class Member(NamedTuple):
-    """A member as its records have it."""
+    """A member as stored in its records."""
 
     member_id: str
     member_epoch: int = JOINING_EPOCH
@@ -87,10 +87,10 @@ class Member(NamedTuple):
     assigned: Owned = NOTHING_OWNED
     pending_revocation: Owned = NOTHING_OWNED
     classic: ClassicMetadata | None = None
-    """Set where the member speaks the classic protocol."""
+    """Set if the member uses the classic protocol."""
 
     def moved_to(self, member_epoch: int) -> Member:
-        """The same member in another epoch; it remembers the one before."""
+        """Return the same member in another epoch, with its current one as the previous."""
         return self._replace(member_epoch=member_epoch, previous_member_epoch=self.member_epoch)
 
     def is_reconciled_to(self, assignment_epoch: int) -> bool:
@@ -98,7 +98,7 @@ class Member(NamedTuple):
 
 
 class ResolvedRegex(NamedTuple):
-    """The topics that match a regular expression, as of a version of the metadata and a time."""
+    """The topics that match a regular expression, at a version of the metadata and a time."""
 
     topics: tuple[str, ...]
     version: int
@@ -132,7 +132,7 @@ BUILT_IN_ASSIGNORS = ("uniform", "range")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConsumerConfig:
-    """What the settings `group.consumer.*` say; a group's own settings replace some of them."""
+    """The settings `group.consumer.*`; a group's own settings override some of them."""
 
     session_timeout_ms: int = 45_000
     heartbeat_interval_ms: int = 5_000
@@ -144,20 +144,20 @@ class ConsumerConfig:
     migration_policy: MigrationPolicy = MigrationPolicy.BIDIRECTIONAL
 
     def session_timeout_of(self, member: Member) -> int:
-        """A member of the classic protocol has said how long it may be silent."""
+        """Return the member's session timeout: a member of the classic protocol has set its own."""
         return self.session_timeout_ms if member.classic is None else member.classic.session_timeout_ms
 
 
 class Topics(Protocol):
-    """The topics there are."""
+    """The existing topics."""
 
     @property
     def version(self) -> int:
-        """Changes whenever a topic is made, grown or deleted."""
+        """A number that changes whenever a topic is created, grown or deleted."""
 
     @property
     def newest_topic_version(self) -> int:
-        """The version in which a topic was last made."""
+        """The version in which a topic was last created."""
 
     @property
     def ids(self) -> Mapping[str, bytes]:
@@ -168,14 +168,14 @@ class Topics(Protocol):
         """Numbers of partitions by topic id."""
 
     def name_of(self, topic_id: bytes) -> str | None:
-        """The name of the topic with this id, or None when there is none."""
+        """Return the name of the topic with this id, or None if there is none."""
 
     def hash(self, name: str) -> int:
-        """Kafka's hash of what the assignment depends on: id, name, partitions and their racks. Signed, 64 bits."""
+        """Return Kafka's hash of the assignment's input: id, name, partitions and their racks. Signed, 64 bits."""
 
 
 class HeartbeatRequest(NamedTuple):
-    """ConsumerGroupHeartbeat, whatever its version; None is what has not changed since the last one."""
+    """ConsumerGroupHeartbeat of any version; None is a field that has not changed since the last one."""
 
     group_id: str
     member_id: str
@@ -192,13 +192,13 @@ class HeartbeatRequest(NamedTuple):
     chooses_member_id: bool = True
     """v1 and later: the client has chosen its member id."""
     may_describe: MayDescribe = no_topic
-    """Which topics the group's regular expressions may find where this heartbeat has them resolved."""
+    """Which topics the group's regular expressions may match if this heartbeat has them resolved."""
     classic: ClassicMetadata | None = None
-    """Set where a JoinGroup is decided: it says as much as a heartbeat."""
+    """Set if a JoinGroup is decided: it has the same data as a heartbeat."""
 
     @property
     def is_full(self) -> bool:
-        """Everything is said, as after a lost answer; the answer then says everything, too."""
+        """Whether the heartbeat has all fields, as after a lost response; the reply then has all fields, too."""
         has_subscription = self.topic_names is not None or self.topic_regex is not None
         return self.rebalance_timeout_ms != -1 and has_subscription and self.owned is not None
 
@@ -208,19 +208,19 @@ class HeartbeatReply(NamedTuple):
     member_epoch: int
     heartbeat_interval_ms: int = 0
     assignment: Owned | None = None
-    """None: as it was."""
+    """None: unchanged."""
 
 
 class ConsumerContext(NamedTuple):
-    """What decisions about consumer groups stand on."""
+    """The input of decisions about consumer groups, besides the group."""
 
     config_of: Callable[[str], ConsumerConfig]
-    """The settings of a group, by its id: the broker's, where it has none of its own."""
+    """The settings of a group, by its id: the broker's, unless the group has its own."""
     topics: Topics
 
 
 class MetadataSeen(NamedTuple):
-    """The volatile part of a group: the version of the topics that its metadata hash was last compared with."""
+    """The volatile part of a group: the topics' version that its metadata hash was last compared with."""
 
     version: int
     group_epoch: int

@@ -1,4 +1,4 @@
-"""A member on its way to its target assignment (KIP-848): what it may have next. Pure.
+"""The way of a member to its target assignment (KIP-848): which partitions it may have next. Pure.
 
               target reached
     STABLE ◄────────────────── UNRELEASED_PARTITIONS   waits for partitions that others have
@@ -7,8 +7,8 @@
       ▼     nothing is waited for        ▼
     UNREVOKED_PARTITIONS ◄───────────────┘             has to give partitions up, and keeps its epoch until then
 
-Partitions are taken away before others are given, so no partition ever has two owners: one is given only when nobody
-has it any more (`epoch_of` is -1). A member that gives partitions up does so by no longer naming them in a heartbeat.
+Partitions are revoked before others are assigned, so no partition ever has two owners: one is assigned only when no
+member has it any more (`epoch_of` is -1). A member revokes partitions by no longer naming them in a heartbeat.
 """
 
 from __future__ import annotations
@@ -32,20 +32,20 @@ _NO_PARTITIONS: dict[int, int] = {}
 
 
 class Circumstances(NamedTuple):
-    """What a member's next step depends on, besides itself."""
+    """The input of a member's next step, besides the member."""
 
     target_epoch: int
     target: Assignment
     subscribed: Container[bytes]
-    """The ids of the topics it subscribes to."""
+    """The ids of the member's subscribed topics."""
     epoch_of: Callable[[bytes, int], int]
-    """The member epoch of whoever has a partition, or NOT_OWNED."""
+    """Returns the member epoch of a partition's owner, or NOT_OWNED."""
     owned: Claimed | None
-    """What the member says it has; None: it does not say."""
+    """The partitions that the member claims to have; None: not sent."""
     has_subscription_changed: bool = False
 
     def may_still_own(self, revoked: Owned) -> bool:
-        """Whether the member may still have some of these: it names one, or does not say."""
+        """Return whether the member may still have some of these: its request names one, or has no such field."""
         if self.owned is None:
             return True
         return any(
@@ -56,9 +56,9 @@ class Circumstances(NamedTuple):
 
 
 def reconcile(member: Member, given: Circumstances) -> Steps[Member]:
-    """The member's successor; the same one if nothing changes. FENCED_MEMBER_EPOCH for a state nobody knows.
+    """Return the member's successor; the same one if nothing changes. FENCED_MEMBER_EPOCH for an unknown state.
 
-    In steps where there are very many topics.
+    Runs in steps if there are very many topics.
     """
     return _BY_STATE[member.state](member, given)
 
@@ -97,7 +97,7 @@ _BY_STATE: dict[MemberState, Callable[[Member, Circumstances], Steps[Member]]] =
 
 
 def _without_unsubscribed(member: Member, given: Circumstances) -> Member:
-    """At once, before there is a new target: topics are given up that the member no longer subscribes to."""
+    """Revoke topics that the member no longer subscribes to, at once, before there is a new target."""
     dropped = {topic_id: each for topic_id, each in member.assigned.items() if topic_id not in given.subscribed}
     if not dropped:
         return member
@@ -112,7 +112,7 @@ def _without_unsubscribed(member: Member, given: Circumstances) -> Member:
 
 
 def _next(member: Member, given: Circumstances, epoch_while_revoking: int) -> Steps[Member]:
-    """Give up what is not in the target; once that is done, get what is in it and free."""
+    """Revoke partitions outside the target; after that, add the free ones of the target."""
     kept: dict[bytes, dict[int, int]] = {}
     revoked: dict[bytes, dict[int, int]] = {}
     added: dict[bytes, list[int]] = {}
@@ -146,7 +146,7 @@ def _next(member: Member, given: Circumstances, epoch_while_revoking: int) -> St
 
 
 def _is_free(member: Member, given: Circumstances, topic_id: bytes, number: int) -> bool:
-    """Nobody has the partition, or only this member, which gives it up and now gets it back."""
+    """Return whether no member has the partition, or only this one, which was revoking it and now gets it back."""
     is_mine = number in member.pending_revocation.get(topic_id, _NO_PARTITIONS)
     return is_mine or given.epoch_of(topic_id, number) == NOT_OWNED
 
@@ -157,7 +157,7 @@ def _put(owned: dict[bytes, dict[int, int]], topic_id: bytes, partitions: dict[i
 
 
 def claimed(partitions: Iterable[tuple[bytes, Iterable[int]]]) -> Claimed:
-    """What a request says is owned; a topic that is named twice counts with all it is named with."""
+    """Return the partitions that a request claims; a topic that is named twice counts with all of them."""
     found: dict[bytes, set[int]] = {}
     for topic_id, numbers in partitions:
         found.setdefault(topic_id, set()).update(numbers)

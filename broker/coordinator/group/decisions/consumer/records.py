@@ -1,7 +1,7 @@
-"""The records of consumer groups in `__consumer_offsets`: made from values, and values read from them.
+"""The records of consumer groups in `__consumer_offsets`: built from values, and parsed to values.
 
 A record is its key and its value as `protocol/log_records/group.py` declares them, types 3 to 8 and 16; a value of None
-is a tombstone. As Kafka 4.4.0 writes them: of type 4 only tombstones.
+is a tombstone. Written as Kafka 4.4.0 does: of type 4 only tombstones.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from barnabas.protocol.log_records import group as log
 from barnabas.protocol.log_records.prefixed import decode_value, encode_key, encode_value
 
 _VERSION = 0
-_LARGE_BYTES = 32 << 10  # of a target of some thousand topics: it is encoded, and replayed, in some milliseconds
+_LARGE_BYTES = 32 << 10  # a target of some thousand topics: encoding and replay take some milliseconds
 
 KEYS: dict[int, type[Stored]] = {number: log.KEYS[number] for number in (3, 4, 5, 6, 7, 8, 16)}
 _VALUES: dict[type[Stored], type[Stored]] = {key: log.VALUES[number] for number, key in KEYS.items()}
@@ -36,29 +36,29 @@ class ConsumerRecord(NamedTuple):
     key: Stored
     value: Stored | None
     bytes_of_both: tuple[bytes, bytes | None] | None = None
-    """Key and value as they are written, if somebody had the time to encode them before."""
+    """Key and value in encoded form, if they were encoded before."""
 
 
 def encoded(record: ConsumerRecord) -> ConsumerRecord:
-    """The record with its bytes: of many records in one batch, they are made in steps. Raises EncodeError."""
+    """Return the record with its bytes: for a batch of many records they are encoded in steps. Raises EncodeError."""
     return record._replace(bytes_of_both=encode(record))
 
 
 def is_large(record: object) -> bool:
-    """Whether it was encoded before, for it takes long: then it is long to replay, too."""
+    """Return whether the record was encoded before and is large: then its replay takes long, too."""
     both = record.bytes_of_both if isinstance(record, ConsumerRecord) else None
     return both is not None and len(both[1] or b"") > _LARGE_BYTES
 
 
 def encode(record: ConsumerRecord) -> tuple[bytes, bytes | None]:
-    """Key and value. Raises EncodeError for names that do not fit the format."""
+    """Return key and value. Raises EncodeError for names that do not fit the format."""
     if record.bytes_of_both is not None:
         return record.bytes_of_both
     return encode_key(record.key), None if record.value is None else encode_value(record.value, _VERSION)
 
 
 def decode(key: Stored, value: bytes | None) -> ConsumerRecord:
-    """The record of a key that is one of KEYS. Raises DecodeError for damage."""
+    """Return the record of a key that is one of KEYS. Raises DecodeError if the value is corrupt."""
     return ConsumerRecord(key, None if value is None else decode_value(_VALUES[type(key)], value))
 
 
@@ -76,7 +76,7 @@ def partition_metadata_gone(group_id: str) -> ConsumerRecord:
 
 
 def member_stored(group_id: str, member: Member) -> ConsumerRecord:
-    """Who the member is and what it subscribes to."""
+    """Return the record of a member's identity and subscription."""
     value = log.ConsumerGroupMemberMetadataValue(
         instance_id=member.instance_id,
         rack_id=member.rack_id,
@@ -96,7 +96,7 @@ def member_gone(group_id: str, member_id: str) -> ConsumerRecord:
 
 
 def targets_computed(group_id: str, epoch: int, timestamp_ms: int) -> ConsumerRecord:
-    """All members' targets are those of this epoch."""
+    """Return the record that makes this the epoch of all members' targets."""
     value = log.ConsumerGroupTargetAssignmentMetadataValue(assignment_epoch=epoch, assignment_timestamp=timestamp_ms)
     return ConsumerRecord(log.ConsumerGroupTargetAssignmentMetadataKey(group_id=group_id), value)
 
@@ -106,7 +106,7 @@ def targets_gone(group_id: str) -> ConsumerRecord:
 
 
 def target_stored(group_id: str, member_id: str, target: Assignment) -> ConsumerRecord:
-    """What the member is to have, in the order of the assignor (`assignors.model.Assignment`)."""
+    """Return the record of the member's target, in the order of the assignor (`assignors.model.Assignment`)."""
     topics = [log.TopicPartition(topic_id=each, partitions=list(numbers)) for each, numbers in target.items()]
     value = log.ConsumerGroupTargetAssignmentMemberValue(topic_partitions=topics)
     return ConsumerRecord(_target_key(group_id, member_id), value)
@@ -117,7 +117,7 @@ def target_gone(group_id: str, member_id: str) -> ConsumerRecord:
 
 
 def current_stored(group_id: str, member: Member) -> ConsumerRecord:
-    """What the member has, and its epoch."""
+    """Return the record of the member's partitions and epoch."""
     value = log.ConsumerGroupCurrentMemberAssignmentValue(
         member_epoch=member.member_epoch,
         previous_member_epoch=member.previous_member_epoch,
@@ -146,7 +146,7 @@ def regex_gone(group_id: str, regex: str) -> ConsumerRecord:
 def everything_gone(
     group_id: str, member_ids: Collection[str], regexes: Iterable[str]
 ) -> Generator[ConsumerRecord, None, None]:
-    """The tombstones of a whole group, in Kafka's order."""
+    """Yield the tombstones of a whole group, in Kafka's order."""
     yield from (current_gone(group_id, member_id) for member_id in member_ids)
     yield from (target_gone(group_id, member_id) for member_id in member_ids)
     yield targets_gone(group_id)
@@ -157,7 +157,7 @@ def everything_gone(
 
 
 def member_of(value: log.ConsumerGroupMemberMetadataValue, before: Member) -> Member:
-    """The member with what its record says of it."""
+    """Return the member with the fields of its metadata record."""
     return before._replace(
         instance_id=value.instance_id,
         rack_id=value.rack_id,
@@ -172,8 +172,8 @@ def member_of(value: log.ConsumerGroupMemberMetadataValue, before: Member) -> Me
 
 
 def reconciled(value: log.ConsumerGroupCurrentMemberAssignmentValue, before: Member) -> Member:
-    """The member with what its record says that it has."""
-    epoch = max(value.member_epoch, 0)  # for partitions whose record, an older one, does not say since when
+    """Return the member with the partitions and epoch of its record."""
+    epoch = max(value.member_epoch, 0)  # for partitions whose record, an older one, does not have their epochs
     return before._replace(
         member_epoch=value.member_epoch,
         previous_member_epoch=value.previous_member_epoch,
@@ -209,7 +209,7 @@ def _owned(topics: Iterable[log.TopicPartitions], epoch: int) -> Owned:
         if len(epochs) != len(topic.partitions):
             epochs = [epoch] * len(topic.partitions)
         found[topic.topic_id] = dict(zip(topic.partitions, epochs, strict=True))
-    return found or NOTHING_OWNED  # most members have nothing to give up, and share it
+    return found or NOTHING_OWNED  # most members have nothing to revoke, and share it
 
 
 def _member_key(group_id: str, member_id: str) -> Stored:

@@ -1,7 +1,7 @@
-"""Subscriptions by regular expression (KIP-848, RE2): when they are resolved, and what becomes of the result.
+"""Subscriptions by regular expression (KIP-848, RE2): when they are resolved, and how the result is used.
 
-A regular expression is compiled when the first member subscribes to it, and resolved to names of topics aside from the
-heartbeat: `ResolveTopics` asks for it, `resolved` decides what the result changes.
+A regular expression is compiled when the first member subscribes to it, and resolved to names of topics outside of the
+heartbeat: `ResolveTopics` requests it, `resolved` decides what the result changes.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from barnabas.broker.coordinator.runtime.outcome import Outcome
 from barnabas.protocol.errors import ErrorCode, KafkaError
 
 RESOLVED_AGAIN_AFTER_MS = 10_000
-"""A group's regular expressions are not resolved more often than that."""
+"""The minimum time between two resolutions of a group's regular expressions."""
 
 ConsumerOutcome = Outcome[records.ConsumerRecord, MetadataSeen]
 
 
 class Status(Enum):
-    """What a heartbeat means for the member's regular expression."""
+    """The effect of a heartbeat on the member's regular expression."""
 
     UNCHANGED = "it is the same, or none"
     UPDATED = "it is another, and has to be resolved first"
@@ -36,11 +36,11 @@ class RegexUpdate(NamedTuple):
     status: Status
     records: tuple[records.ConsumerRecord, ...] = ()
     to_resolve: tuple[str, ...] = ()
-    """All regular expressions of the group, if they are to be resolved now."""
+    """All regular expressions of the group, if they have to be resolved now."""
 
 
 def check_regex(regex: str) -> None:
-    """INVALID_REGULAR_EXPRESSION for what is not RE2."""
+    """Raise INVALID_REGULAR_EXPRESSION if it is not RE2."""
     try:
         compiled(regex)
     except InvalidExpression as error:
@@ -53,7 +53,7 @@ def check_regex(regex: str) -> None:
 def update(
     group: ConsumerGroup, before: Member, after: Member, *, topics: Topics, now_ms: int, refresh_interval_ms: int
 ) -> RegexUpdate:
-    """What the heartbeat of a member means that was `before` and is to be `after`. INVALID_REGULAR_EXPRESSION."""
+    """Return the effect of a heartbeat that changes a member from `before` to `after`. INVALID_REGULAR_EXPRESSION."""
     old, new = before.topic_regex or "", after.topic_regex or ""
     status, is_new = Status.UNCHANGED, False
     written: tuple[records.ConsumerRecord, ...] = ()
@@ -95,7 +95,7 @@ def _to_resolve(
 
 
 def resolved(group: ConsumerGroup | None, results: Mapping[str, ResolvedRegex], *, topics: Topics) -> ConsumerOutcome:
-    """Decide what the result means: a new epoch where it changes the topics of the group."""
+    """Decide what the result changes: there is a new epoch if it changes the topics of the group."""
     if group is None:
         return Outcome()
     still_wanted = {regex: result for regex, result in results.items() if regex in group.regex_counts}

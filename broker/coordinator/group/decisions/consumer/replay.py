@@ -1,7 +1,7 @@
-"""Replaying the records of consumer groups: the only writer of their durable state, at run time and at start alike.
+"""The replay of the records of consumer groups: it alone writes their durable state, at run time and at start alike.
 
-A tombstone for what is not there changes nothing: a compacted log may have lost what it deletes. A record with a value
-makes its group, if need be.
+A tombstone for an entry that does not exist changes nothing: compaction may have removed the entry. A record with a
+value creates its group if necessary.
 """
 
 from __future__ import annotations

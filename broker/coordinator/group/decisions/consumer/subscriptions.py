@@ -1,7 +1,7 @@
-"""Which topics the members of a consumer group subscribe to, together and one by one.
+"""The topics that the members of a consumer group subscribe to, together and one by one.
 
 A topic is subscribed to by its name, or by a regular expression that was resolved to names. The metadata hash covers
-all topics of the group that exist (KIP-1101): where it changes, there is a new target to compute.
+all existing topics of the group (KIP-1101): if it changes, a new target has to be computed.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from barnabas.broker.coordinator.group.decisions.consumer.model import Member, R
 
 
 def names_of(member: Member, regexes: Mapping[str, ResolvedRegex]) -> tuple[str, ...]:
-    """The topics of one member, each once."""
+    """Return the topics of one member, each once."""
     resolved = regexes.get(member.topic_regex) if member.topic_regex else None
     if resolved is None or not resolved.topics:
         return member.topic_names
@@ -22,16 +22,16 @@ def names_of(member: Member, regexes: Mapping[str, ResolvedRegex]) -> tuple[str,
 
 
 def topic_ids_of(member: Member, regexes: Mapping[str, ResolvedRegex], topics: Topics) -> frozenset[bytes]:
-    """The ids of its topics that exist."""
+    """Return the ids of the member's existing topics."""
     ids = topics.ids
     return frozenset(ids[name] for name in names_of(member, regexes) if name in ids)
 
 
 class Subscriptions:
-    """What a group will subscribe to once some members are what they are to be."""
+    """The subscriptions of a group after a change of some members."""
 
     def __init__(self, group: ConsumerGroup, before: Iterable[Member] = (), after: Iterable[Member] = ()) -> None:
-        """`before` are members as the group has them, or new ones, `after` the same as they will be, or gone."""
+        """Compute them. `before` are members of the group, or new ones, `after` their next versions, if any."""
         before, after = tuple(before), tuple(after)
         self.by_name = counted(group.name_counts, _each(names_by_name, before), _each(names_by_name, after))
         self.by_regex = counted(group.regex_counts, _each(regex_of, before), _each(regex_of, after))
@@ -48,7 +48,7 @@ class Subscriptions:
         return names.keys()
 
     def kind(self, members_count: int) -> SubscriptionType:
-        """Whether all members subscribe to the same, as Kafka counts it."""
+        """Return whether all members subscribe to the same topics, as Kafka counts it."""
         if self._is_homogeneous(members_count):
             return SubscriptionType.HOMOGENEOUS
         return SubscriptionType.HETEROGENEOUS
@@ -71,7 +71,7 @@ def _each(what: Callable[[Member], tuple[str, ...]], members: Iterable[Member]) 
 
 
 def metadata_hash(names: Iterable[str], topics: Topics) -> int:
-    """Kafka's hash of the topics among these that exist; 0 for none. Signed, 64 bits."""
+    """Return Kafka's hash of the existing topics among these; 0 for none. Signed, 64 bits."""
     existing = sorted((name for name in names if name in topics.ids), key=utf16)
     hashes = [topics.hash(name) for name in existing]
     if not hashes:
@@ -80,7 +80,7 @@ def metadata_hash(names: Iterable[str], topics: Topics) -> int:
 
 
 def topic_hash(name: str, topic_id: bytes, racks: Iterable[Iterable[str]]) -> int:
-    """Kafka's hash of one topic. racks: of the replicas of each partition, in order. Signed, 64 bits."""
+    """Return Kafka's hash of one topic. racks: of the replicas of each partition, in order. Signed, 64 bits."""
     racks = list(racks)
     parts = [b"\0", topic_id[7::-1], topic_id[:7:-1], _hashed(name), len(racks).to_bytes(4, "little")]
     for number, of_partition in enumerate(racks):
@@ -91,18 +91,18 @@ def topic_hash(name: str, topic_id: bytes, racks: Iterable[Iterable[str]]) -> in
 
 
 def _hashed(text: str) -> bytes:
-    """A string as hash4j puts it: its UTF-16 units, then how many these are."""
+    """Return a string in hash4j's format: its UTF-16 units, then how many these are."""
     units = text.encode("utf-16-le", "surrogatepass")
     return units + (len(units) // 2).to_bytes(4, "little")
 
 
 def utf16(text: str) -> bytes:
-    """What Java's strings are ordered by."""
+    """Return the sort key of Java's strings."""
     return text.encode("utf-16-be", "surrogatepass")
 
 
 def xxh3(data: bytes) -> int:
-    """XXH3 with 64 bits, as Java's signed number."""
+    """Return XXH3 with 64 bits, as Java's signed number."""
     from xxhash import xxh3_64_intdigest  # few brokers have such groups
 
     value = xxh3_64_intdigest(data)

@@ -1,4 +1,4 @@
-"""The target assignment of a consumer group: when it is computed anew, and the records of it."""
+"""The target assignment of a consumer group: when it is computed again, and its records."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from barnabas.protocol.errors import ErrorCode, KafkaError
 
 
 class Target(NamedTuple):
-    """What one member is to have, and the records that say so of all."""
+    """The target of one member, and the records of all changed targets."""
 
     epoch: int
     assignment: Assignment
@@ -32,13 +32,13 @@ class Target(NamedTuple):
 
 
 def may_compute(group: ConsumerGroup, interval_ms: int, now_ms: int) -> bool:
-    """Whether enough time has passed since the last target (`group.consumer.assignment.interval.ms`)."""
+    """Return whether enough time has passed since the last target (`group.consumer.assignment.interval.ms`)."""
     computed_ms = group.assignment_timestamp_ms
     return computed_ms == 0 or interval_ms == 0 or now_ms >= computed_ms + interval_ms
 
 
 def last_target(group: ConsumerGroup, member: Member) -> Target:
-    """The target as it is."""
+    """Return the current target."""
     return Target(group.assignment_epoch, group.target_of(member))
 
 
@@ -52,11 +52,11 @@ def new_target(
     topics: Topics,
     now_ms: int,
 ) -> Generator[None, None, Target]:
-    """The target of the group's `epoch`, with `updated` as the member of its id, or of its instance id.
+    """Compute the target of the group's `epoch`, with `updated` as the member of its id, or of its instance id.
 
-    Only the targets that change are written. UNKNOWN_SERVER_ERROR where the assignor gives up. In steps: the group must
-    not change meanwhile. Topics may, as they may right afterwards: what is no longer there, or not yet, is no part of
-    the target, and the group's next heartbeat sees that it subscribes to other topics now.
+    Only the targets that change are written. UNKNOWN_SERVER_ERROR if the assignor fails. Runs in steps: the group must
+    not change in between. Topics may, as they may right afterwards: topics that do not exist any more, or yet, are not
+    part of the target, and the group's next heartbeat detects that its topics have changed.
     """
     spec = yield from _spec(group, updated, kind, topics)
     try:
@@ -81,7 +81,7 @@ def new_target(
 def _spec(
     group: ConsumerGroup, updated: Member, kind: SubscriptionType, topics: Topics
 ) -> Generator[None, None, GroupSpec]:
-    """The group as an assignor is given it, with the topics as they are now."""
+    """Return the group as the assignor's input, with the current topics."""
     in_order = yield from group.members_in_order()
     members = {member.member_id: member for member in in_order}
     replaced = group.static_member(updated.instance_id)
@@ -105,10 +105,10 @@ def _spec(
 
 
 def _existing(target: Assignment, topics: Topics) -> Assignment:
-    """Without topics that were deleted while the target was computed."""
+    """Return the target without topics that were deleted while it was computed."""
     return {topic_id: numbers for topic_id, numbers in target.items() if topic_id in topics.partition_counts}
 
 
 def _is_same(one: Assignment, other: Assignment) -> bool:
-    """Whether both have the same partitions, whatever the order."""
+    """Return whether both have the same partitions, in any order."""
     return one.keys() == other.keys() and all(set(numbers) == set(other[each]) for each, numbers in one.items())

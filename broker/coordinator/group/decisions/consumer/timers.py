@@ -10,32 +10,32 @@ _KINDS = (_SESSION, _REBALANCE, _JOIN, _SYNC)
 
 
 def session_timer(member_id: str) -> TimerKey:
-    """By when the member has to be heard of."""
+    """Return the key of the timer that ends the member's session."""
     return TimerKey(_SESSION, member_id)
 
 
 def rebalance_timer(member_id: str) -> TimerKey:
-    """By when the member has to have given up what it was asked for."""
+    """Return the key of the timer for a member's revocation of partitions."""
     return TimerKey(_REBALANCE, member_id)
 
 
 def join_timer(member_id: str) -> TimerKey:
-    """By when the member, which speaks the classic protocol and was told to, has to join again."""
+    """Return the key of the timer for the requested rejoin of a member of the classic protocol."""
     return TimerKey(_JOIN, member_id)
 
 
 def sync_timer(member_id: str) -> TimerKey:
-    """By when the member, which speaks the classic protocol, has to have asked for its assignment."""
+    """Return the key of the timer for the SyncGroup of a member of the classic protocol."""
     return TimerKey(_SYNC, member_id)
 
 
 def cancelled_timers(member_id: str) -> list[CancelTimer]:
-    """The effects of a member's end."""
+    """Return the effects of a member's end."""
     return [CancelTimer(TimerKey(kind, member_id)) for kind in _KINDS]
 
 
 def all_cancelled_timers() -> list[CancelTimers]:
-    """The effects of the group's end."""
+    """Return the effects of the group's end."""
     return [CancelTimers(kind) for kind in _KINDS]
 
 

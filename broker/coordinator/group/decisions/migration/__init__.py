@@ -1,1 +1,1 @@
-"""Groups with members of both protocols, and groups that change from one to the other (KIP-848) decided. Pure."""
+"""The decisions about groups with members of both protocols, and about upgrade and downgrade (KIP-848). Pure."""

@@ -1,9 +1,9 @@
-"""A consumer group becomes a classic group, because the last member of the consumer protocol is gone.
+"""The downgrade of a consumer group to a classic group, because the last member of the consumer protocol left.
 
-It goes, or is not heard of any more, or is a static one in whose place a member comes that speaks the classic protocol.
-The generation of the classic group is the epoch of the consumer group, and each member's assignment is what it was to
-have. Where somebody's partitions have to be shared out anew, the new group begins with a rebalance. A downgrade is
-decided in steps, of which each member takes some: the group must not change meanwhile.
+The member leaves, or its session ends, or it is a static one that is replaced by a member of the classic protocol. The
+generation of the classic group is the epoch of the consumer group, and each member's assignment is its target. If some
+partitions have to be reassigned, the new group begins with a rebalance. A downgrade is decided in steps, several for
+each member: the group must not change in between.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def members_gone(
     config: classic.GroupConfig,
     now_ms: int,
 ) -> Generator[None, None, AnyOutcome]:
-    """Decide that some members are gone, and the group with them, if only members of the classic protocol stay."""
+    """Decide that some members left, and that the group is downgraded if only classic members stay."""
     staying = len(group.members) - len(members)
     classic_staying = group.classic_count - sum(map(is_classic, members))
     has_room = staying <= config.max_size
@@ -45,7 +45,7 @@ def members_gone(
 
 
 def is_last_replaced(group: ConsumerGroup, holder: Member, *, config: ConsumerConfig, max_size: int) -> bool:
-    """Whether only members of the classic protocol will be left when one takes the place of this static member."""
+    """Return whether only classic members will be left when one replaces this static member."""
     others = len(group.members) - 1
     is_last = holder.classic is None and group.classic_count == others
     return is_last and config.migration_policy.may_downgrade and len(group.members) <= max_size
@@ -61,7 +61,7 @@ def replaced(
     config: classic.GroupConfig,
     now_ms: int,
 ) -> Generator[None, None, AnyOutcome]:
-    """Decide that a member of the classic protocol is in the place of the last one of the consumer protocol."""
+    """Decide that a member of the classic protocol replaces the last one of the consumer protocol."""
     return (
         yield from _downgraded(
             group, [holder], joined, is_balanced=is_balanced, topics=topics, config=config, now_ms=now_ms
@@ -111,7 +111,7 @@ def _as_classic(
     topics: Topics,
     now_ms: int,
 ) -> Generator[None, None, classic.Group]:
-    """The same members, without those that leave, as a classic group that has all its assignments."""
+    """Return the members, without those that leave, as a classic group with all its assignments."""
     gone = {member.member_id for member in leaving}
     targets = {each.member_id: group.targets.get(each.member_id, NOTHING) for each in members}
     staying = [each for each in members if each.member_id not in gone]

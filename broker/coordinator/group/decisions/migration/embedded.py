@@ -1,6 +1,6 @@
-"""What members of the classic protocol put into its opaque bytes, as consumer groups have it: by topic id, not by name.
+"""The embedded data of classic members, in the form of consumer groups: by topic id, not by name.
 
-Topics that are not there any more are left out. The version of the assignment is that of the member's metadata.
+Topics that no longer exist are left out. The version of the assignment is that of the member's metadata.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ _NEWEST_VERSION = ConsumerProtocolAssignment.__schema__.valid_versions[-1]
 
 
 def owned_partitions(subscription: ConsumerProtocolSubscription, topics: Topics) -> Claimed:
-    """What a member says that it has, when it joins again."""
+    """Return the partitions that a member claims when it rejoins."""
     ids = topics.ids
     return claimed((ids[each.topic], each.partitions) for each in subscription.owned_partitions if each.topic in ids)
 
 
 def assigned_partitions(assignment: ConsumerProtocolAssignment, topics: Topics) -> dict[bytes, tuple[int, ...]]:
-    """What a member was assigned by the leader of its group, in ascending order.
+    """Return the partitions that the leader of its group assigned to a member, in ascending order.
 
-    Partitions that do not exist are left out, as if their topic were made anew with fewer of them.
+    Partitions that do not exist are left out, as if their topic was created again with fewer of them.
     """
     ids, counts = topics.ids, topics.partition_counts
     found = claimed((ids[each.topic], each.partitions) for each in assignment.assigned_partitions if each.topic in ids)
@@ -40,7 +40,7 @@ def assigned_partitions(assignment: ConsumerProtocolAssignment, topics: Topics) 
 
 
 def assignment_bytes(partitions: Mapping[bytes, Iterable[int]], metadata: bytes, topics: Topics) -> bytes:
-    """An assignment for a member that sent this metadata."""
+    """Return an assignment for a member that sent this metadata."""
     assignment = ConsumerProtocolAssignment(
         assigned_partitions=[
             ConsumerProtocolAssignmentTopicPartition(topic=name, partitions=sorted(numbers))

@@ -1,7 +1,7 @@
-"""JoinGroup to a consumer group with members decided: a member of the classic protocol is let in, or joins again.
+"""The decisions about JoinGroup to a consumer group with members: a classic member is added, or rejoins.
 
-What it says in its metadata is what a heartbeat of the consumer protocol says, and it takes a member's next step for
-it. It is answered at once: there is no join phase, and no leader. What it has then is told by SyncGroup.
+Its metadata has the same data as a heartbeat of the consumer protocol, and the member's next step is taken for it. The
+reply is immediate: there is no join phase, and no leader. SyncGroup then returns the assignment.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def join(
     config: GroupConfig,
     now_ms: int,
 ) -> Generator[None, None, AnyOutcome]:
-    """Decide a JoinGroup, in steps as a heartbeat; the reply is a JoinReply."""
+    """Decide a JoinGroup, in steps like a heartbeat; the reply is a JoinReply."""
     try:
         return (yield from _joined(group, request, request.member_id or fresh_member_id, context, config, now_ms))
     except KafkaError as refusal:
@@ -99,7 +99,7 @@ def _joined(
 
 
 def _member(group: ConsumerGroup, request: JoinRequest, member_id: str) -> tuple[Member, Member | None]:
-    """The member as it was, and the one whose place it takes, if any. UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID."""
+    """Return the former state, and the replaced member, if any. UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID."""
     if request.group_instance_id is None:
         return group.members.get(member_id, Member(member_id)), None
     if request.member_id:
@@ -111,7 +111,7 @@ def _member(group: ConsumerGroup, request: JoinRequest, member_id: str) -> tuple
 
 
 def _as_heartbeat(request: JoinRequest, member_id: str, topics: Topics) -> HeartbeatRequest:
-    """What the request says, in the words of a heartbeat. INCONSISTENT_GROUP_PROTOCOL for metadata of another kind."""
+    """Return the request as a heartbeat. INCONSISTENT_GROUP_PROTOCOL if the metadata is of another type."""
     try:
         subscription = decode_subscription(request.protocols[0][1])
     except DecodeError as malformed:

@@ -1,7 +1,7 @@
-"""SyncGroup and Heartbeat of members of the classic protocol in a consumer group decided.
+"""The decisions about SyncGroup and Heartbeat of members of the classic protocol in a consumer group.
 
-Nobody waits here. A member is told by REBALANCE_IN_PROGRESS that it has to join again, which is how it moves to the
-next epoch, gives partitions up, and gets those that others gave up; it has its rebalance timeout for it.
+No request waits here. REBALANCE_IN_PROGRESS tells a member to rejoin: so it moves to the next epoch, revokes
+partitions, and gets those that others revoked; the time limit is its rebalance timeout.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def sync(group: ConsumerGroup, request: SyncRequest, *, topics: Topics) -> AnyOu
 
 
 def heartbeat(group: ConsumerGroup, member_id: str, instance_id: str | None, generation_id: int) -> AnyOutcome:
-    """Decide a Heartbeat; the reply is an error code. KafkaError, and then nothing is known of who asks."""
+    """Decide a Heartbeat; the reply is an error code. KafkaError if the member is not accepted."""
     member, said = _classic_member(group, member_id, instance_id)
     _check_generation(member, generation_id)
     if not _has_to_join_again(group, member):
@@ -47,9 +47,9 @@ def heartbeat(group: ConsumerGroup, member_id: str, instance_id: str | None, gen
 
 
 def _has_to_join_again(group: ConsumerGroup, member: Member) -> bool:
-    """There is a newer target, or partitions to give up, or all that it waits for is free.
+    """Return whether there is a newer target, or partitions to revoke, or all that the member waits for is free.
 
-    A target is computed by whoever asks next; in a group without consumers that is a member that joins again.
+    The next request that needs a target computes it; in a group without consumers that is a member that rejoins.
     """
     has_consumers = group.classic_count < len(group.members)
     newest = group.assignment_epoch if has_consumers else group.group_epoch
@@ -59,7 +59,7 @@ def _has_to_join_again(group: ConsumerGroup, member: Member) -> bool:
 
 
 def _waits(group: ConsumerGroup, member: Member) -> bool:
-    """Whether others still have some of what the member is to have."""
+    """Return whether others still have some partitions of the member's target."""
     return any(
         number not in member.assigned.get(topic_id, ()) and group.epoch_of(topic_id, number) != NOT_OWNED
         for topic_id, numbers in group.targets.get(member.member_id, NOTHING).items()

@@ -1,9 +1,9 @@
-"""A classic group becomes a consumer group, because a member of the consumer protocol joins it.
+"""The upgrade of a classic group to a consumer group, because a member of the consumer protocol joins it.
 
-What the records of the new group say is what the classic group's last generation said: its generation is the epoch of
-the group, of the assignment and of each member, and each member has, and is to have, what the leader gave it. The
-joining member then makes the next epoch. Members that waited in a rebalance are told of another one: they join again,
-by the classic protocol, and are members of the consumer group from then on.
+The records of the new group have the data of the classic group's last generation: the generation is the epoch of the
+group, of the assignment and of each member, and the leader's assignment is both the target and the current assignment
+of each member. The joining member then makes the next epoch. Members that waited in a rebalance get
+REBALANCE_IN_PROGRESS: they rejoin, by the classic protocol, and are members of the consumer group from then on.
 """
 
 from __future__ import annotations
@@ -29,23 +29,23 @@ _AT_ANY_TIME_MS = 0
 
 
 class Upgrade(NamedTuple):
-    """A classic group as a consumer group, and what is written and done to make it one."""
+    """A classic group as a consumer group, and the records and effects of the upgrade."""
 
     group: ConsumerGroup
     records: tuple[AnyRecord, ...]
     effects: tuple[Effect, ...]
 
     def before(self, outcome: AnyOutcome) -> AnyOutcome:
-        """What was decided about the new group, with the upgrade in the same batch."""
+        """Return the outcome of a decision about the new group, with the upgrade in the same batch."""
         return outcome._replace(records=(*self.records, *outcome.records), effects=(*self.effects, *outcome.effects))
 
 
 def upgraded(
     group: classic.Group, *, topics: Topics, config: ConsumerConfig, now_ms: int
 ) -> Generator[None, None, Upgrade]:
-    """Decide the upgrade of a group with members. GROUP_ID_NOT_FOUND with Kafka's sentence where it cannot be.
+    """Decide the upgrade of a group with members. GROUP_ID_NOT_FOUND with Kafka's message if it is not possible.
 
-    In steps: the group must not change meanwhile.
+    Runs in steps: the group must not change in between.
     """
     _check(group, config)
     by_id: dict[str, Member] = {}
@@ -116,7 +116,7 @@ def _member(group: classic.Group, member: classic.Member, topics: Topics) -> Mem
 
 
 def _metadata(group: classic.Group, member: classic.Member) -> bytes:
-    """What the member said for the group's protocol; a newcomer need not support the one of the last generation."""
+    """Return the metadata for the group's protocol; a new member may not support the one of the last generation."""
     return member.metadata(group.protocol_name) or member.protocols[0][1]
 
 
@@ -125,7 +125,7 @@ def _target(member: Member) -> dict[bytes, tuple[int, ...]]:
 
 
 def _effects(group: classic.Group, members: list[Member], config: ConsumerConfig, now_ms: int) -> list[Effect]:
-    """Nobody waits any more, and the sessions of all go on as those of a consumer group."""
+    """Return the effects that end all waits, and replace all sessions by those of a consumer group."""
     draft = classic_draft.Draft(group, now_ms)
     for member_id in group.members:
         draft.answer_waiting(member_id, ErrorCode.REBALANCE_IN_PROGRESS)

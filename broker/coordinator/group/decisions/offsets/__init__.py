@@ -1,1 +1,1 @@
-"""Committed offsets decided: plain ones, those of open transactions, and which topics they are for. Pure."""
+"""The decisions about committed offsets: plain ones, those of open transactions, and their topics. Pure."""

@@ -1,7 +1,7 @@
-"""Who may commit and fetch offsets in a consumer group (KIP-848): members that speak of their epoch.
+"""The checks of offset commits and fetches in a consumer group (KIP-848): of members and their epochs.
 
 An older epoch is accepted for partitions that the member has had since then, or longer, so that a commit on its way is
-not lost when the member moves on.
+not lost when the member moves to the next epoch.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from barnabas.protocol.errors import ErrorCode
 
 
 def commit_refusal(group: ConsumerGroup, request: CommitRequest, offsets: Iterable[OffsetToCommit]) -> ErrorCode:
-    """What is wrong with an OffsetCommit: one code for all of it, as from Kafka."""
+    """Return the error of an OffsetCommit, or NONE: one code for all of it, as from Kafka."""
     if request.generation_id < 0 and not group.members:
         return ErrorCode.NONE
     member = group.members.get(request.member_id)
@@ -27,7 +27,7 @@ def commit_refusal(group: ConsumerGroup, request: CommitRequest, offsets: Iterab
 
 
 def transactional_refusal(group: ConsumerGroup, request: CommitRequest, offsets: Iterable[OffsetToCommit]) -> ErrorCode:
-    """What is wrong with a TxnOffsetCommit; ILLEGAL_GENERATION for clients that do not know member epochs."""
+    """Return the error of a TxnOffsetCommit, or NONE; ILLEGAL_GENERATION for clients without member epochs."""
     if request.generation_id < 0 and not group.members:
         return ErrorCode.NONE
     if request.generation_id == -1 and not request.member_id and request.group_instance_id is None:
@@ -42,7 +42,7 @@ def transactional_refusal(group: ConsumerGroup, request: CommitRequest, offsets:
 
 
 def fetch_refusal(group: ConsumerGroup, member_id: str | None, member_epoch: int) -> ErrorCode:
-    """What is wrong with an OffsetFetch of a member. Who is none may fetch, too."""
+    """Return the error of an OffsetFetch, or NONE. A client that is not a member may fetch, too."""
     if member_id is None and member_epoch < 0:
         return ErrorCode.NONE
     member = group.members.get(member_id or "")
@@ -61,7 +61,7 @@ def _epoch_refusal(member: Member, received: int, offsets: Iterable[OffsetToComm
 
 
 def _stale(member: Member) -> ErrorCode:
-    """To a member of the classic protocol its epoch is a generation."""
+    """Return the error of an old epoch; for a member of the classic protocol its epoch is a generation."""
     return ErrorCode.STALE_MEMBER_EPOCH if member.classic is None else ErrorCode.ILLEGAL_GENERATION
 
 
@@ -69,7 +69,7 @@ _NEVER = 2**31
 
 
 def _had_since(member: Member, offset: OffsetToCommit) -> int:
-    """The epoch in which the member got the partition."""
+    """Return the epoch in which the member got the partition."""
     for owned in (member.assigned, member.pending_revocation):
         since = owned.get(offset.topic_id, {}).get(offset.partition)
         if since is not None:

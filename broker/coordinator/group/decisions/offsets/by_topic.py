@@ -1,6 +1,6 @@
-"""Which groups have offsets for a topic: so that what a topic leaves behind is found without looking at every group.
+"""The groups that have offsets for a topic: to find the offsets of a deleted topic without reading every group.
 
-A count for each group and topic; what is counted is its owner's business.
+A count for each group and topic; the owner decides what is counted.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ _NONE: dict[str, int] = {}
 
 
 class GroupsByTopic:
-    """topic -> the groups that have something for it."""
+    """A map of topic -> the groups that have an entry for it."""
 
     __slots__ = ("_groups",)
 
@@ -19,22 +19,22 @@ class GroupsByTopic:
         self._groups: dict[str, dict[str, int]] = {}
 
     def topics(self) -> Iterable[str]:
-        """Every topic that a group has something for."""
+        """Return every topic that a group has an entry for."""
         return self._groups.keys()
 
     def groups(self, topic: str) -> KeysView[str]:
-        """The groups that have something for the topic."""
+        """Return the groups that have an entry for the topic."""
         return self._groups.get(topic, _NONE).keys()
 
     def add(self, topic: str, group_id: str) -> None:
-        """The group has one thing more for the topic."""
+        """Add one entry of the group for the topic."""
         groups = self._groups.get(topic)
         if groups is None:
             groups = self._groups[topic] = {}
         groups[group_id] = groups.get(group_id, 0) + 1
 
     def remove(self, topic: str, group_id: str) -> None:
-        """The group has one thing less for the topic."""
+        """Remove one entry of the group for the topic."""
         groups = self._groups[topic]
         if groups[group_id] > 1:
             groups[group_id] -= 1

@@ -1,4 +1,4 @@
-"""Committed offsets decided: OffsetCommit, TxnOffsetCommit, OffsetDelete, expiry, and the end of a group.
+"""The decisions about OffsetCommit, TxnOffsetCommit, OffsetDelete, expiration, and the deletion of a group.
 
 Reading them (OffsetFetch) needs no decision: see `state.DurableGroups.committed`.
 """
@@ -33,13 +33,13 @@ from barnabas.broker.coordinator.runtime.transitions import Say
 from barnabas.protocol.errors import ErrorCode
 
 Offsets = Mapping[str, Mapping[int, CommittedOffset]]
-"""topic -> partition -> what is committed"""
+"""topic -> partition -> committed offset"""
 Partitions = Collection[tuple[str, int]]
 """(topic, partition)"""
 
 
 class GroupOffsets(NamedTuple):
-    """What a group committed."""
+    """The offsets that a group committed."""
 
     offsets: Mapping[str, Mapping[int, CommittedOffset]]
     """topic -> partition -> committed offset"""
@@ -52,7 +52,7 @@ def commit(
 ) -> AnyOutcome:
     """Decide an OffsetCommit. The reply is one error code per offset, in their order.
 
-    `missing_group` is the answer to a member of a group that does not exist; it depends on the request's version.
+    `missing_group` is the error for a member of a group that does not exist; it depends on the request's version.
     """
     if isinstance(group, ConsumerGroup):
         error = commit_refusal(group, request, _with_good_metadata(request, config))
@@ -77,11 +77,12 @@ def commit_in_transaction(
     now_ms: int,
     config: GroupConfig,
 ) -> AnyOutcome:
-    """Decide a TxnOffsetCommit; reply and `missing_group` are as those of `commit`.
+    """Decide a TxnOffsetCommit; reply and `missing_group` are the same as in `commit`.
 
     The offsets wait for the transaction's marker.
 
-    Who names a member or a generation is held to it (KIP-447); who does not may commit in any state of the group.
+    A member or generation in the request is checked (KIP-447); a request without them may commit in any state of the
+    group.
     """
     if isinstance(group, ConsumerGroup):
         error = transactional_refusal(group, request, _with_good_metadata(request, config))
@@ -94,7 +95,7 @@ def commit_in_transaction(
 
 
 def _with_good_metadata(request: CommitRequest, config: GroupConfig) -> list[OffsetToCommit]:
-    """The offsets that are not refused for their metadata; only these have to be the member's own."""
+    """Return the offsets whose metadata is accepted; only these have to be the member's own."""
     limit = config.offset_metadata_max_bytes
     return [each for each in request.offsets if _check_metadata(each.metadata, limit) is ErrorCode.NONE]
 
@@ -102,7 +103,7 @@ def _with_good_metadata(request: CommitRequest, config: GroupConfig) -> list[Off
 def _committed(
     request: CommitRequest, now_ms: int, config: GroupConfig
 ) -> tuple[tuple[OffsetCommitted, ...], tuple[ErrorCode, ...]]:
-    """The records of what is taken, and one code per offset."""
+    """Return the records of the accepted offsets, and one code per offset."""
     reply = tuple(_check_metadata(offset.metadata, config.offset_metadata_max_bytes) for offset in request.offsets)
     records = tuple(
         OffsetCommitted(request.group_id, offset.topic, offset.partition, _as_committed(offset, now_ms))
@@ -113,7 +114,7 @@ def _committed(
 
 
 def _transactional_refusal(group: Group | None, request: CommitRequest, missing_group: ErrorCode) -> ErrorCode:
-    """What is wrong with a TxnOffsetCommit, in Kafka's order."""
+    """Return the error of a TxnOffsetCommit, checked in Kafka's order, or NONE."""
     if group is None:
         return missing_group if request.generation_id >= 0 else ErrorCode.NONE
     if group.state is State.DEAD:
@@ -126,7 +127,7 @@ def _transactional_refusal(group: Group | None, request: CommitRequest, missing_
 
 
 def _refusal(group: Group | None, request: CommitRequest, missing_group: ErrorCode) -> ErrorCode:
-    """What is wrong with the request, in Kafka's order. Without generation and members anybody may commit."""
+    """Return the request's error, checked in Kafka's order, or NONE. Without members any client may commit."""
     if group is None:
         return missing_group if request.generation_id >= 0 else ErrorCode.NONE
     if group.state is State.DEAD:
@@ -143,7 +144,7 @@ def _refusal(group: Group | None, request: CommitRequest, missing_group: ErrorCo
 
 
 def _check_metadata(metadata: str, max_units: int) -> ErrorCode:
-    """`offset.metadata.max.bytes` counts UTF-16 units, whatever its name says."""
+    """Return the error of too long metadata; `offset.metadata.max.bytes` counts UTF-16 units, despite its name."""
     if len(metadata) * 2 <= max_units or len(metadata.encode("utf-16-le", "surrogatepass")) <= max_units * 2:
         return ErrorCode.NONE
     return ErrorCode.OFFSET_METADATA_TOO_LARGE
@@ -160,7 +161,7 @@ def delete_offsets(
 ) -> tuple[ErrorCode, AnyOutcome]:
     """Decide an OffsetDelete: an error for the whole group, or an outcome with one code per wanted partition.
 
-    `unstable` are partitions with an offset in an open transaction, which goes too.
+    `unstable` are partitions with an offset in an open transaction, which is deleted too.
     """
     if group is None or group.state is State.DEAD:
         return ErrorCode.GROUP_ID_NOT_FOUND, Outcome()
@@ -181,9 +182,9 @@ def delete_offsets(
 
 
 def delete_group(group: AnyGroup | None, offsets: Offsets, *, unstable: Partitions = (), now_ms: int) -> AnyOutcome:
-    """Decide the deletion of a group. The reply is an error code; only an empty group can go.
+    """Decide the deletion of a group. The reply is an error code; only an empty group can be deleted.
 
-    What it committed in open transactions (`unstable`) goes with it.
+    Its offsets in open transactions (`unstable`) are deleted with it.
     """
     if group is None:
         return Outcome(reply=ErrorCode.GROUP_ID_NOT_FOUND)
@@ -196,7 +197,7 @@ def delete_group(group: AnyGroup | None, offsets: Offsets, *, unstable: Partitio
 
 
 def _buried(group: AnyGroup, offsets: Offsets, now_ms: int, unstable: Partitions = ()) -> AnyOutcome:
-    """The end of a group and of all it committed."""
+    """Return the outcome that deletes a group and all its offsets."""
     partitions = dict.fromkeys((topic, partition) for topic in offsets for partition in offsets[topic])
     records: list[AnyRecord] = [
         OffsetCommitted(group.group_id, *partition, None) for partition in {**partitions, **dict.fromkeys(unstable)}
@@ -210,7 +211,7 @@ def _buried(group: AnyGroup, offsets: Offsets, now_ms: int, unstable: Partitions
 
 
 def expire(group: AnyGroup, offsets: Offsets, *, unstable: Partitions, now_ms: int, config: GroupConfig) -> AnyOutcome:
-    """Decide which commits are too old, and whether the group goes with its last one.
+    """Decide which commits have expired, and whether the group is deleted with its last one.
 
     `unstable` are partitions with an offset in an open transaction: neither they nor their group expire.
     """
@@ -225,7 +226,7 @@ def expire(group: AnyGroup, offsets: Offsets, *, unstable: Partitions, now_ms: i
 
 
 def _expired(group: AnyGroup, offsets: Offsets, now_ms: int, config: GroupConfig) -> Iterator[tuple[str, int]]:
-    """The commits that are too old. An expiry the client asked for goes before the broker's retention."""
+    """Yield the partitions of expired commits. The client's own expiration time overrides the broker's retention."""
     since_emptied = False
     subscribed: Collection[str] | None = ()
     if isinstance(group, ConsumerGroup):
@@ -235,7 +236,7 @@ def _expired(group: AnyGroup, offsets: Offsets, now_ms: int, config: GroupConfig
         if group.state is not State.EMPTY:
             subscribed = subscribed_topics(group) if group.state is State.STABLE else None
     if subscribed is None:
-        return  # nobody knows what the members still need
+        return  # it is unknown what the members still need
     for topic in offsets.keys() - set(subscribed):
         for partition, committed in offsets[topic].items():
             since_ms = committed.commit_timestamp_ms

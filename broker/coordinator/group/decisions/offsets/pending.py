@@ -1,10 +1,10 @@
-"""Offsets committed inside transactions that have not ended: whose they are, and which partitions they make unstable.
+"""Offsets committed in transactions that have not ended: their producers, and the partitions they make unstable.
 
-Knows nothing of what is committed besides. A transaction's marker may be written some time before it is shown (`hold`,
-then `release`): what its producer commits in between belongs to the next transaction.
+Knows nothing of other commits. A transaction's marker may be written some time before it is shown (`hold`, then
+`release`): commits of its producer in between belong to the next transaction.
 
-Invariant: a partition is unstable exactly while at least one offset for it waits here. What is done about one partition
-costs what waits for it, however many transactions are open.
+Invariant: a partition is unstable exactly while at least one offset for it waits here. An operation on one partition
+costs as much as the offsets that wait for it, however many transactions are open.
 """
 
 from __future__ import annotations
@@ -31,21 +31,21 @@ _NOBODY: dict[tuple[str, int], list[int]] = {}
 
 
 class PendingOffsets:
-    """All of one partition of `__consumer_offsets`."""
+    """The pending offsets of one partition of `__consumer_offsets`."""
 
     def __init__(self) -> None:
         self._open: dict[int, dict[Key, Pending]] = {}
         self._held: dict[int, dict[Key, Pending]] = {}
-        self._unstable: dict[str, dict[tuple[str, int], list[int]]] = {}  # group -> partition -> whose offsets wait
+        self._unstable: dict[str, dict[tuple[str, int], list[int]]] = {}  # group -> partition -> producers that wait
         self.by_topic = GroupsByTopic()
-        """Counts the unstable partitions."""
+        """The count of the unstable partitions."""
 
     def __bool__(self) -> bool:
-        """Whether any offset waits."""
+        """Return whether any offset waits."""
         return bool(self._unstable)
 
     def __eq__(self, other: object) -> bool:
-        """Whether the same offsets wait for the same producers."""
+        """Return whether the same offsets wait for the same producers."""
         if not isinstance(other, PendingOffsets):
             return NotImplemented
         return (self._open, self._held) == (other._open, other._held)
@@ -53,15 +53,15 @@ class PendingOffsets:
     __hash__ = None  # type: ignore[assignment]  # because it changes
 
     def unstable(self, group_id: str) -> Collection[tuple[str, int]]:
-        """(topic, partition) of the group with an offset that waits."""
+        """Return (topic, partition) of the group with an offset that waits."""
         return self._unstable.get(group_id, ())
 
     def producers_of(self, group_id: str, topic: str, partition: int) -> Collection[int]:
-        """The producers in whose transactions an offset of the group for the partition waits."""
+        """Return the producers in whose transactions an offset of the group for the partition waits."""
         return dict.fromkeys(self._unstable.get(group_id, _NOBODY).get((topic, partition), ()))
 
     def of_topic(self, group_id: str, topic: str) -> Iterator[tuple[int, CommittedOffset]]:
-        """(partition, offset) of everything of the group that waits for partitions of the topic."""
+        """Yield (partition, offset) of all offsets of the group that wait for partitions of the topic."""
         if group_id not in self.by_topic.groups(topic):
             return
         for where, producer_ids in self._unstable[group_id].items():
@@ -73,18 +73,18 @@ class PendingOffsets:
                             yield where[1], offsets[key].committed
 
     def groups_of(self, producer_id: int) -> set[str]:
-        """The groups that this producer committed offsets for in transactions whose end is not shown yet."""
+        """Return the groups with offsets of this producer in transactions whose end is not shown yet."""
         return {key[0] for pending in (self._open, self._held) for key in pending.get(producer_id, _NOTHING)}
 
     def add(self, producer_id: int, key: Key, pending: Pending) -> None:
-        """The producer committed this in its transaction; a later commit for the same partition replaces it."""
+        """Add an offset committed in the producer's transaction; a later one for the same partition replaces it."""
         offsets = self._open.setdefault(producer_id, {})
         if key not in offsets:
             self._waits(key, producer_id)
         offsets[key] = pending
 
     def hold(self, producer_id: int) -> None:
-        """The transaction's marker is written and not shown yet."""
+        """Hold the offsets of a transaction whose marker is written and not shown yet."""
         ended = self._open.pop(producer_id, None)
         if ended is not None:
             held = self._held.setdefault(producer_id, {})
@@ -93,15 +93,15 @@ class PendingOffsets:
             held.update(ended)
 
     def end(self, producer_id: int) -> Mapping[Key, Pending]:
-        """What waited for this producer's marker, which is written and shown."""
+        """Remove and return the offsets that waited for this producer's marker, which is written and shown."""
         return self._ended(producer_id, self._open.pop(producer_id, _NOTHING))
 
     def release(self, producer_id: int) -> Mapping[Key, Pending]:
-        """What waited for the end that was held to be shown."""
+        """Remove and return the offsets of a held end, which is shown now."""
         return self._ended(producer_id, self._held.pop(producer_id, _NOTHING))
 
     def forget(self, key: Key) -> None:
-        """What is committed for this partition was deleted, in every transaction too."""
+        """Drop the offsets for this partition, which were deleted, in every transaction."""
         group_id, topic, partition = key
         producer_ids = self._unstable.get(group_id, _NOBODY).get((topic, partition), ())
         for producer_id in dict.fromkeys(producer_ids):

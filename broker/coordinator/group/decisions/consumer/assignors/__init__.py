@@ -1,1 +1,1 @@
-"""The server-side assignors `uniform` and `range` (KIP-848): who gets which partitions, as Apache Kafka decides it."""
+"""The server-side assignors `uniform` and `range` (KIP-848): partition assignment with Apache Kafka's results."""

@@ -1,7 +1,7 @@
-"""The server-side assignors there are, by the name that a consumer asks for (`group.remote.assignor`).
+"""The available server-side assignors, by the name that a consumer requests (`group.remote.assignor`).
 
-Each is a function of the group and of nothing else. It takes a millisecond for a small group and too long for a turn of
-the event loop for a large one, so it runs in steps: docs/decisions/0107-assignments-are-kafkas.md.
+Each is a function of the group alone. It takes a millisecond for a small group and too long for a turn of the event
+loop for a large one, so it runs in steps: docs/decisions/0107-assignments-are-kafkas.md.
 """
 
 from __future__ import annotations

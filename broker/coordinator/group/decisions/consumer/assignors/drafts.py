@@ -1,9 +1,9 @@
-"""One member's assignment while an assignor works it out: as it was given, and once it changes a copy in Java's tables.
+"""One member's assignment while an assignor computes it: the input, and from its first change a copy in Java's tables.
 
-Knows no shares and no other members. Its point is the order in which Kafka will write the topics and partitions of the
-record, since the next assignment goes by that.
+Knows no shares and no other members. It preserves the order in which Kafka will write the topics and partitions of the
+record, since the next assignment depends on that.
 
-Invariants: a topic without partitions is not in the result, unless it was given so.
+Invariants: a topic without partitions is not in the result, unless it is in the input.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ class Draft:
 
     def __init__(self, given: Assignment) -> None:
         self._given = given
-        self._topics: HashOrder[bytes] | None = None  # None as long as nothing was changed
+        self._topics: HashOrder[bytes] | None = None  # None until the first change
         self._partitions: dict[bytes, HashOrder[int]] = {}
 
     def given(self) -> Generator[None, None, list[tuple[bytes, list[int]]]]:
-        """What was given, in the order in which Kafka iterates what it made of the record; a topic a step, or more."""
+        """Return the input in the order in which Kafka iterates its copy of the record; one or more steps per topic."""
         found = []
         for topic_id in HashOrder(TOPIC_ID, keys=self._given).in_order():
             partitions = yield from _set_of(self._given[topic_id])
@@ -44,13 +44,13 @@ class Draft:
         return found
 
     def result(self) -> Assignment:
-        """What was given, if nothing was changed."""
+        """Return the assignment in Java's order; the input itself if nothing was changed."""
         if self._topics is None:
             return self._given
         return {topic_id: self._partitions[topic_id].in_order() for topic_id in self._topics.in_order()}
 
     def copy(self) -> Generator[None, None, None]:
-        """Make the copy, if there is none yet: before it is changed. Kafka does so also where nothing will change."""
+        """Make the copy, if there is none yet, before a change. Kafka does so also where nothing will change."""
         if self._topics is not None:
             return
         given = yield from self.given()
@@ -62,14 +62,14 @@ class Draft:
         self._partitions = sets
 
     def add(self, topic_id: bytes, partition: int, new_set_size: int = DEFAULT_SIZE) -> None:
-        """Give it a partition. `new_set_size`: how many bins the set is made with, if it is the topic's first."""
+        """Add a partition. `new_set_size`: how many bins the set has, if this is the topic's first partition."""
         assert self._topics is not None, "it was copied"
         if self._topics.compute_if_absent(topic_id):
             self._partitions[topic_id] = HashOrder(INTEGER, new_set_size)
         self._partitions[topic_id].put(partition)
 
     def remove(self, topic_id: bytes, partition: int) -> None:
-        """Take a partition of it away, and with the last one the topic."""
+        """Remove a partition, and with the last one the topic."""
         assert self._topics is not None, "it was copied"
         partitions = self._partitions[topic_id]
         partitions.remove(partition)
@@ -77,7 +77,7 @@ class Draft:
             self._topics.remove(topic_id)
 
     def drop(self, topic_id: bytes) -> None:
-        """Take all partitions of a topic away."""
+        """Remove all partitions of a topic."""
         assert self._topics is not None, "it was copied"
         self._topics.remove(topic_id)
 

@@ -1,13 +1,13 @@
-"""The order in which java.util.HashMap and HashSet iterate over their keys, which Kafka's assignors go by.
+"""The iteration order of java.util.HashMap and HashSet, which Kafka's assignors depend on.
 
-A table has a power of two of bins. A key goes into the bin that the low bits of its hash name; within a bin, `put` adds
-it at the end and `computeIfAbsent` at the front, and a table that is doubled keeps the order of what shares a bin. So
-the order depends on the keys, on the order in which they came, and on how large the table was made and became. Bins
-that get long double the table or become trees (tree_bin.py).
+A table has a power of two of bins. A key goes into the bin given by the low bits of its hash; within a bin, `put` adds
+it at the end and `computeIfAbsent` at the front, and a table that is doubled preserves the order within a bin. So the
+order depends on the keys, on their order of insertion, and on the table's initial and later sizes. Bins that get long
+double the table or become trees (tree_bin.py).
 
 This is Java 19 and later, which Kafka's image runs. Java 17 differs in one place: see `_copied_capacity`.
 
-Invariants: every key is in the bin of its hash; the number of bins never falls.
+Invariants: every key is in the bin of its hash; the number of bins never decreases.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from barnabas.broker.coordinator.runtime.placement import java_hash
 K = TypeVar("K")
 
 DEFAULT_SIZE = 16
-"""How many bins a table has whose maker does not say."""
+"""How many bins a table has by default."""
 _BIN_MAX = 8  # longer than that after a `put`, or as long after a `computeIfAbsent`, is too long
-_TREE_TABLE_MIN = 64  # what smaller tables do with such a bin is to double
-_TREE_MIN = 7  # a doubled table leaves no smaller tree
+_TREE_TABLE_MIN = 64  # smaller tables are doubled for such a bin
+_TREE_MIN = 7  # doubling a table leaves no smaller tree
 
 _WORDS = struct.Struct(">4I")
 _HALVES = struct.Struct(">2q")
@@ -34,7 +34,7 @@ _HALVES = struct.Struct(">2q")
 
 @dataclass(frozen=True, slots=True)
 class KeyType(Generic[K]):
-    """What Java knows of a class of keys."""
+    """Java's hash and order of a class of keys."""
 
     hash: Callable[[K], int]
     """`hashCode`, with its upper half mixed into the lower as HashMap does; 32 bits, unsigned."""
@@ -52,12 +52,12 @@ def _signed(value: int) -> int:
 
 
 def utf16(text: str) -> bytes:
-    """What `String.compareTo` compares: not code points, where these are beyond 16 bits."""
+    """Return the value that `String.compareTo` compares: UTF-16 units, not code points beyond 16 bits."""
     return text.encode("utf-16-be", "surrogatepass")
 
 
 def id_rank(topic_id: bytes) -> tuple[int, int]:
-    """What `Uuid.compareTo` compares: two signed halves."""
+    """Return the value that `Uuid.compareTo` compares: two signed halves."""
     most, least = _HALVES.unpack(topic_id)
     return most, least
 
@@ -77,24 +77,25 @@ TOPIC_ID: KeyType[bytes] = KeyType(_id_hash, lambda topic_id: (_signed(_id_hash(
 
 
 def table_size(capacity: int) -> int:
-    """How many bins `new HashMap(capacity)` has: the next power of two."""
+    """Return how many bins `new HashMap(capacity)` has: the next power of two."""
     return 1 if capacity <= 1 else 1 << (capacity - 1).bit_length()
 
 
 def roomy_table_size(count: int) -> int:
-    """Where Kafka makes room for so many keys itself: a third more and one."""
+    """Return the table size where Kafka itself reserves room for so many keys: a third more and one."""
     return table_size(count * 4 // 3 + 1)
 
 
 def copied_table_size(count: int) -> int:
-    """How many bins `new HashSet(collection)` has, by the size of the collection."""
+    """Return how many bins `new HashSet(collection)` has, by the size of the collection."""
     return table_size(_copied_capacity(count))
 
 
 def _copied_capacity(count: int) -> int:
-    """Java 17 adds one to what it rounds down, and then has twice as many bins for 12, 24, 48 and so on.
+    """Return the capacity of a copied set. Java 17 rounds down and adds one: twice as many bins for 12, 24, 48 and so
+    on.
 
-    So Kafka's outcome can depend on the Java it runs on, there and nowhere else.
+    So Kafka's result can depend on the Java version it runs on, there and nowhere else.
     """
     return max(-(-count * 4 // 3), DEFAULT_SIZE)
 
@@ -105,10 +106,10 @@ class HashOrder(Generic[K]):
     __slots__ = ("_bins", "_hashes", "_key_type", "_most", "_size")
 
     def __init__(self, key_type: KeyType[K], size: int = DEFAULT_SIZE, keys: Iterable[K] = ()) -> None:
-        """An empty table of `size` bins, a power of two, and then `keys` put into it."""
+        """Create a table of `size` bins, a power of two, and put `keys` into it."""
         self._key_type = key_type
         self._size = size
-        self._most = size * 3 // 4  # keys, before it is doubled
+        self._most = size * 3 // 4  # limit of keys, before it is doubled
         self._hashes: dict[K, int] = {}
         self._bins: dict[int, list[K] | TreeBin[K]] = {}
         for key in keys:
@@ -121,7 +122,7 @@ class HashOrder(Generic[K]):
         return key in self._hashes
 
     def in_order(self) -> list[K]:
-        """The keys, in the order of iteration."""
+        """Return the keys, in the order of iteration."""
         bins = self._bins
         found: list[K] = []
         for index in sorted(bins):
@@ -130,7 +131,7 @@ class HashOrder(Generic[K]):
         return found
 
     def put(self, key: K) -> None:
-        """`put`, `putIfAbsent` or `add`. A key that is there stays where it is."""
+        """Add a key as `put`, `putIfAbsent` or `add` does. An existing key keeps its place."""
         if key in self._hashes:
             return
         index = self._index_of_new(key)
@@ -147,7 +148,7 @@ class HashOrder(Generic[K]):
             self._double()
 
     def compute_if_absent(self, key: K) -> bool:
-        """Whether the key is new. The table is doubled before it comes, and also if it is there."""
+        """Add a key and return whether it is new. The table is doubled before that, even for an existing key."""
         if len(self._hashes) > self._most:
             self._double()
         if key in self._hashes:
@@ -165,7 +166,7 @@ class HashOrder(Generic[K]):
         return True
 
     def remove(self, key: K) -> None:
-        """A key that need not be there."""
+        """Remove a key, if it is in the table."""
         hash = self._hashes.pop(key, None)
         if hash is None:
             return

@@ -1,8 +1,8 @@
-"""In which order Kafka's group coordinator has what it gives to an assignor: the members, and the topics of each.
+"""The order in which Kafka's group coordinator gives the members, and the topics of each, to an assignor.
 
-It keeps members in a TimelineHashMap, a hash table of Kafka's own, and names of topics in Java's HashSet. Who keeps
-both in the order in which they came finds Kafka's order with these functions. For an assignment it goes through the
-members and puts them into a HashMap: that is the order the assignor sees.
+Kafka stores members in a TimelineHashMap, a hash table of its own, and names of topics in Java's HashSet. Code that has
+both in the order of insertion computes Kafka's order with these functions. For an assignment Kafka iterates over the
+members and puts them into a HashMap: the assignor sees that order.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ _MULTIPLIER = 0x9E3779B97F4A7C15  # 2^64 divided by the golden ratio
 
 
 def subscription(names: Sequence[str], topic_ids: Mapping[str, bytes]) -> Generator[None, None, Subscription]:
-    """A subscription to topics by name: in the order of the request or record, some of them perhaps of no topic.
+    """Return a subscription to topics by name, in the order of the request or record; some names may have no topic.
 
-    `topic_ids`: of the topics that exist, by name. Found in steps where there are very many.
+    `topic_ids`: the ids of the existing topics, by name. Computed in steps if there are very many names.
     """
     order = HashOrder(STRING, copied_table_size(len(names)))
     for count, name in enumerate(names, 1):
@@ -36,11 +36,11 @@ def subscription(names: Sequence[str], topic_ids: Mapping[str, bytes]) -> Genera
 
 
 def timeline_order(member_ids: Iterable[str], largest: int) -> Generator[None, None, list[str]]:
-    """The members as Kafka's TimelineHashMap iterates them, found in small steps.
+    """Return the members in the order in which Kafka's TimelineHashMap iterates over them, computed in small steps.
 
-    `member_ids`: in the order in which they were added. `largest`: for how many keys the table has had to be large
-    enough. That is as many members as there ever were at a time, and one more if any was updated while there were so
-    many, for then Kafka makes room for one that does not come. The table never shrinks.
+    `member_ids`: in the order in which they were added. `largest`: the largest number of keys that the table has had to
+    have room for. That is the largest number of members at a time so far, and one more if any was updated while there
+    were so many, because then Kafka makes room for one that does not come. The table never shrinks.
     """
     bits = 1
     while largest * 3 > 4 << bits:
@@ -53,7 +53,7 @@ def timeline_order(member_ids: Iterable[str], largest: int) -> Generator[None, N
 
 
 def member_order(member_ids: Iterable[str]) -> Generator[None, None, list[str]]:
-    """The members as an assignor of Kafka's iterates them, found in small steps; given in `timeline_order`."""
+    """Return the members in the order of Kafka's assignors, computed in small steps; the input in `timeline_order`."""
     order = HashOrder(STRING)
     for member_id in member_ids:
         order.put(member_id)

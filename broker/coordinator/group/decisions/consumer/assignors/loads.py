@@ -1,14 +1,15 @@
-"""Who of a topic's subscribers gets the next partition, and who gives one up: the least and the most loaded, in turn.
+"""The next receiver and giver of a topic's partition: the least and the most loaded subscribers, in turn.
 
-The subscribers stand in a row, by their number of partitions and then by member. At its left end are the receivers,
-those with the fewest: each gets one partition in turn, and when all have, those who had one more join them. At the
-right end are the givers, those with the most, likewise. When what a receiver has and what a giver has differ by one or
-less, the row is balanced.
+The subscribers are in a row, sorted by their number of partitions and then by member. At its left end are the
+receivers, the subscribers with the fewest: each gets one partition in turn, and when all have one, the subscribers that
+had one more join them. At the right end are the givers, the subscribers with the most, in the same way. When the
+numbers of a receiver and of a giver differ by one or less, the row is balanced.
 
-A giver that has nothing of this topic is set aside, beyond the right end of the givers, whatever it has of others.
+A giver that has no partition of this topic is set aside, beyond the right end of the givers, however many it has of
+other topics.
 
-Invariants: `sizes` is the assignor's own list, and changes while this is in use. The row is not sorted again;
-subscribers count as loaded as they are when the receivers or givers reach them.
+Invariants: `sizes` is the assignor's own list, and changes while this is in use. The row is not sorted again; a
+subscriber's load is read when the receivers or givers reach it.
 """
 
 from __future__ import annotations
@@ -37,9 +38,9 @@ class Loads:
         self._row = row = sorted(subscribers, key=lambda member: (sizes[member], member))
         least, most = sizes[row[0]], sizes[row[-1]]
         self.spread = most - least
-        """By how many partitions the most loaded exceeds the least loaded, to begin with."""
+        """The initial difference between the most and the least loaded."""
         self._receivers_end = 0
-        self._receiving_level = least - 1  # what each receiver has before its next partition
+        self._receiving_level = least - 1  # the number of partitions of each receiver before its next one
         self._next_receiver = 0
         self._givers_begin = self._givers_end = len(row)
         self._giving_level = most + 1
@@ -50,7 +51,7 @@ class Loads:
         return self._giving_level - self._receiving_level <= 1
 
     def receiver(self) -> int:
-        """The member that gets the next partition."""
+        """Return the member that gets the next partition."""
         row, sizes = self._row, self._sizes
         if self._next_receiver >= self._receivers_end:  # all have got one
             self._receiving_level += 1
@@ -61,7 +62,7 @@ class Loads:
         return row[self._next_receiver - 1]
 
     def giver(self) -> int | None:
-        """The member that gives up the next partition, or is set aside; None when nobody is left."""
+        """Return the member that gives the next partition, or is to be set aside; None if no member is left."""
         row, sizes = self._row, self._sizes
         if self._next_giver < self._givers_begin:  # all have given one
             if self._givers_end <= self._givers_begin and self._givers_begin > 0:  # or all are set aside
@@ -77,7 +78,7 @@ class Loads:
         return row[self._next_giver + 1]
 
     def set_giver_aside(self) -> None:
-        """The one that `giver` returned last has nothing to give."""
+        """Set the member aside that `giver` returned last: it has no partition to give."""
         row, place = self._row, self._next_giver + 1
         self._givers_end -= 1
         row[place], row[self._givers_end] = row[self._givers_end], row[place]

@@ -1,11 +1,11 @@
-"""The assignor `range`: of each topic, each subscriber gets one range of consecutive partitions, static members first.
+"""The assignor `range`: each subscriber of a topic gets one range of consecutive partitions, static members first.
 
-Topics with as many partitions are cut alike where all members subscribe to the same, so that partition n of each has
-the same owner. What members had before does not matter.
+Topics with equally many partitions are divided alike if all members subscribe to the same, so that partition n of each
+has the same owner. The previous assignment does not matter.
 
-None of Java's orders does, but for the topics of a record: members are sorted by rules that leave no tie, and no topic
-depends on another. Static members come first, by instance id, so that one who comes back as another member gets what it
-had; then the others, by member id.
+Java's order matters only for the topics of a record: members are sorted by rules without ties, and no topic depends on
+another. Static members come first, by instance id, so that one that comes back as another member gets the same
+partitions; then the others, by member id.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from barnabas.broker.coordinator.group.decisions.consumer.assignors.model import
 
 
 def assign(spec: GroupSpec) -> Steps:
-    """The new targets of the members. Raises AssignorError."""
+    """Return the new targets of the members. Raises AssignorError."""
     member_ids = yield from member_order(spec.members)
     ranked = sorted(member_ids, key=lambda member_id: _rank(member_id, spec.members[member_id]))
     subscriptions = _subscriptions(spec, ranked)
@@ -61,9 +61,10 @@ def _rank(member_id: str, member: Member) -> tuple[bool, bytes]:
 
 
 def _subscriptions(spec: GroupSpec, ranked: list[str]) -> dict[str, Subscription]:
-    """By member id, with as many names as Kafka makes room for: those that exist, where all subscribe to the same.
+    """Return subscriptions by member id, with as many names as Kafka reserves room for.
 
-    Then what the first member subscribes to counts for all.
+    If all members subscribe to the same, these are the existing topics, and the first member's subscription counts for
+    all.
     """
     if not ranked or spec.subscription_type is SubscriptionType.HETEROGENEOUS:
         return {member_id: spec.members[member_id].subscription for member_id in ranked}

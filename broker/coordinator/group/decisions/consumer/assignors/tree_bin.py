@@ -1,14 +1,14 @@
-"""A bin of a java.util.HashMap that holds so many keys that Java made it a tree, and the order in which it is iterated.
+"""A java.util.HashMap bin with so many keys that Java makes it a tree, and its iteration order.
 
-Java keeps the keys of such a bin twice: in a red-black tree by hash, where it looks them up, and in a list, which it
-iterates. The tree matters here because it changes the list: a new key is put behind the key it becomes a child of, and
-after each change the key at the root comes first. So the tree has to have Java's shape. It has if it is balanced by the
-rules of the textbook (Cormen, Leiserson, Rivest), as Java's is, for these leave no choice.
+Java stores the keys of such a bin twice: in a red-black tree by hash, for lookups, and in a list, for iteration. The
+tree matters here because it changes the list: a new key is inserted after the key whose child it becomes, and after
+each change the key at the root comes first. So the tree must have Java's shape. It has this shape if it is balanced by
+the rules of the textbook (Cormen, Leiserson, Rivest), as Java's is, because these leave no choice.
 
-Not as rare as it sounds: 64 members that have taken turns at 1,024 partitions hold 16 each, all of one bin.
+Not as rare as it sounds: 64 members that got 1,024 partitions in turn have 16 each, all in one bin.
 
 Invariants: `keys` has the keys of the tree; the root is black and its key is the first; no red node has a red child,
-and every way down from a node has as many black nodes.
+and every path down from a node has the same number of black nodes.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class _Node(Generic[K]):
 
 
 class TreeBin(Generic[K]):
-    """The keys of one bin. `rank` says where a key stands in the tree: no two have the same."""
+    """The keys of one bin. `rank` returns the sort key in the tree, which is unique."""
 
     __slots__ = ("_rank", "_root", "keys")
 
@@ -47,14 +47,14 @@ class TreeBin(Generic[K]):
         self._bring_root_forward()
 
     def add(self, key: K) -> None:
-        """A key that is not there yet."""
+        """Add a key that is not in the bin."""
         parent = self._insert(key)
         assert parent is not None
         self.keys.insert(self.keys.index(parent) + 1, key)
         self._bring_root_forward()
 
     def remove(self, key: K) -> bool:
-        """A key that is there. False if the bin is a plain one from now on: the tree is then of no use any more."""
+        """Remove an existing key. Return False if the bin is a plain list from now on: do not use the tree then."""
         self.keys.remove(key)
         if self._is_too_small():
             return False
@@ -63,7 +63,7 @@ class TreeBin(Generic[K]):
         return True
 
     def _is_too_small(self) -> bool:
-        """Java does not count: it looks at three places around the root, while the key is still in the tree."""
+        """Return whether Java drops the tree: not by its size, but by three places near the root, before removal."""
         root = self._root
         if root is None or root.children[_RIGHT] is None:
             return True
@@ -78,7 +78,7 @@ class TreeBin(Generic[K]):
             self.keys.insert(0, first)
 
     def _insert(self, key: K) -> K | None:
-        """Returns the key that the new one became a child of, before the tree was balanced; None for the first."""
+        """Insert a key; return the key whose child it became, before the tree was balanced; None for the first."""
         node = _Node(key, self._rank(key))
         parent: _Node[K] | None = None
         side, below = _LEFT, self._root
@@ -131,7 +131,7 @@ class TreeBin(Generic[K]):
         self._put_in_place_of(node, child)
 
     def _balance_deletion(self, node: _Node[K]) -> None:
-        """`node` will be gone, or has one black node too few below it."""
+        """Rebalance: `node` will be removed, or has one black node too few below it."""
         while not node.is_red and (parent := node.parent) is not None:
             side = _side_of(node, parent)
             sibling = _present(parent.children[1 - side])
@@ -166,7 +166,7 @@ class TreeBin(Generic[K]):
         return _present(node)
 
     def _rotate(self, node: _Node[K], side: int) -> None:
-        """`node` goes down on this side, and its child of the other side comes up in its place."""
+        """Move `node` down on this side, and its child of the other side up to its place."""
         child = _present(node.children[1 - side])
         between = child.children[side]
         node.children[1 - side] = between

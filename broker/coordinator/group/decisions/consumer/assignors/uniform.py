@@ -1,4 +1,4 @@
-"""The assignor `uniform`, Kafka's default: equal numbers of partitions, and as few of them moved as that allows."""
+"""The assignor `uniform`, Kafka's default: equal numbers of partitions, with as few moved as that permits."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from barnabas.broker.coordinator.group.decisions.consumer.assignors.uniform_homo
 
 
 def assign(spec: GroupSpec) -> Steps:
-    """The new targets of the members. Raises AssignorError."""
+    """Return the new targets of the members. Raises AssignorError."""
     if not spec.members:
         return {}
     if spec.subscription_type is SubscriptionType.HOMOGENEOUS:

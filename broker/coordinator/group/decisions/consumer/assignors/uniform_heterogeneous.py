@@ -1,12 +1,12 @@
-"""`uniform` where members subscribe to different topics: as equal as their subscriptions allow.
+"""`uniform` if members subscribe to different topics: as equal as their subscriptions permit.
 
-Members first keep what they have of topics they still subscribe to. Unassigned partitions go topic by topic to the
-least loaded of the topic's subscribers. Then the most loaded pass partitions on to the least loaded, topic by topic,
-until a round through all topics moves nothing, or sixteen rounds are over. Members may still differ by more than one
-partition then: each topic is balanced among its own subscribers, and nothing is passed on over two topics.
+Members first keep their partitions of topics to which they still subscribe. Unassigned partitions go topic by topic to
+the least loaded of the topic's subscribers. Then the most loaded members pass partitions to the least loaded, topic by
+topic, until a round through all topics moves nothing, or sixteen rounds are over. Members may still differ by more than
+one partition then: each topic is balanced among its own subscribers, and nothing is passed across two topics.
 
-Of Java's orders only that of members matters: it breaks ties between members with as many partitions. Topics are sorted
-by rules that leave no tie, and of a member's partitions of a topic the last is passed on first.
+Of Java's orders only that of members matters: it breaks ties between members with equally many partitions. Topics are
+sorted by rules without ties, and of a member's partitions of a topic the last is passed first.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _NOBODY = -1
 
 
 def assign_heterogeneous(spec: GroupSpec) -> Steps:
-    """The new targets of the members. Raises AssignorError."""
+    """Return the new targets of the members. Raises AssignorError."""
     member_ids = yield from member_order(spec.members)
     work = _Work(spec, member_ids)
     yield from work.find_subscribers()
@@ -45,7 +45,7 @@ def assign_heterogeneous(spec: GroupSpec) -> Steps:
 
 
 class _Work:
-    """An assignment under way. Members are counted, in the order of `member_ids`."""
+    """An assignment in progress. Members are identified by their index in `member_ids`."""
 
     def __init__(self, spec: GroupSpec, member_ids: list[str]) -> None:
         self._spec = spec
@@ -54,7 +54,7 @@ class _Work:
         self._sizes = [0] * len(member_ids)
         """How many partitions each member has."""
         self._subscribers: dict[bytes, list[int]] = {}
-        """By topic id; a topic without subscribers is not there."""
+        """By topic id; topics without subscribers are absent."""
         self._owners: dict[bytes, list[int]] = {}
         """By topic id, for each partition."""
 
@@ -99,7 +99,7 @@ class _Work:
         last_moved = None
         for _ in range(_ROUNDS_MAX):
             for topic_id in topic_ids:
-                if topic_id == last_moved:  # since then nothing has moved anywhere
+                if topic_id == last_moved:  # nothing has moved since then
                     return
                 has_moved = yield from self._balance_topic(topic_id)
                 if has_moved or last_moved is None:
@@ -107,11 +107,11 @@ class _Work:
                 yield
 
     def _balance_topic(self, topic_id: bytes) -> Generator[None, None, bool]:
-        """Returns whether a partition was moved."""
+        """Balance one topic; return whether a partition was moved."""
         loads = Loads(self._subscribers[topic_id], self._sizes)
         if loads.spread <= 1:
             return False
-        to_give: defaultdict[int, list[int]] = defaultdict(list)  # what members get from now on is not passed on
+        to_give: defaultdict[int, list[int]] = defaultdict(list)  # partitions received from now on are not passed
         for partition, owner in enumerate(self._owners[topic_id]):
             to_give[owner].append(partition)
         has_moved = False
@@ -144,7 +144,7 @@ class _Work:
         self._sizes[member] += 1
 
     def _sorted(self, topic_ids: Iterable[bytes]) -> list[bytes]:
-        """Most partitions for each subscriber first, then fewest subscribers, then by id."""
+        """Return topic ids sorted by most partitions for each subscriber, then fewest subscribers, then id."""
 
         def rank(topic_id: bytes) -> tuple[float, int, tuple[int, int]]:
             subscribers = len(self._subscribers[topic_id])

@@ -1,11 +1,12 @@
-"""`uniform` where all members subscribe to the same topics: equal shares, and who has partitions keeps what fits.
+"""`uniform` if all members subscribe to the same topics: equal shares, and members keep partitions up to their share.
 
-Each member may have the same number of partitions, some of them one more. First all keep what they have, up to that;
-then what is left over goes to those who have room, in order. No two members differ by more than one partition.
+Each member may have the same number of partitions, some of them one more. First all keep their partitions, up to that
+number; then the remaining partitions go to the members with room, in order. No two members differ by more than one
+partition.
 
-Three orders decide the outcome, and all are those of Java's tables: of members, in which they may have one more and get
-what is left over; of topics, in which unassigned partitions are handed out; and of topics and partitions within a
-member's assignment, where it has more than it may keep.
+Three orders decide the result, and all are those of Java's tables: of members, in which they may have one more and get
+the remaining partitions; of topics, in which unassigned partitions are assigned; and of topics and partitions within a
+member's assignment, if it has more than its share.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from barnabas.broker.coordinator.group.decisions.consumer.assignors.model import
 
 
 def assign_homogeneous(spec: GroupSpec) -> Steps:
-    """The new targets of the members, at least one. What the first subscribes to counts for all.
+    """Return the new targets of the members, at least one. The first member's subscription counts for all.
 
     Raises AssignorError.
     """
@@ -50,7 +51,7 @@ def assign_homogeneous(spec: GroupSpec) -> Steps:
 
 
 class _Work:
-    """An assignment under way."""
+    """An assignment in progress."""
 
     def __init__(self, spec: GroupSpec, member_ids: list[str], topics: HashOrder[bytes]) -> None:
         self._spec = spec
@@ -58,12 +59,12 @@ class _Work:
         self._topics = topics
         self.drafts: dict[str, Draft] = {}
         self._rooms: dict[str, int] = {}
-        """For how many more partitions a member has room, by member id; those without are not there."""
+        """For how many more partitions a member has room, by member id; members without room are absent."""
         self._left_over: list[tuple[bytes, int]] = []
-        """Topic ids and partitions that nobody has, in the order in which they are handed out."""
+        """Topic ids and partitions without an owner, in the order in which they are assigned."""
 
     def find_unassigned(self) -> Generator[None, None, None]:
-        """They come before those that members have to give up."""
+        """Find partitions without an owner; they are assigned before those that members have to release."""
         assigned: defaultdict[bytes, set[int]] = defaultdict(set)
         for member in self._spec.members.values():
             for topic_id, partitions in member.assignment.items():
@@ -75,10 +76,10 @@ class _Work:
             yield
 
     def keep(self) -> Generator[None, None, None]:
-        """Let all members keep what their shares allow.
+        """Keep the partitions of all members up to their shares.
 
-        Where the partitions cannot be divided evenly, the first members have the larger shares. One of them that has
-        room leaves its larger share to one who comes later, as long as enough do.
+        If the partitions cannot be divided evenly, the first members have the larger shares. One of them that has room
+        leaves its larger share to a later member, as long as there are enough of these.
         """
         total = sum(partitions_of(self._spec, topic_id) for topic_id in self._topics.in_order())
         share, larger_shares = divmod(total, len(self._member_ids))
@@ -94,12 +95,12 @@ class _Work:
             yield
 
     def _keep_up_to(self, share: int, member_id: str) -> Generator[None, None, int]:
-        """Returns for how many partitions there is room, besides what the member keeps."""
+        """Keep the member's partitions up to the share; return how many more it has room for."""
         given = self._spec.members[member_id].assignment
         self.drafts[member_id] = draft = Draft(given)
         held = sum(map(len, given.values()))
         if held <= share and all(topic_id in self._topics for topic_id in given):
-            return share - held  # it keeps everything, in whatever order that is gone through
+            return share - held  # it keeps everything, so the order of iteration does not matter
         in_order = yield from draft.given()
         yield from draft.copy()
         for topic_id, partitions in in_order:
@@ -114,7 +115,7 @@ class _Work:
         return share
 
     def hand_out(self) -> Generator[None, None, None]:
-        """Fill the rooms with what is left over: it is as much."""
+        """Fill the rooms with the remaining partitions: the numbers are equal."""
         begin = 0
         for member_id, room in self._rooms.items():
             draft = self.drafts[member_id]
