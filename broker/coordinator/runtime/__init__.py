@@ -1,1 +1,1 @@
-"""What both coordinators stand on: owning and loading partitions; decide, append, replay, act, answer."""
+"""The runtime of both coordinators: owning and loading partitions; decide, append, replay, act, reply."""

@@ -1,14 +1,14 @@
 """Decisions that may take longer than a turn of the event loop: in slices, and one at a time for each entity.
 
-Knows neither groups nor what is decided. Kafka's coordinator computes as long as it takes, and all requests for a
-partition wait meanwhile. Here only those for the same entity wait, in the order in which they came: so the answers are
-the same ones, and whoever is in line is never decided about on a state that is about to change.
+Knows neither groups nor decisions. Kafka's coordinator computes as long as it takes, and all requests for a partition
+wait in the meantime. Here only those for the same entity wait, in the order of arrival: so the replies are the same,
+and no queued request is decided on a state that is about to change.
 
-A decision without a pause is made at once, unless somebody is before it: that is nearly all of them. The line is one
-piece of long work: decisions that follow a long one are made as fast as slices allow, many in a turn.
+A decision without a pause is made at once, unless another one for the entity runs: that is nearly all of them. The
+queue is one piece of long work: decisions after a long one are made as fast as slices permit, many in a turn.
 
-Invariants: one decision of an entity is under way at a time; each in line is made, whatever becomes of those before it,
-and also if nobody waits for its answer any more; an entity without a line holds no memory here.
+Invariants: one decision of an entity runs at a time; each queued one is made, whatever the result of earlier ones, and
+also if no request waits for its reply any more; an entity without a queue uses no memory here.
 """
 
 from __future__ import annotations
@@ -36,25 +36,25 @@ class Made(NamedTuple, Generic[T]):
 
 
 Decision: TypeAlias = Steps[Made[T]]
-"""Decides, and in its last step carries out what it decided. It may be given up at any other, and begun again."""
+"""Decides, and in its last step carries out the decision. It may be cancelled at any other step, and started again."""
 
 _Waiting: TypeAlias = "tuple[Callable[[], Decision[Any]], Future[Any]]"
 
 
 class DecisionQueue:
-    """Who waits for whom. Entities without a line are not there."""
+    """The queues of decisions, by entity. Entities without a queue are absent."""
 
     def __init__(self, slices: CooperativeScheduler) -> None:
         self._slices = slices
         self._lines: dict[str, deque[_Waiting]] = {}
-        """Those that are not made yet, each with the answer that is awaited; the first is under way."""
+        """Decisions that are not made yet, each with the future of its reply; the first is running."""
 
     def is_deciding(self, entity_id: str) -> bool:
-        """Whether a decision about the entity is under way, and others stand in line."""
+        """Return whether a decision about the entity is running, and others are queued."""
         return entity_id in self._lines
 
     def made(self, entity_id: str, decide: Callable[[], Decision[T]]) -> Reply[T]:
-        """The reply of a decision about this entity: now, if it needs no pause. An exception of it is raised likewise.
+        """Return the reply of a decision about this entity: now, if it needs no pause. Raise its exception likewise.
 
         `decide` makes the steps, perhaps several times.
         """
@@ -72,15 +72,15 @@ class DecisionQueue:
         work = self._slices.in_slices(partial(self._make, entity_id), _DECIDING)
         if answer.done():
             try:
-                return answer.result()  # without a reply in between: the first slice was enough
+                return answer.result()  # with no turn in between: the first slice was enough
             finally:
-                del answer  # else a refusal, its traceback and this frame were a cycle
+                del answer  # otherwise a refusal, its traceback and this frame would be a cycle
         if isinstance(work, Future):
             work.add_done_callback(partial(self._give_up, entity_id))
         return answer
 
     def made_at_once(self, entity_id: str, make: Callable[[], Reply[T]]) -> Reply[T]:
-        """The reply of a decision that needs no pause, and has its turn when those before it are made."""
+        """Return the reply of a decision without a pause, which is made after the queued ones."""
         if entity_id not in self._lines:
             return make()
         return self._in_line(entity_id, partial(_at_once, make))
@@ -91,19 +91,19 @@ class DecisionQueue:
         return answer
 
     def _make(self, entity_id: str) -> Steps[None]:
-        """Everything in line, and what comes meanwhile."""
+        """Make all queued decisions, also those added in the meantime."""
         line = self._lines[entity_id]
         while line:
             decide, answer = line[0]
             reply = yield from _outcome(decide)
             line.popleft()
             _pass_on(reply, answer)
-            del decide, answer, reply  # the traceback of a refusal may know this frame: see made()
+            del decide, answer, reply  # the traceback of a refusal may refer to this frame: see made()
             yield
         del self._lines[entity_id]
 
     def _give_up(self, entity_id: str, work: Future[None]) -> None:
-        """The broker stops: whoever is in line is sent away."""
+        """Refuse all queued decisions, because the broker stops."""
         if not work.cancelled():
             return
         for _decide, answer in self._lines.pop(entity_id, ()):
@@ -112,11 +112,11 @@ class DecisionQueue:
 
 def _at_once(make: Callable[[], Reply[T]]) -> Decision[T]:
     return Made(make())
-    yield  # what makes it a decision in steps, of which there is one
+    yield  # makes it a decision in steps, namely one
 
 
 def _outcome(decide: Callable[[], Decision[Any]]) -> Steps[Any]:
-    """The reply, or the exception instead. The answer is not known here: a traceback makes no cycle with it."""
+    """Return the reply, or the exception. The future is not known here: so a traceback makes no cycle with it."""
     try:
         made = yield from decide()
     except Exception as error:

@@ -1,9 +1,9 @@
-"""The last record of each key, out of the bytes of a log: what counts where a record says all there is about its key.
+"""The last record of each key in the bytes of a log, for records that contain the whole state of their key.
 
-Nothing is decoded here but where key and value lie. Nearly all batches of such a log hold one record, as coordinators
-write them, and those are walked without making an object of them; all others (several records, compressed, damaged)
-are left to `iter_records`, which also finds the words for what is wrong. Each has its CRC checked: what is loaded here
-is written again one day, under a CRC of its own.
+Only the positions of key and value are decoded here. Nearly all batches of such a log have one record, as coordinators
+write them, and these are walked without creating an object; all others (several records, compressed, corrupt) are
+passed to `iter_records`, which also reports errors. The CRC of each batch is checked: loaded data is written again
+later, under a new CRC.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from barnabas.protocol.records.record import iter_records
 Latest = dict[bytes | None, tuple[int, bytes | None]]
 """Offset and value by key, in the order of the offsets."""
 
-# base offset, batch length, magic, crc, attributes, last offset delta, records count: what is looked at of a header
+# base offset, batch length, magic, crc, attributes, last offset delta, records count: the used fields of a header
 _HEADER = Struct(">qi4xBIhi30xi")
 assert _HEADER.size == HEADER_SIZE
 _UNLIKE = COMPRESSION_MASK | CONTROL_MASK
@@ -37,7 +37,7 @@ _NO_DELTAS = b"\0\0\0"  # attributes, and no difference to the first timestamp a
 
 
 def keep_latest(data: bytes, offset: int, latest: Latest) -> tuple[int, int]:
-    """Note every record in `data` (whole batches) from `offset` on; the offset that follows, and how many there were.
+    """Store every record in `data` (whole batches) from `offset` on; return the next offset and the number of records.
 
     Raises DecodeError. A batch that is cut at the end is left out, as iter_batches does.
     """
@@ -47,7 +47,7 @@ def keep_latest(data: bytes, offset: int, latest: Latest) -> tuple[int, int]:
         after = position + LOG_OVERHEAD + length
         if magic != MAGIC or length < BATCH_LENGTH_MIN:
             next_batch_size(data, position, end)
-            parse_header(data, position)  # which raises, if that did not
+            parse_header(data, position)  # raises, if the other call did not
         if after > end:
             break
         if crc32c(view[position + ATTRIBUTES_POSITION : after]) != crc:
@@ -73,7 +73,7 @@ def keep_latest(data: bytes, offset: int, latest: Latest) -> tuple[int, int]:
 
 
 def _single(data: bytes, position: int, end: int) -> tuple[bytes, bytes | None] | None:
-    """Key and value of the one record between `position` and `end`; None if it is not as coordinators write it."""
+    """Return key and value of the only record between `position` and `end`; None if its form is not a coordinator's."""
     try:
         length, position = _length(data, position)
         if length != end - position or data[position : position + 3] != _NO_DELTAS:
@@ -93,7 +93,7 @@ def _single(data: bytes, position: int, end: int) -> tuple[bytes, bytes | None] 
 
 
 def _length(data: bytes, position: int) -> tuple[int, int]:
-    """A varint, quicker where it has one byte or two."""
+    """Return a varint and the next position, faster if it has one byte or two."""
     raw = data[position]
     if raw >= 0x80:
         second = data[position + 1]

@@ -1,11 +1,11 @@
-"""Reading a coordinator's partition back, a slice at a time, so that a long log never holds up the event loop.
+"""Reading a coordinator's partition back, a slice at a time, so that a long log never blocks the event loop.
 
-Knows batches and markers; what a record means is the machine's affair. Loading reads from the log's start to the end
-it had when loading began: nobody else appends to this partition before it is loaded. The log may be compacted: offsets
-are missing, a batch may have no records, a marker no data before it.
+Knows batches and markers; the machine knows the meaning of records. Loading reads from the log's start to its end
+offset when loading began: nothing is appended to this partition before it is loaded. The log may be compacted:
+offsets are missing, a batch may have no records, a marker no data before it.
 
-Where every record says all there is about its key, most of a long log is what later records replace: then the last of
-each key is looked for first, and only those are decoded and replayed, in the order they have in the log.
+If every record contains the whole state of its key, later records replace most of a long log: then the last record of
+each key is searched first, and only these are decoded and replayed, in the order of the log.
 """
 
 from __future__ import annotations
@@ -23,29 +23,29 @@ from barnabas.protocol.records.record import iter_records
 R = TypeVar("R")
 
 SLICE_BYTES = 64 * 1024
-"""How much is read and replayed at once: a few milliseconds' work."""
+"""How much is read and replayed at once: a few milliseconds of work."""
 SLICE_RECORDS = 256
-"""How many are replayed at once where only the last of each key are."""
+"""How many records are replayed at once if only the last of each key are."""
 
 
 class Source(Protocol):
-    """One coordinator topic as the loader needs it."""
+    """One coordinator topic as the loader uses it."""
 
     def extent(self, partition: int) -> tuple[int, int]:
-        """The log's start offset and its end offset."""
+        """Return the log's start offset and its end offset."""
 
     def read(self, partition: int, offset: int, max_bytes: int) -> bytes:
-        """Whole batches from the one that holds `offset` on, or the first behind it, at least one if there is any."""
+        """Return whole batches from `offset` (or the first one after it) on, at least one if there is any."""
 
 
 class Replayed(Protocol[R]):
-    """What the loader asks of the machine."""
+    """The part of the machine that the loader uses."""
 
     records_are_whole: bool
     """Whether a record replaces all earlier ones of its key, and none is ever part of a transaction."""
 
     def decode(self, key: bytes | None, value: bytes | None) -> R | None:
-        """The record, or None for one to pass over; raises DecodeError."""
+        """Return the record, or None for one to skip; raises DecodeError."""
 
     def replay(self, record: R, record_offset: int, producer_id: int = -1) -> None:
         """Change the durable state."""
@@ -55,13 +55,13 @@ class Replayed(Protocol[R]):
 
 
 class Loader(Generic[R]):
-    """The loading of one partition, as far as it has come."""
+    """The load of one partition, with its progress."""
 
     def __init__(self, source: Source, partition: int, machine: Replayed[R]) -> None:
         self._source = source
         self._partition = partition
         self._machine = machine
-        self._extent: tuple[int, int] | None = None  # not asked for yet
+        self._extent: tuple[int, int] | None = None  # not read yet
         self._offset = self._end = 0
         self._latest: Latest = {}
         self._left: Iterator[tuple[bytes | None, tuple[int, bytes | None]]] | None = None
@@ -69,9 +69,9 @@ class Loader(Generic[R]):
         """How many records were read so far."""
 
     def step(self) -> bool:
-        """Do one slice; True once all is done.
+        """Do one slice; return True once all is done.
 
-        Raises DecodeError when the log cannot be understood, and KafkaError when it is not to be had (yet).
+        Raises DecodeError if the log cannot be decoded, and KafkaError if it is not available (yet).
         """
         if self._extent is None:
             self._extent = self._offset, self._end = self._source.extent(self._partition)
@@ -79,14 +79,14 @@ class Loader(Generic[R]):
             data = self._source.read(self._partition, self._offset, SLICE_BYTES)
             start = self._offset
             if not data:
-                self._offset = self._end  # a cleaner has left nothing up to where the newest, empty segment begins
+                self._offset = self._end  # a cleaner has left nothing before the newest, empty segment
             elif self._machine.records_are_whole:
                 self._offset, count = keep_latest(data, start, self._latest)
                 self.records_count += count
             else:
                 self._replay_all(memoryview(data))
             if not data:
-                self._offset = self._end  # compaction took what was last
+                self._offset = self._end  # compaction removed the last records
             elif self._offset == start:
                 raise DecodeError(f"no batch at offset {start}, below the log's end {self._end}")
         return self._offset >= self._end and self._replay_latest()
@@ -117,7 +117,7 @@ class Loader(Generic[R]):
             self.records_count += 1
 
     def _replay_latest(self) -> bool:
-        """Some of what is left when all was read; True once that is done."""
+        """Replay some of the last records after all was read; return True once that is done."""
         if self._left is None:
             self._left = iter(self._latest.items())
         count = 0

@@ -1,14 +1,14 @@
-"""What a coordinator's decision returns: what to write, what to answer, what to do afterwards.
+"""The result of a coordinator's decision: records to write, the reply, and effects to perform afterwards.
 
 A decision is a function of state, request, time and fresh ids; it changes nothing and returns an `Outcome`. The runtime
 then works through it in this order, and in no other:
 
     decide -> append(records) -> replay(records) -> install(volatile) -> effects -> reply
 
-(many records are replayed on a copy before, and the copy takes the place of the entity where they would be replayed),
-so nothing is answered, and nobody is woken, for a change that is not in the log.
+(many records are replayed on a copy before, and the copy replaces the entity at the time of their replay), so no reply
+is sent, and no request is woken, for a change that is not in the log.
 
-Durable state is what `replay` builds from records. Volatile state (who has joined, whose session runs) is lost with the
+Durable state is what `replay` builds from records. Volatile state (joined members, running sessions) is lost with the
 process by design, as in Kafka; a decision returns its successor beside the records, and it is installed only after they
 were appended.
 """
@@ -27,121 +27,121 @@ V = TypeVar("V", covariant=True)
 
 
 class Waiter(NamedTuple):
-    """The name of one parked request within its entity."""
+    """The name of one parked request of its entity."""
 
     kind: str
     member_id: str
 
 
 class TimerKey(NamedTuple):
-    """The name of one timer within its entity; setting a timer replaces the one of the same name."""
+    """The name of one timer of its entity; setting a timer replaces the one of the same name."""
 
     kind: str
     member_id: str = ""
 
 
 class Park(NamedTuple):
-    """Instead of a reply: the request waits until some decision answers this waiter."""
+    """Instead of a reply: the request waits until some decision completes this waiter."""
 
     waiter: Waiter
 
 
 class Answer(NamedTuple):
-    """Effect: complete a parked request, if it is still there (its connection may have gone)."""
+    """Effect: complete a parked request, if it still waits (its connection may be closed)."""
 
     waiter: Waiter
     reply: Any
 
 
 class SetTimer(NamedTuple):
-    """Effect: ask the coordinator to decide about `timer` after `delay_ms`."""
+    """Effect: request a decision about `timer` after `delay_ms`."""
 
     timer: TimerKey
     delay_ms: int
     unless_it_runs: bool = False
-    """A timer that runs is left alone, instead of being replaced."""
+    """A timer that runs is left unchanged, instead of being replaced."""
 
 
 class CancelTimer(NamedTuple):
-    """Effect: forget this timer, if it runs."""
+    """Effect: cancel this timer, if it runs."""
 
     timer: TimerKey
 
 
 class CancelTimers(NamedTuple):
-    """Effect: forget every timer of this kind."""
+    """Effect: cancel every timer of this kind."""
 
     kind: str
 
 
 class FinishTransaction(NamedTuple):
-    """Effect: the entity, a prepared transaction, gets its markers written and is completed.
+    """Effect: write the markers of the entity, a prepared transaction, and complete it.
 
-    Not the runtime's own: whoever owns the shard performs it, once the records beside it are durable.
+    Not performed by the runtime: the shard's owner performs it, once the records beside it are durable.
     """
 
 
 MayDescribe: TypeAlias = Callable[[str], bool]
-"""Whether who asks may be told of the topic of this name."""
+"""Returns whether the client may describe the topic of this name."""
 
 
 def no_topic(name: str) -> bool:
-    """As `MayDescribe`, of nobody known: who does not say what may be described is told of nothing."""
+    """Return False, as a `MayDescribe` that permits no topic, for requests without a known client."""
     return False
 
 
 class ResolveTopics(NamedTuple):
-    """Effect: find the topics that match each of the entity's, a consumer group's, regular expressions.
+    """Effect: find the topics that match each regular expression of the entity, a consumer group.
 
-    Not the runtime's own, like `FinishTransaction`: it looks at every topic there is.
+    Not performed by the runtime, like `FinishTransaction`: it reads all topics.
     """
 
     regexes: tuple[str, ...]
     may_describe: MayDescribe
-    """Which of them count."""
+    """Which of the matching topics count."""
 
 
 Effect = Answer | SetTimer | CancelTimer | CancelTimers | FinishTransaction | ResolveTopics
 
 
 class Producer(NamedTuple):
-    """Whose open transaction a decision's records belong to: they count once its marker says so."""
+    """The producer whose open transaction a decision's records belong to: they count once its marker commits them."""
 
     producer_id: int
     producer_epoch: int
 
 
 class Prepared(NamedTuple):
-    """Many records, encoded and replayed in steps before they are written: what is left to do is short.
+    """Many records, encoded and replayed in steps before they are written: the rest of the work is short.
 
-    They are replayed on a copy, which nobody sees before they are in the log.
+    They are replayed on a copy, which is not visible before they are in the log.
     """
 
     encoded: Sequence[tuple[bytes, bytes | None]]
     """Key and value of each."""
     put_in_place: Callable[[], None] | None
-    """What makes of the copy the durable state of the entity, which must not have changed since; None for records that
-    are replayed once they are written."""
+    """Makes the copy the durable state of the entity, which must not have changed since; None for records that are
+    replayed once they are written."""
 
 
 class Outcome(NamedTuple, Generic[R, V]):
-    """One decision, whole: either all of it happens or, when the records cannot be written, only `or_else`."""
+    """One complete decision: either all of it happens or, if the records cannot be written, only `or_else`."""
 
     records: tuple[R, ...] = ()
     producer: Producer | None = None
-    """Set where the records are part of a transaction."""
+    """Set if the records are part of a transaction."""
     volatile: V | None = None
-    """The successor of the entity's volatile state; None when the decision leaves it alone."""
+    """The successor of the entity's volatile state; None if the decision does not change it."""
     reply: Any = None
-    """The answer, or `Park`."""
+    """The reply, or `Park`."""
     effects: tuple[Effect, ...] = ()
     or_else: Callable[[ErrorCode], Outcome[R, V]] | None = None
-    """What happens instead when the append fails; None: nothing but an error answer.
+    """The replacement if the append fails; None: only an error reply.
 
     Its own records are not written.
     """
     prepared: Prepared | None = None
-    """Of the records, where they are many and of no transaction."""
+    """Prepared records, if they are many and in no transaction."""
 
 
 _NOT_AVAILABLE = {
@@ -155,7 +155,7 @@ _TOO_LARGE = {ErrorCode.MESSAGE_TOO_LARGE, ErrorCode.RECORD_LIST_TOO_LARGE, Erro
 
 
 def as_coordinator_error(code: ErrorCode) -> ErrorCode:
-    """The answer to a client of a coordinator when the coordinator's own append failed with `code`."""
+    """Return the error code for a client of a coordinator whose own append failed with `code`."""
     if code in _NOT_AVAILABLE:
         return ErrorCode.COORDINATOR_NOT_AVAILABLE
     if code in _NOT_COORDINATOR:

@@ -1,14 +1,14 @@
-"""Which partitions of a coordinator's topic are loaded, and how they get there.
+"""The loaded partitions of a coordinator's topic, and how they are loaded.
 
-Only those that this node leads are: the keys in the others are coordinated elsewhere (NOT_COORDINATOR).
+Only partitions that this node leads: the keys in the others are coordinated elsewhere (NOT_COORDINATOR).
 
 A partition is loaded at its first use in this run, so a start costs nothing however many groups or transactional ids
-there are. The first slice is read at once: a short log is ready for the very request that asked. A longer one loads
-slice by slice between other work, and requests are answered COORDINATOR_LOAD_IN_PROGRESS meanwhile.
+exist. The first slice is read at once: a short log is ready for the request that started the load. A longer one loads
+slice by slice between other work, and requests get COORDINATOR_LOAD_IN_PROGRESS in the meantime.
 
-A partition whose log cannot be opened, read or understood is closed (NOT_COORDINATOR): nothing is guessed, and nothing
-is written over it. That is its own trouble: the others are loaded, listed and served. Who asks for it later has it
-tried again, but not sooner than RETRY_MS after the last time, however many ask.
+A partition whose log cannot be opened, read or decoded is closed (NOT_COORDINATOR): nothing is guessed, and nothing is
+written to it. The others are not affected: they are loaded, listed and served. A later request for it retries the load,
+but not sooner than RETRY_MS after the last attempt, however many requests come.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ RETRY_MS = 10_000
 _LOADING = WorkClass(under_way_max=1_000, steps_max=1, may_begin_again=False)
 
 M = TypeVar("M", bound=Replayed[Any])
-"""What decides about the entities of one partition."""
+"""The machine for the entities of one partition."""
 
 
 class OwnedTopic(Journal, Source, Protocol):
@@ -42,17 +42,17 @@ class OwnedTopic(Journal, Source, Protocol):
     name: str
 
     def partition_count(self) -> int | None:
-        """How many partitions the topic has; None while there is no such topic."""
+        """Return how many partitions the topic has; None if it does not exist."""
 
     def create(self) -> int:
-        """The number of partitions of the topic, which exists from now on."""
+        """Create the topic if necessary; return its number of partitions."""
 
     def leads(self, partition: int) -> bool:
-        """Whether this node leads the partition, and so coordinates the keys in it."""
+        """Return whether this node leads the partition, and so coordinates the keys in it."""
 
 
 class CoordinatorPartition(Generic[M]):
-    """One partition of the topic, what lives in it, and how far its loading has come."""
+    """One partition of the topic, with its state and the progress of its load."""
 
     def __init__(self, index: int, machine: M, shard: Shard[Any, Any], loader: Loader[Any]) -> None:
         self.index = index
@@ -61,15 +61,15 @@ class CoordinatorPartition(Generic[M]):
         self.loader: Loader[Any] | None = loader
         """Present while the partition is being loaded."""
         self.loading: Future[None] | None = None
-        """Done when that is over; None where it was at once."""
+        """Done when the load is over; None if it was over at once."""
         self.failure: str | None = None
         """Why it could not be loaded."""
         self.retry_at_s = 0.0
-        """When it may be tried again, on the monotonic clock."""
+        """When the load may be retried, on the monotonic clock."""
 
     @property
     def is_ready(self) -> bool:
-        """Loaded, and not closed for its damage."""
+        """Whether the partition is loaded, and not closed because it is corrupt."""
         return self.loader is None and self.failure is None
 
 
@@ -84,7 +84,7 @@ class CoordinatorPartitions(Generic[M]):
         build: Callable[[int], tuple[M, Shard[Any, Any]]],
         on_loaded: Callable[[CoordinatorPartition[M]], None],
     ) -> None:
-        """`build` makes what a partition needs; `on_loaded` is called once its log was replayed."""
+        """Create it empty. `build` makes a partition's machine and shard; `on_loaded` is called after the replay."""
         self._topic = topic
         self._clock = clock
         self._upkeep = upkeep
@@ -94,7 +94,7 @@ class CoordinatorPartitions(Generic[M]):
         self._is_closed = False
 
     def of(self, entity_id: str) -> CoordinatorPartition[M]:
-        """The loaded partition of a group or transactional id. Raises KafkaError when it is not to be had (yet)."""
+        """Return the loaded partition of a group or transactional id. Raises KafkaError if it is not ready (yet)."""
         index = self.index_of(entity_id)
         partition = self._used.get(index)
         if partition is not None and partition.loader is None and partition.failure is None:
@@ -102,17 +102,17 @@ class CoordinatorPartitions(Generic[M]):
         return self._checked(self.begin(index))
 
     def index_of(self, entity_id: str) -> int:
-        """The partition of a group or transactional id; creates the topic if need be."""
+        """Return the partition of a group or transactional id; create the topic if necessary."""
         return partition_for(entity_id, self._topic.create())
 
     def led(self) -> list[int]:
-        """The partitions of the topic that this node leads; none while there is no topic."""
+        """Return the partitions of the topic that this node leads; none if it does not exist."""
         return list(filter(self._topic.leads, range(self._topic.partition_count() or 0)))
 
     def prepare(self, entity_id: str) -> int:
-        """The partition of a group or transactional id that somebody asked for, and so will be needed.
+        """Return the partition of a requested group or transactional id, which will be needed soon.
 
-        It begins to load, if this node leads it. Raises KafkaError without a topic.
+        It begins to load, if this node leads it. Raises KafkaError if the topic does not exist.
         """
         index = self.index_of(entity_id)
         if self._topic.leads(index):
@@ -120,11 +120,11 @@ class CoordinatorPartitions(Generic[M]):
         return index
 
     def at(self, index: int) -> CoordinatorPartition[M]:
-        """The loaded partition of this number. Raises KafkaError as `of`."""
+        """Return the loaded partition of this number. Raises KafkaError like `of`."""
         return self._checked(self.begin(index))
 
     def every(self) -> list[CoordinatorPartition[M]]:
-        """All partitions that this node leads and that can be loaded, and are; none while there is no topic.
+        """Return all loadable partitions that this node leads, loaded; none if the topic does not exist.
 
         Raises KafkaError if one still loads.
         """
@@ -132,7 +132,7 @@ class CoordinatorPartitions(Generic[M]):
         return [self._checked(partition) for partition in begun if partition.failure is None]
 
     def unsynced(self, entity_ids: Iterable[str] | None = None) -> list[Future[None]]:
-        """What is to be waited for before these are told of, or all: their records, where these are to be synced."""
+        """Return the futures of pending syncs of these entities' records (default: all), for readers to wait for."""
         count = self._topic.partition_count()
         if count is None:
             return []
@@ -141,29 +141,29 @@ class CoordinatorPartitions(Generic[M]):
         return [unsynced for unsynced in found if unsynced is not None]
 
     def loaded(self) -> Iterator[CoordinatorPartition[M]]:
-        """Those that are in use and ready."""
+        """Yield the partitions that are loaded."""
         for partition in list(self._used.values()):
             if partition.is_ready:
                 yield partition
 
     def failed(self) -> list[int]:
-        """Those that were asked for and could not be loaded."""
+        """Return the requested partitions that could not be loaded."""
         return [index for index, partition in self._used.items() if partition.failure is not None]
 
     @property
     def are_ready(self) -> bool:
-        """Whether all that were asked for are loaded."""
+        """Whether all requested partitions are loaded."""
         return all(partition.is_ready for partition in self._used.values())
 
     def loading(self) -> list[Future[None]]:
-        """Each is done when one of those that are being loaded now is not any more."""
+        """Return the futures of the running loads; each is done when its load is over."""
         found = [partition.loading for partition in self._used.values()]
         return [loading for loading in found if loading is not None and not loading.done()]
 
     def begin(self, index: int) -> CoordinatorPartition[M]:
-        """The partition: loaded, being loaded, or with its failure.
+        """Return the partition: loaded, being loaded, or with its failure.
 
-        Raises KafkaError when there is no such one, or when another node leads it.
+        Raises KafkaError if it does not exist, or if another node leads it.
         """
         if self._is_closed:
             raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, "the coordinator is shutting down")
@@ -183,9 +183,9 @@ class CoordinatorPartitions(Generic[M]):
         return partition
 
     def load_in_background(self, indexes: Iterable[int], is_pointless: Callable[[], bool] = lambda: False) -> None:
-        """Load those of these that were not used yet, one after another, while nobody waits for it.
+        """Load those of these that were not used yet, one after another, in the background.
 
-        `is_pointless`, asked before each, ends it early.
+        `is_pointless`, called before each, ends it early.
         """
         left = [index for index in indexes if index not in self._used and self._topic.leads(index)]
         left.reverse()
@@ -195,7 +195,7 @@ class CoordinatorPartitions(Generic[M]):
                 try:
                     partition = self.begin(left[-1])
                 except KafkaError:
-                    return  # the topic was deleted: it has no more of them
+                    return  # the topic was deleted, with its partitions
                 if partition.loader is None:
                     del left[-1]
                 is_loading = partition.loading is not None and not partition.loading.done()
@@ -204,18 +204,18 @@ class CoordinatorPartitions(Generic[M]):
         self._upkeep.in_slices(load, _LOADING)
 
     def close(self) -> None:
-        """The broker stops: nobody is served any more."""
+        """Stop with the broker: no request is served any more."""
         self._is_closed = True
         self.forget()
 
     def resign(self, index: int) -> None:
-        """Another node leads the partition from now on, which loads what is in its log."""
+        """Give up the partition: another node leads it from now on, and loads its log."""
         partition = self._used.pop(index, None)
         if partition is not None:
             partition.shard.close(ErrorCode.NOT_COORDINATOR)
 
     def forget(self) -> None:
-        """Answer everybody who waits and forget all partitions; the log, if it still is there, has what is durable."""
+        """Refuse all waiting requests and forget all partitions; the log, if it still exists, has the durable state."""
         used, self._used = self._used, {}
         for partition in used.values():
             partition.shard.close()
@@ -228,7 +228,7 @@ class CoordinatorPartitions(Generic[M]):
         return partition
 
     def _load(self, partition: CoordinatorPartition[M], loader: Loader[Any]) -> Work[None]:
-        """A slice of the log in each step."""
+        """Load a slice of the log in each step."""
         while not partition.shard.is_closed:
             over: Future[None] | None = None
             try:
@@ -239,7 +239,7 @@ class CoordinatorPartitions(Generic[M]):
             except (DecodeError, KafkaError) as broken:
                 self._fail(partition, broken)
                 return
-            except Exception as mistake:  # ours, and logged with where it was made; the others are not to suffer
+            except Exception as mistake:  # our own bug, logged with its traceback; other partitions are unaffected
                 _log.exception(line("loading failed", topic=self._topic.name, partition=partition.index))
                 self._fail(partition, mistake)
                 return

@@ -1,16 +1,16 @@
-"""The one place where a coordinator's decisions become facts: decide, append, replay, act, answer.
+"""The one place where a coordinator's decisions are carried out: decide, append, replay, act, reply.
 
 A `Shard` owns one partition of a coordinator's topic: the machine that decides about it, its parked requests and its
 timers. It knows neither groups nor transactions, neither files nor sockets: the machine knows the first, the journal
 the second, and the handlers wait on the futures.
 
-Theory of operation: `execute` takes one outcome through its steps without ever suspending, so between a decision and
-its replay nothing else can happen and no lock is needed. If the journal says that the records are not on disk yet
-(flushing is on), all that would be answered waits for it; the state has moved on already, so whoever asks meanwhile
-waits, too, even for what changes nothing. Where somebody listens, all of it is told as it happens.
+Theory of operation: `execute` carries one outcome through its steps without ever suspending, so between a decision and
+its replay nothing else can happen and no lock is needed. If the journal returns that the records are not on disk yet
+(flushing is on), all replies wait for it; the state has already changed, so requests in the meantime wait, too, even if
+they change nothing. If there is a listener, it is notified of all of it.
 
-Invariants: nothing is answered whose records were refused; a parked request is answered at most once; after `close` no
-timer fires and nothing is written: the topic may have been deleted, and another of its name be there.
+Invariants: no reply is sent if its records were refused; a parked request is completed at most once; after `close` no
+timer fires and nothing is written: the topic may have been deleted, and another of the same name may exist.
 """
 
 from __future__ import annotations
@@ -47,22 +47,22 @@ V = TypeVar("V")
 
 _log = logger("coordinator")
 TIMER_RETRY_MS = 500
-"""After which a timer fires again whose decision could not be written, as in Kafka; twice as long each time."""
+"""The delay before a timer whose decision could not be written fires again, as in Kafka; doubled each time."""
 TIMER_RETRY_MAX_MS = 10_000
 TIMER_BEHIND_MS = 100
-"""After which a timer fires again that came while somebody else's decision about its entity was being made."""
+"""The delay before a timer fires again that fired during another decision about its entity."""
 
 
 class Appended(NamedTuple):
-    """Where a decision's records went."""
+    """The position of a decision's records in the log."""
 
     base_offset: int
     synced: Future[None] | None
-    """Done once they are on disk, where that is asked for; None when nobody has to wait."""
+    """Done once they are on disk, if syncs are configured; None if no wait is needed."""
 
 
 class Journal(Protocol):
-    """One coordinator topic as the runtime needs it."""
+    """One coordinator topic as the runtime uses it."""
 
     def append(
         self,
@@ -71,26 +71,26 @@ class Journal(Protocol):
         now_ms: int,
         producer: Producer | None = None,
     ) -> Appended:
-        """Write (key, value) pairs as one batch, in a producer's transaction if given. After a KafkaError none is."""
+        """Write (key, value) pairs as one batch, in a producer's transaction if given. KafkaError: none is written."""
 
     def unsynced(self, partition: int) -> Future[None] | None:
-        """Done once all that was appended is on disk; None when nobody has to wait for that."""
+        """Return a future that is done once all appended records are on disk; None if no wait is needed."""
 
 
 class Machine(Protocol[R, V]):
-    """What decides about the entities of one partition."""
+    """The component that decides about the entities of one partition."""
 
     def encode(self, record: R) -> tuple[bytes, bytes | None]:
-        """Key and value of a record as the log has them; raises EncodeError for what does not fit the format."""
+        """Return key and value of a record in the log's format; raises EncodeError if it does not fit."""
 
     def replay(self, record: R, record_offset: int, producer_id: int = -1) -> None:
         """Change the durable state; with a producer id, from the commit of its transaction on."""
 
     def install(self, entity_id: str, volatile: V) -> None:
-        """Put the successor of the volatile state in place."""
+        """Install the successor of the volatile state."""
 
     def timer_fired(self, entity_id: str, timer: TimerKey, now_ms: int) -> Outcome[R, V]:
-        """Decide what a timer means."""
+        """Decide what a timer does."""
 
 
 class Shard(Generic[R, V]):
@@ -109,16 +109,16 @@ class Shard(Generic[R, V]):
         fire: Callable[[str, TimerKey], Reply[None]] | None = None,
         telling: Telling | None = None,
     ) -> None:
-        """`write_timeout_ms` is how long an answer may wait for the disk; None: as long as it takes.
+        """Create the shard. `write_timeout_ms` limits how long a reply waits for the disk; None: no limit.
 
-        `is_deciding` says whether a decision about an entity takes several turns of the event loop, and is not made:
-        its timers wait, since somebody who came in time may be in line behind it.
+        `is_deciding` returns whether a decision about an entity takes several turns of the event loop, and is not made
+        yet: its timers wait, since a request that came in time may be queued after it.
 
-        `fire` decides what a timer means and carries it out, perhaps in several turns; the timer comes again if that
-        fails. Unless it is given, that is the machine's decision, made at once.
+        `fire` decides what a timer does and carries it out, perhaps in several turns; the timer fires again if that
+        fails. By default the machine decides, at once.
 
-        `perform` is given, with its entity, every effect that is not the runtime's own, as soon as the records are
-        durable: inside `execute` when nobody has to wait for the disk. It must not raise.
+        `perform` is called with the entity and every effect that the runtime does not perform, as soon as the records
+        are durable: inside `execute` if there is no wait for the disk. It must not raise.
         """
         self.partition = partition
         self._machine = machine
@@ -137,20 +137,20 @@ class Shard(Generic[R, V]):
 
     @property
     def is_closed(self) -> bool:
-        """Whether this partition is no longer its business."""
+        """Whether this partition was closed."""
         return self._is_closed
 
     def parked(self) -> int:
-        """How many requests wait."""
+        """Return how many requests wait."""
         return len(self._parked)
 
     def time_left_ms(self, entity_id: str, timer: TimerKey) -> int | None:
-        """How long until a timer fires; None for one that does not run."""
+        """Return how long until a timer fires; None if it does not run."""
         running = self._timers.get((entity_id, timer.kind), {}).get(timer.member_id)
         return None if running is None else max(0, round((running.due - self._clock.monotonic()) * 1000))
 
     def execute(self, entity_id: str, outcome: Outcome[R, V]) -> Any:
-        """Carry out a decision; returns its reply, or a future of it. Raises KafkaError when it cannot be written."""
+        """Carry out a decision; return its reply, or a future of it. Raises KafkaError if it cannot be written."""
         synced: Future[None] | None = None
         records, producer, volatile, reply, effects, _, prepared = outcome
         teller = self._listened_to()
@@ -165,7 +165,7 @@ class Shard(Generic[R, V]):
                 _log.warning(line("append refused", partition=self.partition, entity=entity_id, error=refusal))
                 outcome = outcome.or_else(code)
                 _, _, volatile, reply, effects, _, _ = outcome
-        elif not isinstance(reply, ErrorCode) or reply is ErrorCode.NONE:  # an error says nothing of what is written
+        elif not isinstance(reply, ErrorCode) or reply is ErrorCode.NONE:  # an error does not depend on written records
             synced = self._journal.unsynced(self.partition)
         if volatile is not None:
             self._machine.install(entity_id, volatile)
@@ -197,13 +197,13 @@ class Shard(Generic[R, V]):
         return reply
 
     def _do(self, entity_id: str, effects: Iterable[Effect]) -> None:
-        """Pass on what is not the runtime's own business; after `close` nothing is begun any more."""
+        """Perform the effects that the runtime does not; after `close` nothing is begun any more."""
         if self._perform is not None and not self._is_closed:
             for effect in effects:
                 self._perform(entity_id, effect)
 
     def _listened_to(self) -> Teller | None:
-        """Who tells what happens, if anybody listens."""
+        """Return the teller for the listeners; None if there are none."""
         telling = self._telling
         if telling is None or not telling.events.is_on:
             return None
@@ -245,9 +245,9 @@ class Shard(Generic[R, V]):
     # Parked requests
 
     def _park(self, entity_id: str, waiter: Waiter) -> Future[Any]:
-        """A future that an `Answer` to this waiter completes.
+        """Return a future that an `Answer` to this waiter completes.
 
-        A request that asks again takes the place of the first.
+        A repeated request replaces the first one.
         """
         key = (entity_id, waiter)
         earlier = self._parked.pop(key, None)
@@ -270,9 +270,9 @@ class Shard(Generic[R, V]):
     def _answer_when_synced(
         self, synced: Future[None], entity_id: str, answers: list[Answer], others: list[Effect], reply: Any
     ) -> Future[Any]:
-        """Hold everything back until the records are on disk; if they never will be, or not in time, say so.
+        """Delay everything until the records are on disk; reply with an error if they never will be, or not in time.
 
-        What comes too late for its answer is in the log all the same, so `others` are done however late.
+        Records that are too late for the reply are in the log all the same, so `others` are performed however late.
         """
         parked = [(self._parked.pop((entity_id, answer.waiter), None), answer.reply) for answer in answers]
         waiting = [(future, result) for future, result in parked if future is not None]
@@ -320,9 +320,9 @@ class Shard(Generic[R, V]):
         return forgotten
 
     def timer_fired(self, entity_id: str, timer: TimerKey, refusals: int = 0) -> None:
-        """The time of one of its timers has come. It comes again while what it means cannot be written.
+        """Decide about one of the timers, whose time has come. It fires again while the decision cannot be written.
 
-        `refusals` says how often that was so.
+        `refusals` counts how often that happened.
         """
         self._forget_timer(entity_id, timer)
         if self._is_deciding is not None and self._is_deciding(entity_id):
@@ -343,10 +343,10 @@ class Shard(Generic[R, V]):
             reply.add_done_callback(partial(self._fired, entity_id, timer, refusals))
 
     def fire_at_once(self, entity_id: str, timer: TimerKey) -> None:
-        """Carry out what the machine decides. KafkaError when it cannot be written."""
+        """Carry out the machine's decision. KafkaError if it cannot be written."""
         reply = self.execute(entity_id, self._machine.timer_fired(entity_id, timer, self._clock.now_ms()))
         if isinstance(reply, Future):
-            answer_nobody(reply)  # a record that will not be on the disk is logged by whoever syncs
+            answer_nobody(reply)  # a failed sync is logged by the code that syncs
 
     def _fired(self, entity_id: str, timer: TimerKey, refusals: int, done: Future[None]) -> None:
         refusal = None if done.cancelled() else done.exception()
@@ -359,7 +359,7 @@ class Shard(Generic[R, V]):
         self._set_timer(entity_id, timer, delay_ms, refusals + 1)  # unless it is closed
 
     def close(self, code: ErrorCode = ErrorCode.COORDINATOR_NOT_AVAILABLE) -> None:
-        """Stop the timers and send everybody away who waits: the broker stops, or no longer owns this partition."""
+        """Stop the timers and refuse all waiting requests: the broker stops, or no longer owns this partition."""
         self._is_closed = True
         timers, self._timers = self._timers, {}
         for running in timers.values():
@@ -375,7 +375,7 @@ def _cancel(running: Mapping[str, Timer]) -> None:
 
 
 class _Alarm:
-    """What a timer calls. There is one for each member of each group, so it is small."""
+    """The callback of a timer. There is one for each member of each group, so it is small."""
 
     __slots__ = ("_entity_id", "_kind", "_member_id", "_refusals", "_shard")
 

@@ -1,4 +1,4 @@
-"""Whom a shard has tell what happens, where somebody listens: what is in `broker/coordinator/events/`."""
+"""The interface by which a shard notifies listeners: implemented in `broker/coordinator/events/`."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from barnabas.broker.runtime.events.events import Events
 
 
 class Teller(Protocol):
-    """Tells what decisions are and what comes of them, where somebody listens (`broker/coordinator/events/`)."""
+    """Notifies listeners of decisions and their results (`broker/coordinator/events/`)."""
 
     def seen(self, entity_id: str, outcome: Outcome[Any, Any]) -> Any:
-        """Before anything of the decision has happened: what `happened` has to know of how it was."""
+        """Return the state before a decision that `happened` needs; called before any of it has happened."""
 
     def writing(self, entity_id: str, records: Sequence[Any]) -> None:
-        """They are about to be appended."""
+        """Notify that the records are about to be appended."""
 
     def written(self, entity_id: str, records: Sequence[Any], partition: int, offset: int) -> None:
-        """They were appended and replayed."""
+        """Notify that the records were appended and replayed."""
 
     def happened(self, entity_id: str, seen: Any, outcome: Outcome[Any, Any]) -> None:
-        """It is a fact now."""
+        """Notify that the decision is carried out."""
 
 
 class Telling(NamedTuple):
-    """Where a shard tells what happens, and who puts it in words: made for its machine once somebody listens."""
+    """The events to notify, and the factory of the machine's teller: called once there is a listener."""
 
     events: Events
     teller: Callable[[Any, Events], Teller]

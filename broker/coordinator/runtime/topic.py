@@ -1,6 +1,6 @@
-"""A coordinator's topic as the runtime and the loader see it: `append`, `extent`, `read`.
+"""A coordinator's topic as the runtime and the loader use it: `append`, `extent`, `read`.
 
-The adapter between coordinators and the broker's partitions. The topic is created when it is first needed.
+The adapter between coordinators and the broker's partitions. The topic is created at its first use.
 """
 
 from __future__ import annotations
@@ -36,25 +36,25 @@ class CoordinatorTopic:
         self._compression = compression
 
     def partition_count(self) -> int | None:
-        """How many partitions the topic has; None while there is no such topic."""
+        """Return how many partitions the topic has; None if it does not exist."""
         topic = self._catalogue.topics.get(self.name)
         return None if topic is None else len(topic.partitions)
 
     def create(self) -> int:
-        """The number of partitions of the topic, which exists from now on. Raises KafkaError."""
+        """Create the topic if necessary; return its number of partitions. Raises KafkaError."""
         topic = self._catalogue.topics.get(self.name)
         return len((self._catalogue.create_internal_topic(self.name) if topic is None else topic).partitions)
 
     def leads(self, partition: int) -> bool:
-        """Whether this node leads the partition, and so coordinates the keys in it."""
+        """Return whether this node leads the partition, and so coordinates the keys in it."""
         return self._partitions.is_here(self.name, partition)
 
     def leader_epoch(self, partition: int) -> int:
-        """The epoch this run leads the partition in. Raises KafkaError."""
+        """Return the leader epoch of the partition in this run. Raises KafkaError."""
         return self._partitions.get_led(self.name, partition).leader_epoch
 
     def answers_at_once(self, partition: int) -> bool:
-        """Whether what is appended need not be waited for. False, too, before this run has appended anything."""
+        """Return whether appended records need no wait. False, too, before this run has appended anything."""
         log = self._partitions.led.get((self.name, partition))
         return log is not None and log.answers_at_once
 
@@ -67,7 +67,7 @@ class CoordinatorTopic:
     ) -> Appended:
         """Write (key, value) pairs as one batch, in the producer's transaction if one is given.
 
-        Raises KafkaError and has then written nothing.
+        Raises KafkaError, and then nothing is written.
         """
         partitions = self._partitions
         log = partitions.get_led(self.name, partition)
@@ -87,34 +87,34 @@ class CoordinatorTopic:
         return Appended(result.base_offset, partitions.synced_log(log, result.last_offset + 1))
 
     def unsynced(self, partition: int) -> Future[None] | None:
-        """Done once all that was appended is on the disk, where that is asked for; None when nobody has to wait."""
+        """Return a future that is done once all appended records are on the disk; None if no wait is needed."""
         log = self._partitions.led.get((self.name, partition))
         synced = None if log is None else self._partitions.synced_log(log, log.log_end_offset)
         if synced is not None:
-            answer_nobody(synced)  # who asks may go by whether there is something to wait for
+            answer_nobody(synced)  # a caller may only test whether there is something to wait for
         return synced
 
     def append_marker(self, partition: int, marker: EndTxnMarker, *, transaction_version: int, hold: bool) -> Appended:
-        """End the producer's transaction on the partition. KafkaError, and nothing is written then."""
+        """End the producer's transaction on the partition. Raises KafkaError, and then nothing is written."""
         partitions = self._partitions
         log = partitions.get_led(self.name, partition)
         result = partitions.append_marker_to(log, marker, transaction_version=transaction_version, hold=hold)
         return Appended(result.base_offset, partitions.synced_log(log, result.last_offset + 1))
 
     def release_marker(self, partition: int, producer_id: int) -> None:
-        """Show readers of the log what was ended with `hold`."""
+        """Show readers of the log the result of an end with `hold`."""
         self._partitions.release_marker(self.name, partition, producer_id)
 
     def extent(self, partition: int) -> tuple[int, int]:
-        """The log's start offset and its end offset."""
+        """Return the log's start offset and its end offset."""
         with _as_kafka_errors():
             log = self._partitions.get(self.name, partition)
         return log.log_start_offset, log.log_end_offset
 
     def read(self, partition: int, offset: int, max_bytes: int) -> bytes:
-        """Batches from the one that holds `offset` on, at least one if there is any; the last may be cut.
+        """Return batches from the one with `offset` on, at least one if there is any; the last may be cut.
 
-        The high watermark is no bound: what was appended here was acknowledged, whoever else has it by now.
+        The high watermark is no limit: records appended here were acknowledged, whichever replicas have them by now.
         """
         with _as_kafka_errors():
             return self._partitions.get(self.name, partition).read_own(offset, max_bytes)
@@ -122,7 +122,7 @@ class CoordinatorTopic:
 
 @contextmanager
 def _as_kafka_errors() -> Iterator[None]:
-    """A disk that fails under a coordinator's topic is answered, like every other refusal, with a code."""
+    """Raise KafkaError KAFKA_STORAGE_ERROR instead of StorageError: clients get a code for every refusal."""
     try:
         yield
     except StorageError as error:
@@ -130,20 +130,20 @@ def _as_kafka_errors() -> Iterator[None]:
 
 
 class TopicDeletions:
-    """A catalogue listener that only cares about topics that go."""
+    """A catalogue listener only for deleted topics."""
 
     def __init__(self, forget: Callable[[str], None]) -> None:
         self._forget = forget
 
     def on_topic_deleted(self, topic: Topic) -> None:
-        """What was committed for it goes with it."""
+        """Forget the deleted topic."""
         self._forget(topic.name)
 
     def on_topic_created(self, topic: Topic) -> None:
-        """A new topic has no offsets yet."""
+        """Do nothing: a new topic has no offsets yet."""
 
     def on_partitions_added(self, topic: Topic, first_new: int) -> None:
-        """New partitions have no offsets yet."""
+        """Do nothing: new partitions have no offsets yet."""
 
     def on_configs_changed(self, resource_type: int, resource_name: str) -> None:
-        """The groups' settings are fixed at start."""
+        """Do nothing: the groups' settings are fixed at start."""

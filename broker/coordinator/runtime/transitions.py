@@ -1,7 +1,7 @@
-"""What an event may mean in a state: the four kinds of cell in a coordinator's table of states.
+"""The possible meanings of an event in a state: the four kinds of cell in a coordinator's table of states.
 
-Knows neither groups nor transactions; `group/states.py` and `transaction/states.py` fill the tables. A decision asks
-its own table, and never guesses what is not in it.
+Knows neither groups nor transactions; `group/states.py` and `transaction/states.py` fill the tables. A decision reads
+its own table, and never guesses an entry that is not in it.
 """
 
 from __future__ import annotations
@@ -14,23 +14,23 @@ S = TypeVar("S")
 
 
 class Go(NamedTuple, Generic[S]):
-    """The entity moves to this state, maybe to where it is."""
+    """The entity moves to this state, maybe to the same one."""
 
     state: S
 
 
 class Proceed(NamedTuple):
-    """The request is served in the present state."""
+    """The request is served in the current state."""
 
 
 class Say(NamedTuple):
-    """The request is answered with this code; nothing changes."""
+    """The reply to the request is this code; nothing changes."""
 
     code: ErrorCode
 
 
 class Never(NamedTuple):
-    """This cannot happen; if it does, the mistake is ours."""
+    """An impossible event; if it occurs, it is our own bug."""
 
     why: str
 

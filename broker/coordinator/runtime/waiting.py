@@ -1,9 +1,9 @@
-"""Those who wait for the answers of a decision: told when its records are on the disk, or that they never will be.
+"""Requests that wait for the sync of a decision's records: they get their replies after it, or an error if it fails.
 
-So are those who only look: what a record says that a power cut could take back is told to nobody.
+Requests that only read wait, too: no client sees a record that a power failure could undo.
 
-Knows futures and their answers, not what was decided. A future that is done already, since nobody waits any more, is
-let be.
+Knows futures and their replies, not the decision. A future that is already done, since its request no longer waits, is
+left alone.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ R = TypeVar("R")
 
 _log = logger("coordinator")
 Waiting = list[tuple[Future[Any], Any]]
-"""Those who wait, with their answers."""
+"""The waiting futures, with their replies."""
 
 
 class WhenSynced:
-    """What is called when the records of a decision are on the disk, or never will be: `act`, then the answers.
+    """The callback when the records of a decision are on the disk, or never will be: `act`, then the replies.
 
     No closure: compiled, one that is named in another makes a cycle.
     """
@@ -53,7 +53,7 @@ class WhenSynced:
 
 
 def once_synced(response: R, unsynced: Sequence[Future[None]]) -> Reply[R]:
-    """A response that is made of what these futures stand for, once they are done. KafkaError if one fails."""
+    """Return a response that is ready once these futures, which it depends on, are done. KafkaError if one fails."""
     if not unsynced:
         return response
 
@@ -68,18 +68,18 @@ def _not_synced(failure: KafkaError) -> Any:
 
 
 def log_if_not_synced(done: Future[None]) -> None:
-    """Of what nobody waits for."""
+    """Log the failed sync of a record that no request waits for."""
     if not done.cancelled() and done.exception() is not None:
         _log.warning(line("coordinator's record not synced", reason=done.exception()))
 
 
 def give_up(waiting: Waiting, code: ErrorCode, why: str) -> None:
-    """All of them are answered with an error, as clients of a coordinator know it."""
+    """Complete all of them with an error, translated for clients of a coordinator."""
     for future, _ in waiting:
         refuse(future, as_coordinator_error(code), why)
 
 
 def refuse(future: Future[Any], code: ErrorCode, message: str) -> None:
-    """The answer is an error."""
+    """Complete the future with an error, unless it is done."""
     if not future.done():
         future.set_exception(KafkaError(code, message))
