@@ -1,6 +1,6 @@
-"""Coordinators: pure decisions, and one runtime that appends, replays, acts and answers.
+"""The group and transaction coordinators: pure decisions, and one runtime that appends, replays, acts and replies.
 
-Importing the package is free; `GroupCoordinator` and `TransactionCoordinator` come with the first look at them.
+Importing the package costs nothing; `GroupCoordinator` and `TransactionCoordinator` are imported at their first use.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""What coordinators decide, put in events: pure but for the telling, and loaded when somebody listens."""
+"""The events of coordinators' decisions: pure but for the notification, and loaded when there is a listener."""

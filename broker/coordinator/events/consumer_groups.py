@@ -1,4 +1,4 @@
-"""What happens to consumer groups (KIP-848), in events: read from a decision's records, and the group before it."""
+"""The events of consumer groups (KIP-848): derived from a decision's records, and the group before it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from barnabas.protocol.log_records import group as log
 
 
 class ConsumerSeen(NamedTuple):
-    """What a decision will do to a group, which is changed in place: read before that.
+    """The changes of a decision to a group, which is changed in place: read before that.
 
     epoch: the group's new epoch, if it rises. target_epoch: of the assignment, if one is made.
     """
@@ -29,7 +29,7 @@ class ConsumerSeen(NamedTuple):
 
 
 def consumer_seen(group: ConsumerGroup | None, records: Sequence[AnyRecord]) -> ConsumerSeen | None:
-    """None for a decision that writes nothing of a consumer group."""
+    """Return the changes; None for a decision without records of a consumer group."""
     own = [record for record in records if isinstance(record, ConsumerRecord)]
     if not own:
         return None
@@ -59,7 +59,7 @@ def consumer_happened(
     group: ConsumerGroup | None,
     session_timeout_of: Callable[[Member], int],
 ) -> None:
-    """Tell it. group: as it is now, None where it is none any more."""
+    """Notify listeners. group: its current state, None if it does not exist any more."""
     members = {} if group is None else group.members
     where = {"group": group_id, "protocol": "consumer", "members_count": len(members)}
     for left in seen.gone:

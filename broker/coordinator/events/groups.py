@@ -1,4 +1,4 @@
-"""What happens to groups, in events: read from each decision, and from the group before and after it.
+"""The events of groups: derived from each decision, and from the group before and after it.
 
 Classic groups here, beside the offsets of groups of either protocol; consumer groups in `consumer_groups.py`.
 """
@@ -23,14 +23,14 @@ _SETTLED = (State.EMPTY, State.STABLE, State.DEAD)
 
 
 class GroupTeller:
-    """Those of one partition of `__consumer_offsets`. A `Teller`."""
+    """The events of one partition of `__consumer_offsets`. A `Teller`."""
 
     def __init__(self, machine: GroupMachine, events: Events) -> None:
         self._machine = machine
         self._events = events
 
     def seen(self, entity_id: str, outcome: AnyOutcome) -> Group | ConsumerSeen | None:
-        """As `Teller.seen`."""
+        """Implement `Teller.seen`."""
         if isinstance(outcome.volatile, Group):
             return self._machine.classic(entity_id)
         if not outcome.records or _are_offsets(outcome.records):
@@ -38,18 +38,18 @@ class GroupTeller:
         return consumer_seen(self._machine.durable.consumers.get(entity_id), outcome.records)
 
     def writing(self, entity_id: str, records: Sequence[AnyRecord]) -> None:
-        """As `Teller.writing`."""
+        """Implement `Teller.writing`."""
         if not _are_offsets(records):
             self._events.tell(kinds.GROUP_WRITING, {"group": entity_id, "records_count": len(records)})
 
     def written(self, entity_id: str, records: Sequence[AnyRecord], partition: int, offset: int) -> None:
-        """As `Teller.written`."""
+        """Implement `Teller.written`."""
         if not _are_offsets(records):
             facts = {"group": entity_id, "records_count": len(records), "partition": partition, "offset": offset}
             self._events.tell(kinds.GROUP_WRITTEN, facts)
 
     def happened(self, entity_id: str, seen: Group | ConsumerSeen | None, outcome: AnyOutcome) -> None:
-        """As `Teller.happened`."""
+        """Implement `Teller.happened`."""
         if isinstance(outcome.volatile, Group):
             assert not isinstance(seen, ConsumerSeen), "a classic group was seen"
             self._tell_classic(seen or Group(entity_id), outcome.volatile)
@@ -85,7 +85,7 @@ class GroupTeller:
             events.tell(kinds.REBALANCE_COMPLETED, {**where, "protocol": "classic"})
 
     def _tell_offsets(self, records: Sequence[OffsetCommitted], producer: Producer | None) -> None:
-        """Of one group, but where the offsets of a deleted topic go."""
+        """Notify of offsets; they are of one group, unless the offsets of a deleted topic are deleted."""
         by_group: dict[str, list[OffsetCommitted]] = {}
         for record in records:
             by_group.setdefault(record.group_id, []).append(record)
@@ -101,7 +101,7 @@ class GroupTeller:
 
 
 def _are_offsets(records: Sequence[AnyRecord]) -> bool:
-    """Whether these are committed offsets, which come without other records, or behind them."""
+    """Return whether these are committed offsets, which come without other records, or before them."""
     return isinstance(records[0], OffsetCommitted)
 
 

@@ -1,4 +1,4 @@
-"""Who joins and who goes, of groups of either protocol, and why: by the request or the timer that leads to it."""
+"""The events of joining and leaving members, of either protocol, with the request or timer that caused them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _OVERDUE = {
 
 
 def tell_joined(events: Events, group_id: str, member_id: str, client_id: str, members_count: int) -> None:
-    """A member is new."""
+    """Notify that a member joined."""
     facts = {"group": group_id, "member_id": member_id, "client_id": client_id, "members_count": members_count}
     events.tell(kinds.MEMBER_JOINED, facts)
 
@@ -32,7 +32,7 @@ def tell_gone(
     session_timeout_ms: int,
     successor: str | None = None,
 ) -> None:
-    """A member is gone. successor: the id under which it came back, if it did."""
+    """Notify that a member left. successor: the id under which it came back, if it did."""
     cause = events.cause
     facts = {"group": group_id, "member_id": member_id, "members_count": members_count}
     if is_session_end(cause):
@@ -43,12 +43,12 @@ def tell_gone(
 
 
 def is_session_end(cause: Cause | None) -> bool:
-    """Whether somebody's session has ended."""
+    """Return whether the cause is the end of a session."""
     return isinstance(cause, TimerCause) and cause.timer in _SESSION_TIMERS
 
 
 def rebalance_why(cause: Cause | None, joined: Sequence[str], gone: Sequence[str]) -> str:
-    """Why a rebalance begins."""
+    """Return why a rebalance begins, for the event."""
     if joined:
         return f"member {joined[0]} joined"
     if gone:

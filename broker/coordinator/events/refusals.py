@@ -1,4 +1,4 @@
-"""Why a request about a transactional id was refused, in a sentence. Pure."""
+"""The reason why a request about a transactional id was refused, in a sentence. Pure."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from barnabas.protocol.errors import ErrorCode
 
 
 def why_refused(error: ErrorCode, txn: Transaction | None, cause: Cause | None) -> str:
-    """txn: as it was then. cause: the request, if it is known."""
+    """Return the reason. txn: its state at that time. cause: the request, if it is known."""
     asked = cause.asked if isinstance(cause, RequestCause) else {}
     given_id, given_epoch = asked.get("producer_id"), asked.get("producer_epoch")
     if txn is None:

@@ -1,7 +1,8 @@
-"""What happens to transactional ids, in events: read from each decision, and from the transaction before and after it.
+"""The events of transactional ids: derived from each decision, and from the transaction before and after it.
 
-Knows the values of transactions, not who asked: that is the cause of the events (broker/runtime/events/cause.py), of
-which it only takes the group that AddOffsetsToTxn and TxnOffsetCommit name. Markers tell of themselves (markers.py).
+Knows the values of transactions, not the requests: these are the cause of the events (broker/runtime/events/cause.py),
+from which only the group named by AddOffsetsToTxn and TxnOffsetCommit is read. Markers have their own events
+(markers.py).
 """
 
 from __future__ import annotations
@@ -32,29 +33,29 @@ _COMPLETE = (TransactionState.COMPLETE_COMMIT, TransactionState.COMPLETE_ABORT)
 
 
 class TransactionTeller:
-    """Those of one partition of `__transaction_state`. A `Teller`."""
+    """The events of one partition of `__transaction_state`. A `Teller`."""
 
     def __init__(self, machine: TransactionMachine, events: Events) -> None:
         self._machine = machine
         self._events = events
 
     def seen(self, entity_id: str, outcome: TransactionOutcome) -> Transaction | None:
-        """As `Teller.seen`."""
+        """Implement `Teller.seen`."""
         return self._machine.transaction(entity_id)
 
     def writing(self, entity_id: str, records: Sequence[TransactionStored]) -> None:
-        """As `Teller.writing`."""
+        """Implement `Teller.writing`."""
         for record in records:
             self._events.tell(kinds.TRANSACTION_WRITING, _stored(record))
 
     def written(self, entity_id: str, records: Sequence[TransactionStored], partition: int, offset: int) -> None:
-        """As `Teller.written`."""
+        """Implement `Teller.written`."""
         for position, record in enumerate(records):
             where = {"partition": partition, "offset": offset + position}
             self._events.tell(kinds.TRANSACTION_WRITTEN, {**_stored(record), **where})
 
     def happened(self, entity_id: str, seen: Transaction | None, outcome: TransactionOutcome) -> None:
-        """As `Teller.happened`."""
+        """Implement `Teller.happened`."""
         self._tell_refusal(entity_id, seen, outcome)
         for _, after in outcome.records:
             if after is not None:
@@ -105,7 +106,7 @@ class TransactionTeller:
             "timeout_ms": after.timeout_ms,
         }
         self._events.tell(kinds.PRODUCER_ID_GIVEN, facts)
-        is_same_producer = after.last_producer_epoch != NO_PRODUCER_EPOCH  # it said which epoch it had (KIP-360)
+        is_same_producer = after.last_producer_epoch != NO_PRODUCER_EPOCH  # it named its epoch (KIP-360)
         if before is not None and not is_same_producer:
             self._tell_fenced(before, after, "another producer begins")
 
