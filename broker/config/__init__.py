@@ -1,4 +1,4 @@
-"""Configuration under Kafka's names: the broker's keys, a topic's keys, where their values come from."""
+"""Configuration under Kafka's names: the keys of brokers and topics, and the sources of their values."""
 
 from barnabas.broker.config.broker_config import BrokerConfig, ConfigError, Source, Synonym
 from barnabas.broker.config.listeners.listeners import Listener

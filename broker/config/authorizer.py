@@ -1,15 +1,15 @@
-"""Whether there is an authorizer, and `super.users`: who may do everything, as `User:name;User:other`."""
+"""The authorizer's settings: its class, and `super.users`, principals with all rights (`User:name;User:other`)."""
 
 from __future__ import annotations
 
 from typing import Final
 
 STANDARD_AUTHORIZER: Final = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
-"""The one value of `authorizer.class.name`."""
+"""The only supported value of `authorizer.class.name`."""
 
 
 def super_users(text: str | None) -> frozenset[str]:
-    """The principals. ValueError for what names none."""
+    """Return the principals. ValueError for an entry that is no principal."""
     found = frozenset(word.strip() for word in (text or "").split(";") if word.strip())
     for principal in sorted(found):
         kind, colon, _ = principal.partition(":")

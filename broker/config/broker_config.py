@@ -1,7 +1,7 @@
-"""The broker's configuration: which value of which key is in force, and where it comes from.
+"""The broker's configuration: the value in force of each key, and its source.
 
-Layers, the first that has the key wins: set for this broker while running, set for the whole cluster while running
-(both come from the catalogue, see `follow`), given at start, default. What was given at start is itself a stack, see
+The first layer that has the key wins: set for this broker at run time, set for the whole cluster at run time (both
+come from the catalogue, see `follow`), given at start, default. The values given at start are themselves a stack, see
 `load.py`. Values are checked when they enter a layer, so reading one cannot fail.
 """
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class ConfigError(ValueError):
-    """The configuration cannot be used. str() names the key and says why; `key` is the one to look at, if it is one."""
+    """An unusable configuration. str() names the key and the reason; `key` is the key to look at, if there is one."""
 
     def __init__(self, sentence: str, key: str | None = None) -> None:
         super().__init__(sentence)
@@ -33,7 +33,7 @@ class ConfigError(ValueError):
 
 
 class Source(IntEnum):
-    """Where a value comes from, with the number DescribeConfigs gives it."""
+    """The source of a value, with its number in DescribeConfigs."""
 
     TOPIC = 1
     DYNAMIC_BROKER = 2
@@ -46,14 +46,14 @@ class Source(IntEnum):
 
 
 class Synonym(NamedTuple):
-    """One value a key could have, from one place. DescribeConfigs lists them, the one in force first."""
+    """One value that a key could have, from one source. DescribeConfigs lists them, the one in force first."""
 
     name: str
     value: str | None
     source: Source
 
 
-# Keys that stand in for each other, the first that is set wins. Each name lists the whole chain, as Kafka does.
+# Keys that are alternatives for each other; the first that is set wins. Each name lists the whole chain, as Kafka does.
 SYNONYMS: dict[str, tuple[str, ...]] = {
     name: chain
     for chain in (
@@ -69,9 +69,9 @@ _OTHER_NAME = {"node.id": "broker.id", "broker.id": "node.id"}
 
 
 def find_key(name: str) -> Key | None:
-    """The row of a broker key of Apache Kafka's, whether it has an effect here or not; None when there is none.
+    """Return the row of one of Apache Kafka's broker keys, with or without effect here; None for an unknown key.
 
-    Also of one listener's, whose row is made here.
+    Also finds the key of a single listener, whose row is made here.
     """
     key = KEYS.get(name)
     if key is None:
@@ -86,14 +86,14 @@ def find_key(name: str) -> Key | None:
 
 
 def parse_value(key: Key, text: str) -> Value:
-    """The checked value of `text`. InvalidValue when the key cannot take it."""
+    """Return the checked value of `text`. InvalidValue if the key cannot have it."""
     value = parse(key.name, key.type, text)
     check(key.name, value, key.check)
     return in_force(value, key.check)
 
 
 def is_dynamic(name: str, text: str) -> bool:
-    """Whether a key may be given this value while the broker runs. InvalidValue for one that the key cannot take."""
+    """Return whether a key may get this value at run time. InvalidValue for a value that the key cannot have."""
     key = find_key(name)
     if key is None or key.update is Update.READ_ONLY:
         return False
@@ -102,7 +102,7 @@ def is_dynamic(name: str, text: str) -> bool:
 
 
 class BrokerConfig:
-    """The values in force. Names are Kafka's; asking for a key that does not exist is a KeyError, a bug of ours."""
+    """The values in force, under Kafka's names. Reading an unknown key raises KeyError: that is a bug in this code."""
 
     def __init__(
         self,
@@ -112,14 +112,14 @@ class BrokerConfig:
         is_container: bool = False,
         login_modules: "Mapping[str, Sequence[LoginModule]] | None" = None,
     ) -> None:
-        """static: what was given at start, checked already (`load.py`).
+        """Store the values given at start, already checked (`load.py`), as `static`.
 
-        cluster_id: the cluster a new data directory is to begin, any if None. is_container: whoever comes from the
-        default gateway is on the machine around this container. login_modules: those of a JAAS file, by its sections.
+        cluster_id: the cluster id for a new data directory; any if None. is_container: connections from the default
+        gateway come from the machine around this container. login_modules: the modules of a JAAS file, by section.
         """
         self.login_modules = login_modules or {}
         self.allowed_token_urls: frozenset[str] | None = None
-        """The list of URLs in KAFKA_OPTS that Kafka may get keys of tokens from; None where there is none."""
+        """The list of URLs in KAFKA_OPTS from which Kafka may load token keys; None without such a list."""
         self.cluster_id = cluster_id
         self.is_container = is_container
         self.static: Mapping[str, str] = _node_under_both_names(static or {})
@@ -127,14 +127,14 @@ class BrokerConfig:
         self.cluster_wide: Mapping[str, str] = {}
         self._values: dict[str, Value] = {}
         self.objections: list[Callable[[BrokerConfig], str | None]] = []
-        """Asked why settings made while running may not be taken, with what they would make of this configuration."""
+        """Called with the configuration that a run-time change would make; return why it may not be made, or None."""
         self.when_followed: list[Callable[[], None]] = []
-        """Called when they are in force."""
+        """Called when such changes are in force."""
         self.changes = 0
-        """How often values have changed: what is made of them is as good as long as this stays."""
+        """The number of changes of values: results derived from them are valid while it stays the same."""
 
     def follow(self, per_broker: Mapping[str, str], cluster_wide: Mapping[str, str]) -> None:
-        """Take over what the catalogue now says was set while running, for this broker and for the whole cluster."""
+        """Apply the settings made at run time, as the catalogue has them, for this broker and for the whole cluster."""
         self.per_broker = per_broker
         self.cluster_wide = cluster_wide
         self._values.clear()
@@ -143,7 +143,7 @@ class BrokerConfig:
             followed()
 
     def layers(self) -> tuple[tuple[Source, Mapping[str, str]], ...]:
-        """The layers above the defaults, the strongest first."""
+        """Return the layers above the defaults, the strongest first."""
         return (
             (Source.DYNAMIC_BROKER, self.per_broker),
             (Source.DYNAMIC_DEFAULT_BROKER, self.cluster_wide),
@@ -151,18 +151,18 @@ class BrokerConfig:
         )
 
     def is_set(self, name: str) -> bool:
-        """Whether a value was given, whatever the default is."""
+        """Return whether a value was given, whatever the default is."""
         return any(name in layer for _, layer in self.layers())
 
     def text(self, name: str) -> str | None:
-        """The value as it was written."""
+        """Return the value as it was written."""
         for _, layer in self.layers():
             if name in layer:
                 return layer[name]
         return _key(name).default
 
     def value(self, name: str) -> Value:
-        """The value, parsed; None where the key has neither value nor default."""
+        """Return the parsed value; None if the key has neither a value nor a default."""
         if name not in self._values:
             text = self.text(name)
             self._values[name] = None if text is None else parse_value(_key(name), text)
@@ -184,13 +184,13 @@ class BrokerConfig:
         return value
 
     def strings(self, name: str) -> list[str]:
-        """The elements of a list; none when it is not set."""
+        """Return the elements of a list; empty if it is not set."""
         value = self.value(name)
         assert value is None or type(value) is list, name
         return value or []
 
     def synonyms(self, name: str) -> list[Synonym]:
-        """Every value the key or one that stands in for it was given, the one in force first."""
+        """Return every value given to the key or to one of its alternatives, the one in force first."""
         chain = SYNONYMS.get(name, (name,))
         found = [Synonym(key, layer[key], source) for source, layer in self.layers() for key in chain if key in layer]
         for key in chain:
@@ -199,7 +199,7 @@ class BrokerConfig:
                 found.append(Synonym(key, default, Source.DEFAULT))
         return found
 
-    # --- the few that take more than one key ---
+    # --- values made of more than one key ---
 
     @property
     def node_id(self) -> int:
@@ -207,29 +207,29 @@ class BrokerConfig:
 
     @property
     def data_dirs(self) -> list[str]:
-        """The directories in which partitions lie, each once."""
+        """The directories of the partitions, without duplicates."""
         return list(dict.fromkeys(self.strings("log.dirs") or self.strings("log.dir")))
 
     @property
     def metadata_dir(self) -> str:
-        """The directory in which the catalogue lies: usually the first of `data_dirs`."""
+        """The directory of the catalogue: usually the first of `data_dirs`."""
         named = self.value("metadata.log.dir")
         return named if isinstance(named, str) and named else self.data_dirs[0]
 
     @property
     def listeners(self) -> list[Listener]:
-        """The addresses to listen on, without a controller's. ValueError when they cannot be had together."""
+        """The addresses to listen on, without those of controllers. ValueError if they exclude each other."""
         return self._without_controllers(self._addresses("listeners", check_ports))
 
     @property
     def configured_advertised_listeners(self) -> list[Listener]:
-        """The addresses advertised.listeners gives, which need not be all. ValueError for one of no use."""
+        """The addresses in advertised.listeners, perhaps not for every listener. ValueError for an unusable one."""
         return self._without_controllers(self._addresses("advertised.listeners", check_advertised))
 
     def advertised(self, listener: Listener) -> Listener | None:
-        """What is advertised for a listener, None for the address a client came in by; port 0 is the one bound.
+        """Return the advertised address of a listener; None for the address that the client connected to.
 
-        A listener on a name is advertised under that name, as it is in Kafka.
+        Port 0 means the bound port. A listener on a host name is advertised under that name, as in Kafka.
         """
         for advertised in self.configured_advertised_listeners:
             if advertised.name == listener.name:
@@ -238,13 +238,13 @@ class BrokerConfig:
 
     @property
     def advertised_listeners(self) -> list[Listener]:
-        """An address for every listener, for the catalogue: it knows of no connection by which one could come in."""
+        """An address for every listener, for the catalogue, which has no client connection to take an address from."""
         return [self.advertised(listener) or _local(listener) for listener in self.listeners]
 
     def _addresses(self, key: str, check: Callable[[str, list[Listener]], None]) -> list[Listener]:
         protocols = parse_protocol_map(self.string("listener.security.protocol.map"))
         protocols.update({name: "PLAINTEXT" for name in self._controllers() if name not in protocols})
-        listeners = parse_listeners(key, dict.fromkeys(self.strings(key)), protocols)  # one given twice is given once
+        listeners = parse_listeners(key, dict.fromkeys(self.strings(key)), protocols)  # a duplicate counts once
         check(key, listeners)
         return listeners
 
@@ -257,7 +257,7 @@ class BrokerConfig:
 
 
 def _node_under_both_names(static: Mapping[str, str]) -> Mapping[str, str]:
-    """node.id and broker.id are one number: whichever was given stands for both, as in Kafka."""
+    """Set both node.id and broker.id to the one that was given: they are the same number, as in Kafka."""
     return {**{_OTHER_NAME[name]: text for name, text in static.items() if name in _OTHER_NAME}, **static}
 
 

@@ -1,15 +1,16 @@
 """The environment of a process as Apache Kafka's container image reads it: `KAFKA_*` names and `CLUSTER_ID`.
 
-`KAFKA_` goes, capitals become small, `_` stands for a dot, `__` for an underscore and `___` for a dash:
-KAFKA_LOG_SEGMENT_BYTES is log.segment.bytes. A few names mean Kafka's scripts, JVM or logging, and are no keys. What is
-found is a server.properties file, backslashes and line breaks included, since a file is what the image makes of it.
+`KAFKA_` is removed, capitals become small, `_` stands for a dot, `__` for an underscore and `___` for a dash:
+KAFKA_LOG_SEGMENT_BYTES is log.segment.bytes. A few names are for Kafka's scripts, JVM or logging, and are no keys. The
+result is read as a server.properties file, with backslashes and line breaks, since the image writes such a file.
 
-`KAFKA_CFG_*` are the same keys, as Bitnami's images of Kafka had them: KAFKA_CFG_LOG_SEGMENT_BYTES. Those images made a
+`KAFKA_CFG_*` are the same keys, as in Bitnami's images of Kafka: KAFKA_CFG_LOG_SEGMENT_BYTES. Those images made a
 dot of every `_`; here `__` and `___` keep their meaning, since no key has two dots in a row. Bitnami's other names are
-in `NOT_KEYS` and `_IDLE`. Two variables that mean one thing have to agree.
+in `NOT_KEYS` and `_IDLE`. Two variables for the same setting must agree.
 
-`BARNABAS_CONTAINER` is ours: set to anything but nothing it says that this is a container, whose gateway brings those
-that come in by a mapped port (`broker/network/advertised.py`). Knows no particular key and reads no environment itself.
+`BARNABAS_CONTAINER` is ours: any value except an empty one means that this is a container, whose gateway forwards the
+connections to a mapped port (`broker/network/advertised.py`). This module knows no particular key and does not read
+the environment itself.
 """
 
 from collections.abc import Iterator, Mapping
@@ -38,10 +39,10 @@ NOT_KEYS = frozenset(
         "KAFKA_LOG4J_LOGGERS",
         "KAFKA_TOOLS_LOG4J_LOGLEVEL",
         "KAFKA_JMX_HOSTNAME",
-        # The image takes these for keys of the broker, which does not know them and ignores them; so do we, in silence.
+        # The image takes these for keys of the broker, which ignores unknown keys; this broker ignores them silently.
         "KAFKA_JMX_PORT",
         "KAFKA_LOG4J_CMD_OPTS",
-        # Of Bitnami's images: what they ask for is the case here, or they name a place.
+        # Of Bitnami's images: they request the default behaviour, or they name a directory.
         "KAFKA_CLUSTER_ID",
         "KAFKA_KRAFT_CLUSTER_ID",
         "KAFKA_ENABLE_KRAFT",
@@ -73,33 +74,33 @@ _IDLE = frozenset(
         "KAFKA_TLS_TYPE",
     }
 )
-"""Of Bitnami's images, for users, certificates and other nodes: told to whoever sets them, and ignored."""
+"""Of Bitnami's images, for users, certificates and other nodes: ignored with a warning."""
 
 
 class Environment(NamedTuple):
-    """What the environment says about the broker."""
+    """The broker's settings from the environment."""
 
     settings: dict[str, str]
     """Values by configuration key."""
     variables: dict[str, str]
-    """The variable each of them comes from, as far as it is known."""
+    """The variable that each of them comes from, if it is known."""
     cluster_id: str | None = None
-    """The id of the cluster that a new data directory begins."""
+    """The cluster id for a new data directory."""
     is_container: bool = False
     warnings: tuple[str, ...] = ()
-    """About variables that are no keys."""
+    """Warnings about variables that are no keys."""
     java_options: str = ""
     """KAFKA_OPTS: options of Kafka's JVM, some of which are about security."""
     conflict: str | None = None
-    """Two variables that contradict each other, or one that cannot be read, in a sentence: nobody knows what holds."""
+    """A sentence about two variables that contradict each other, or one that cannot be read: the start has to fail."""
     cut_off: Mapping[str, str] = MappingProxyType({})
-    """The variables whose values end at a line break, with a sentence that says so."""
+    """The variables whose values end at a line break, each with a sentence about that."""
     process: Mapping[str, str] = MappingProxyType({})
-    """All of its variables, for values that name one: `${env:NAME}`, see `providers.py`."""
+    """All variables of the process, for values that name one: `${env:NAME}`, see `providers.py`."""
 
 
 def read_environment(variables: Mapping[str, str]) -> Environment:
-    """What `variables` (such as os.environ) say. Never fails: whether a value can be used is looked at later."""
+    """Read the settings from `variables` (such as os.environ). Never fails: values are checked later."""
     names: dict[str, str] = {}
     conflict = None
     for name in variables:
@@ -128,14 +129,14 @@ def read_environment(variables: Mapping[str, str]) -> Environment:
 
 
 def key_of(variable: str) -> str:
-    """The configuration key that a variable beginning with KAFKA_ stands for."""
+    """Return the configuration key of a variable that begins with KAFKA_."""
     prefix = _BITNAMI_PREFIX if variable.startswith(_BITNAMI_PREFIX) else _PREFIX
     dotted = variable.removeprefix(prefix).lower().replace("_", ".")
     return dotted.replace("...", "-").replace("..", "_")
 
 
 def _unreadable(variable: str, value: str) -> str | None:
-    """Why a value is none, if so, in a sentence that does not have it."""
+    """Return why a value cannot be read, in a sentence without the value; None if it can."""
     try:
         value.encode()
         properties.decode_text(f"={value}")
@@ -147,7 +148,7 @@ def _unreadable(variable: str, value: str) -> str | None:
 
 
 def _has_line_breaks(value: str) -> bool:
-    """Whether lines follow the first that the image's file would take for settings of their own."""
+    """Return whether the value has further lines, which the image's file would take for separate settings."""
     return len(value.splitlines()) > 1 and len(properties.decode_text(f"={value}")) > 1
 
 

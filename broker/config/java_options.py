@@ -1,13 +1,13 @@
-"""What KAFKA_OPTS says about security: options of Kafka's JVM, as the start scripts of a cluster have them.
+"""The security options in KAFKA_OPTS: options of Kafka's JVM, as the start scripts of a cluster set them.
 
 `-Djava.security.auth.login.config=FILE` names a JAAS file, which is read, and
-`-Dorg.apache.kafka.sasl.oauthbearer.allowed.urls=URL,…` the only URLs that keys of tokens may come from. Any other
-option that Java's security goes by would be ignored here, and so is refused; but for those that only say where random
-numbers come from, or what is printed for debugging. Properties of any name are known to values of the JAAS file.
+`-Dorg.apache.kafka.sasl.oauthbearer.allowed.urls=URL,…` lists the only URLs that token keys may come from. Any other
+option of Java's security would be ignored here, and so is refused, except those that only choose the source of random
+numbers or print debug output. Values of the JAAS file may refer to properties of any name.
 
-Kafka's scripts cut the text up at blanks and take quotes for characters like others; so do we. Words that are no -D
-(memory, agents) have no effect here, and are told by the beginning of an option's name: the rest, and a word that is no
-option, may be a part of a secret that somebody put in quotes.
+Kafka's scripts split the text at blanks and treat quotes like other characters; so does this module. Words other than
+-D options (memory, agents) have no effect here, and are reported by the beginning of an option's name: the rest, or a
+word that is no option, may be a part of a quoted secret.
 """
 
 import re
@@ -35,18 +35,18 @@ _OPTION = re.compile(r"-javaagent|-agent(?:lib|path)|-XX|-X[a-z]{,4}|--add-[a-z]
 
 
 class JavaOptions(NamedTuple):
-    """Those that have an effect."""
+    """The options that have an effect."""
 
     login_config: str | None
     """The path of a JAAS file."""
     allowed_token_urls: frozenset[str] | None
     properties: Mapping[str, str]
-    """Everything that a -D sets, by name."""
+    """All properties set with -D, by name."""
     warnings: tuple[str, ...]
 
 
 def java_options(options: str) -> JavaOptions:
-    """ConfigError for an option of security that has no effect here."""
+    """Read the options. ConfigError for a security option that has no effect here."""
     words = re.findall(r"[^ \t\n]+", options)
     properties = dict(word[2:].partition("=")[::2] for word in words if word.startswith("-D"))
     for name in properties:
@@ -54,7 +54,7 @@ def java_options(options: str) -> JavaOptions:
             raise ConfigError(f"{VARIABLE}: -D{name} has no effect in this broker: remove it to start", VARIABLE)
     path, urls = properties.get(_LOGIN_CONFIG), properties.get(ALLOWED_URLS)
     if path is not None:
-        path = path.removeprefix("=").removeprefix("file:")  # == is Java's way to say: this file alone
+        path = path.removeprefix("=").removeprefix("file:")  # == is Java's syntax for: only this file
     if path == "":
         raise ConfigError(f"{VARIABLE}: -D{_LOGIN_CONFIG} names no file", VARIABLE)
     allowed = None if urls is None else frozenset(url.strip() for url in urls.split(","))
@@ -62,7 +62,7 @@ def java_options(options: str) -> JavaOptions:
 
 
 def _warnings(words: list[str]) -> list[str]:
-    """One, about all words that set no property."""
+    """Return one warning about all words that set no property, if there are any."""
     others = [word for word in words if not word.startswith("-D")]
     if not others:
         return []

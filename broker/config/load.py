@@ -1,8 +1,8 @@
-"""From what a person wrote to a `BrokerConfig`: flags over --set over environment over file.
+"""Make a `BrokerConfig` from the operator's input: flags over --set over environment over file.
 
-Knows the order of precedence and what to do about a key: unknown ones warn, known ones are checked, and one that
-asks for protection this broker does not give stops it (`refusals.py`). Reads no file and no environment; the caller
-does.
+Knows the order of precedence and the treatment of keys: unknown ones cause warnings, known ones are checked, and one
+that requests protection that this broker does not offer prevents the start (`refusals.py`). Reads no file and no
+environment; the caller does.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -34,7 +34,7 @@ _INTER_BROKER_PROTOCOL = "security.inter.broker.protocol"
 
 
 class LoadedConfig(NamedTuple):
-    """The configuration, and what the person who starts the broker should know, a line each."""
+    """The configuration, and warnings for the operator, a line each."""
 
     config: BrokerConfig
     warnings: list[str]
@@ -53,11 +53,11 @@ def load_config(
     brokers: int = 1,
     read_file: Callable[[str], bytes] = _no_file,
 ) -> LoadedConfig:
-    """The configuration to start with. ConfigError when it cannot be used; it names the variable where one is to blame.
+    """Return the configuration to start with. ConfigError if it cannot be used, with the variable at fault, if any.
 
-    flags: keys the command line's own flags stand for.   settings: the words after each --set, `key=value`.
-    environment: what was found in the environment.       properties: the bytes of a server.properties file.
-    brokers: how many nodes there will be.                read_file: for a JAAS file, and for configuration providers.
+    flags: keys of the command line's own flags.          settings: the words after each --set, `key=value`.
+    environment: the settings from the environment.       properties: the bytes of a server.properties file.
+    brokers: the number of nodes.                         read_file: for a JAAS file, and for configuration providers.
     """
     around = environment or Environment({}, {})
     if around.conflict is not None:
@@ -105,7 +105,7 @@ def load_config(
 
 
 def _resolved(written: Mapping[str, str], around: Environment, read_file: Callable[[str], bytes]) -> dict[str, str]:
-    """With what the variables in values stand for, if there are configuration providers. ConfigError."""
+    """Return the settings with the variables in values resolved, if there are configuration providers. ConfigError."""
     if not written.get("config.providers", "").strip():
         return dict(written)
     from barnabas.protocol.files.config_providers import UnresolvedError, resolved
@@ -117,10 +117,10 @@ def _resolved(written: Mapping[str, str], around: Environment, read_file: Callab
 
 
 def _without_secrets(wrong: ConfigError, written: Mapping[str, str], given: Mapping[str, str]) -> ConfigError:
-    """The same error, without a value that came from a provider: such a value may be a secret in the wrong place."""
+    """Return the same error, without a value from a provider: such a value may be a secret in the wrong place."""
     name = wrong.key or ""
     key = find_key(name)
-    hides = key is not None and key.type is ValueType.PASSWORD  # its errors never have the value
+    hides = key is not None and key.type is ValueType.PASSWORD  # its errors never contain the value
     if hides or given.get(name, "") == written.get(name, "") or name not in given:
         return wrong
     return ConfigError(f"{name}: what {written[name]} stands for is not a value that this key can have", name)
@@ -142,21 +142,21 @@ def _settings(settings: Iterable[str]) -> dict[str, str]:
 
 
 def _moved(flags: Mapping[str, str], from_file: Mapping[str, str], stronger: Mapping[str, str]) -> list[str]:
-    """What a file says of its own listeners, and is not true of the one that --host and --port put in their place."""
+    """Return the keys of the file that describe its own listeners, not the one that --host and --port set instead."""
     if "listeners" not in flags or "listeners" not in from_file:
         return []
     return [name for name in ("advertised.listeners", _INTER_BROKER) if name in from_file and name not in stronger]
 
 
 def _left_behind(flags: Mapping[str, str], written: Mapping[str, str], settings: Mapping[str, str]) -> list[str]:
-    """Where a file or a variable has the catalogue, and not the command line, which has the data somewhere else."""
+    """Return metadata.log.dir if only a file or a variable sets it, and the command line moves the data."""
     if "log.dirs" not in flags:
         return []
     return [name for name in (_METADATA_DIR,) if written.get(name) and name not in settings]
 
 
 def _examine(static: Mapping[str, str], brokers: int) -> list[str]:
-    """Warnings about keys, each for itself. ConfigError for the first that is wrong or asks for too much."""
+    """Check each key by itself and return warnings. ConfigError for the first that is invalid or not enforced here."""
     idle: dict[str, list[str]] = {}
     for name, text in sorted(static.items()):
         key = find_key(name)
@@ -172,7 +172,7 @@ def _examine(static: Mapping[str, str], brokers: int) -> list[str]:
 
 
 def _changes_nothing(key: Key, text: str) -> bool:
-    """Whether the key is set to what it would do in Kafka and does not do here. ConfigError for a wrong value."""
+    """Return whether the key's value has an effect in Kafka but none here. ConfigError for an invalid one."""
     try:
         value = parse_value(key, text)
     except InvalidValue as wrong:
@@ -185,7 +185,7 @@ def _changes_nothing(key: Key, text: str) -> bool:
 
 
 def _unmet_minimums(config: BrokerConfig, brokers: int) -> list[str]:
-    """A warning for each setting that asks for more replicas than there are."""
+    """Return a warning for each setting that requires more replicas than there are."""
     warnings = []
     for name in ("min.insync.replicas", "transaction.state.log.min.isr"):
         asked = config.integer(name)
@@ -202,7 +202,7 @@ def _unmet_minimums(config: BrokerConfig, brokers: int) -> list[str]:
 
 
 def _idle_authorizer(config: BrokerConfig) -> list[str]:
-    """A warning where somebody says what an authorizer should do, and there is none."""
+    """Return a warning if settings of an authorizer are given, but no authorizer."""
     named = [key.name for key in OF_AUTHORIZER if key.name in config.static]
     if not named or config.string("authorizer.class.name").strip():
         return []
@@ -210,7 +210,7 @@ def _idle_authorizer(config: BrokerConfig) -> list[str]:
 
 
 def _idle_selector(config: BrokerConfig, brokers: int) -> list[str]:
-    """A warning where a class is to choose the replicas that consumers read, and none will."""
+    """Return a warning if a class is set to choose the replicas that consumers read, and it has no effect."""
     asked = config.value("replica.selector.class")
     if not asked:
         return []
@@ -220,7 +220,7 @@ def _idle_selector(config: BrokerConfig, brokers: int) -> list[str]:
 
 
 def _idle_balance(config: BrokerConfig, brokers: int) -> list[str]:
-    """A warning where leaders are to be balanced in another way than by default, and there is one node."""
+    """Return a warning if the balancing of leaders is configured, and there is one node."""
     defaults = BrokerConfig({})
     changed = [name for name in _OF_MOVING_LEADERS if config.value(name) != defaults.value(name)]
     if brokers > 1 or not changed:
@@ -261,12 +261,12 @@ def _check_together(config: BrokerConfig, flags: Mapping[str, str]) -> None:
 
 
 def _check_internal_topics(config: BrokerConfig) -> None:
-    """The coordinators' topics are to have nothing that a topic cannot have: else they could never be created."""
+    """Check the settings of the coordinators' topics against the limits of topics: else they could never be created."""
     for prefix in ("offsets.topic", "transaction.state.log"):
         partitions, segment = f"{prefix}.num.partitions", f"{prefix}.segment.bytes"
         if config.static.keys().isdisjoint((partitions, segment)):
             continue
-        from barnabas.broker.config.resources.topic_configs import CREATED_PARTITIONS_MAX, TOPIC_KEYS  # few set them
+        from barnabas.broker.config.resources.topic_configs import CREATED_PARTITIONS_MAX, TOPIC_KEYS  # rarely set
 
         ranges: dict[str, Check] = {
             partitions: Range(1, CREATED_PARTITIONS_MAX),
@@ -294,7 +294,7 @@ def _check_authorizer(config: BrokerConfig) -> None:
 
 def _check_groups(config: BrokerConfig) -> None:
     if any(name.startswith("group.") for name in config.static):
-        from barnabas.broker.config.resources.group_configs import inconsistency  # tables that few starts need
+        from barnabas.broker.config.resources.group_configs import inconsistency  # rarely needed tables
 
         if found := inconsistency(config):
             key, sentence = found
@@ -320,7 +320,7 @@ def _check_listeners(config: BrokerConfig) -> None:
 
 
 def _check_inter_broker(config: BrokerConfig) -> None:
-    """There is no other broker to talk to, but a name that is no listener's is a slip that Kafka refuses, too."""
+    """Check the name, although there is no other broker: Kafka refuses one that is no listener's, too."""
     if _INTER_BROKER not in config.static:
         return
     if _INTER_BROKER_PROTOCOL in config.static:
@@ -332,7 +332,7 @@ def _check_inter_broker(config: BrokerConfig) -> None:
 
 
 def _take_java_options(config: BrokerConfig, options: str, read_file: Callable[[str], bytes]) -> tuple[str, ...]:
-    """Read the JAAS file that they name, if they do. Warnings; ConfigError for an option of security without effect."""
+    """Read the JAAS file named by the options and return warnings. ConfigError for a security option without effect."""
     if not options:
         return ()
     from barnabas.broker.config.java_options import VARIABLE, java_options
@@ -353,7 +353,7 @@ def _take_java_options(config: BrokerConfig, options: str, read_file: Callable[[
 
 
 def _check_sasl(config: BrokerConfig) -> list[str]:
-    """Warnings, where every SASL listener has what it needs. ConfigError."""
+    """Check that every SASL listener has all that it needs, and return warnings. ConfigError."""
     from barnabas.broker.config.sasl.sasl_settings import sasl_settings, warnings_of_sasl
 
     for listener in config.listeners:
@@ -363,7 +363,7 @@ def _check_sasl(config: BrokerConfig) -> list[str]:
 
 
 def _check_not_opened(written: BrokerConfig, flags: Mapping[str, str]) -> None:
-    """A flag may move a listener, but not put one in its place that is open where the file asks for protection."""
+    """Check that a flag does not replace a protected listener of the file by an unprotected one; it may move one."""
     secured = [each for each in _addresses(written)[0] if each.protocol != PLAINTEXT]
     if secured and "listeners" in flags:
         named = ", ".join(f"{each.name} ({each.protocol})" for each in secured)
@@ -372,7 +372,7 @@ def _check_not_opened(written: BrokerConfig, flags: Mapping[str, str]) -> None:
 
 
 def _addresses(config: BrokerConfig) -> tuple[list[Listener], list[Listener]]:
-    """(listeners, what advertised.listeners says of them). ConfigError."""
+    """Return (listeners, addresses in advertised.listeners). ConfigError."""
     try:
         return config.listeners, config.configured_advertised_listeners
     except ValueError as wrong:

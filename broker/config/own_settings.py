@@ -1,11 +1,11 @@
-"""What of the configuration is a node's own where several nodes of one process share it: who and where it is.
+"""The settings that differ between several nodes of one process: ids, addresses and racks.
 
-The configuration is given for the first node. The ids of the others follow, and so do the ports of their listeners
-(port 0 stays 0); racks are in the list that `broker.rack` is. Whatever else is set is set for all of them, but for
-settings made for one of them that have no effect here, such as limits of what is replicated.
+The configuration is given for the first node. The ids of the others count up from it, and so do the ports of their
+listeners (port 0 stays 0); the racks are the elements of the list `broker.rack`. All other settings are common to all
+nodes, except settings that were made for a single node and have no effect here, such as replication throttles.
 
-Where the broker serves HTTP is told as a setting of any node, which nobody can set: `barnabas.http.address`. So whoever
-reaches it as a client finds the other door, too.
+The address of the HTTP server is described as a setting of every node, which cannot be set: `barnabas.http.address`.
+So a Kafka client can find the HTTP server, too.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from barnabas.broker.config.racks import racks
 from barnabas.broker.config.resources.dynamic import usable
 
 HTTP_ADDRESS = Key("barnabas.http.address", STRING, None)
-"""Described where the broker serves HTTP."""
+"""Described if the broker serves HTTP."""
 
 
 def tell_http(config: BrokerConfig, address: str | None) -> None:
-    """Have the configuration tell where HTTP is served, HOST:PORT; None where it is not, whatever a file says."""
+    """Set the HTTP address, HOST:PORT, in the configuration; None removes it, whatever a file says."""
     told = {} if address is None else {HTTP_ADDRESS.name: address}
     config.static = {**{key: text for key, text in config.static.items() if key != HTTP_ADDRESS.name}, **told}
 
 
 def config_of_node(shared: BrokerConfig, number: int, nodes: int, made: Mapping[str, str]) -> BrokerConfig:
-    """The configuration as the node of this number, from 0 on, tells it now. made: settings made for it."""
+    """Return the current configuration of node `number`, counted from 0. made: settings made for that node."""
     own = dict(shared.static)
     for name in ("node.id", "broker.id"):
         if name in own or number:
@@ -53,6 +53,6 @@ def config_of_node(shared: BrokerConfig, number: int, nodes: int, made: Mapping[
 
 
 def _shifted(listener: str, number: int) -> str:
-    """With the port that many behind: NAME://host:port."""
+    """Return the listener, NAME://host:port, with its port increased by `number`."""
     rest, _, port = listener.rpartition(":")
     return f"{rest}:{int(port) + number}" if port.isdecimal() and int(port) else listener

@@ -1,7 +1,7 @@
-"""`broker.rack` of one node, or of several: which rack each of them is in.
+"""`broker.rack` of one node, or of several: the rack of each of them.
 
-One node takes the setting as it is, as a broker of Apache Kafka does. With `--brokers` it is a list with a rack for
-each node, in the order of their ids; one rack alone is that of all of them, and an empty one is none.
+One node takes the setting unchanged, as a broker of Apache Kafka does. With `--brokers` it is a list with a rack for
+each node, in the order of their ids; a single rack applies to all of them, and an empty one means no rack.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ RACK_AWARE_SELECTOR = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
 
 
 def racks(setting: str | None, brokers: int) -> list[str | None]:
-    """The rack of each node. ValueError unless there are as many as nodes, or one."""
+    """Return the rack of each node. ValueError unless the number of racks is the number of nodes, or one."""
     if setting is None or brokers == 1:
         return [setting] * brokers
     named = [word.strip() or None for word in setting.split(",")]

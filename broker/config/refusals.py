@@ -1,7 +1,7 @@
-"""Keys that ask for protection or limits this broker does not give: it refuses to start rather than pretend.
+"""Keys that request protection or limits that this broker does not offer: it refuses to start with them.
 
-Whoever sets one of these counts on it, and a broker that ignored it would be open where its owner thinks it is shut.
-A key that is left at Kafka's own default, or set to nothing, asks for nothing.
+An operator who sets one of these relies on it, and a broker that ignored it would be open without its owner's
+knowledge. A key with Kafka's own default, or with an empty value, requests nothing.
 """
 
 from barnabas.broker.config.definitions.keys import Key
@@ -17,7 +17,7 @@ _BY_NAME = {
 
 
 def asks_for(name: str, value: str | None, key: Key | None) -> str | None:
-    """What the setting `name=value` asks for that is not enforced here, or None. `key` is its row, if it has one."""
+    """Return what the setting `name=value` requests that is not enforced here, or None. `key`: its row, if any."""
     if not value or (key is not None and value.strip() == key.default):
         return None
     within = key_within(name)

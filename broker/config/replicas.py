@@ -1,13 +1,13 @@
-"""How many replicas a topic has, and how many of them have to be in sync before a write counts.
+"""The number of replicas of a topic, and how many of them must be in sync for a write.
 
-The one place that says so, wherever the number was asked for: `min.insync.replicas` of the broker, at its start or
-while it runs, or of a topic, or `transaction.state.log.min.isr`.
+All places use this rule: `min.insync.replicas` of the broker, at its start or at run time, or of a topic, and
+`transaction.state.log.min.isr`.
 """
 
 REPLICATION_FACTOR = 1
-"""Of every topic: the catalogue takes no partition with another replica than this node."""
+"""The replication factor of every topic: the catalogue accepts no partition with a replica on another node."""
 
 
 def effective_min_insync_replicas(setting: int, replication_factor: int) -> int:
-    """The number in force where `setting` was asked for: never more than there are replicas at all, as in Kafka."""
+    """Return the minimum in force for `setting`: never more than the number of replicas, as in Kafka."""
     return min(setting, replication_factor)

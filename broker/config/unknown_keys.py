@@ -1,8 +1,8 @@
-"""What is told of names that are no keys: the name of a setting that somebody wrote, and never what may be a value.
+"""Reports of names that are no keys: the name of a mistaken setting, but never text that may be a value.
 
-A value whose line breaks were not escaped ends at the first of them, and Java's properties take each further line for
-a setting: of a private key, of a password. So a name of a file is told only where it looks like one and has a value;
-the other lines are counted, behind the setting that they follow.
+A value whose line breaks were not escaped ends at the first of them, and Java's properties take each further line, of
+a private key or a password, for a setting. So a name from a file is reported only if it looks like one and has a
+value; the other lines are counted, after the setting that they follow.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ _OLD_QUOTAS = {"quota.producer.default": "producer_byte_rate", "quota.consumer.d
 
 
 def warnings_of_unknown(names: Iterable[str], file: Mapping[str, str], given: Container[str]) -> list[str]:
-    """A line for each of `names`, which are no keys, that was meant as one, and for each setting that others follow.
+    """Return a line for each unknown name in `names` that was meant as a key, and for each setting with stray lines.
 
-    file: what the files say, in their order.   given: the names that came one by one, by options and variables.
+    file: the settings of the files, in their order.   given: the names given one by one, by options and variables.
     """
     unknown = sorted(names)
     told = [name for name in unknown if name in given or is_name(name, file.get(name, ""))]
@@ -38,7 +38,7 @@ def warnings_of_unknown(names: Iterable[str], file: Mapping[str, str], given: Co
 
 
 def near_key(name: str) -> str:
-    """`: did you mean log.dirs?`, where a key of brokers is near."""
+    """Return `: did you mean log.dirs?` if the name resembles a key of brokers, else an empty text."""
     from barnabas.broker.config.definitions.accepted import ACCEPTED
     from barnabas.client.near_names import did_you_mean
 
@@ -46,12 +46,12 @@ def near_key(name: str) -> str:
 
 
 def is_name(name: str, value: str) -> bool:
-    """Whether a name of a file is one, as far as can be seen, and no line of a value."""
+    """Return whether a name from a file looks like a name, and not like a line of a value."""
     return bool(value.strip("=")) and _NAME.fullmatch(name) is not None
 
 
 def counted_lines(count: int) -> str:
-    """What is told of those that are none."""
+    """Return the count of lines that are no settings, in words."""
     return "1 line that is no setting" if count == 1 else f"{count} lines that are no settings"
 
 
@@ -62,7 +62,7 @@ def _followed(name: str, count: int) -> str:
 
 
 def _in_its_place(name: str) -> str:
-    """Where a key belongs that only topics have, or what Kafka has in the place of a removed one: a sentence's end."""
+    """Return the end of a sentence: where a topic's key belongs, or what Kafka has in place of a removed one."""
     if name in _OLD_QUOTAS:
         return f", as in Kafka since 3.0: `barnabas quotas alter --client-defaults --set {_OLD_QUOTAS[name]}=N` sets it"
     key = TOPIC_KEYS.get(name)

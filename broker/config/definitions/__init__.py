@@ -1,1 +1,1 @@
-"""Which keys there are, of which types, and which values they take."""
+"""The known keys, their types and the values that they accept."""

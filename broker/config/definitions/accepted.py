@@ -1,8 +1,8 @@
-"""Apache Kafka's broker keys that are known here but change nothing, so that a configuration written for Kafka starts.
+"""Apache Kafka's broker keys that are known but have no effect here, so that a configuration for Kafka starts.
 
 One row each, with Kafka 4.4.0's type, default, allowed values and update mode: DescribeConfigs lists them
-truthfully, and a bad value is still refused. Some of them ask for protection this broker does not give;
-`refusals.py` says which. Imported only when a configuration names a key that is not in `keys.py`, or when somebody
+truthfully, and an invalid value is still refused. Some of them request protection that this broker does not offer;
+`refusals.py` lists those. Imported only if a configuration names a key that is not in `keys.py`, or when a client
 describes the broker.
 """
 
@@ -240,7 +240,7 @@ INTERNAL = frozenset(
         *(key.name for key in OF_AUTHORIZER),
     }
 )
-"""Keys, with an effect here or not, that Kafka describes only where they were given a value."""
+"""Keys, with or without effect here, that Kafka describes only if they were given a value."""
 
 _LONG_MAX = "9223372036854775807"
 _RATES = (
@@ -249,4 +249,4 @@ _RATES = (
     "replica.alter.log.dirs.io.max.bytes.per.second",
 )
 THROTTLED_RATES = {name: Key(name, LONG, _LONG_MAX, Range(0), CLUSTER_WIDE) for name in _RATES}
-"""Keys that Kafka knows only as settings made while running: limits of what is copied between replicas."""
+"""Keys that Kafka knows only as settings made at run time: limits of replication between brokers."""

@@ -1,9 +1,9 @@
 """The broker's configuration keys that have an effect here, under Kafka's names, and two of our own: one row each.
 
-A row says what the key is (type, default, allowed values) and how it may change while the broker runs. What each one
-does is in `reference/descriptions.py`, which is imported only when somebody asks; the keys of Apache Kafka that are
-known but do nothing here are in `accepted.py`. Types, ranges and update modes are Kafka 4.4.0's, and so are the
-defaults, except where docs/config.md says why not.
+A row has the key's type, default and allowed values, and how it may change at run time. The description of each key
+is in `reference/descriptions.py`, which is imported only on demand; the keys of Apache Kafka that are known but have
+no effect here are in `accepted.py`. Types, ranges and update modes are Kafka 4.4.0's, and so are the defaults, except
+for those that docs/config.md explains.
 """
 
 from enum import Enum
@@ -13,7 +13,7 @@ from barnabas.broker.config.definitions.values import Check, OneOf, Range, Value
 
 
 class Update(Enum):
-    """How a key may change while the broker runs, as `kafka-configs.sh` knows it."""
+    """How a key may change at run time, in the terms of `kafka-configs.sh`."""
 
     READ_ONLY = "read-only"
     PER_BROKER = "per-broker"
@@ -21,7 +21,7 @@ class Update(Enum):
 
 
 class Key(NamedTuple):
-    """One configuration key. `default` is text as in server.properties, None when there is none."""
+    """One configuration key. `default` is text as in server.properties, None without a default."""
 
     name: str
     type: ValueType
@@ -40,7 +40,7 @@ CLASS = ValueType.CLASS
 PER_BROKER, CLUSTER_WIDE = Update.PER_BROKER, Update.CLUSTER_WIDE
 
 _TABLE = (
-    # who and where it is
+    # identity, listeners and directories of the node
     Key("node.id", INT, "1", Range(0)),
     Key("broker.id", INT, "1"),
     Key("broker.rack", STRING, None),
@@ -58,9 +58,9 @@ _TABLE = (
     Key("log.dir", LIST, "data"),
     Key("log.dirs", LIST, None),
     Key("metadata.log.dir", STRING, None),
-    # where values come from
+    # configuration providers
     Key("config.providers", LIST, "", None, CLUSTER_WIDE),
-    # TLS, of one listener with listener.name.NAME. before it
+    # TLS, of one listener with the prefix listener.name.NAME.
     Key("ssl.allow.dn.changes", BOOLEAN, "false"),
     Key("ssl.allow.san.changes", BOOLEAN, "false"),
     Key("ssl.cipher.suites", LIST, "", None, PER_BROKER),
@@ -89,7 +89,7 @@ _TABLE = (
     Key("max.incremental.fetch.session.cache.slots", INT, "1000", Range(0)),
     Key("max.request.partition.size.limit", INT, "2000", Range(1)),
     Key("telemetry.max.bytes", INT, "1048576", Range(1)),
-    # who comes in
+    # authentication
     Key("sasl.enabled.mechanisms", LIST, "GSSAPI", None, PER_BROKER),
     Key("sasl.jaas.config", PASSWORD, None, None, PER_BROKER),
     Key("sasl.oauthbearer.allow.unverified.audience", BOOLEAN, "false"),
@@ -117,14 +117,14 @@ _TABLE = (
     Key("quota.window.size.seconds", INT, "1", Range(1)),
     Key("controller.quota.window.num", INT, "11", Range(1)),
     Key("controller.quota.window.size.seconds", INT, "1", Range(1)),
-    # who may do what
+    # authorization
     Key("authorizer.class.name", STRING, ""),
     # topics
     Key("auto.create.topics.enable", BOOLEAN, "true"),
     Key("delete.topic.enable", BOOLEAN, "true"),
     Key("num.partitions", INT, "1", Range(1)),
     Key("default.replication.factor", INT, "1"),
-    # what topics inherit
+    # defaults of topics
     Key(
         "compression.type",
         STRING,
@@ -253,6 +253,6 @@ OF_AUTHORIZER = (
     Key("super.users", STRING, None),
     Key("allow.everyone.if.no.acl.found", BOOLEAN, "false"),
 )
-"""Keys that belong to Kafka's authorizer, and not to its broker: described only where they were given a value."""
+"""Keys of Kafka's authorizer, not of its broker: described only if they were given a value."""
 
 KEYS = {key.name: key for key in (*_TABLE, *OF_AUTHORIZER, *OWN)}

@@ -1,8 +1,8 @@
-"""The variables of container images that name files of TLS: KAFKA_SSL_KEYSTORE_FILENAME, KAFKA_SSL_KEY_CREDENTIALS, ….
+"""The variables of container images that name TLS files: KAFKA_SSL_KEYSTORE_FILENAME, KAFKA_SSL_KEY_CREDENTIALS, ….
 
-As in Apache Kafka's and Confluent's images the files lie in one directory, /etc/kafka/secrets: a store's file name
-stands for its location, and a credentials file holds its password. Imported only where one of them is set. The
-directory is another where BARNABAS_SECRETS_DIR says so.
+As in Apache Kafka's and Confluent's images the files are in one directory, /etc/kafka/secrets, or in the one that
+BARNABAS_SECRETS_DIR names. The file name of a store gives its location; a credentials file contains its password.
+Imported only if one of them is set.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ _CREDENTIALS = {
 
 
 def with_secrets(variables: Mapping[str, str], read: Callable[[str], str]) -> dict[str, str]:
-    """`variables`, and what the files that they name say. ValueError, a sentence, where a file is not there.
+    """Return `variables` and the settings from the files that they name. ValueError, a sentence, if a file is missing.
 
-    `read`: the text of a file; OSError.
+    `read`: returns the text of a file; OSError.
     """
     directory = variables.get(DIRECTORY_VARIABLE) or DIRECTORY
     found = dict(variables)

@@ -1,7 +1,7 @@
-"""Typed values of configuration keys: parsing, checking and printing, with the words Kafka's own errors use.
+"""Typed values of configuration keys: parsing, checking and printing, with the words of Kafka's errors.
 
-A key's type decides how its text is read, a `Check` which values it may take. Both raise `InvalidValue`, whose text
-is what a client or a person starting the broker gets to see. Knows no particular key.
+A key's type decides how its text is parsed, a `Check` which values it may have. Both raise `InvalidValue`, whose text
+is shown to the client, or to the operator who starts the broker. Independent of any particular key.
 """
 
 import re
@@ -26,7 +26,7 @@ class ValueType(IntEnum):
 
 
 class InvalidValue(ValueError):
-    """A value a key cannot take. str() is the sentence Kafka would answer."""
+    """A value that a key cannot have. str() is the sentence of Kafka's answer."""
 
     def __init__(self, name: str, value: object, why: str) -> None:
         super().__init__(f"Invalid value {value} for configuration {name}: {why}")
@@ -34,7 +34,7 @@ class InvalidValue(ValueError):
 
 
 class EmptyWord(InvalidValue):
-    """A list with nothing in the place of a word, of which Kafka has a sentence without the value."""
+    """A list with an empty element; Kafka's sentence for it does not contain the value."""
 
     def __init__(self, name: str) -> None:
         ValueError.__init__(self, f"Configuration '{name}' values must not be empty.")
@@ -42,7 +42,7 @@ class EmptyWord(InvalidValue):
 
 
 class Range(NamedTuple):
-    """Numbers from `low` to `high`, both included; `or_else` is one more that is allowed (a mark for "default")."""
+    """Numbers from `low` to `high`, both included; `or_else` is one more allowed number (a mark for "default")."""
 
     low: float | None = None
     high: float | None = None
@@ -72,7 +72,7 @@ class Range(NamedTuple):
 
 
 class OneOf(NamedTuple):
-    """One of a few words; of a list, each element."""
+    """One of a few words; for a list, each element."""
 
     words: tuple[str, ...]
     ignore_case: bool = False
@@ -86,7 +86,7 @@ class OneOf(NamedTuple):
 
 
 class ThrottledReplicas(NamedTuple):
-    """`*` or a list of partition:broker pairs, of the replication throttles' topic configs."""
+    """`*` or a list of partition:broker pairs, for the topic configs of the replication throttles."""
 
     name: str
 
@@ -114,7 +114,7 @@ _NANOS = 1_000_000_000
 
 
 class OffsetReset(NamedTuple):
-    """Where a share group begins: `earliest`, `latest`, or `by_duration:` and so long ago in ISO 8601."""
+    """Where a share group begins: `earliest`, `latest`, or `by_duration:` with an ISO 8601 duration back from now."""
 
     def __str__(self) -> str:
         return "latest, earliest, by_duration:PnDTnHnMn.nS"
@@ -133,7 +133,7 @@ class OffsetReset(NamedTuple):
 
 
 def _duration_ns(text: str) -> int | None:
-    """Nanoseconds of an ISO 8601 duration as Java's Duration.parse reads it; None for what it does not."""
+    """Return the nanoseconds of an ISO 8601 duration as Java's Duration.parse reads it; None if Java refuses it."""
     found = _DURATION.fullmatch(text)
     if found is None:
         return None
@@ -148,13 +148,13 @@ def _duration_ns(text: str) -> int | None:
 Check = Range | OneOf | ThrottledReplicas | OffsetReset | None
 
 _BITS = {ValueType.SHORT: 16, ValueType.INT: 32, ValueType.LONG: 64}
-_DECIMAL = re.compile(r"([+-]?)0*([0-9]{1,19})")  # Python makes no number of thousands of digits
+_DECIMAL = re.compile(r"([+-]?)0*([0-9]{1,19})")  # Python cannot convert numbers of thousands of digits
 _FLOATING = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _COMMA = re.compile(r"\s*,\s*")
 
 
 def parse(name: str, type: ValueType, text: str) -> Value:
-    """The value `text` stands for. InvalidValue when it is none of the type."""
+    """Return the value of `text`. InvalidValue if it is not of the type."""
     text = text.strip()
     if type == ValueType.BOOLEAN:
         if text.lower() not in ("true", "false"):
@@ -176,18 +176,18 @@ def parse(name: str, type: ValueType, text: str) -> Value:
 
 
 def in_force(value: Value, rule: Check) -> Value:
-    """What a parsed value means where it may have few words: each counts once, as in Kafka's ValidList."""
+    """Return the effective value: a list of known words without duplicates, as in Kafka's ValidList; others as is."""
     return list(dict.fromkeys(value)) if isinstance(value, list) and isinstance(rule, OneOf) else value
 
 
 def check_words(name: str, words: list[str]) -> None:
-    """EmptyWord for a list with an empty word in it."""
+    """Raise EmptyWord for a list with an empty element."""
     if "" in words:
         raise EmptyWord(name)
 
 
 def check(name: str, value: Value, rule: Check) -> None:
-    """InvalidValue when `rule` does not allow the value. A value that is not there is never wrong."""
+    """Raise InvalidValue if `rule` does not allow the value. A missing value is always valid."""
     if rule is None or value is None:
         return
     if isinstance(value, list) and isinstance(rule, OneOf):
@@ -201,7 +201,7 @@ def check(name: str, value: Value, rule: Check) -> None:
 
 
 def text_of(value: Value) -> str | None:
-    """The value as DescribeConfigs prints it; None for one that is not set."""
+    """Return the value as DescribeConfigs prints it; None if it is not set."""
     if value is None or isinstance(value, str):
         return value
     if isinstance(value, bool):

@@ -1,6 +1,6 @@
 """Limits of connections as they are written: addresses, and `max.connections.per.ip.overrides`.
 
-A host other than `localhost` is an address: to look a name up would hold up everybody else.
+A host other than `localhost` must be an address: resolving a name would block the event loop for all clients.
 """
 
 from collections.abc import Mapping
@@ -9,7 +9,7 @@ OVERRIDES = "max.connections.per.ip.overrides"
 
 
 def parsed_address(text: str) -> str | None:
-    """An address as this broker writes it, or None where it is none."""
+    """Return an address in this broker's notation, or None if the text is no address."""
     from ipaddress import ip_address  # few brokers have limits of addresses
 
     try:
@@ -19,7 +19,7 @@ def parsed_address(text: str) -> str | None:
 
 
 def parsed_overrides(text: str) -> Mapping[str, int]:
-    """How many connections there may be from each address: `ADDRESS:COUNT`, with commas. ValueError for others."""
+    """Return the limit of connections of each address: `ADDRESS:COUNT`, separated by commas. ValueError for others."""
     overrides = {}
     for part in filter(None, map(str.strip, text.split(","))):
         host, _, count = part.rpartition(":")

@@ -1,7 +1,7 @@
 """The names of one listener's settings: `listener.name.NAME.KEY` and `listener.name.NAME.MECHANISM.KEY` (KIP-103).
 
-NAME and MECHANISM are in small letters. Which keys a listener may have of its own is Kafka's `dynamic per-broker` keys
-of TLS and SASL, and its limits of connections; others are unknown keys.
+NAME and MECHANISM are in small letters. A listener may have its own values of Kafka's `dynamic per-broker` keys of TLS
+and SASL, and of its limits of connections; others are unknown keys.
 """
 
 from barnabas.broker.config.definitions.keys import Key, Update
@@ -18,11 +18,11 @@ ONLY_OF_A_LISTENER = frozenset(
         *(f"ssl.truststore.{word}" for word in ("certificates", "location", "password", "type")),
     )
 )
-"""What may change while the broker runs, but only for one listener: SslConfigs.RECONFIGURABLE_CONFIGS."""
+"""Keys that may change at run time, but only for one listener: SslConfigs.RECONFIGURABLE_CONFIGS."""
 
 
 def key_within(name: str) -> str | None:
-    """KEY of `listener.name.NAME.KEY` or of `listener.name.NAME.MECHANISM.KEY`; None for a name of another form."""
+    """Return KEY of `listener.name.NAME.KEY` or `listener.name.NAME.MECHANISM.KEY`; None for a name of another form."""
     if not name.startswith(PREFIX):
         return None
     _, _, rest = name[len(PREFIX) :].partition(".")
@@ -33,6 +33,6 @@ def key_within(name: str) -> str | None:
 
 
 def row_of_listener(name: str, key: Key) -> Key:
-    """The row of `name`, a listener's setting, made from its key's: it has no default of its own."""
+    """Return the row of `name`, a listener's setting, made from the row of its key, without a default."""
     update = Update.PER_BROKER if key.update is not Update.READ_ONLY else Update.READ_ONLY
     return key._replace(name=name, default=None, update=update)

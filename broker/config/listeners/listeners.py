@@ -1,8 +1,8 @@
-"""Listeners: where the broker accepts connections, and what it tells clients to connect to.
+"""Listeners: the addresses on which the broker accepts connections, and those that it advertises to clients.
 
 `NAME://host:port`, separated by commas; the name is a protocol or is mapped to one by
-listener.security.protocol.map. The rules are Apache Kafka's, down to which two listeners may share a port: one on an
-IPv4 and one on an IPv6 address. An empty host means every interface.
+listener.security.protocol.map. The rules are Apache Kafka's, also for two listeners on the same port: allowed for one
+IPv4 and one IPv6 address. An empty host means every interface.
 """
 
 import re
@@ -38,7 +38,7 @@ class Listener(NamedTuple):
 
     @property
     def ip_version(self) -> int | None:
-        """4 or 6; None where the host is a name, or empty."""
+        """4 or 6; None if the host is a name, or empty."""
         for version, family in ((4, AF_INET), (6, AF_INET6)):
             try:
                 inet_pton(family, self.host.partition("%")[0])
@@ -49,17 +49,17 @@ class Listener(NamedTuple):
 
     @property
     def address(self) -> str:
-        """`host:port` as people write it."""
+        """`host:port` in the usual notation."""
         return address_text(self.host, self.port)
 
 
 def address_text(host: str, port: int) -> str:
-    """`host:port`, with IPv6 in brackets."""
+    """Return `host:port`, with IPv6 in brackets."""
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
 def parse_listeners(key: str, addresses: Iterable[str], protocol_map: dict[str, str]) -> list[Listener]:
-    """The listeners of one key. ValueError with a sentence that names the key and the address."""
+    """Parse the listeners of one key. ValueError with a sentence that names the key and the address."""
     listeners = [_parse_listener(key, address, protocol_map) for address in addresses]
     names = [listener.name for listener in listeners]
     if len(set(names)) != len(names):
@@ -68,7 +68,7 @@ def parse_listeners(key: str, addresses: Iterable[str], protocol_map: dict[str, 
 
 
 def check_ports(key: str, listeners: list[Listener]) -> None:
-    """ValueError when two listeners are on one port, unless one of them is on IPv4 and the other on IPv6."""
+    """Raise ValueError if two listeners use the same port, unless one of them is on IPv4 and the other on IPv6."""
     for port in {listener.port for listener in listeners} - {0}:
         sharing = [listener for listener in listeners if listener.port == port]
         if len(sharing) > 1 and sorted(each.ip_version or 0 for each in sharing) != [4, 6]:
@@ -77,7 +77,7 @@ def check_ports(key: str, listeners: list[Listener]) -> None:
 
 
 def check_advertised(key: str, listeners: list[Listener]) -> None:
-    """ValueError for an address nobody can connect to."""
+    """Raise ValueError for an address that clients cannot connect to."""
     for listener in listeners:
         if listener.host and listener.is_every_interface:
             raise ValueError(
@@ -100,7 +100,7 @@ def _parse_listener(key: str, address: str, protocol_map: dict[str, str]) -> Lis
 
 
 def parse_protocol_map(text: str) -> dict[str, str]:
-    """`NAME:PROTOCOL,…`. ValueError for anything else."""
+    """Parse `NAME:PROTOCOL,…`. ValueError for anything else."""
     protocols = {}
     for pair in filter(None, (part.strip() for part in text.split(","))):
         name, colon, protocol = pair.partition(":")

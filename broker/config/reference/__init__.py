@@ -1,1 +1,1 @@
-"""What the keys mean, in sentences: for DescribeConfigs, for error messages and for docs/config.md."""
+"""Descriptions of the keys: for DescribeConfigs, error messages and docs/config.md."""

@@ -1,11 +1,11 @@
-"""What every configuration key does, in a sentence or two: for DescribeConfigs and for docs/config.md.
+"""Descriptions of every configuration key, in a sentence or two: for DescribeConfigs and docs/config.md.
 
-Imported only when somebody asks. A key in `keys.py` or `topic_configs.py` without a text here is a failing test; the
-keys of `accepted.py` share a text for each family of names.
+Imported only on demand. A test fails if a key in `keys.py` or `topic_configs.py` has no text here; the keys of
+`accepted.py` share a text for each family of names.
 """
 
 _TEXTS = {
-    # who and where it is
+    # identity, listeners and directories of the node
     "node.id": "The id of this node, which clients see as the broker's id.",
     "broker.id": "The older name of node.id; if both are set they must agree.",
     "broker.rack": "The rack of this broker, as clients see it. With serve --brokers a list: a rack for each node, in "
@@ -20,7 +20,7 @@ _TEXTS = {
     "log.dir": "The data directory, if log.dirs is not set.",
     "log.dirs": "The data directories. A new partition is put in the one that has the fewest.",
     "metadata.log.dir": "The directory of the metadata log, if it is not the first of log.dirs.",
-    # where values come from
+    # configuration providers
     "config.providers": "Who resolves variables such as `${file:/path:key}` in values, at the start: names, each with "
     "a config.providers.NAME.class, which is Kafka's FileConfigProvider, DirectoryConfigProvider or "
     "EnvVarConfigProvider.",
@@ -73,7 +73,7 @@ _TEXTS = {
     "last. There is one only where the broker is controlled: with `--control`, or in a test.",
     "barnabas.log.dir.reserved.bytes": "What producers leave free on the disk of each data directory, for all else "
     "that has to be written; at most a twentieth of the disk. With less free the directory is full: producers wait.",
-    # who comes in
+    # authentication
     "sasl.enabled.mechanisms": "The SASL mechanisms of listeners, in the order in which clients are told: PLAIN, "
     "SCRAM-SHA-256, SCRAM-SHA-512, OAUTHBEARER. Kafka's default, GSSAPI, is not served: such a listener needs this.",
     "sasl.jaas.config": "As listener.name.NAME.MECHANISM.sasl.jaas.config: the login module of a mechanism, in which "
@@ -108,7 +108,7 @@ _TEXTS = {
     "controller.quota.window.num": "How many windows make the burst of partitions that may be created or deleted at "
     "once under a quota on them.",
     "controller.quota.window.size.seconds": "How long one of these windows is.",
-    # who may do what
+    # authorization
     "authorizer.class.name": "Who decides what clients may do: nobody, or Kafka's "
     "`org.apache.kafka.metadata.authorizer.StandardAuthorizer`. [ACLs](security/acls.md)",
     "super.users": "With an authorizer: who may do everything, as `User:name`, with `;` in between.",
@@ -119,7 +119,7 @@ _TEXTS = {
     "num.partitions": "How many partitions a topic gets whose creator names no number.",
     "default.replication.factor": "The replication factor of a topic whose creator names none: at most the number "
     "of nodes, which is 1 without serve --brokers.",
-    # what topics inherit
+    # defaults of topics
     "compression.type": "How batches are stored: producer keeps what the producer chose, any other word recompresses.",
     "compression.gzip.level": "The level used where batches are compressed again with gzip; -1 is the codec's own.",
     "compression.lz4.level": "The level used where batches are compressed again with lz4.",
@@ -235,7 +235,7 @@ _TEXTS = {
     "2 snappy, 3 lz4, 4 zstd.",
     "offsets.topic.num.partitions": "How many partitions __consumer_offsets is created with.",
     "offsets.topic.segment.bytes": "The segment.bytes __consumer_offsets is created with.",
-    # topics' own
+    # topics only
     "cleanup.policy": "delete drops old segments, compact keeps the last record of each key; both may be given.",
     "delete.retention.ms": "How long compaction keeps a tombstone, so that readers can see it.",
     "errors.deadletterqueue.group.enable": "Kept as it is set. There are no share groups.",
@@ -284,7 +284,7 @@ _OF_OTHERS = {
 
 _REPLICAS_OF_COORDINATORS = "One node has one replica. With --brokers N it counts."
 
-# Why a key of Apache Kafka has no effect here, by the beginning of its name; the first that fits.
+# Why a key of Apache Kafka has no effect here, by the beginning of its name; the first match wins.
 _WITHOUT_EFFECT = (
     ("ssl.protocol", "ssl.enabled.protocols says what is spoken."),
     ("ssl.endpoint.", "It is clients that check the host's name, and this broker is nobody's client."),
@@ -322,7 +322,7 @@ _NO_SUCH_PART = "The part of Apache Kafka it sets is not there in this broker."
 
 
 def documentation(name: str) -> str | None:
-    """The text of a key; None for a name that is no key."""
+    """Return the text of a key; None for an unknown key."""
     from barnabas.broker.config.definitions.accepted import ACCEPTED, THROTTLED_RATES
     from barnabas.broker.config.resources.group_configs import GROUP_KEYS
 
@@ -334,5 +334,5 @@ def documentation(name: str) -> str | None:
 
 
 def why_without_effect(name: str) -> str:
-    """Why one of Kafka's keys changes nothing here."""
+    """Return why one of Kafka's keys has no effect here."""
     return next((why for prefix, why in _WITHOUT_EFFECT if name.startswith(prefix)), _NO_SUCH_PART)

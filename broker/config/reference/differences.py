@@ -1,13 +1,13 @@
-"""Where a default is not Apache Kafka's 4.4.0, and why. Imported only when somebody asks.
+"""The defaults that differ from Apache Kafka 4.4.0's, with the reasons. Imported only on demand.
 
-A test holds the tables of keys against Kafka's own classes, and this table against both.
+A test compares the tables of keys with Kafka's own classes, and this table with both.
 """
 
 from typing import NamedTuple
 
 
 class Difference(NamedTuple):
-    """`kafkas` is Kafka's default, None where it has none."""
+    """A different default: `kafkas` is Kafka's default, None if Kafka has none."""
 
     kafkas: str | None
     why: str

@@ -1,4 +1,7 @@
-"""docs/config.md, made from the tables of keys: `python -m barnabas.broker.config.reference.page > docs/config.md`."""
+"""The page docs/config.md, made from the tables of keys.
+
+`python -m barnabas.broker.config.reference.page > docs/config.md` writes it.
+"""
 
 import sys
 from collections.abc import Iterable, Iterator
@@ -88,7 +91,7 @@ mapped connections. `barnabas doctor --bootstrap-server` checks it.
 
 
 def render() -> str:
-    """The whole page."""
+    """Return the whole page."""
     return "\n".join(_lines()) + "\n"
 
 

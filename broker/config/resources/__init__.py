@@ -1,1 +1,1 @@
-"""Settings of topics, groups and client metrics, and those of brokers that may change while it runs."""
+"""Settings of topics, groups and client metrics, and the settings of brokers that may change at run time."""

@@ -1,8 +1,8 @@
-"""Client metrics configuration (KIP-714): the keys of a subscription, what they may be, and what they mean.
+"""Client metrics configuration (KIP-714): the keys of a subscription, their values and their meaning.
 
-A subscription says which metrics clients are to push, how often, and which clients. Types, defaults and the sentences
-of the errors are Kafka 4.4.0's. Patterns are RE2's (`broker/runtime/patterns.py`), where Kafka takes Java's: what only
-Java has (backreferences, lookaround) is refused.
+A subscription says which metrics clients push, how often, and which clients do so. Types, defaults and the sentences
+of the errors are Kafka 4.4.0's. Patterns are RE2's (`broker/runtime/patterns.py`), Java's in Kafka: features that only
+Java has (backreferences, lookaround) are refused.
 """
 
 from collections.abc import Iterable, Mapping
@@ -15,7 +15,7 @@ from barnabas.protocol.errors import ErrorCode, KafkaError
 
 EVERY_METRIC = "*"
 INTERVAL_MS = 300_000
-"""How often a client pushes for which no subscription says so."""
+"""The push interval of a client for which no subscription sets one."""
 _INTERVALS_MS = range(100, 3_600_001)
 ATTRIBUTES = (
     "client_instance_id",
@@ -25,7 +25,7 @@ ATTRIBUTES = (
     "client_source_address",
     "client_source_port",
 )
-"""What a client can be told by."""
+"""The attributes by which clients are selected."""
 
 
 class ClientMetricsKey(NamedTuple):
@@ -46,14 +46,14 @@ CLIENT_METRICS_KEYS = {key.name: key for key in _TABLE}
 
 
 class Subscription(NamedTuple):
-    """What a subscription asks for. metrics: beginnings of names. match: what each of a client's attributes matches."""
+    """The contents of a subscription. metrics: prefixes of names. match: patterns of a client's attributes, by name."""
 
     metrics: frozenset[str]
     interval_ms: int
     match: Mapping[str, Pattern]
 
     def is_for(self, attributes: Mapping[str, str | None]) -> bool:
-        """Whether it asks for the metrics of a client with these attributes."""
+        """Return whether the subscription applies to a client with these attributes."""
         for name, pattern in self.match.items():
             value = attributes.get(name)
             if value is None or not pattern.matches(value):
@@ -62,7 +62,7 @@ class Subscription(NamedTuple):
 
 
 def validate(name: str, configs: Mapping[str, str]) -> None:
-    """KafkaError INVALID_REQUEST or INVALID_CONFIG unless a subscription may have all of these settings together."""
+    """Raise KafkaError INVALID_REQUEST or INVALID_CONFIG unless a subscription may have all these settings together."""
     if not name:
         raise KafkaError(ErrorCode.INVALID_REQUEST, "Subscription name can't be empty")
     for key in configs:
@@ -83,7 +83,7 @@ def validate(name: str, configs: Mapping[str, str]) -> None:
 
 
 def subscription(configs: Mapping[str, str]) -> Subscription:
-    """What settings mean. KafkaError for what `validate` would refuse: another Kafka may have stored it."""
+    """Return these settings as a subscription. KafkaError if `validate` refuses them: another Kafka may store such."""
     validate("stored", configs)
     values = {name: _checked(name, configs.get(name, key.default)) for name, key in CLIENT_METRICS_KEYS.items()}
     metrics, interval_ms, patterns = (values[name] for name in ("metrics", "interval.ms", "match"))
@@ -103,7 +103,7 @@ def _checked(name: str, text: str) -> Value:
 def _patterns(wishes: Iterable[str]) -> dict[str, Pattern]:
     found = {}
     for wish in wishes:
-        words = wish.rstrip("=").split("=")  # Java leaves away the empty words at the end
+        words = wish.rstrip("=").split("=")  # Java omits the empty words at the end
         if len(words) != 2 or words[0].strip() not in ATTRIBUTES:
             raise _illegal(wish)
         try:
@@ -120,10 +120,10 @@ def _illegal(wish: str) -> KafkaError:
 
 
 def synonyms(own: Mapping[str, str], key: ClientMetricsKey) -> list[Synonym]:
-    """The value that the subscription itself was given, if it was."""
+    """Return the value that was given to the subscription itself, if any."""
     return [Synonym(key.name, own[key.name], Source.CLIENT_METRICS)] if key.name in own else []
 
 
 def effective(own: Mapping[str, str], key: ClientMetricsKey) -> Value:
-    """The value in force. InvalidValue for one that another Kafka stored and that is none."""
+    """Return the value in force. InvalidValue for an invalid one that another Kafka stored."""
     return parse(key.name, key.type, own.get(key.name, key.default))

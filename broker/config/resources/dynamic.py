@@ -1,4 +1,4 @@
-"""Broker settings made while running: what of them can be used."""
+"""Broker settings made at run time: the usable ones."""
 
 from collections.abc import Mapping
 
@@ -10,9 +10,9 @@ _log = logger("config")
 
 
 def usable(settings: Mapping[str, str]) -> dict[str, str]:
-    """The settings whose keys may change while running and whose values are right.
+    """Return the settings whose keys may change at run time and whose values are valid.
 
-    Another Kafka may have stored others; they are passed over with a line in the log, and stay stored.
+    Another Kafka may have stored others; they are skipped with a line in the log, and stay stored.
     """
     found = {}
     for name, text in settings.items():

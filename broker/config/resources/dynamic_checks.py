@@ -1,7 +1,7 @@
-"""What has to go together of the settings made while running: Apache Kafka 4.4.0's checks before it takes a change.
+"""Consistency checks of settings made at run time: Apache Kafka 4.4.0's checks before it accepts a change.
 
-Pure: compares the configuration as it is with the one that the change makes. Threads change nothing here, but a script
-that asks for a hundred of them at once is told the same as by Kafka. The sentences are Kafka's.
+Pure: compares the current configuration with the one after the change. The numbers of threads have no effect here, but
+a script that sets one to a hundred at once gets the same answer as from Kafka. The sentences are Kafka's.
 """
 
 from collections.abc import Mapping
@@ -23,12 +23,12 @@ _THREADS = (
     "background.threads",
     "log.cleaner.threads",
 )
-_OF_TIER = -2  # a local retention that is the topic's retention
+_OF_TIER = -2  # a local retention that equals the topic's retention
 _NO_LIMIT = -1
 
 
 def objection(config: BrokerConfig, per_broker: Mapping[str, str], cluster_wide: Mapping[str, str]) -> str | None:
-    """Why a broker may not have these settings in place of its dynamic ones, or None."""
+    """Return why a broker may not have these settings in place of its dynamic ones, or None."""
     if variable := _new_variable(config, {**cluster_wide, **per_broker}):
         return f"{variable} is not resolved while the broker runs: give the value itself, or the variable at the start"
     after = BrokerConfig(config.static)
@@ -42,17 +42,17 @@ def objection(config: BrokerConfig, per_broker: Mapping[str, str], cluster_wide:
 
 
 def _new_variable(config: BrokerConfig, settings: Mapping[str, str]) -> str | None:
-    """A variable of a configuration provider that is to be in a setting. It would be taken for the value itself."""
+    """Return a provider's variable in a new setting, or None: it would be taken for the value itself."""
     providers = names_of_providers(config.static) + names_of_providers(settings)
     if not providers:
         return None
-    there = {**config.cluster_wide, **config.per_broker}  # what another Kafka stored is no reason to refuse other keys
+    there = {**config.cluster_wide, **config.per_broker}  # values that another Kafka stored do not block others
     texts = (text for name, text in settings.items() if there.get(name) != text and not name.startswith(PROVIDERS))
     return next(filter(None, (variable_in(text, providers) for text in texts)), None)
 
 
 def _usable(settings: Mapping[str, str]) -> dict[str, str]:
-    """What is in force of them: what another Kafka stored may be of no use."""
+    """Return the settings that are in force: another Kafka may have stored unusable ones."""
     found = {}
     for name, text in settings.items():
         with suppress(InvalidValue):
@@ -81,7 +81,7 @@ def _of_connections(after: BrokerConfig) -> str | None:
 
 
 def _of_sasl(config: BrokerConfig, after: BrokerConfig) -> str | None:
-    """Who comes in by a listener that is there, and how, stays as it is."""
+    """Check that the SASL settings of an existing listener do not change; return the objection, or None."""
     for listener in config.listeners:
         if _sasl_of(listener.name, config) != _sasl_of(listener.name, after):
             return (
@@ -102,7 +102,7 @@ def _sasl_of(listener: str, config: BrokerConfig) -> dict[str, str]:
 
 
 def _of_retention(after: BrokerConfig) -> str | None:
-    """What is kept locally, and what a tier may be behind, is not more than what is kept at all."""
+    """Check that local retention and the remote tier's lag do not exceed retention; return the objection, or None."""
     for unit in ("ms", "bytes"):
         kept, local = _number(after, f"retention.{unit}"), after.integer(f"log.local.retention.{unit}")
         lag = after.integer(f"log.remote.copy.lag.{unit}")

@@ -1,9 +1,10 @@
-"""Group configuration: the keys of a group, what they may be, and what a group without its own value inherits.
+"""Group configuration: the keys of a group, their values, and what a group without its own value inherits.
 
-A group holds only what was set for it, as text, whether it exists or not. What is in force is that, else the broker's
-value under the name `inherits`, else the default. A value has to be inside the bounds that the broker sets for its
-groups when it is given; where the bounds are others later, what is in force is the nearest value inside (KIP-1240).
-Keys of share groups and streams groups are kept and described, and nothing here reads them. Types, ranges, defaults and
+A group stores only its own settings, as text, whether it exists or not. The value in force is the group's own, else the
+broker's value under the name `inherits`, else the default. A value must be inside the bounds that the broker sets for
+its groups when it is given; if the bounds change later, the nearest value inside is in force (KIP-1240).
+
+Keys of share groups and streams groups are stored and described, but have no effect here. Types, ranges, defaults and
 the sentences of the errors are Kafka 4.4.0's.
 """
 
@@ -35,9 +36,9 @@ BOOLEAN, STRING, INT, LONG, LIST = (
 
 
 class GroupKey(NamedTuple):
-    """One group configuration key. `inherits` is the broker key that stands in where a group sets nothing.
+    """One group configuration key. `inherits` is the broker key whose value a group without its own value has.
 
-    low, high: its bounds, each a broker key or a number. is_internal: Kafka describes it only where it was set.
+    low, high: its bounds, each a broker key or a number. is_internal: Kafka describes it only if it was set.
     """
 
     name: str
@@ -51,7 +52,7 @@ class GroupKey(NamedTuple):
 
 
 def _bounded(name: str, default: str, rule: Range, low: str | None = None) -> GroupKey:
-    """A key KIND.REST between the broker's group.KIND.min.REST, unless `low` is another, and group.KIND.max.REST."""
+    """Return a key KIND.REST between the broker's group.KIND.min.REST, or `low` if given, and group.KIND.max.REST."""
     kind, _, rest = name.partition(".")
     bounds = (low or f"group.{kind}.min.{rest}", f"group.{kind}.max.{rest}")
     return GroupKey(name, INT, default, rule, f"group.{name}", *bounds)
@@ -146,12 +147,12 @@ _BOUNDS_IN_ORDER = tuple(
         "streams.num.warmup.replicas",
     )
 )
-"""The keys with bounds, in the order in which Kafka looks at them."""
+"""The keys with bounds, in the order in which Kafka checks them."""
 _TAGS = "streams.rack.aware.assignment.tags"
 
 
 def validate(configs: Mapping[str, str], config: BrokerConfig) -> None:
-    """KafkaError INVALID_CONFIG unless a group may be given all of these settings of its own together."""
+    """Raise KafkaError INVALID_CONFIG unless a group may have all these settings of its own together."""
     try:
         values = {name: _checked(name, text) for name, text in configs.items()}
     except InvalidValue as wrong:
@@ -216,16 +217,16 @@ def _refused(sentence: str) -> KafkaError:
     return KafkaError(ErrorCode.INVALID_CONFIG, sentence)
 
 
-# --- what is in force ---
+# --- the values in force ---
 
 
 def described(own: Mapping[str, str]) -> Iterator[GroupKey]:
-    """The keys that are described of a group whose own settings are `own`."""
+    """Return the keys that are described for a group with the settings `own`."""
     return (key for key in _TABLE if not key.is_internal or key.name in own)
 
 
 def effective(own: Mapping[str, str], config: BrokerConfig, key: GroupKey) -> Value:
-    """The value of a group's key as it was given, by the group or the broker."""
+    """Return the value of a group's key as it was given, by the group or the broker."""
     if key.name in own:
         return parse(key.name, key.type, own[key.name])
     if key.inherits is not None and find_key(key.inherits) is not None:
@@ -235,7 +236,7 @@ def effective(own: Mapping[str, str], config: BrokerConfig, key: GroupKey) -> Va
 
 
 def synonyms(own: Mapping[str, str], config: BrokerConfig, key: GroupKey) -> list[Synonym]:
-    """Every value given for the key, the one in force first, as DescribeConfigs lists them."""
+    """Return every value given for the key, the one in force first, as DescribeConfigs lists them."""
     mine = [Synonym(key.name, own[key.name], Source.GROUP)] if key.name in own else []
     if key.inherits is not None and find_key(key.inherits) is not None:
         return mine + config.synonyms(key.inherits)
@@ -243,7 +244,7 @@ def synonyms(own: Mapping[str, str], config: BrokerConfig, key: GroupKey) -> lis
 
 
 class ConsumerGroupSettings(NamedTuple):
-    """What is in force for one consumer group (KIP-848)."""
+    """The settings in force for one consumer group (KIP-848)."""
 
     session_timeout_ms: int
     heartbeat_interval_ms: int
@@ -251,7 +252,7 @@ class ConsumerGroupSettings(NamedTuple):
 
 
 def consumer_group_settings(own: Mapping[str, str], config: BrokerConfig) -> ConsumerGroupSettings:
-    """Of a group whose own settings are `own`. What another Kafka left there and cannot be read is passed over."""
+    """Return the settings in force for a group with `own` settings. Unreadable ones from another Kafka are ignored."""
     names = ("consumer.session.timeout.ms", "consumer.heartbeat.interval.ms", "consumer.assignment.interval.ms")
     return ConsumerGroupSettings(*(_in_bounds(GROUP_KEYS[name], own, config) for name in names))
 
@@ -268,7 +269,7 @@ def _in_bounds(key: GroupKey, own: Mapping[str, str], config: BrokerConfig) -> i
     return min(max(value, low), high) if key.name in own else value
 
 
-# --- what the broker says of its groups ---
+# --- the broker's settings for groups ---
 
 _KINDS = ("consumer", "share", "streams")
 _BOUNDED = ("heartbeat.interval.ms", "session.timeout.ms", "assignment.interval.ms")
@@ -288,7 +289,7 @@ _PROTOCOLS = "group.coordinator.rebalance.protocols"
 
 
 def inconsistency(config: BrokerConfig) -> tuple[str, str] | None:
-    """The first of the broker's settings for groups that does not go with another: its key, and Kafka's sentence."""
+    """Return the first of the broker's settings for groups that contradicts another: its key, and Kafka's sentence."""
     if "classic" not in config.strings(_PROTOCOLS):
         return _PROTOCOLS, f"{_PROTOCOLS}: Disabling the 'classic' protocol is not supported."
     for name, relation, other, holds in _rules():
@@ -298,7 +299,7 @@ def inconsistency(config: BrokerConfig) -> tuple[str, str] | None:
 
 
 def _rules() -> Iterator[_Rule]:
-    """In Kafka's order."""
+    """Yield the rules, in Kafka's order."""
     for kind in _KINDS:
         for rest in _BOUNDED:
             least, most, key = f"group.{kind}.min.{rest}", f"group.{kind}.max.{rest}", f"group.{kind}.{rest}"

@@ -1,4 +1,4 @@
-"""A topic's settings as its partitions see them: from text under Kafka's names to `storage/config.py.LogConfig`."""
+"""A topic's settings for its partitions: from text under Kafka's names to `storage/config.py.LogConfig`."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,7 +12,7 @@ _NAMES = {field: field.replace("_", ".") for field in LogConfig._fields}
 
 
 def log_config(config: BrokerConfig, own: Mapping[str, str]) -> LogConfig:
-    """What is in force for a topic whose own settings are `own`."""
+    """Return the settings in force for a topic with the settings `own`."""
     values: dict[str, Any] = {field: effective(own, config, name) for field, name in _NAMES.items()}
     values["cleanup_policy"] = frozenset(values["cleanup_policy"])
     values["min_insync_replicas"] = effective_min_insync_replicas(values["min_insync_replicas"], REPLICATION_FACTOR)

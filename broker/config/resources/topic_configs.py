@@ -1,8 +1,8 @@
-"""Topic configuration: the keys of a topic, what they may be, and what a topic without its own value inherits.
+"""Topic configuration: the keys of a topic, their values, and what a topic without its own value inherits.
 
-A topic holds only what was set for it, as text. What is in force is that, else the broker's value for the same thing
-under its own name (`retention.ms` is `log.retention.ms`, or `.minutes`, or `.hours`), else the default. Types,
-ranges, defaults and the sentences of the errors are Kafka 4.4.0's.
+A topic stores only its own settings, as text. The value in force is the topic's own, else the broker's value for the
+same setting under the broker's name (`retention.ms` is `log.retention.ms`, or `.minutes`, or `.hours`), else the
+default. Types, ranges, defaults and the sentences of the errors are Kafka 4.4.0's.
 """
 
 from collections.abc import Mapping
@@ -27,12 +27,12 @@ BOOLEAN, STRING, INT, LONG = ValueType.BOOLEAN, ValueType.STRING, ValueType.INT,
 DOUBLE, LIST = ValueType.DOUBLE, ValueType.LIST
 
 CREATED_PARTITIONS_MAX = 10_000
-"""Kafka's limit of what one batch of the controller may create."""
+"""Kafka's limit of partitions that one batch of the controller may create."""
 _INT64_MAX = "9223372036854775807"
 
 
 class TopicKey(NamedTuple):
-    """One topic configuration key. `inherits` is the broker key that stands in where a topic sets nothing."""
+    """One topic configuration key. `inherits` is the broker key whose value a topic without its own value has."""
 
     name: str
     type: ValueType
@@ -115,7 +115,7 @@ _MS_IN_UNIT = {"log.retention.minutes": _MINUTE_MS, "log.retention.hours": 60 * 
 
 
 def validate(configs: Mapping[str, str | None], config: BrokerConfig) -> None:
-    """KafkaError INVALID_CONFIG unless a topic may be given all of these settings of its own together."""
+    """Raise KafkaError INVALID_CONFIG unless a topic may have all these settings of its own together."""
     try:
         nulls = [name for name, text in configs.items() if text is None]
         if nulls:
@@ -157,7 +157,7 @@ def _refused(sentence: str) -> KafkaError:
 
 
 def effective(own: Mapping[str, str], config: BrokerConfig, name: str) -> Value:
-    """The value of a topic's key in force, for a topic whose own settings are `own`."""
+    """Return the value in force of a topic's key, for a topic with the settings `own`."""
     key = TOPIC_KEYS[name]
     if name in own:
         return in_force(parse(name, key.type, own[name]), key.check)
@@ -178,13 +178,13 @@ def _in_topic_unit(broker_key: str, value: Value) -> Value:
 
 
 def synonyms(own: Mapping[str, str], config: BrokerConfig, name: str) -> list[Synonym]:
-    """Every value given for the key, the one in force first, as DescribeConfigs lists them."""
+    """Return every value given for the key, the one in force first, as DescribeConfigs lists them."""
     key = TOPIC_KEYS[name]
     mine = [Synonym(name, own[name], Source.TOPIC)] if name in own else []
     return mine + (config.synonyms(key.inherits) if key.inherits is not None else [])
 
 
 def source(own: Mapping[str, str], config: BrokerConfig, name: str) -> Source:
-    """Where the value in force comes from."""
+    """Return the source of the value in force."""
     found = synonyms(own, config, name)
     return found[0].source if found else Source.DEFAULT

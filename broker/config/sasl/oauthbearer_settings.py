@@ -1,9 +1,9 @@
-"""How one listener judges tokens of OAUTHBEARER: signed ones by a set of keys, or those that nobody signed.
+"""How one listener validates OAUTHBEARER tokens: signed ones by a set of keys, or unsigned ones.
 
-Which is Apache Kafka's choice: signed ones where `oauthbearer.sasl.server.callback.handler.class` names its
-OAuthBearerValidatorCallbackHandler, and else the others. A key is looked for with the listener's and the mechanism's
-prefix, then with the listener's, then without. Unlike in Kafka, a listener that is told which tokens are good and has
-no such handler does not start: it would take all of them.
+The choice is Apache Kafka's: signed tokens if `oauthbearer.sasl.server.callback.handler.class` names its
+OAuthBearerValidatorCallbackHandler, else unsigned ones. A key is looked up with the prefix of listener and mechanism,
+then with the listener's, then without. Unlike in Kafka, a listener with rules for signed tokens but without that
+handler does not start: it would accept all tokens.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _TRUST = ("certificates", "location", "password", "type")
 
 
 class SignedTokens(NamedTuple):
-    """What signed tokens have to say, and where the keys are."""
+    """The required claims of signed tokens, and the location of the keys."""
 
     keys_url: str
     """http:, https: or file:"""
@@ -49,16 +49,16 @@ class SignedTokens(NamedTuple):
     subject_claim: str
     scope_claim: str
     trust: Mapping[str, str]
-    """`ssl.truststore.…` of the login module's options, without that beginning; empty for what the machine trusts."""
+    """The options `ssl.truststore.…` of the login module, without that prefix; empty for the machine's trust store."""
 
     @property
     def rules(self) -> tuple[Sequence[str], str | None, int, str, str]:
-        """What a token has to say, in the order of `SignedRules`."""
+        """The requirements for a token, in the order of `SignedRules`."""
         return self.audiences, self.issuer, self.skew_s, self.subject_claim, self.scope_claim
 
 
 def signed_tokens(settings: ListenerSettings, config: BrokerConfig, options: Mapping[str, str]) -> SignedTokens | None:
-    """None where tokens are not signed. options: of the login module. ConfigError."""
+    """Return the settings of signed tokens, None if tokens are unsigned. options: of the login module. ConfigError."""
     own = _Own(settings)
     handler = settings.of_mechanism(MECHANISM, HANDLER)
     if handler in (None, "", UNSECURED_HANDLER):
@@ -131,17 +131,17 @@ def _trust(own: _Own, options: Mapping[str, str]) -> Mapping[str, str]:
 
 
 class _Own:
-    """What is in force for the mechanism of one listener."""
+    """The settings in force for the mechanism of one listener."""
 
     def __init__(self, settings: ListenerSettings) -> None:
         self._settings = settings
 
     def full(self, key: str) -> str:
-        """The name with all of the prefix."""
+        """Return the name with the full prefix."""
         return f"listener.name.{self._settings.listener.lower()}.{MECHANISM.lower()}.{key}"
 
     def name(self, key: str) -> str:
-        """Under which name it is in force."""
+        """Return the name under which the key is in force."""
         is_own = self._settings.of_mechanism(MECHANISM, key) is not None
         return self.full(key) if is_own else self._settings.name(key)
 
@@ -170,7 +170,7 @@ def _wrong(own: _Own, key: str, what: str) -> ConfigError:
 
 
 def warning_of_url(url: str, config: BrokerConfig) -> list[str]:
-    """What keeps Apache Kafka from starting with this URL, and not this broker."""
+    """Return a warning if Apache Kafka does not start with this URL; this broker does."""
     if config.allowed_token_urls is not None:
         return []
     return [f"Apache Kafka starts with this {_URL} only with KAFKA_OPTS=-D{ALLOWED_URLS}={url}"]

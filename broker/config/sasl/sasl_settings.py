@@ -1,11 +1,11 @@
-"""What one SASL listener is set to: its mechanisms, their users of PLAIN, and limits. ConfigError for what cannot be.
+"""The settings of one SASL listener: mechanisms, users of PLAIN, and limits. ConfigError for impossible ones.
 
-Where login modules are found is Apache Kafka's rule: in `listener.name.NAME.MECHANISM.sasl.jaas.config`, else in the
+Login modules are found by Apache Kafka's rule: in `listener.name.NAME.MECHANISM.sasl.jaas.config`, else in the
 section `NAME.KafkaServer` of the JAAS file, with NAME in small letters, else in its section `KafkaServer`. Of their
 options only the users of PLAIN have an effect: there is no other broker to log in to. So SCRAM, unlike in Kafka, needs
 no login module.
 
-Imported only where a listener asks for SASL. No sentence here has the value of an option in it.
+Imported only if a listener uses SASL. No sentence here contains the value of an option.
 """
 
 from collections.abc import Mapping, Sequence
@@ -31,7 +31,7 @@ _MODULES = {
 
 
 class SaslSettings(NamedTuple):
-    """Those of one listener."""
+    """The SASL settings of one listener."""
 
     mechanisms: tuple[str, ...]
     plain_users: Mapping[str, str]
@@ -41,16 +41,16 @@ class SaslSettings(NamedTuple):
     reauth_ms: Mapping[str, int]
     """By mechanism; 0 for never."""
     unsecured_tokens: UnsecuredRules
-    """What a token of OAUTHBEARER has to say that nobody signed."""
+    """The requirements for an unsigned OAUTHBEARER token."""
     signed_tokens: SignedTokens | None
-    """What one has to say where they are signed; None where they are not."""
+    """The requirements for a signed token; None if tokens are unsigned."""
 
     def __repr__(self) -> str:
-        return f"SaslSettings({', '.join(self.mechanisms)})"  # passwords are for nobody's eyes
+        return f"SaslSettings({', '.join(self.mechanisms)})"  # passwords must not be printed
 
 
 def sasl_settings(config: BrokerConfig, listener: str) -> SaslSettings:
-    """Those of the listener of this name. ConfigError."""
+    """Return the settings of the listener with this name. ConfigError."""
     settings = ListenerSettings(config, listener)
     mechanisms = tuple(settings.strings(_ENABLED))
     _check_mechanisms(mechanisms, settings)
@@ -108,7 +108,7 @@ def _check_mechanisms(mechanisms: Sequence[str], settings: ListenerSettings) -> 
 
 
 def _login_modules(mechanism: str, settings: ListenerSettings, config: BrokerConfig) -> Sequence[LoginModule]:
-    """Those for the mechanism; at least one for PLAIN, whose users they have."""
+    """Return the login modules of the mechanism; at least one for PLAIN, since they contain its users."""
     name = f"listener.name.{settings.listener.lower()}.{mechanism.lower()}.{_JAAS}"
     text = settings.of_mechanism(mechanism, _JAAS)
     if text:
@@ -133,7 +133,7 @@ def _one_module(name: str, text: str) -> list[LoginModule]:
     try:
         modules = parse_modules(text)
     except ValueError as wrong:
-        raise ConfigError(f"{name}: {wrong}", name) from None  # what is wrong may be beside a secret
+        raise ConfigError(f"{name}: {wrong}", name) from None  # the error may be beside a secret
     if len(modules) != 1:
         raise ConfigError(f"{name} has {len(modules)} login modules, and should have 1", name)
     return modules
@@ -145,7 +145,7 @@ def _reauth_ms(mechanism: str, settings: ListenerSettings) -> int:
 
 
 def warnings_of_sasl(config: BrokerConfig) -> list[str]:
-    """What Kafka ignores, too, and says so; and what is not safe."""
+    """Return warnings: settings that Kafka ignores with a warning, too, and unsafe settings."""
     said = []
     if config.is_set(_JAAS):
         said.append(f"{_JAAS} is ignored, as in Kafka: its name begins with listener.name.NAME.MECHANISM.")
