@@ -1,7 +1,7 @@
-"""What a handler is given: the broker's services, and the facts of one request.
+"""The services of a broker and the context of one request, as passed to the handlers.
 
-The composition root (`broker/server/broker.py`) fills `Services` once; nothing replaces a service afterwards. Handlers
-reach the rest of the broker only through here, so that a test can hand them a broker made of in-memory parts.
+The composition root (`broker/server/broker.py`) fills `Services` once; no service is replaced afterwards. Handlers
+reach the rest of the broker only through this module, so a test can pass them a broker made of in-memory parts.
 """
 
 from __future__ import annotations
@@ -50,17 +50,17 @@ class OfferedApi(NamedTuple):
 
 
 class Deferred(Generic[T]):
-    """A part that is built when it is first asked for, so that a start does not pay for it."""
+    """A part that is built on first use, so that it does not slow down the start."""
 
     __slots__ = ("_build", "built")
 
     def __init__(self, build: Callable[[], T]) -> None:
         self._build = build
         self.built: T | None = None
-        """The part, if anybody asked for it yet."""
+        """The part, once it has been built."""
 
     def get(self) -> T:
-        """The part; the first call builds it."""
+        """Return the part; the first call builds it."""
         if self.built is None:
             self.built = self._build()
         return self.built
@@ -71,51 +71,51 @@ class Services:
     """The parts of a running broker."""
 
     node: Node
-    """This broker under the address of its first listener. A peer is given `RequestContext.node`."""
+    """This broker with the address of its first listener. Peers get `RequestContext.node`."""
     cluster: NodeView
-    """Who leads and coordinates what."""
+    """The leaders and coordinators."""
     config: BrokerConfig
     clock: Clock
     catalogue: Catalogue
     partitions: Partitions
     deferred_moves: Deferred[Moves]
-    """Partitions on their way to another data directory."""
+    """Moves of partitions to another data directory."""
     deferred_cleaner: Deferred[Cleaner]
-    """What compacts logs."""
+    """The log cleaner, which compacts logs."""
     deferred_groups: Deferred[GroupCoordinator]
     deferred_transactions: Deferred[TransactionCoordinator]
     transactions_of: Callable[[str], TransactionCoordinator]
-    """The coordinator of a transactional id, whichever node it is on: what is appended is verified with it."""
+    """Returns the coordinator of a transactional id, on any node: appends are verified with it."""
     deferred_telemetry: Deferred[Telemetry]
     producer_ids: ProducerIds
     fetch_sessions: FetchSessions
     waiters: Purgatory
     quotas: NodeQuotas
-    """What clients may use."""
+    """The client quotas."""
     events: Events
-    """Where is told what happens."""
+    """The event log."""
     room: DiskSpaceWatch
-    """Which data directories are full."""
+    """Knows which data directories are full."""
     slices: CooperativeScheduler
-    """Where work goes of which a request may ask too much at once: half of the loop stays free."""
+    """Runs work of requests that may be too long for one turn: half of the loop's time stays free."""
     walks: BatchValidations
-    """Where batches are looked into before they are appended."""
+    """Validates batches before they are appended."""
     upkeep: CooperativeScheduler
-    """Where work goes that the broker has to do, as soon as it can with others in between."""
+    """Runs the broker's own background work as soon as possible, interleaved with other work."""
     workers: Workers
-    """Where work over whole logs goes: processes beside the event loop."""
+    """Runs work over whole logs, in processes beside the event loop."""
     offered_apis: tuple[OfferedApi, ...]
-    """What ApiVersions lists, in order of the key: derived from the API table."""
+    """The rows of ApiVersions, in order of the key: derived from the API table."""
     access: Access | None = None
-    """The access control lists and who decides by them, where there is an authorizer: else nothing is checked."""
+    """The access control lists and the authorizer; None without an authorizer: then nothing is checked."""
     tokens: Tokens | None = None
-    """The delegation tokens, where there is a secret key for them."""
+    """The delegation tokens; None without a secret key for them."""
     nodes: tuple[Services, ...] = ()
-    """Those of each node, where these are what several nodes have together; else none."""
+    """The services of each node, if these are the services that several nodes share; else empty."""
 
     @property
     def every_node(self) -> tuple[Services, ...]:
-        """The services of each node there is, which are these where there is one."""
+        """The services of each node; only these where there is one node."""
         return self.nodes or (self,)
 
     @property
@@ -136,22 +136,22 @@ class Services:
 
     @property
     def moves(self) -> Moves:
-        """What moves partitions between data directories."""
+        """The mover of partitions between data directories."""
         return self.deferred_moves.get()
 
     @property
     def cleaner(self) -> Cleaner:
-        """What compacts logs."""
+        """The log cleaner, which compacts logs."""
         return self.deferred_cleaner.get()
 
     @property
     def telemetry(self) -> Telemetry:
-        """What clients push."""
+        """The client telemetry: metrics that clients push."""
         return self.deferred_telemetry.get()
 
 
 class Connected(Protocol):
-    """What a request knows of its connection."""
+    """The connection of a request."""
 
     session: Session
     peer: str
@@ -160,7 +160,7 @@ class Connected(Protocol):
 
 
 class RequestContext:
-    """The facts of one request, besides its body."""
+    """The facts of one request, without its body."""
 
     __slots__ = (
         "_node",
@@ -192,17 +192,17 @@ class RequestContext:
         self.client_host = client_host
         """The peer's address without its port."""
         self.connection = connection
-        """Which connection asked: compared, and asked for its session."""
+        """The connection of the request: compared by identity, and holds the session."""
         self._node = node
 
     @property
     def principal(self) -> Principal:
-        """Whom the request is from."""
+        """The principal that sent the request."""
         return ANONYMOUS if self.connection is None else self.connection.session.principal
 
     @property
     def rights(self) -> Rights | None:
-        """What the principal may do; None where nothing is checked."""
+        """The principal's rights; None where nothing is checked."""
         if self.services.access is None:
             return None
         from barnabas.broker.security.acl.rights import Rights
@@ -212,8 +212,10 @@ class RequestContext:
 
     @property
     def may_describe(self) -> Callable[[str], bool]:
-        """Whether the topic of a name may be told of, also in answers to later requests: always where nothing is
-        checked."""
+        """Whether the topic with a name may be described, also in answers to later requests.
+
+        Always true where nothing is checked.
+        """
         rights = self.rights
         if rights is None:
             return lambda name: True
@@ -221,16 +223,16 @@ class RequestContext:
 
     @property
     def node(self) -> Node:
-        """This broker as the peer is to know it: its host and port depend on how the peer came in."""
+        """The broker as the peer has to see it: the host and port depend on how the peer connected."""
         return self._node or self.services.node
 
 
 class OwnedRequestContext(RequestContext):
-    """Of a request that may be worked on in several turns, since what it was decoded from is its own."""
+    """The context of a request that may be processed in several turns: it owns the buffer that it was decoded from."""
 
     __slots__ = ()
 
     def of_a_part(self) -> RequestContext:
-        """The facts of a part of it, which is served in one turn."""
+        """Return the context for a part of the request, which is served in one turn."""
         facts = self.api_key, self.api_version, self.correlation_id, self.client_id, self.client_host
         return RequestContext(self.services, *facts, self.connection, self._node)
