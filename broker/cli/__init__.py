@@ -1,7 +1,7 @@
-"""The command line: `barnabas COMMAND …`. One module per command, imported only when it is named.
+"""The command line: `barnabas COMMAND …`. One module per command, imported only when it is used.
 
-Every command module has `run(arguments) -> exit status`. Exit statuses: 0 done, 2 the command line makes no sense, 1
-anything else; each failure is one line on stderr that begins with `barnabas:`. An interrupt (^C) is 130.
+Every command module has `run(arguments) -> exit status`. Exit statuses: 0 success, 2 a wrong command line, 1 any other
+failure; each failure is one line on stderr that begins with `barnabas:`. An interrupt (^C) is 130.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _IN_FOLDERS = {
     "doctor": "doctor.command",
     "handover": "handover.command",
 }
-"""Where a command's module is that has others beside it."""
+"""The modules of commands that are in a package of their own."""
 
 
 def module_of(command: str) -> str:
@@ -97,11 +97,11 @@ def _run(name: str, arguments: list[str]) -> int:
 
 
 def guarded(action: Callable[[], int]) -> int:
-    """The exit status of `action`; what it raises becomes a line on stderr."""
+    """Return the exit status of `action`; an exception becomes a line on stderr."""
     try:
         try:
             status = action()
-        except SystemExit as stop:  # argparse, after --help or a usage error it has reported
+        except SystemExit as stop:  # argparse, after --help or a reported usage error
             status = stop.code if isinstance(stop.code, int) else FAILURE if stop.code else 0
         if sys.stdout is not None:
             sys.stdout.flush()
@@ -119,7 +119,7 @@ def guarded(action: Callable[[], int]) -> int:
 
 
 def _close_stdout() -> None:
-    """Whoever read our output is gone: say nothing more, not even when the interpreter flushes at its end."""
+    """Discard further output after the reader of stdout has gone, also what the interpreter flushes at its end."""
     import os
 
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

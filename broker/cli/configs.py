@@ -39,7 +39,7 @@ SOURCES: dict[int, str] = {
 
 
 def run(arguments: Sequence[str]) -> int:
-    """The command's exit status."""
+    """Run the command and return its exit status."""
     options = parser().parse_args(arguments)
     if options.command == "alter" and not _changes(options):
         raise UsageError("configs alter: nothing to do, give --set, --delete, --append or --subtract")
@@ -49,7 +49,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def parser() -> argparse.ArgumentParser:
-    """What may be said."""
+    """Return the command's parser."""
     parents = [*shared_options(again=True), _resource_options()]
     top = Parser(
         prog="barnabas configs",
@@ -123,7 +123,7 @@ def _alter(client: Client, options: argparse.Namespace) -> None:
 
 
 def _warn_of_unknown(changes: Sequence[ConfigChange]) -> None:
-    """Brokers keep settings of theirs under any name, so a misspelt one is not refused."""
+    """Warn of unknown names with a similar key: brokers store settings under any name, so they do not refuse them."""
     from barnabas.broker.config.broker_config import find_key
     from barnabas.broker.config.unknown_keys import near_key
 

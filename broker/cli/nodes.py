@@ -1,4 +1,4 @@
-"""`barnabas nodes`: list, stop, start, move. What leads where, and having it elsewhere."""
+"""`barnabas nodes`: list, stop, start, move. Which node leads which partitions, and moving leaders."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NODE = at_most(INT32_MAX, whole)
 
 
 def run(arguments: Sequence[str]) -> int:
-    """The command's exit status."""
+    """Run the command and return its exit status."""
     options = parser().parse_args(arguments)
     with connected(options) as client:
         options.action(client, options)
@@ -25,7 +25,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def parser() -> argparse.ArgumentParser:
-    """What may be said."""
+    """Return the command's parser."""
     parents = shared_options(again=True)
     top = Parser(
         prog="barnabas nodes", description="Look at nodes, stop and start them, move leaders.", parents=shared_options()
@@ -95,7 +95,7 @@ def _move(client: Client, options: argparse.Namespace) -> None:
 
 
 def led_by(node: int, info: PartitionInfo) -> list[int]:
-    """The replicas, with the node first: as many as there are, without the leader where the node was none of them."""
+    """Return as many replicas as before, with the node first; a node that was none of them replaces the leader."""
     others = [replica for replica in info.replicas if replica != node]
     if node not in info.replicas:
         others = [replica for replica in others if replica != info.leader_id][: len(info.replicas) - 1]

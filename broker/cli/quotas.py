@@ -1,4 +1,4 @@
-"""`barnabas quotas`: list, alter. How much clients may use: users, client ids and addresses."""
+"""`barnabas quotas`: list, alter. Quotas of users, client ids and addresses."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from barnabas.client.admin.quotas import Entity, alter_quotas, describe_quotas
 from barnabas.client.client import Client
 
 _KINDS = {"user": "user", "client": "client-id", "ip": "ip"}
-"""What the flags call the types of entities."""
+"""The flags of the types of entities."""
 
 
 def run(arguments: Sequence[str]) -> int:
-    """The command's exit status."""
+    """Run the command and return its exit status."""
     options = parser().parse_args(arguments)
     if options.command == "alter":
         options.changes = _changes(options)
@@ -28,7 +28,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def parser() -> argparse.ArgumentParser:
-    """What may be said."""
+    """Return the command's parser."""
     parents = [*shared_options(again=True), _whose_options()]
     top = Parser(
         prog="barnabas quotas", description="Look at quotas of clients and change them.", parents=shared_options()

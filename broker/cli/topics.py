@@ -28,7 +28,7 @@ from barnabas.protocol.primitives import uuid_text
 
 
 def run(arguments: Sequence[str]) -> int:
-    """The command's exit status."""
+    """Run the command and return its exit status."""
     options = parser().parse_args(arguments)
     with connected(options) as client:
         options.action(client, options)
@@ -36,7 +36,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def parser() -> argparse.ArgumentParser:
-    """What may be said."""
+    """Return the command's parser."""
     parents = shared_options(again=True)
     top = Parser(
         prog="barnabas topics", description="List, create, delete, describe, alter topics.", parents=shared_options()

@@ -1,6 +1,6 @@
-"""The flags of `barnabas acls add` and its like: how they are named and read, and the wish that they say.
+"""The flags of `barnabas acls add` and the like: their names and parsing, and the `Wish` that they make.
 
-Named as by Kafka's AclCommand. `Barnabas(grants=…)` is told rights in the same words.
+The names are those of Kafka's AclCommand. `Barnabas(grants=…)` takes rights in the same words.
 """
 
 from __future__ import annotations
@@ -33,12 +33,15 @@ _FILTER_HELP = (
 
 
 def resource_options(*, filters: bool, pattern_type: str) -> Parser:
-    """On what. `filters`: whether it finds entries, and so may say match and any; `pattern_type`: the default."""
+    """Return the options for resources. `filters`: whether they find entries, so that match and any are allowed too.
+
+    `pattern_type`: the default.
+    """
     options = Parser(add_help=False)
     group = options.add_argument_group("on what")
     for option in RESOURCE_OPTIONS.values():
         kind = str if option == "transactional-id" else trimmed
-        if option == "user-principal" and not filters:  # a filter finds what another tool wrote, too
+        if option == "user-principal" and not filters:  # a filter also finds entries of other tools
             kind = user_principal
         _add(group, f"--{option}", kind, "TYPE:NAME" if option == "user-principal" else "NAME", _HELP[option])
     group.add_argument("--cluster", action="store_true", help="the cluster")
@@ -53,7 +56,7 @@ def resource_options(*, filters: bool, pattern_type: str) -> Parser:
 
 
 def right_options() -> Parser:
-    """Who may or may not do what, and from where."""
+    """Return the options for principals, hosts and operations, allowed or denied."""
     options = Parser(add_help=False)
     who = options.add_argument_group("who")
     for verb, text in (("allow", "may"), ("deny", "may not")):
@@ -68,17 +71,17 @@ def right_options() -> Parser:
 
 
 def _add(group: argparse._ArgumentGroup, flag: str, kind: Callable[[str], object], metavar: str, text: str) -> None:
-    """A flag that may be repeated."""
+    """Add a flag that may be repeated."""
     group.add_argument(flag, action="append", default=[], type=kind, metavar=metavar, help=text)
 
 
 def trimmed(text: str) -> str:
-    """As Kafka's tool trims all but transactional ids: by Java's String.trim, which knows control characters too."""
+    """Trim by Java's String.trim, control characters too, as Kafka's tool trims all but transactional ids."""
     return text.strip(_TRIMMED)
 
 
 def principal(text: str) -> str:
-    """`User:alice`."""
+    """Parse `User:alice`."""
     text = trimmed(text)
     kind, colon, name = text.partition(":")
     if not (kind and colon and name):
@@ -87,12 +90,12 @@ def principal(text: str) -> str:
 
 
 def user_principal(text: str) -> str:
-    """`User:bob`, or `*`."""
+    """Parse `User:bob`, or `*`."""
     return WILDCARD if trimmed(text) == WILDCARD else principal(text)
 
 
 def operation(text: str) -> Operation:
-    """As Kafka's tools write it, or its protocol: TwoPhaseCommit, TWO_PHASE_COMMIT."""
+    """Parse an operation as Kafka's tools or its protocol write it: TwoPhaseCommit, TWO_PHASE_COMMIT."""
     for each in Operation:
         if trimmed(text).replace("_", "").lower() == operation_word(each).lower():
             return each
@@ -101,7 +104,7 @@ def operation(text: str) -> Operation:
 
 
 def wish_of(options: argparse.Namespace) -> Wish:
-    """What the flags say."""
+    """Return the flags as a `Wish`."""
     resources = Wish(
         names=tuple(
             (resource, name)
@@ -126,7 +129,7 @@ def wish_of(options: argparse.Namespace) -> Wish:
 
 
 def rights_of(principal: str, words: Sequence[str]) -> list[AclBinding]:
-    """What `acls add` would add for a principal: --consumer --topic orders --group readers. WishError."""
+    """Return the entries that `acls add` adds for a principal: --consumer --topic orders --group readers. WishError."""
     parents = [resource_options(filters=False, pattern_type="literal"), right_options()]
     wish = wish_of(_WordsParser(parents=parents, add_help=False).parse_args(words))
     if wish.allowed or wish.denied:
@@ -135,7 +138,7 @@ def rights_of(principal: str, words: Sequence[str]) -> list[AclBinding]:
 
 
 class _WordsParser(Parser):
-    """Of words that are no command's."""
+    """A parser of words that do not belong to a command."""
 
     def error(self, message: str) -> NoReturn:
         raise WishError(message)

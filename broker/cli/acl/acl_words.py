@@ -1,7 +1,7 @@
-"""What `barnabas acls` is told, as entries and filters: Kafka's AclCommand in its words. Pure.
+"""The flags of `barnabas acls` as entries and filters: Kafka's AclCommand in its words. Pure.
 
-`Wish` is what the flags say. What they mean together, the rights of a producer and of a consumer among it, is decided
-here; who reads the flags and who talks to a broker is not known.
+`Wish` holds the flags. Their combined meaning, such as the rights of a producer or a consumer, is decided here,
+independent of the parsing of flags and of the connection to a broker.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ _CONSUMER: Final = (Operation.READ, Operation.DESCRIBE)
 _CONSUMERS_GROUP: Final = (Operation.READ,)
 
 Named = tuple[Resource, str]
-"""A resource, or what the names of some begin with."""
+"""A resource, or a prefix of names."""
 
 
 class WishError(ValueError):
-    """What was said makes no sense. str() is a sentence."""
+    """A wrong combination of flags. str() is a sentence."""
 
 
 class Wish(NamedTuple):
-    """What was said; `names` are the resources without the cluster."""
+    """The values of the flags; `names` are the resources without the cluster."""
 
     names: tuple[Named, ...] = ()
     has_cluster: bool = False
@@ -63,19 +63,19 @@ class Wish(NamedTuple):
 
 
 def operation_word(operation: int) -> str:
-    """TWO_PHASE_COMMIT as AclCommand has it: TwoPhaseCommit. The number of what a newer Kafka knows."""
+    """Return TWO_PHASE_COMMIT as AclCommand writes it: TwoPhaseCommit. The number, if only a newer Kafka knows it."""
     return Operation(operation).name.title().replace("_", "") if operation in set(Operation) else str(operation)
 
 
 def resource_word(kind: int) -> str:
-    """As the option is called that names it. The number of what a newer Kafka knows."""
+    """Return the name of the option for a kind of resource. The number, if only a newer Kafka knows it."""
     if kind == Resource.CLUSTER:
         return "cluster"
     return RESOURCE_OPTIONS[Resource(kind)] if kind in set(Resource) else str(kind)
 
 
 def entries(wish: Wish) -> list[AclBinding]:
-    """The entries to be added. WishError."""
+    """Return the entries to add. WishError."""
     if not (wish.allowed or wish.denied):
         raise WishError("whose right? Give --allow-principal or --deny-principal")
     _check_cluster(wish)
@@ -83,7 +83,10 @@ def entries(wish: Wish) -> list[AclBinding]:
 
 
 def filters(wish: Wish) -> list[AclBindingFilter]:
-    """Filters for what is to be removed: the same entries, or without a principal all of the resources. WishError."""
+    """Return filters for the entries to remove: these entries, or all of the resources if no principal is given.
+
+    Raises WishError.
+    """
     if wish.allowed or wish.denied:
         return [AclBindingFilter(*entry) for entry in dict.fromkeys(_entries(wish))]
     if wish.operations or wish.has_role:
@@ -93,7 +96,7 @@ def filters(wish: Wish) -> list[AclBindingFilter]:
 
 
 def looked_for(wish: Wish, principals: Sequence[str]) -> list[AclBindingFilter]:
-    """Filters for what is to be listed: of all resources or of everybody where none is named. WishError."""
+    """Return filters for the entries to list: of all resources and all principals if none is named. WishError."""
     _check_cluster(wish)
     if wish.pattern_type == PatternType.PREFIXED and not wish.names:
         raise WishError("--resource-pattern-type prefixed needs a name: give --topic, --group or another")
@@ -102,7 +105,7 @@ def looked_for(wish: Wish, principals: Sequence[str]) -> list[AclBindingFilter]:
 
 
 def shown(entry: AclBinding) -> dict[str, str]:
-    """An entry in words, those that add it."""
+    """Return an entry in the words that add it."""
     patterns = {number: word for word, number in PATTERN_TYPES.items()}
     permissions: dict[int, str] = {each: each.name.lower() for each in Permission}
     return {
@@ -128,7 +131,7 @@ def _entries(wish: Wish) -> Iterator[AclBinding]:
 
 
 def _wished(wish: Wish) -> Iterator[tuple[tuple[Resource, str, int], tuple[Operation, ...]]]:
-    """Which operations on which resources: those that were named, or those of the roles."""
+    """Yield resources and operations: the ones that were named, or those of the roles."""
     for resource in _resources(wish):
         if not wish.has_role:
             yield resource, wish.operations or (Operation.ALL,)
@@ -152,7 +155,7 @@ def _resources(wish: Wish) -> Iterator[tuple[Resource, str, int]]:
 
 
 def _check(wish: Wish) -> None:
-    """What goes together. WishError."""
+    """Check which flags go together. WishError."""
     if not (wish.names or wish.has_cluster):
         options = ", ".join(f"--{option}" for option in RESOURCE_OPTIONS.values())
         raise WishError(f"on what? Give one of {options}, --cluster")
@@ -167,7 +170,7 @@ def _check(wish: Wish) -> None:
 
 
 def _check_cluster(wish: Wish) -> None:
-    """Not of what is removed: other tools may have written such an entry, and it is in force."""
+    """Refuse a prefix for --cluster, but not in removals: an entry of another tool may have one, and is in force."""
     if wish.has_cluster and wish.pattern_type == PatternType.PREFIXED:
         raise WishError("--cluster has no name that could be --resource-pattern-type prefixed")
 

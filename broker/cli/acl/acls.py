@@ -1,4 +1,4 @@
-"""`barnabas acls`: list, add, remove. Who may do what: the access control lists of a broker with an authorizer."""
+"""`barnabas acls`: list, add, remove. The access control lists of a broker with an authorizer."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from barnabas.protocol.errors import ErrorCode, KafkaError
 
 
 def run(arguments: Sequence[str]) -> int:
-    """The command's exit status."""
+    """Run the command and return its exit status."""
     options = parser().parse_args(arguments)
     try:
         options.wished = options.meaning(options)
@@ -31,7 +31,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def parser() -> argparse.ArgumentParser:
-    """What may be said."""
+    """Return the command's parser."""
     again = shared_options(again=True)
     top = Parser(prog="barnabas acls", description="Look at who may do what, and change it.", parents=shared_options())
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
@@ -52,7 +52,7 @@ def parser() -> argparse.ArgumentParser:
 
 @contextmanager
 def authorizer_named() -> Iterator[None]:
-    """A broker without an authorizer has no ACLs that could be looked at: KafkaError that says how it gets one."""
+    """Turn the error of a broker without an authorizer, so without ACLs, into a KafkaError that says how to add one."""
     try:
         yield
     except KafkaError as error:
@@ -78,7 +78,7 @@ def _add(client: Client, options: argparse.Namespace) -> int:
     if options.json:
         print_json({"in_force": [shown(entry) for entry in options.wished]})
     else:
-        count = len(options.wished)  # those that were there before among them: the broker does not tell them apart
+        count = len(options.wished)  # includes existing ones: the broker does not distinguish them
         print(f"{counted(count, 'ACL')} {'is' if count == 1 else 'are'} in force")
     return 0
 

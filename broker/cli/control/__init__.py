@@ -1,1 +1,1 @@
-"""Commands that ask a running broker over HTTP: its clock, faults, trace and `why`."""
+"""Commands that query a running broker over HTTP: its clock, faults, trace and `why`."""

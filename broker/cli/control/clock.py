@@ -1,4 +1,4 @@
-"""`barnabas clock`: show, freeze, advance, run, at. The clock of a broker that is served with --control, over HTTP."""
+"""`barnabas clock`: show, freeze, advance, run, at. The clock of a broker started with --control, over HTTP."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _PATH = "/control/clock"
 
 
 def run(arguments: Sequence[str]) -> int:
-    """The command's exit status."""
+    """Run the command and return its exit status."""
     options = parser().parse_args(arguments)
     state = ask(options, _PATH, options.change(options))
     if options.json:
@@ -24,7 +24,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def parser() -> argparse.ArgumentParser:
-    """What may be said."""
+    """Return the command's parser."""
     top = Parser(
         prog="barnabas clock",
         description="Stop the clock of a broker that runs, or move it ahead: for tests. It is served with --control.",

@@ -1,6 +1,6 @@
-"""What commands ask of a broker that is served with --control: where it is, as whom, and how that may fail.
+"""Requests to a broker started with --control: its address, the credentials, and the possible failures.
 
-Knows HTTP and the options --http, --bootstrap-server, --token, --command-config and --json; not what is asked for.
+Knows HTTP and the options --http, --bootstrap-server, --token, --command-config and --json; not the requests' contents.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from barnabas.broker.cli.terminal.whereabouts import http_of
 
 DEFAULT_HTTP = "127.0.0.1:9404"
 TIMEOUT_S = 600.0
-"""A move of the clock may take its time; one that cannot go on is given up by the broker, after a minute."""
+"""Moving the clock may take long; the broker cancels a move that cannot continue, after a minute."""
 _TOKEN_VARIABLE = "BARNABAS_CONTROL_TOKEN"  # nosec B105 - the name of a variable
 _BAD_REQUEST, _UNAUTHORIZED = 400, 401
 
 
 def where_options(command: str, *, again: bool = False) -> Parser:
-    """--http, --bootstrap-server, --token, --command-config and --json, as a parent of a command's parser.
+    """Return --http, --bootstrap-server, --token, --command-config and --json, as a parent of a command's parser.
 
-    again: for those of its own commands.
+    again: for the parsers of its subcommands.
     """
     options = Parser(add_help=False)
     options.set_defaults(asks=command)
@@ -64,10 +64,10 @@ def where_options(command: str, *, again: bool = False) -> Parser:
 
 
 def ask(options: argparse.Namespace, path: str, body: object = None, *, method: str | None = None) -> dict[str, Any]:
-    """The broker's answer in JSON. UsageError for what makes no sense to it; OSError.
+    """Return the broker's answer as JSON. UsageError if the broker rejects the request as wrong; OSError.
 
-    options: as `where_options` reads them. body: sent with POST, unless `method` is another, as JSON;
-    bytes as they are.
+    options: as `where_options` reads them. body: sent as JSON with POST, unless `method` is another; bytes are sent
+    unchanged.
     """
     with answered(options, path, body, method=method) as answer:
         return _checked(options, answer.status, answer.read())
@@ -82,7 +82,7 @@ def answered(
     method: str | None = None,
     headers: Mapping[str, str] | None = None,
 ) -> Iterator[HTTPResponse]:
-    """As `ask`, to be read by the caller, from an answer that has come: also one that does not end by itself."""
+    """Keep the answer to a request, as of `ask`, open for reading once it has begun; it may also be an endless one."""
     options.http = found_http(options)
     text = body if body is None or isinstance(body, bytes) else json.dumps(body)
     try:
@@ -98,12 +98,12 @@ def answered(
             served_with="--http --control",
         ) as answer:
             yield answer
-    except ValueError as unfit:  # a token that no header can carry
+    except ValueError as unfit:  # a token that cannot be in a header
         raise UsageError(f"{options.asks}: --token: {unfit}") from unfit
 
 
 def found_http(options: argparse.Namespace) -> str:
-    """Where the broker serves HTTP: as --http says, or as it tells its clients. UsageError, OSError, KafkaError."""
+    """Return the broker's HTTP address: from --http, or the broker's configuration. UsageError, OSError, KafkaError."""
     if options.http is not None:
         return str(options.http)
     settings = settings_of(options)
@@ -115,7 +115,7 @@ def found_http(options: argparse.Namespace) -> str:
 
 
 def check(options: argparse.Namespace, answer: HTTPResponse) -> None:
-    """UsageError or OSError, with the broker's sentence, unless it does what it was asked for."""
+    """Raise UsageError or OSError, with the broker's sentence, unless the request succeeded."""
     if answer.status != 200:
         _checked(options, answer.status, answer.read())
 

@@ -1,4 +1,4 @@
-"""`barnabas faults`: list, arm, wait, release, disarm, reset, points. Those of a broker served with --control."""
+"""`barnabas faults`: list, arm, wait, release, disarm, reset, points. For a broker started with --control."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from barnabas.broker.cli.terminal.output import print_json
 
 _PATH = "/control/faults"
 _PLAN_BYTES_MAX = 1 << 20
-"""More is not read: the broker refuses what is longer than its own limit, and says what that is."""
+"""The maximum read of a plan: the broker refuses one above its own limit, and names that limit."""
 
 
 def run(arguments: Sequence[str]) -> int:
-    """The command's exit status."""
+    """Run the command and return its exit status."""
     options = parser().parse_args(arguments)
     status: int = options.do(options)
     return status
 
 
 def parser() -> argparse.ArgumentParser:
-    """What may be said."""
+    """Return the command's parser."""
     top = Parser(
         prog="barnabas faults",
         description="Have a broker that runs misbehave: for tests. It is served with --control.",
@@ -89,7 +89,7 @@ def _reset(options: argparse.Namespace) -> int:
 
 
 def _points(options: argparse.Namespace) -> int:
-    """What this release has: no broker is asked."""
+    """Print the points of this release, without asking a broker."""
     from barnabas.broker.control.faults.plan.of_points import points
 
     kinds = points().values()
@@ -123,7 +123,7 @@ def _one(options: argparse.Namespace) -> str:
 
 
 def _read(path: str) -> bytes:
-    """OSError."""
+    """Return the bytes of a file, or of stdin. OSError."""
     if path == "-":
         return sys.stdin.buffer.read(_PLAN_BYTES_MAX)
     with open(path, "rb") as file:

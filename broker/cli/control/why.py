@@ -1,4 +1,4 @@
-"""`barnabas why`: consumer, producer, record, group, hanging. Asks a broker that is served with --control."""
+"""`barnabas why`: consumer, producer, record, group, hanging. Queries a broker started with --control."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from barnabas.broker.cli.terminal.options import Parser, whole
 from barnabas.broker.cli.terminal.output import print_json
 
 LONGER_THAN_MS = 1_000
-"""As the broker has it."""
+"""The broker's default, too."""
 _PATH = "/control/why"
 
 
 def run(arguments: Sequence[str]) -> int:
-    """The command's exit status."""
+    """Run the command and return its exit status."""
     options = parser().parse_args(arguments)
     about = {name: text for name, text in options.about(options).items() if text is not None}
     query = urlencode(about, errors="surrogateescape")
@@ -33,7 +33,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def parser() -> argparse.ArgumentParser:
-    """What may be said."""
+    """Return the command's parser."""
     top = Parser(
         prog="barnabas why",
         description="Why something hangs, or is as it is, in a broker that runs. It is served with --control.",

@@ -1,5 +1,5 @@
-"""`barnabas doctor` looks at a set-up, before a broker is started in it or while one runs, and explains what is broken.
+"""`barnabas doctor` examines a set-up, before a broker starts in it or while one runs, and explains problems.
 
-Each module looks at one thing and returns findings; nothing it does changes anything, apart from ports that are taken
-for a moment. Asking is bounded in time.
+Each module examines one thing and returns findings; nothing is changed, except that ports are bound for a moment. All
+requests have timeouts.
 """

@@ -1,7 +1,7 @@
-"""`barnabas doctor`: is this set-up going to work, and if a broker runs, what do clients meet?
+"""`barnabas doctor`: will this set-up work, and if a broker runs, can clients use it?
 
-Without --bootstrap-server, or a --command-config that says as much, it looks at what `barnabas serve` would meet if it
-were given the same options, and changes nothing. With it, it looks at a running broker as a client does. The exit
+Without --bootstrap-server, and without bootstrap servers in --command-config, it examines what `barnabas serve` would
+find with the same options, and changes nothing. Otherwise it examines a running broker as a client does. The exit
 status is 1 if there is a problem.
 """
 
@@ -42,7 +42,7 @@ _OWN: Table = {
 
 
 def run(arguments: Sequence[str]) -> int:
-    """The exit status: 0 if a broker works, or would, 1 if there is a problem."""
+    """Run the command. Return the exit status: 0 if a broker works, or would work, 1 if there is a problem."""
     from barnabas.broker.runtime import log_lines
 
     if any(word in ("--help", "-h") for word in arguments):
@@ -110,7 +110,7 @@ def _examine_start(options: Options) -> list[Finding]:
 
 
 def _load(options: Options) -> tuple[LoadedConfig, Kept | None]:
-    """What `serve` would load, and with --secure what it would find in the security directory. ConfigError, OSError."""
+    """Load what `serve` would load, and with --secure the contents of the security directory. ConfigError, OSError."""
     loaded = load(options, os.environ)
     if "--secure" not in options:
         return loaded, None
@@ -126,7 +126,7 @@ def _load(options: Options) -> tuple[LoadedConfig, Kept | None]:
 
 
 def _examine_security(options: Options, config: BrokerConfig, now_ms: int, kept: Kept | None) -> list[Finding]:
-    """Listeners that are secured, and the authorizer, as far as there are any. `kept`: with --secure."""
+    """Return findings about secured listeners and the authorizer, if there are any. `kept`: with --secure."""
     is_plain = not any(each.speaks_tls or each.speaks_sasl for each in config.listeners)
     if is_plain and not config.string("authorizer.class.name").strip():
         return []
@@ -145,7 +145,7 @@ def _examine_security(options: Options, config: BrokerConfig, now_ms: int, kept:
 
 
 def _examine_faults(options: Options, config: BrokerConfig) -> list[Finding]:
-    """The plan that would be armed from the start, as `serve` reads it."""
+    """Return findings about the fault plan that `serve` would arm at its start."""
     try:
         plan = fault_plan(options, config, "doctor")
     except UsageError as refused:

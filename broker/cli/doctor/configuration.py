@@ -1,4 +1,4 @@
-"""Does the configuration make sense? What serve says of it, and what a key that nobody knows may have been meant as."""
+"""Does the configuration make sense? The warnings of serve, and the probable meaning of unknown keys."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _CHECK = "configuration"
 
 
 def examine(loaded: LoadedConfig, environment: Environment) -> list[Finding]:
-    """What there is to say about a configuration that can be used."""
+    """Return the findings about a usable configuration."""
     findings = [_explained(each) for each in loaded.warnings]
     used = sorted({environment.variables[key] for key in environment.settings if key in environment.variables})
     if used:

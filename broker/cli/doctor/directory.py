@@ -1,4 +1,4 @@
-"""The data directory: can it be had, is it ours, is it free, can this version read what is in it? Changes nothing."""
+"""The data directory: is it accessible, does it belong to this broker, is it unlocked and readable? Changes nothing."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _WRITABLE = os.W_OK | os.X_OK
 
 
 def examine(config: BrokerConfig) -> list[Finding]:
-    """What a start would meet in the directories that the configuration names."""
+    """Return what a start would find in the directories of the configuration."""
     every = dict.fromkeys((config.metadata_dir, *config.data_dirs))
     return [finding for path in every for finding in _examine(Path(path), config)]
 
@@ -56,13 +56,13 @@ def _examine(path: Path, config: BrokerConfig) -> list[Finding]:
 
 
 def topics_of(root: Directory, meta: MetaProperties) -> dict[str, Topic]:
-    """The topics by the catalogue in the directory; none if it is not there or cannot be read."""
+    """Return the topics of the catalogue in the directory; empty if it is missing or unreadable."""
     image = _catalogue_in(root, meta)
     return {} if image is None else dict(image.topics)
 
 
 def catalogue_of(path: str) -> Image | None:
-    """The catalogue in the directory; None if there is none, or it cannot be read."""
+    """Return the catalogue in the directory; None if it is missing or unreadable."""
     root = Directory(Disk(LookOnlyFiles(), path), path)
     try:
         data = root.read(names.META_PROPERTIES)
@@ -83,7 +83,7 @@ def _catalogue_in(root: Directory, meta: MetaProperties) -> Image | None:
 
 
 def newest_change_s(path: str) -> float | None:
-    """When anything right in the directory changed last, in seconds since 1970; None if nothing can be seen."""
+    """Return the latest change of a direct entry of the directory, in seconds since 1970; None if none is visible."""
     try:
         return max((entry.stat(follow_symlinks=False).st_mtime for entry in os.scandir(path)), default=None)
     except OSError:
@@ -127,7 +127,7 @@ def _examine_used(root: Directory, config: BrokerConfig, entries: set[str]) -> l
 
 
 def _set_aside(root: Directory) -> list[Finding]:
-    """Partitions that the log cleaner of the last run, or of the one that goes on, could not compact."""
+    """Return warnings about partitions that the last log cleaner, or the one that runs, could not compact."""
     lines = (root.read(names.UNCLEANABLE_PARTITIONS) or b"").decode(errors="replace").splitlines()
     advice = "barnabas log verify tells more; the next start tries again"
     return [
@@ -137,7 +137,7 @@ def _set_aside(root: Directory) -> list[Finding]:
 
 
 def _clock(root: Directory) -> list[Finding]:
-    """Whether the clock of whoever runs here is ahead of the machine's."""
+    """Return a warning if the clock of brokers in this directory is ahead of the machine's."""
     try:
         ahead_ms = clock_offset_file.read(root)
     except StorageError as unreadable:

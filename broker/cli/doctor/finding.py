@@ -1,4 +1,4 @@
-"""What was found: how bad it is, a sentence, and what would help."""
+"""A finding: its severity, a sentence, and advice."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 
 class Level(StrEnum):
-    """How bad something is. Only a problem keeps a broker from starting or clients from using it."""
+    """The severity of a finding. Only a problem prevents a broker from starting or clients from using it."""
 
     OK = "ok"
     NOTE = "note"
@@ -16,7 +16,7 @@ class Level(StrEnum):
 
 
 class Finding(NamedTuple):
-    """One thing that was looked at."""
+    """The result of one check."""
 
     check: str
     level: Level
@@ -25,20 +25,20 @@ class Finding(NamedTuple):
 
 
 def ok(check: str, says: str) -> Finding:
-    """All is well."""
+    """Return a finding of level OK: all is well."""
     return Finding(check, Level.OK, says)
 
 
 def note(check: str, says: str, advice: str | None = None) -> Finding:
-    """Worth knowing."""
+    """Return a finding of level NOTE: worth knowing."""
     return Finding(check, Level.NOTE, says, advice)
 
 
 def warning(check: str, says: str, advice: str | None = None) -> Finding:
-    """It works, but probably not as it was meant."""
+    """Return a finding of level WARNING: it works, but probably not as intended."""
     return Finding(check, Level.WARNING, says, advice)
 
 
 def problem(check: str, says: str, advice: str | None = None) -> Finding:
-    """It does not work."""
+    """Return a finding of level PROBLEM: it does not work."""
     return Finding(check, Level.PROBLEM, says, advice)

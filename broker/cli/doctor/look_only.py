@@ -1,4 +1,4 @@
-"""The real file system, to be looked at: whatever would change it fails as if it were mounted read-only."""
+"""The real file system without changes: any operation that would change it fails as on a read-only mount."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from barnabas.storage.disk.files import File, Lock, RealFiles
 
 
 class LookOnlyFiles(RealFiles):
-    """Files that can be listed, and read by who says that this is all."""
+    """Files that can be listed, and opened with `read_only`."""
 
     def open(self, path: str, *, create: bool = False, read_only: bool = False) -> File:
         if not read_only:

@@ -1,4 +1,4 @@
-"""What the machine gives a broker: descriptors, room on the disk, time, and the modules that make it quick."""
+"""The resources of the machine: descriptors, disk space, time, and the modules that make a broker fast."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _AHEAD_S_MAX = 300
 
 
 def examine_descriptors(hard_limit: int) -> Finding:
-    """hard_limit: what the process may raise its limit to."""
+    """Check the number of descriptors. hard_limit: the limit that the process can raise its own to."""
     room = f"room for {sockets_max(hard_limit)} connections and {open_files_max(hard_limit)} open segment files"
     says, advice = f"{hard_limit} descriptors: {room}", "raise it: ulimit -Hn, --ulimit nofile=… of docker run"
     if hard_limit < _DESCRIPTORS_MIN:
@@ -29,7 +29,7 @@ def examine_descriptors(hard_limit: int) -> Finding:
 
 
 def examine_volume(path: str, volume: Volume) -> Finding:
-    """The file system that the data are on."""
+    """Check the file system of the data."""
     says = f"{_size(volume.usable_bytes)} of {_size(volume.total_bytes)} are free where {path} is"
     if volume.usable_bytes == 0:
         return problem("disk", f"{path} is full: producers wait", f"delete topics or records, or {_MAKE_ROOM}")
@@ -39,7 +39,7 @@ def examine_volume(path: str, volume: Volume) -> Finding:
 
 
 def examine_clock(now_s: float, newest_s: float | None) -> Finding:
-    """newest_s: when a file of the data directory changed last, None if there is none."""
+    """Check the clock. newest_s: the latest change of a file of the data directory, None if there is none."""
     advice = "set the clock: records carry its time, retention and transaction timeouts go by it"
     if now_s < _EARLIEST_S:
         return problem("clock", "it stands before this program was written", advice)
@@ -50,7 +50,7 @@ def examine_clock(now_s: float, newest_s: float | None) -> Finding:
 
 
 def examine_python() -> Finding:
-    """Whether the parts written in C are there."""
+    """Check whether the modules written in C are installed."""
     missing = [name for name in ("uvloop", "crc32c") if find_spec(name) is None]
     version = ".".join(map(str, sys.version_info[:3]))
     if missing:

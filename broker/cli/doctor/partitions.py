@@ -1,7 +1,7 @@
-"""The partitions of a stopped data directory: would they open? Each is opened as a broker does, and changed by nothing.
+"""The partitions of a stopped data directory: can they be opened? Each is opened as in a broker, without any change.
 
-Where opening would have to change something, as after a kill, it is left there: that is no damage. Reads what a start
-after a clean stop reads of each partition, not the logs from end to end: `barnabas log verify` does that.
+If opening would have to change something, as after a kill, it stops there: that is no damage. Reads the same parts of
+each partition as a start after a clean stop, not the whole logs: `barnabas log verify` does that.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _CHECK = "partitions"
 
 
 class _ReadableFiles(LookOnlyFiles):
-    """As LookOnlyFiles, for code that opens files to write and then only reads them."""
+    """A variant of LookOnlyFiles for code that opens files for writing and then only reads them."""
 
     def open(self, path: str, *, create: bool = False, read_only: bool = False) -> File:
         if create:
@@ -39,14 +39,14 @@ class _ReadableFiles(LookOnlyFiles):
         return super().open(path, read_only=True)
 
     def remove(self, path: str) -> None:
-        """Indexes are removed before a log is read again: what is in the way is the log."""
+        """Ignore the removal of indexes, which happens before a log is read again: the fault is in the log."""
 
     def sync_directory(self, path: str) -> None:
-        """Nothing was changed."""
+        """Do nothing, since nothing was changed."""
 
 
 def examine(path: str, inventory: Inventory, image: Image, meta: MetaProperties) -> Iterator[Finding]:
-    """A problem for each partition that is damaged, or missing. StorageError if the checkpoints are."""
+    """Yield a problem for each partition that is damaged or missing. StorageError if the checkpoints are damaged."""
     root = Directory(Disk(_ReadableFiles(), path), path)
     try:
         checkpoints = LogCheckpoints(root)
@@ -65,14 +65,14 @@ def examine(path: str, inventory: Inventory, image: Image, meta: MetaProperties)
             directory = root.subdirectory(names.partition_directory(*key))
             try:
                 if read_topic_id(directory, topic.topic_id) not in (None, topic.topic_id):
-                    continue  # another topic's: it is set aside
+                    continue  # another topic's: a start sets it aside
                 checkpoint = checkpoints.of(key, was_clean=was_clean, meta=meta)
                 for segment in open_at_once(load_log(directory, config, checkpoint, 0)).segments:
                     segment.log.close()
             except CorruptFile as error:
                 yield _cannot_be_opened(path, key, error)
             except StorageError:
-                continue  # it would change something, or cannot be read now: a start will say so
+                continue  # it would change something, or cannot be read now: a start will report it
     finally:
         root.disk.close()
 
@@ -80,7 +80,7 @@ def examine(path: str, inventory: Inventory, image: Image, meta: MetaProperties)
 def missing(
     synced: Iterable[TopicPartition], inventory: Inventory, topics: Mapping[str, Topic], meta: MetaProperties
 ) -> list[TopicPartition]:
-    """Those of `synced` that should lie here, by the catalogue, and have no directory. Deletions and moves have one."""
+    """Return keys of `synced` that the catalogue places here, but without a directory, even of a deletion or a move."""
     there = inventory.live.union(key for key, _ in (*inventory.given_up, *inventory.futures))
     found = []
     for key in sorted(each for each in synced if each not in there):

@@ -1,4 +1,4 @@
-"""Who answers at an address: a Kafka broker, and which one, or somebody else, or nobody. Bounded in time."""
+"""The server at an address: which Kafka broker, another program, or none. With timeouts."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ if TYPE_CHECKING:
 
 
 class Met(NamedTuple):
-    """A broker that answered: what it says of its cluster, and how long that took."""
+    """A broker that answered: its description of its cluster, and the response time."""
 
     cluster: ClusterInfo
     took_ms: float
 
 
 class NotMet(NamedTuple):
-    """Nobody answered, or nobody who speaks Kafka's protocol. `connects`: somebody took the connection."""
+    """No answer, or not one of Kafka's protocol. `connects`: the connection was accepted."""
 
     reason: str
     connects: bool
 
 
 def meet(address: Address, clock: Clock, timeout_ms: int, security: SecuritySettings | None = None) -> Met | NotMet:
-    """Ask whoever is at an address for its metadata."""
+    """Request the metadata of the server at an address."""
     started = clock.monotonic()
     try:
         with Client(

@@ -1,8 +1,8 @@
-"""The ports of the listeners: can they be had, who has them, and does what is advertised for them lead to them?
+"""The ports of the listeners: can they be bound, who holds them, and do the advertised addresses lead to them?
 
-Theory of operation: a listener is bound as serve would bind it. Where that works, and an address is advertised, the
-doctor listens for a moment, connects to the advertised address with a number nobody can know, and sees whether the
-connection arrives, whatever proxies and mapped ports there are in between.
+Theory of operation: a listener is bound as serve would bind it. If that works, and an address is advertised, the
+doctor listens for a moment, connects to the advertised address with a random number, and checks whether the
+connection arrives, through any proxies and mapped ports in between.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ _MAP_EQUALLY = "map the port to the same number, or set KAFKA_ADVERTISED_LISTENE
 
 
 class Arrival(NamedTuple):
-    """What became of a connection to an advertised address."""
+    """The result of a connection to an advertised address."""
 
     is_here: bool
     reason: str
 
 
 def examine(config: BrokerConfig, clock: Clock, timeout_ms: int) -> list[Finding]:
-    """Every listener of the configuration, and what is advertised for it. timeout_ms: for one address to answer."""
+    """Check every listener of the configuration, and its advertised address. timeout_ms: for one address to answer."""
     findings = []
     listeners = config.listeners
     ports = [listener.port for listener in listeners]
@@ -56,7 +56,7 @@ def examine(config: BrokerConfig, clock: Clock, timeout_ms: int) -> list[Finding
 
 
 def examine_http(host: str, port: int) -> Finding:
-    """The address that HTTP is to be spoken at."""
+    """Check the address for HTTP."""
     try:
         for each in bind(host, port):
             each.close()
@@ -79,7 +79,7 @@ def _cannot_bind(check: str, host: str, port: int, error: OSError) -> Finding:
 
 
 def _with_broker(found: Finding, listener: Listener, clock: Clock, timeout_ms: int) -> Finding:
-    """The finding with what the broker says of itself that is there already, if it is one."""
+    """Return the finding with the cluster of the broker that already holds the port, if it is a broker."""
     host = "localhost" if listener.is_every_interface else listener.host
     met = meet(Address(host, listener.port), clock, timeout_ms) if "in use" in found.says else None
     if not isinstance(met, Met):
@@ -120,7 +120,7 @@ def _advertised(bound: BoundAddress, timeout_ms: int, *, is_container: bool) -> 
 
 
 def try_to_reach(sockets: list[socket.socket], address: Address, timeout_s: float) -> Arrival:
-    """Listen on bound sockets for a moment, and see whether a connection to the address arrives there."""
+    """Listen on bound sockets for a moment, and check whether a connection to the address arrives there."""
     for each in sockets:
         each.listen()
     number = os.urandom(_NUMBER_BYTES)
@@ -142,7 +142,7 @@ def try_to_reach(sockets: list[socket.socket], address: Address, timeout_s: floa
 
 
 def _arrives(sockets: list[socket.socket], number: bytes, timeout_s: float) -> bool:
-    """Whether a connection that says the number comes in; others are turned away."""
+    """Return whether a connection arrives that sends the number; others are closed."""
     while ready := select.select(sockets, [], [], timeout_s)[0]:
         arrived, _ = ready[0].accept()
         with arrived:
@@ -151,5 +151,5 @@ def _arrives(sockets: list[socket.socket], number: bytes, timeout_s: float) -> b
                 if arrived.recv(_NUMBER_BYTES, socket.MSG_WAITALL) == number:
                     return True
             except OSError:
-                continue  # a client that was waiting for the port, say
+                continue  # perhaps a client that was waiting for the port
     return False

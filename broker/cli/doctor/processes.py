@@ -1,4 +1,4 @@
-"""Which process has a port or a lock, as far as this system tells: Linux's /proc, and of other users little."""
+"""The process that holds a port or a lock, as far as the system shows it: Linux's /proc, with little of other users."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ _COMMAND_CHARACTERS_MAX = 80
 
 
 class Descriptors(NamedTuple):
-    """How many a process has open, and how many it may."""
+    """The number of open descriptors of a process, and its limit."""
 
     used: int
     limit: int
 
 
 def descriptors_of(pid: int) -> Descriptors | None:
-    """The descriptors of a process; None where this user may not look."""
+    """Return the descriptors of a process; None if this user may not see them."""
     try:
         used = len(os.listdir(f"/proc/{pid}/fd"))
         with open(f"/proc/{pid}/limits", encoding="ascii") as file:
@@ -30,13 +30,13 @@ def descriptors_of(pid: int) -> Descriptors | None:
 
 
 def listening_processes(port: int) -> list[int]:
-    """The ids of the processes that listen on the port; none where that cannot be seen."""
+    """Return the ids of the processes that listen on the port; empty if they are not visible."""
     wanted = {f"socket:[{inode}]" for inode in _listening_inodes(port)}
     return [pid for pid in _processes() if wanted.intersection(_open_files(pid))] if wanted else []
 
 
 def named(pid: int) -> str:
-    """`process 4711 (python -m barnabas serve)`."""
+    """Return `process 4711 (python -m barnabas serve)`."""
     try:
         with open(f"/proc/{pid}/cmdline", "rb") as file:
             command = file.read().rstrip(b"\0").replace(b"\0", b" ").decode("utf-8", "replace")
@@ -63,7 +63,7 @@ def _processes() -> list[int]:
 
 
 def _open_files(pid: int) -> Iterator[str]:
-    with suppress(OSError):  # it is gone, or somebody else's
+    with suppress(OSError):  # it has ended, or belongs to another user
         for descriptor in os.listdir(f"/proc/{pid}/fd"):
             with suppress(OSError):
                 yield os.readlink(f"/proc/{pid}/fd/{descriptor}")

@@ -1,6 +1,6 @@
-"""A broker that runs: can it be reached, what does it tell clients to connect to, and does that lead to it?
+"""A running broker: is it reachable, which addresses does it advertise, and do they lead to it?
 
-Works with Apache Kafka, too. What is asked for changes nothing.
+Works with Apache Kafka, too. The requests change nothing.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _DESCRIPTORS_USED_SHARE_MAX = 0.8
 def examine(
     bootstrap: Sequence[Address], clock: Clock, timeout_ms: int, security: SecuritySettings | None = None
 ) -> list[Finding]:
-    """What a client would meet that is given these addresses, and whose connections are secured so."""
+    """Return what a client finds with these addresses and these security settings of its connections."""
 
     def met_at(place: Address) -> Met | NotMet:
         return meet(place, clock, timeout_ms, security)
@@ -87,7 +87,7 @@ def _advertised(
 
 
 def _remedy(address: Address, advertised: Address) -> str:
-    """What to do about an advertised address that does not lead to its broker."""
+    """Return advice for an advertised address that does not lead to its broker."""
     if _is_local(advertised.host) and _is_local(address.host) and advertised.port != address.port:
         return (
             f"port {advertised.port} seems to be mapped to {address.port}: map it to the same number, "
@@ -119,7 +119,7 @@ def _volumes(address: Address, clock: Clock, timeout_ms: int, security: Security
 
 
 def _not_opened(found: DescribeLogDirsResult) -> list[Finding]:
-    """Partitions that the broker could not open: of those it does not know how far they are."""
+    """Return problems about partitions that the broker could not open: it does not know their lag."""
     refused = [
         f"{topic.name}-{partition.partition_index}"
         for topic in found.topics
@@ -134,7 +134,7 @@ def _not_opened(found: DescribeLogDirsResult) -> list[Finding]:
 
 
 def _descriptors(address: Address) -> list[Finding]:
-    """Of the process itself, where it is on this machine and this user may look."""
+    """Return findings about the descriptors of the process, if it is on this machine and visible to this user."""
     findings = []
     for pid in listening_processes(address.port) if _is_local(address.host) else []:
         found = descriptors_of(pid)

@@ -1,6 +1,6 @@
-"""Listeners that speak TLS or ask who is there, and who may do what: would clients get in?
+"""Listeners with TLS or SASL, and the authorizer: would clients get access?
 
-Stores are opened as a start opens them. No finding has a password or a key in it.
+Stores are opened as a start opens them. No finding contains a password or a key.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ def examine(
     adds_users: bool,
     certificate_comes: bool = False,
 ) -> list[Finding]:
-    """What there is to say.
+    """Return the findings.
 
-    `catalogue`: what is in the data directory, if it can be read. `adds_users`: whether the start adds users of SCRAM.
-    `certificate_comes`: whether it issues the certificate of its listeners, which then cannot be looked at yet.
+    `catalogue`: from the data directory, if it is readable. `adds_users`: whether the start adds SCRAM users.
+    `certificate_comes`: whether the start issues the certificate of its listeners, which cannot be examined before.
     """
     findings: list[Finding] = []
     for listener in config.listeners:
@@ -84,13 +84,13 @@ def _certificate(check: str, certificate: bytes, host: str | None, now: datetime
 
 
 def _host_of(config: BrokerConfig, listener: Listener) -> str | None:
-    """The host by which clients connect, if that is known."""
+    """Return the host that clients connect to, if it is known."""
     address = config.advertised(listener) or listener
     return None if address.is_every_interface or not address.host else address.host.partition("%")[0]
 
 
 def _readable_by_all(check: str, path: str | None) -> Iterator[Finding]:
-    """`path`: of the key store, if it is a file."""
+    """Yield a warning if everybody may read `path`, the file of the key store, if it is a file."""
     if path is None:
         return
     try:

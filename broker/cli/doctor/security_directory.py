@@ -1,6 +1,6 @@
-"""The security directory of `serve --secure`: what is in it, and what a start would make there. Changes nothing.
+"""The security directory of `serve --secure`: its contents, and what a start would add. Changes nothing.
 
-What is broken in it stops a start, and is told with the configuration.
+Damage in it stops a start, and is reported with the configuration.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _WRITABLE = os.W_OK | os.X_OK
 
 
 def examine(kept: Kept, *, is_ephemeral: bool) -> list[Finding]:
-    """What a start would find, and what it would make."""
+    """Return what a start would find and create."""
     path = Path(kept.security.path)
     if is_ephemeral:
         return [ok(_CHECK, "it would be made beside the temporary data directory, with new passwords")]

@@ -1,1 +1,1 @@
-"""Commands about groups and their offsets."""
+"""Commands for groups and their offsets."""

@@ -1,7 +1,7 @@
-"""`barnabas groups offsets` and `barnabas groups reset`: where a group stands, how far behind it is, and moving it.
+"""`barnabas groups offsets` and `barnabas groups reset`: a group's committed offsets, its lag, and resetting them.
 
 Two lags. `lag` is Kafka's: log end offset less committed offset. `lag_committed` counts to the last stable offset
-instead, which is as far as a read_committed consumer gets, and is never below 0. Both count offsets: a transaction's
+instead, which is the limit of a read_committed consumer, and is never below 0. Both count offsets: a transaction's
 marker takes one and is no record.
 """
 
@@ -39,7 +39,7 @@ _RESET_COLUMNS = ["topic", "partition", "current_offset", "new_offset"]
 
 
 def add_parsers(commands: Any, parents: Sequence[argparse.ArgumentParser]) -> None:
-    """Let `offsets` and `reset` be said. `commands` is what argparse's add_subparsers returned."""
+    """Add the parsers of `offsets` and `reset`. `commands`: the result of argparse's add_subparsers."""
     offsets = commands.add_parser("offsets", parents=parents, help="what a group committed, and its lag")
     offsets.add_argument("group", metavar="GROUP")
     add_topic_option(offsets, "only of these")
@@ -85,7 +85,7 @@ def _show(client: Client, options: argparse.Namespace) -> None:
 
 
 def standing(place: TopicPartition, current: int | None, end: int | None, stable: int | None) -> dict[str, Any]:
-    """Where a group is in a partition, and its two lags; None for what is not known."""
+    """Return a group's offset in a partition, and its two lags; None for unknown values."""
     return {
         "topic": place[0],
         "partition": place[1],
@@ -98,15 +98,17 @@ def standing(place: TopicPartition, current: int | None, end: int | None, stable
 
 
 def both_ends(client: Client, places: Sequence[TopicPartition]) -> tuple[Partitions, Partitions]:
-    """Last stable and log end offsets. No request tells both; they are asked for in this order, as both only grow: so
-    where somebody writes meanwhile, no stable offset is above its log's end.
+    """Return last stable offsets and log end offsets.
+
+    No request returns both. The order of the two requests matters, as both offsets only grow: with writes in between,
+    no stable offset is above its log end offset.
     """
     stable = log_ends(client, places, READ_COMMITTED)
     return stable, log_ends(client, places)
 
 
 def log_ends(client: Client, places: Sequence[TopicPartition], isolation: int = READ_UNCOMMITTED) -> Partitions:
-    """Log end offsets, or with READ_COMMITTED last stable ones; partitions that are not there any more are left out."""
+    """Return log end offsets, or with READ_COMMITTED last stable ones, without partitions that no longer exist."""
     topics = client.refresh({topic for topic, _ in places}, client.deadline()).topics
     wanted = {(name, number): LATEST for name, number in places if name in topics and number in topics[name].partitions}
     return {place: found.offset for place, found in list_offsets(client, wanted, isolation=isolation).items()}
@@ -139,7 +141,7 @@ def _reset(client: Client, options: argparse.Namespace) -> None:
 
 
 def _check_nobody_reads(client: Client, group: str) -> None:
-    """NON_EMPTY_GROUP if somebody would go on where it was. A group that is not there yet may be given offsets."""
+    """Raise NON_EMPTY_GROUP if the group has members. A group that does not exist yet may get offsets."""
     try:
         info = groups.describe_group(client, group)
     except KafkaError as error:
@@ -159,7 +161,7 @@ def _check_nobody_reads(client: Client, group: str) -> None:
 def _goals(
     client: Client, places: Sequence[TopicPartition], committed: Partitions, options: argparse.Namespace
 ) -> dict[TopicPartition, int]:
-    """Where each partition is to go on: within what there is, as Kafka's tool keeps it."""
+    """Return the new offset of each partition, within its existing offsets, as Kafka's tool does."""
     first, after = (list_offsets(client, dict.fromkeys(places, which)) for which in (EARLIEST, LATEST))
     if options.to_datetime is not None:
         found = list_offsets(client, dict.fromkeys(places, options.to_datetime))
@@ -182,7 +184,7 @@ def _goals(
 
 
 def time_ms(text: str) -> int:
-    """ISO 8601 to ms since 1970, 0 for what was before; without a zone it is UTC, as for Kafka's tool."""
+    """Return ISO 8601 as ms since 1970, 0 for earlier times; without a zone it is UTC, as for Kafka's tool."""
     try:
         time = datetime.fromisoformat(text)
     except ValueError:

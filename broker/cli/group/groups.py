@@ -22,7 +22,7 @@ _DESCRIBED_TYPES = ("", CLASSIC, CONSUMER)
 
 
 def run(arguments: Sequence[str]) -> int:
-    """The command's exit status."""
+    """Run the command and return its exit status."""
     options = parser().parse_args(arguments)
     with connected(options) as client:
         options.action(client, options)
@@ -30,7 +30,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def parser() -> argparse.ArgumentParser:
-    """What may be said."""
+    """Return the command's parser."""
     parents = shared_options(again=True)
     top = Parser(
         prog="barnabas groups",
@@ -63,7 +63,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def _one_of(what: str, names: Sequence[str]) -> Callable[[str], str]:
-    """Takes one of the names, in whatever case: a broker would answer one that is none with an empty list."""
+    """Return a parser of one of the names, in any case: a broker would answer an unknown one with an empty list."""
 
     def named(text: str) -> str:
         for name in names:
@@ -122,7 +122,7 @@ def _member_facts(member: GroupMember) -> dict[str, Any]:
 
 
 def by_topic(partitions: Iterable[TopicPartition]) -> dict[str, list[int]]:
-    """The numbers of partitions, by topic."""
+    """Return the partition numbers, by topic."""
     topics: dict[str, list[int]] = {}
     for topic, partition in sorted(partitions):
         topics.setdefault(topic, []).append(partition)
@@ -171,7 +171,7 @@ def _delete(client: Client, options: argparse.Namespace) -> None:
 
 
 def _delete_one(client: Client, name: str, options: argparse.Namespace) -> tuple[dict[str, Any], str]:
-    """What was done, for programs and for people."""
+    """Delete a group or its offsets; return the result as JSON facts and as a sentence."""
     if not options.topic:
         groups.delete_group(client, name)
         return {"group": name, "deleted": True}, f"deleted group {name}"

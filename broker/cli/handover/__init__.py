@@ -1,4 +1,4 @@
-"""`barnabas handover`: is a stopped data directory ready for Apache Kafka, what changes there, how is Kafka started?
+"""`barnabas handover`: is a stopped data directory ready for Apache Kafka, what changes, and how is Kafka started?
 
-Looks only: nothing in the directory is changed. What each finding means for a user is told in docs/handover.md.
+Read-only: nothing in the directory is changed. docs/handover.md explains each finding for users.
 """

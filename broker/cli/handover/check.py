@@ -1,7 +1,7 @@
-"""Is a stopped directory ready for Apache Kafka of a release, and what will be different there?
+"""Is a stopped directory ready for a release of Apache Kafka, and what will be different there?
 
-Puts together what the parts find. A problem is what keeps Kafka from starting, or loses something; a warning is what
-behaves differently in a way that somebody has to know before; a note is what happens by itself.
+Combines the findings of the other modules. A problem prevents Kafka's start, or loses something; a warning is a
+difference in behaviour that the operator must know before; a note is a change that needs no action.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _CARRIED = (("user", "SCRAM credential"), ("rule", "ACL"), ("token", "delegation
 
 
 class Report(NamedTuple):
-    """What was found for a release, and what there is; the catalogue's figures are None where it cannot be read."""
+    """The findings for a release, and the contents; the catalogue's figures are None if it cannot be read."""
 
     release: str
     findings: list[Finding]
@@ -34,7 +34,7 @@ class Report(NamedTuple):
 
 
 def check(paths: Sequence[str], metadata_dir: str, release: str) -> Report:
-    """Look at all directories of a node. release: one of `RELEASES`."""
+    """Check all directories of a node. release: one of `RELEASES`."""
     stopped, findings = open_stopped(paths, metadata_dir)
     if stopped is None:
         return Report(release, findings, {})
@@ -75,7 +75,7 @@ def _levels(stopped: Stopped, release: str) -> Finding:
 
 
 def _settings(stopped: Stopped) -> list[Finding]:
-    """The settings in the catalogue that Kafka has no use for; those of the command line are not in it at all."""
+    """Return notes on settings in the catalogue that Kafka does not know; those of the command line are not in it."""
     own = sorted(
         name
         for (kind, _), configs in stopped.image.configs.items()

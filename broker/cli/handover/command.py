@@ -1,6 +1,6 @@
-"""`barnabas handover`: is a stopped directory ready for Apache Kafka, and with which settings does Kafka go on?
+"""`barnabas handover`: is a stopped directory ready for Apache Kafka, and with which settings does Kafka continue?
 
-Looks only. The exit status is 0 if the directory is ready, 1 if there is a problem.
+Read-only. The exit status is 0 if the directory is ready, 1 if there is a problem.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _PORT_MAX = 65_535
 
 
 def run(arguments: Sequence[str]) -> int:
-    """The exit status: 0 if the directory is ready for Kafka, 1 if there is a problem."""
+    """Run the command. Return the exit status: 0 if the directory is ready for Kafka, 1 if there is a problem."""
     from barnabas.broker.cli.handover.check import check
     from barnabas.broker.cli.handover.releases import RELEASES, release_of
     from barnabas.broker.runtime import log_lines

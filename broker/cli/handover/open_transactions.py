@@ -1,7 +1,7 @@
-"""Which transactions were open when the broker stopped, and what becomes of them in Apache Kafka.
+"""The transactions that were open when the broker stopped, and their outcome in Apache Kafka.
 
-Reads the whole of `__transaction_state`, and keeps in memory what is not ended. As a coordinator loads it: the last
-record of each transactional id counts.
+Reads the whole of `__transaction_state`, and holds unfinished transactions in memory. As when a coordinator loads it,
+the last record of each transactional id counts.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _PREPARED = (TransactionState.PREPARE_COMMIT, TransactionState.PREPARE_ABORT, Tr
 
 
 def examine(stopped: Stopped, release: str) -> list[Finding]:
-    """A finding for each transaction that is not ended."""
+    """Return a finding for each transaction that has not ended."""
     found: dict[str, Transaction] = {}
     try:
         for root in stopped.roots:

@@ -1,8 +1,9 @@
-"""Do the partitions on the disk and those in the catalogue agree, as Apache Kafka wants them to?
+"""Do the partitions on disk and in the catalogue agree, as Apache Kafka requires?
 
 Kafka takes a directory without partition.metadata, or of another topic, for a stray: it renames it and begins an empty
-partition. It does not elect a leader at once where the catalogue names another directory than the partition lies in. It
-cuts leader epochs that the catalogue does not know. Each of these is found here, from names and small files alone.
+partition. It does not elect a leader at once if the catalogue names another directory than the partition's. It
+truncates leader epochs that the catalogue does not know. Each of these cases is found here, from names and small files
+only.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ _START_ONCE = "start and stop barnabas serve once, with all of the node's direct
 
 
 def examine(stopped: Stopped) -> list[Finding]:
-    """What there is to say about the partitions; those that agree are not mentioned."""
+    """Return findings about partitions that do not agree."""
     places = {place: root for root in stopped.roots for place in root.inventory.live}
     written = {place: end for root in stopped.roots for place, end in _ends(root.directory).items()}
     findings: list[Finding] = []
@@ -85,7 +86,7 @@ def _compare(root: Root, name: str, topic_id: bytes, partition: Partition) -> It
 
 
 def _ends(root: Directory) -> dict[tuple[str, int], int]:
-    """Where the partitions ended when that was last noted; nothing where it cannot be told."""
+    """Return the ends of the partitions by the last high watermark checkpoint; empty if it is missing or unreadable."""
     data = root.read(HIGH_WATERMARK_CHECKPOINT)
     try:
         return decode_offsets(data) if data else {}
@@ -125,7 +126,7 @@ def _unfinished(roots: Iterable[Root]) -> Iterator[Finding]:
 
 
 def _named(names: list[str]) -> str:
-    """`a-0 is`, or `a-0, a-1 and 7 more are`."""
+    """Return `a-0 is`, or `a-0, a-1 and 7 more are`."""
     if len(names) == 1:
         return f"{names[0]} is"
     more = f" and {len(names) - _NAMED_MAX} more" if len(names) > _NAMED_MAX else ""

@@ -1,8 +1,8 @@
-"""The server.properties with which Apache Kafka serves a directory as it was served here, on one node.
+"""A server.properties with which Apache Kafka serves a directory as this broker did, on one node.
 
-Pure. Kafka needs to be told what this broker takes for granted: that it is broker and controller, where the controller
-listens, and that a topic of its own has one replica. What the user had set follows, but for what only means something
-here.
+Pure. Kafka needs explicit settings for this broker's defaults: that it is broker and controller, the controller's
+listener, and one replica for its internal topics. The user's own settings follow, without those that only have a
+meaning here.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ _SAID_OTHERWISE = frozenset(
     }
 )
 _DEFAULTS_HERE = ("group.initial.rebalance.delay.ms",)
-"""Defaults that differ from Kafka's in a way that programs notice."""
+"""Defaults that differ from Kafka's in a way that clients notice."""
 _OWN_PREFIX = "barnabas."
 _UNSTABLE = "unstable.api.versions.enable"
 _TWO_PHASES = "transaction.two.phase.commit.enable"
 
 
 class Place(NamedTuple):
-    """Whose directory it is and where it is: paths are absolute, `metadata_dir` is one of the directories, or not."""
+    """The node id and the directories: paths are absolute; `metadata_dir` may be one of the directories, or another."""
 
     node_id: int
     directories: Sequence[str]
@@ -48,7 +48,7 @@ class Place(NamedTuple):
 
 
 def server_properties(config: BrokerConfig, place: Place, controller_port: int) -> str:
-    """The file's content. ValueError where the controller would get a port that a listener has."""
+    """Return the file's content. ValueError if the controller's port is the port of a listener."""
     return "".join(f"{line}\n" for line in _lines(config, place, controller_port))
 
 
@@ -93,6 +93,6 @@ def _is_kept(name: str) -> bool:
 
 
 def _address(listener: Listener) -> str:
-    """As Kafka takes it: of every interface without a host, since it does not advertise 0.0.0.0."""
+    """Return a listener in Kafka's form: every interface has no host, since Kafka does not advertise 0.0.0.0."""
     host = "" if listener.is_every_interface else listener.host
     return f"{listener.name}://{f'[{host}]' if ':' in host else host}:{listener.port}"

@@ -1,6 +1,6 @@
-"""Which releases of Apache Kafka read a directory: by the levels of its features. Pure.
+"""The releases of Apache Kafka that can read a directory, by the levels of its features. Pure.
 
-A release ends its start with the first FeatureLevelRecord above what it knows, or of a feature that it does not know.
+A release aborts its start at the first FeatureLevelRecord above its highest level, or of an unknown feature.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ RELEASES: Mapping[str, Mapping[str, int]] = {
     "4.3": {METADATA_VERSION: 30, **_ALWAYS, "share.version": 1, "streams.version": 1},
     "4.4": {METADATA_VERSION: 33, **_ALWAYS, "share.version": 2, "streams.version": 1},
 }
-"""For each release the highest level of each feature that it knows, unstable ones left out."""
+"""For each release the highest level of each feature that it knows, without unstable ones."""
 
 NEWEST = "4.4"
 KEEPS_PREPARED: frozenset[str] = frozenset()
-"""The releases whose brokers let a producer come back to its prepared transaction (KIP-939): none so far."""
+"""The releases whose brokers let a producer resume its prepared transaction (KIP-939): none so far."""
 
 
 def release_of(version: str) -> str | None:
-    """The release that a version such as 4.3.1 is of; None if it is none that is known here."""
+    """Return the release of a version such as 4.3.1; None if it is unknown here."""
     release = ".".join(version.split(".")[:2])
     return release if release in RELEASES else None
 
 
 def why_not(levels: Mapping[str, int], release: str) -> str | None:
-    """The first level that the release does not know, in words; None if it knows all of them."""
+    """Return the first level that the release does not know, in words; None if it knows all of them."""
     known = RELEASES[release]
     for name, level in sorted(levels.items(), key=lambda each: (each[0] != METADATA_VERSION, each[0])):
         if level > known.get(name, 0):
@@ -42,5 +42,5 @@ def why_not(levels: Mapping[str, int], release: str) -> str | None:
 
 
 def readers(levels: Mapping[str, int]) -> list[str]:
-    """The releases that read a directory of these levels, the oldest first."""
+    """Return the releases that can read a directory of these levels, the oldest first."""
     return [release for release in RELEASES if why_not(levels, release) is None]

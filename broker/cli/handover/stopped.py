@@ -1,7 +1,7 @@
-"""A stopped directory, or several of one node, as far as its small files tell: whose it is, and its catalogue.
+"""A stopped directory, or several of one node, by its small files: its owner and its catalogue.
 
-Knows the files in the roots and the catalogue's log; reads no partition. What keeps Apache Kafka from starting at all
-is a problem found here, and then there is no catalogue to go on with.
+Reads the files in the roots and the catalogue's log, but no partition. If Apache Kafka could not start at all, a
+problem is found here, and no catalogue is returned.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _METADATA = names.partition_directory(names.CLUSTER_METADATA_TOPIC, 0)
 
 
 class Root(NamedTuple):
-    """One data directory: whose it is, and what its names say is in it."""
+    """One data directory: its owner, and its contents by their names."""
 
     directory: Directory
     meta: MetaProperties
@@ -43,13 +43,13 @@ class Root(NamedTuple):
 
 
 class Stopped(NamedTuple):
-    """All directories of the node, and what the catalogue in one of them says."""
+    """All directories of the node, and the contents of the catalogue in one of them."""
 
     roots: list[Root]
     image: Image
     carried: Carried
     has_voters: bool
-    """Whether the voters are in the log: else Kafka has to be told them."""
+    """Whether the voters are in the log: else Kafka needs a setting for them."""
 
     @property
     def meta(self) -> MetaProperties:
@@ -57,9 +57,9 @@ class Stopped(NamedTuple):
 
 
 def open_stopped(paths: Sequence[str], metadata_dir: str) -> tuple[Stopped | None, list[Finding]]:
-    """What is there, None if Kafka would not start; and what was found on the way.
+    """Return the contents, None if Kafka would not start; and the findings.
 
-    metadata_dir: which of the paths has the catalogue; StorageError or OSError for what cannot be read.
+    metadata_dir: the path that has the catalogue. StorageError or OSError for unreadable files.
     """
     findings: list[Finding] = []
     roots = []
@@ -124,7 +124,7 @@ def _read_catalogue(root: Root) -> tuple[tuple[Image, Carried, bool] | None, lis
     except CatalogueError as refused:
         return None, [problem(CATALOGUE_CHECK, str(refused))]
     except StorageError as failed:
-        if failed.errno != errno.EROFS:  # a torn tail is cut off, and nothing is changed here
+        if failed.errno != errno.EROFS:  # a torn tail would be truncated, but nothing is changed here
             return None, [problem(CATALOGUE_CHECK, str(failed))]
         found.append(note(CATALOGUE_CHECK, "the last change was not finished and counts as not made: it is cut off"))
     if not replaying.image.metadata_version:

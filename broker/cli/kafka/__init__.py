@@ -1,8 +1,8 @@
 """Kafka's command-line tools as scripts call them: `/opt/kafka/bin/kafka-topics.sh …` in the container.
 
-Each tool takes the flags of Kafka's own, prints what that prints, and has its exit status (tests/golden/tools); only
-kafka-dump-log prints as `barnabas log dump`. `TOOLS` is the one truth about which there are. A tool that is not there
-says so in one line, with what does its work where there is something.
+Each tool takes the flags of Kafka's own tool, prints the same, and has its exit status (tests/golden/tools); only
+kafka-dump-log prints as `barnabas log dump`. `TOOLS` is the only list of the existing tools. A missing tool reports
+that in one line, with a replacement if there is one.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ TOOLS = {
     "kafka-topics": "topics",
     "zookeeper-server-start": "server",
 }
-"""Tool -> the module here with a function of its name (`-` as `_`), which takes the arguments and gives the status."""
+"""Tool -> the module with a function of its name (`-` as `_`), which takes the arguments and returns the status."""
 
 _ELSEWHERE = "run it from Apache Kafka against this broker"
 MISSING = {
@@ -55,11 +55,11 @@ MISSING = {
     "kafka-server-stop": "stop the container",
     "kafka-transactions": "`barnabas txn` does it",
 }
-"""Tool -> why it is not here, or what to use."""
+"""Tool -> why it is missing, or what to use instead."""
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run the tool named first, with the arguments that follow; the exit status."""
+    """Run the tool named first, with the arguments that follow; return the exit status."""
     from barnabas.broker.cli import guarded
     from barnabas.broker.cli.terminal.failures import FAILURE
 
@@ -74,7 +74,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _status(tool: Callable[[list[str]], int], given: list[str]) -> int:
-    """What a tool ends with; what it refuses is a line on stderr, and status 1 as from Kafka's."""
+    """Return a tool's exit status; a refusal is a line on stderr, and status 1 as from Kafka's tools."""
     from barnabas.broker.cli.kafka.flags import Refusal
     from barnabas.broker.cli.terminal.failures import FAILURE, UsageError
 

@@ -1,4 +1,4 @@
-"""`python -m barnabas.broker.cli.kafka TOOL …` runs a tool; `--names` lists those that /opt/kafka/bin has."""
+"""`python -m barnabas.broker.cli.kafka TOOL …` runs a tool; `--names` lists the names in /opt/kafka/bin."""
 
 import sys
 

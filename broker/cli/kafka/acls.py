@@ -1,4 +1,4 @@
-"""kafka-acls. What its flags mean together is decided by `acl_words`, as for `barnabas acls`."""
+"""kafka-acls. The combined meaning of its flags is decided by `acl_words`, as for `barnabas acls`."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def kafka_acls(arguments: Sequence[str]) -> int:
 
 
 def _checked(options: Options) -> str:
-    """The action. Refusal where flags do not go together."""
+    """Return the action. Refusal if flags do not go together."""
     if not options.has("bootstrap-server"):
         if options.has("bootstrap-controller"):
             raise Refusal("There is no listener of a controller here: name a broker with --bootstrap-server.")
@@ -112,7 +112,7 @@ def _principal(text: str) -> str:
 
 
 def _operation(text: str, kinds: Sequence[Resource]) -> Operation:
-    """What was said, if the resources have it. Refusal."""
+    """Return the operation, if the resources have it. Refusal."""
     try:
         found = operation(text)
     except ArgumentTypeError:
@@ -125,7 +125,7 @@ def _operation(text: str, kinds: Sequence[Resource]) -> Operation:
     return found or Operation.ALL
 
 
-# --- what to do ---
+# --- actions ---
 
 
 def _add(client: Client, options: Options, wish: Wish) -> None:

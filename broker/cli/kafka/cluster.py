@@ -24,7 +24,7 @@ _COLUMNS = (
 
 
 def kafka_broker_api_versions(arguments: Sequence[str]) -> int:
-    """Which versions of which APIs each broker offers. Scripts use it to see whether there is one."""
+    """Print the versions of each API that each broker offers. Scripts use it to check whether a broker runs."""
     options = read({}, arguments)
     if says_version(options, arguments, _PURPOSE, {}):
         return 0
@@ -43,7 +43,7 @@ def kafka_broker_api_versions(arguments: Sequence[str]) -> int:
 
 
 def kafka_cluster(arguments: Sequence[str]) -> int:
-    """The cluster's id."""
+    """Print the cluster id."""
     if "cluster-id" not in arguments:
         raise Refusal("kafka-cluster: only `kafka-cluster cluster-id` is here")
     options = read({"config": VALUE, "bootstrap-controller": VALUE}, arguments)
@@ -58,7 +58,7 @@ def kafka_cluster(arguments: Sequence[str]) -> int:
 
 
 def kafka_metadata_quorum(arguments: Sequence[str]) -> int:
-    """Who leads the metadata, and how far the others are: health checks ask it of a broker."""
+    """Print the leader of the metadata quorum, and the lag of the other replicas: health checks use it."""
     if "describe" not in arguments:
         raise Refusal("kafka-metadata-quorum: only `describe` is here: the quorum has one voter, which stays")
     options = read(_QUORUM_FLAGS, arguments)

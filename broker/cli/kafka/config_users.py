@@ -1,4 +1,4 @@
-"""kafka-configs, of users, clients and addresses: quotas, and passwords for SCRAM."""
+"""kafka-configs for users, clients and addresses: quotas, and passwords for SCRAM."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _VIA = "using --bootstrap-server"
 
 
 def check_address(name: str) -> None:
-    """Refusal of what is neither an address nor the name of a host."""
+    """Raise Refusal for text that is neither an address nor a resolvable host name."""
     try:
         socket.getaddrinfo(name, None)
     except (OSError, UnicodeError):
@@ -39,7 +39,7 @@ def check_address(name: str) -> None:
 def alter_users(
     client: Client, types: Sequence[str], names: Sequence[str], added: Mapping[str, str], deleted: Sequence[str]
 ) -> None:
-    """Set and take back quotas of an entity, or a user's passwords: one kind at a time."""
+    """Set and remove quotas of an entity, or a user's passwords: one kind at a time."""
     _check_keys(types, names, [*added], "added")
     _check_keys(types, names, deleted, "deleted")
     keys = [*added, *deleted]
@@ -58,7 +58,7 @@ def alter_users(
 
 
 def _check_keys(types: Sequence[str], names: Sequence[str], keys: Sequence[str], done: str) -> None:
-    """Refusal of keys that the entity cannot have."""
+    """Raise Refusal for keys that the entity cannot have."""
     if types[0] == IPS:
         unknown = [key for key in keys if key not in _OF_IPS]
         what, shown = "connection quota", ",".join(unknown)
@@ -74,7 +74,7 @@ def _check_keys(types: Sequence[str], names: Sequence[str], keys: Sequence[str],
 
 
 def _password(mechanism: str, text: str) -> NewPassword:
-    """`[iterations=N,]password=…`. Refusal that does not repeat it."""
+    """Parse `[iterations=N,]password=…`. Refusal, without the password in it."""
     match = _CREDENTIAL.fullmatch(text)
     if match is None or match[1] == "":
         raise Refusal(f"Invalid credential property {mechanism}")
@@ -106,7 +106,7 @@ def _alter_quotas(
 
 
 def describe_users(client: Client, types: Sequence[str], names: Sequence[str]) -> None:
-    """Print the quotas of entities of exactly these types, and of users their mechanisms."""
+    """Print the quotas of entities of exactly these types, and the SCRAM mechanisms of users."""
     if len(names) > len(types):
         raise Refusal("More entity names specified than entity types")
     wanted = {_KINDS[kind]: name or None for kind, name in zip(types, names, strict=False)}
@@ -131,7 +131,7 @@ def _describe_passwords(client: Client, names: Sequence[str]) -> None:
 
 
 def _java_double(value: float) -> str:
-    """As Java prints it: 1.0E7 from ten million on."""
+    """Return the number as Java prints it: 1.0E7 from ten million up."""
     if value == 0 or 1e-3 <= abs(value) < 1e7:
         return repr(value)
     sign, digits, exponent = Decimal(repr(value)).normalize().as_tuple()

@@ -1,6 +1,7 @@
-"""kafka-configs: whose configs are meant, and those of topics, brokers and other resources.
+"""kafka-configs: selects the entities, and handles configs of topics, brokers and other resources.
 
-What users, clients and addresses have is in `config_users`. No refusal repeats what may be a value, and a password.
+Users, clients and addresses are handled in `config_users`. No refusal repeats text that may be a value, such as a
+password.
 """
 
 from __future__ import annotations
@@ -74,7 +75,7 @@ _RESOURCES = {
     _METRICS: (ResourceType.CLIENT_METRICS, ConfigSource.CLIENT_METRICS),
     _GROUPS: (ResourceType.GROUP, ConfigSource.GROUP),
 }
-"""Entity type -> what it is to the broker, and where configs of its own come from."""
+"""Entity type -> the broker's resource type, and the source of the entity's own configs."""
 _SOURCES = {
     ConfigSource.TOPIC: "DYNAMIC_TOPIC_CONFIG",
     ConfigSource.BROKER: "DYNAMIC_BROKER_CONFIG",
@@ -118,7 +119,7 @@ def kafka_configs(arguments: Sequence[str]) -> int:
     return 0
 
 
-# --- whose ---
+# --- selecting entities ---
 
 
 def _checked(options: Options) -> _Entities:
@@ -199,7 +200,7 @@ def _check_alter(options: Options, entities: _Entities) -> None:
         raise Refusal("An entity name must be specified for every entity type")
 
 
-# --- what ---
+# --- changes ---
 
 
 def _added(options: Options) -> dict[str, str]:
@@ -213,7 +214,7 @@ def _added(options: Options) -> dict[str, str]:
 
 
 def assignments(text: str) -> dict[str, str]:
-    """`a=1,b=[x,y]`: brackets around a value that has commas in it. Refusal of what is neither."""
+    """Parse `a=1,b=[x,y]`: brackets around a value that contains commas. Refusal of other forms."""
     found = {}
     for word in re.split(f",{_OUTSIDE_BRACKETS}", text) if text else ():
         parts = re.split(rf"\s*=\s*{_OUTSIDE_BRACKETS}", word)
@@ -261,7 +262,7 @@ def _describe(client: Client, entities: _Entities, *, with_all: bool) -> None:
 
 
 def _known(client: Client, kind: str) -> list[str]:
-    """Names of what there is of a type."""
+    """Return the names of the existing entities of a type."""
     if kind == _TOPICS:
         return [topic.name for topic in list_topics(client)]
     if kind in (_BROKERS, _LOGGERS):

@@ -1,4 +1,4 @@
-"""kafka-console-consumer. How a record is printed is in `formatter`."""
+"""kafka-console-consumer. The printing of records is in `formatter`."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _PURPOSE = "This tool helps to read data from Kafka topics and outputs it to sta
 _SETTINGS = ["auto.offset.reset", "isolation.level", "enable.auto.commit", "group.protocol", "group.instance.id"]
 _SETTINGS += ["group.remote.assignor"]
 _POLL_MS = 500
-_TOPIC_PATIENCE_MS = 5_000  # how long a topic that was just asked for may take to be created
+_TOPIC_PATIENCE_MS = 5_000  # the time for a newly requested topic to be created
 
 
 def kafka_console_consumer(arguments: Sequence[str]) -> int:
@@ -94,7 +94,7 @@ def kafka_console_consumer(arguments: Sequence[str]) -> int:
 
 
 def _checked(options: Options) -> int | None:
-    """The offset to begin at, where a number was said. Refusal where flags do not go together."""
+    """Return the offset to begin at, if a number was given. Refusal if flags do not go together."""
     if options.has("topic") == options.has("include"):
         raise Refusal("Exactly one of the following arguments is required: [topic], [include]")
     if options.has("partition"):
@@ -129,7 +129,7 @@ def _group(options: Options, settings: dict[str, str]) -> str | None:
 
 
 def _reset(options: Options, settings: dict[str, str]) -> str:
-    """Where to begin where nothing else says so."""
+    """Return where to begin without a committed offset or another start."""
     said = settings.get("auto.offset.reset")
     if said is not None and options.has("from-beginning") and said != "earliest":
         what = f"Can't simultaneously specify --from-beginning and 'auto.offset.reset={said}'"
@@ -150,7 +150,7 @@ def _protocol(settings: dict[str, str]) -> GroupProtocol:
 
 
 def _topics(client: Client, options: Options) -> list[str]:
-    """What is read. A topic that is not there yet is asked for, as by Kafka's consumer."""
+    """Return the topics to read. A missing topic is requested, as by Kafka's consumer."""
     if options.has("include"):
         return [topic.name for topic in chosen_topics(client, options.value("include"), exclude_internal=True)]
     topic = options.value("topic") or ""
@@ -172,14 +172,14 @@ def _positions(
 
 
 def _time_name(client: Client, topics: Sequence[str]) -> str:
-    """What the times of records are: CreateTime or LogAppendTime."""
+    """Return the type of the records' timestamps: CreateTime or LogAppendTime."""
     key = "message.timestamp.type"
     found = [each.value for topic in topics[:1] for each in describe_configs(client, ResourceType.TOPIC, topic, [key])]
     return found[0] if found and found[0] else "CreateTime"
 
 
 def _print_records(client: Client, source: Source, options: Options, formatter: Formatter) -> None:
-    """Until it is enough, or a signal says so: what was printed is committed then, and nothing else."""
+    """Print records until a limit, a timeout or a signal; only printed records are committed then."""
     out, count = sys.stdout.buffer, 0
     most, patience_ms = options.number("max-messages"), options.number("timeout-ms")
     try:

@@ -31,7 +31,7 @@ from barnabas.protocol.records.compression import COMPRESSION_IDS
 _TUNING = ["batch-size", "timeout", "max-block-ms", "max-memory-bytes", "max-partition-memory-bytes"]
 _TUNING += ["message-send-max-retries", "metadata-expiry-ms", "request-timeout-ms", "retry-backoff-ms"]
 _TUNING += ["socket-buffer-size"]
-"""How a Java client is to do it: numbers without effect here."""
+"""The tuning of a Java client: numbers without effect here."""
 _READER = "org.apache.kafka.tools.LineMessageReader"
 _FLAGS = {
     **dict.fromkeys(["topic", "property", "reader-property", "producer-property", "command-property"], VALUE),
@@ -48,11 +48,11 @@ _SEPARATORS = {
     "headers.separator": ",",
     "headers.key.separator": ":",
 }
-_TOPIC_PATIENCE_MS = 5_000  # how long a topic that was just asked for may take to be created
+_TOPIC_PATIENCE_MS = 5_000  # the time for a newly requested topic to be created
 
 
 class TypedRecord(NamedTuple):
-    """What a line says."""
+    """The record of one line."""
 
     key: bytes | None
     value: bytes | None
@@ -60,7 +60,7 @@ class TypedRecord(NamedTuple):
 
 
 class LineReader:
-    """Reads `headers<delimiter>key<separator>value`, of which properties say what a line has."""
+    """Parses `headers<delimiter>key<separator>value`; properties select the parts."""
 
     def __init__(self, properties: dict[str, str]) -> None:
         self._has_key, self._has_headers, self._is_lenient = (
@@ -73,7 +73,7 @@ class LineReader:
         self._key, self._delimiter, self._header, self._header_key = chosen.values()
 
     def record(self, line: str, number: int) -> TypedRecord:
-        """The record. Refusal where a separator is missing, unless errors are to be passed over."""
+        """Return the record. Refusal if a separator is missing, unless errors are ignored."""
         headers, rest = self._cut(self._has_headers, line, self._delimiter, "headers delimiter", number, line)
         key, value = self._cut(self._has_key, rest, self._key, "key separator", number, line)
         has_headers = headers is not None and headers != self._null
@@ -111,7 +111,7 @@ class LineReader:
 
 
 def _check_apart(marks: dict[str, str | None]) -> None:
-    """Refusal of an empty separator, and of two that are the same where both may stand."""
+    """Raise Refusal for an empty separator, and for two equal ones that may occur together."""
     for one, other in (
         ("headers.delimiter", "headers.separator"),
         ("headers.delimiter", "headers.key.separator"),
@@ -125,7 +125,7 @@ def _check_apart(marks: dict[str, str | None]) -> None:
 
 
 def kafka_console_producer(arguments: Sequence[str]) -> int:
-    """Every line of stdin is a record."""
+    """Write every line of stdin as a record."""
     options = read(_FLAGS, arguments)
     if says_version(options, arguments, _PURPOSE, _FLAGS):
         return 0
@@ -166,7 +166,7 @@ def _produce(options: Options, reader: LineReader) -> int:
         try:
             _send_lines(producer, reader, topic)
         finally:
-            producer.flush()  # what came before a line that is no record is a record
+            producer.flush()  # lines before an invalid one are records
     return 0
 
 

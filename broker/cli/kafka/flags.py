@@ -1,7 +1,7 @@
-"""How Kafka's tools read their command lines, what they have in common, and how they refuse.
+"""The parsing of the command lines of Kafka's tools, their common options, and their refusals.
 
-Flags are read as Kafka's own tools read them: `--flag value` or `--flag=value`, never shortened, and what is no flag is
-passed over. Where Kafka prints the table of all its flags behind a refusal, there is the refusal alone.
+Flags are parsed as by Kafka's own tools: `--flag value` or `--flag=value`, never abbreviated, and words that are no
+flags are ignored. Where Kafka prints the table of all its flags after a refusal, these tools print only the refusal.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from barnabas.client.security.client_properties import read_properties
 from barnabas.protocol.errors import EncodeError, ErrorCode, KafkaError
 
 ALONE, VALUE, MAYBE_VALUE = "alone", "value", "maybe"
-"""What follows a flag."""
+"""Whether a value follows a flag."""
 COMMON = {"bootstrap-server": VALUE, "command-config": VALUE, "help": ALONE, "version": ALONE}
-_RENAMED = {"broker-list": "bootstrap-server"}  # which Kafka's console-producer took until 4.0
+_RENAMED = {"broker-list": "bootstrap-server"}  # a flag of Kafka's console-producer until 4.0
 KAFKA_VERSION = "4.4.0"
 """The release whose behaviour the tools and the broker have."""
 _API_TIMEOUT, _API_TIMEOUT_MS = "default.api.timeout.ms", 60_000
@@ -43,11 +43,11 @@ _WORDS = {
     ErrorCode.GROUP_AUTHORIZATION_FAILED: "Group authorization failed.",
     ErrorCode.CLUSTER_AUTHORIZATION_FAILED: "Cluster authorization failed.",
 }
-"""What Java's client says of a code that comes without words."""
+"""The messages of Java's client for error codes without a message."""
 
 
 class Refusal(Exception):
-    """What a tool does not do, in Kafka's words: a line on stderr, and status 1."""
+    """An unsupported or wrong request, in Kafka's words: a line on stderr, and status 1."""
 
 
 class WrongOption(Refusal):
@@ -61,28 +61,28 @@ class Options:
         self.given = given
 
     def has(self, flag: str) -> bool:
-        """Whether it was said."""
+        """Return whether the flag was given."""
         return any(name == flag for name, _ in self.given)
 
     def values(self, flag: str) -> list[str]:
-        """What was said with it, each time."""
+        """Return all values given with the flag."""
         return [value for name, value in self.given if name == flag and value is not None]
 
     def value(self, flag: str) -> str | None:
-        """What was said with it. WrongOption where it was said more often than once."""
+        """Return the value given with the flag. WrongOption if there is more than one."""
         found = self.values(flag)
         if len(found) > 1:
             raise WrongOption(f"Found multiple arguments for option {flag}, but you asked for only one")
         return found[0] if found else None
 
     def number(self, flag: str) -> int | None:
-        """The same, as a whole number. WrongOption where it is none."""
+        """Return the value as a whole number. WrongOption if it is none."""
         text = self.value(flag)
         return None if text is None else whole_number(text, f"Cannot parse argument '{text}' of option {flag}")
 
 
 def whole_number(text: str, otherwise: str) -> int:
-    """The number; WrongOption that says `otherwise` for what is none of 64 bits."""
+    """Return the number; raise WrongOption with the text `otherwise` if it is not a number of 64 bits."""
     digits = text.removeprefix("-")
     if not (digits.isascii() and digits.isdecimal()) or len(digits) > 19 or abs(int(text)) > INT64_MAX:
         raise WrongOption(otherwise)
@@ -90,7 +90,10 @@ def whole_number(text: str, otherwise: str) -> int:
 
 
 def read(flags: Mapping[str, str], arguments: Sequence[str]) -> Options:
-    """The command line of a tool with these flags (name -> what follows it) and those that all have. WrongOption."""
+    """Parse the command line of a tool with these flags (name -> whether a value follows) and the common ones.
+
+    Raises WrongOption.
+    """
     known = {**COMMON, **flags}
     given: list[tuple[str, str | None]] = []
     left = list(arguments)
@@ -110,7 +113,7 @@ def read(flags: Mapping[str, str], arguments: Sequence[str]) -> Options:
 
 
 def says_version(options: Options, arguments: Sequence[str], purpose: str, flags: Mapping[str, str]) -> bool:
-    """Whether --version was asked for, which is printed then. Refusal that tells the flags for --help, and for none."""
+    """Return whether --version was given, and print the version then. Refusal with all flags for --help or no flags."""
     if not arguments or options.has("help"):
         shown = {**flags, **COMMON}
         lines = (f"--{name}{'' if shown[name] is ALONE else ' <String>'}" for name in sorted(shown))
@@ -124,21 +127,21 @@ def says_version(options: Options, arguments: Sequence[str], purpose: str, flags
 
 
 def need(options: Options, *flags: str) -> None:
-    """Refusal in Kafka's words where one was not said."""
+    """Raise Refusal in Kafka's words if a flag is missing."""
     for flag in flags:
         if not options.has(flag):
             raise Refusal(f'Missing required argument "[{flag}]"')
 
 
 def check_together(options: Options, used: str, others: Iterable[str]) -> None:
-    """Refusal where one of the others was said, too."""
+    """Raise Refusal if one of the others was given, too."""
     for other in others if options.has(used) else ():
         if options.has(other):
             raise Refusal(f'Option "[{used}]" can\'t be used with option "[{other}]"')
 
 
 def said_by(error: Exception) -> str:
-    """What Kafka's tool would tell of a failure: the broker's own words where it has some, else those for its code."""
+    """Return the failure as Kafka's tool prints it: the broker's own message if there is one, else that of its code."""
     if isinstance(error, BrokerSays) and error.words:
         return error.words
     if not isinstance(error, KafkaError):
@@ -150,10 +153,10 @@ def said_by(error: Exception) -> str:
 def cluster(
     options: Options, settings_flag: str = "command-config", *, also_known: Collection[str] = ()
 ) -> Iterator[Client]:
-    """A client that has reached a broker. One that is not there yet is waited for, as by Kafka's clients: a minute,
-    or default.api.timeout.ms of the settings. UsageError for settings that make no sense.
+    """Hold a client that has reached a broker.
 
-    also_known: settings that the tool itself knows.
+    Waits for a broker that is not reachable yet, as Kafka's clients do: a minute, or default.api.timeout.ms of the
+    settings. UsageError for invalid settings. also_known: settings that the tool itself knows.
     """
     path = options.value(settings_flag)
     known = (_API_TIMEOUT, *also_known)
@@ -191,7 +194,7 @@ def _reach(client: Client, attempt_ms: int) -> None:
 
 
 def client_properties(options: Options, flags: Sequence[str], file_flag: str, prog: str) -> dict[str, str]:
-    """Settings of a client: in a file, and over them those of the command line. Refusal."""
+    """Return the settings of a client: those of a file, overridden by those of the command line. Refusal."""
     settings = pairs(word for flag in flags for word in options.values(flag))
     refuse_security(settings, prog)
     path = options.value(file_flag)
@@ -202,12 +205,12 @@ def client_properties(options: Options, flags: Sequence[str], file_flag: str, pr
 
 
 def refuse_security(settings: Mapping[str, str], prog: str) -> None:
-    """Refusal of security in the command line itself, where every process of the machine could read it."""
+    """Raise Refusal for security settings on the command line, where every process of the machine could read them."""
     for key, value in settings.items():
         if key.startswith(_SECURITY) and (key, value) != ("security.protocol", "PLAINTEXT"):
             raise Refusal(f"{prog}: put {key} into a file, and name it with --command-config")
 
 
 def pairs(words: Iterable[str]) -> dict[str, str]:
-    """`key=value` of each word; without a value it is empty."""
+    """Return `key=value` of each word; without a value it is empty."""
     return {key: value for key, _, value in (word.partition("=") for word in words)}

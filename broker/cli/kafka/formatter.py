@@ -1,4 +1,4 @@
-"""How kafka-console-consumer prints a record: what of it, with which separators, and as text of which type."""
+"""How kafka-console-consumer prints a record: which parts, which separators, and with which deserializers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Deserializer = Callable[[bytes], str]
 
 
 def _number(layout: str) -> Deserializer:
-    """Big-endian, and of no other length. Refusal."""
+    """Return a deserializer of big-endian numbers of exactly this length. Refusal."""
     name = {"h": "Short", "i": "Integer", "q": "Long", "f": "Float", "d": "Double"}[layout]
     size = struct.calcsize(f">{layout}")
 
@@ -58,16 +58,16 @@ _BY_NAME: dict[str, Deserializer | None] = {
     "BooleanDeserializer": _boolean,
     "UUIDDeserializer": _uuid,
     "BytesDeserializer": _bytes,
-    "ByteArrayDeserializer": None,  # Kafka's tool prints the address of an object then; here it is the bytes
+    "ByteArrayDeserializer": None,  # Kafka's tool then prints the address of an object; this one prints the bytes
 }
-"""Class -> how it makes text of bytes; None leaves them as they are."""
+"""Class -> its function from bytes to text; None leaves them unchanged."""
 
 
 class Formatter:
     """Prints records as `--property` says."""
 
     time_name = "CreateTime"
-    """What the times of the records are."""
+    """The type of the records' timestamps."""
 
     def __init__(self, properties: dict[str, str], *, is_silent: bool, skips_errors: bool) -> None:
         self._is_silent, self._skips_errors = is_silent, skips_errors
@@ -85,11 +85,11 @@ class Formatter:
 
     @property
     def prints_time(self) -> bool:
-        """Whether times are printed."""
+        """Whether timestamps are printed."""
         return "timestamp" in self._printed
 
     def line(self, consumed: ConsumedRecord) -> bytes | None:
-        """What is printed of a record, its end included; None where it is to be passed over. Refusal."""
+        """Return the output for a record, with its end; None if the record is skipped. Refusal."""
         if self._is_silent:
             return None
         try:
@@ -127,7 +127,7 @@ class Formatter:
 
 
 def formatter_of(options: Options) -> Formatter:
-    """The formatter that the command line asks for. Refusal of one that is not here."""
+    """Return the formatter of the command line. Refusal of an unknown one."""
     properties: dict[str, str] = {}
     if (path := options.value("formatter-config")) is not None:
         properties = read_properties(path)
@@ -148,7 +148,7 @@ def _is_true(properties: dict[str, str], key: str, *, default: bool) -> bool:
 
 
 def _deserializer(properties: dict[str, str], part: str) -> Deserializer | None:
-    """Bytes are printed as they are where a class is not known, as by Kafka's tool, which says so, too."""
+    """Return a part's deserializer; None, with Kafka's message, for an unknown class: bytes are printed unchanged."""
     name = properties.get(f"{part}.deserializer")
     plain = (name or "").removeprefix(_DESERIALIZERS)
     if name and plain not in _BY_NAME:

@@ -1,4 +1,4 @@
-"""kafka-consumer-groups: what moves and deletes groups, and what they committed."""
+"""kafka-consumer-groups: resetting offsets, and deleting groups and offsets."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _PARTS = ("days", "hours", "minutes", "seconds")
 
 
 def consumer_groups(client: Client, states: Iterable[str] = (), types: Iterable[str] = ()) -> list[groups.GroupListing]:
-    """The groups of consumers: no Connect workers, no share and no streams groups."""
+    """Return the groups of consumers: no Connect workers, no share and no streams groups."""
     wanted = list(types) or ["classic", "consumer"]
     found = groups.list_groups(client, states)
     return [each for each in found if each.protocol_type in _CONSUMERS and each.type.lower() in ("", *wanted)]
@@ -42,7 +42,7 @@ def consumer_groups(client: Client, states: Iterable[str] = (), types: Iterable[
 
 
 def reset_offsets(client: Client, options: Options) -> None:
-    """--reset-offsets: where groups without members are to go on. Only shown, unless it is to be executed."""
+    """Reset the offsets of groups without members (--reset-offsets). Only prints them without --execute."""
     is_for_all = options.has("all-groups")
     names = [each.group_id for each in consumer_groups(client)] if is_for_all else options.values("group")
     plan = _plan(options) if options.has("from-file") else None
@@ -109,7 +109,7 @@ def _goals(client: Client, options: Options, committed: Goals) -> Goals:
 
 
 def _partitions(client: Client, words: Collection[str]) -> list[TopicPartition]:
-    """`TOPIC` or `TOPIC:N,…` of each word. Refusal; KafkaError for a topic that is not there."""
+    """Return the partitions of each word, `TOPIC` or `TOPIC:N,…`. Refusal; KafkaError for a missing topic."""
     places = []
     for word in words:
         topic, colon, numbers = word.partition(":")
@@ -140,7 +140,7 @@ def _shifted(places: Iterable[TopicPartition], committed: Goals, by: int) -> Goa
 
 
 def _within(client: Client, goals: Goals) -> Goals:
-    """As far as there are records."""
+    """Return the offsets limited to the existing records, with a warning for each change."""
     first, after = _listed(client, goals, EARLIEST), _listed(client, goals, LATEST)
     kept = {}
     for place, goal in goals.items():
@@ -169,7 +169,7 @@ def _datetime_ms(text: str) -> int:
 
 
 def _duration_ms(text: str) -> int:
-    """`PnDTnHnMnS` of Java's durations."""
+    """Parse `PnDTnHnMnS` of Java's durations."""
     match = _DURATION.fullmatch(text)
     parts = {} if match is None else {part: match[part] for part in _PARTS if match[part]}
     if match is None or not parts or (match["time"] or "").upper() == "T":
@@ -179,7 +179,7 @@ def _duration_ms(text: str) -> int:
 
 
 def _plan(options: Options) -> dict[str, Goals]:
-    """What --from-file says: lines of group, topic, partition, offset; without the group where one is named."""
+    """Parse the file of --from-file: lines of group, topic, partition, offset; without the group if one is named."""
     only = options.values("group")
     plan: dict[str, Goals] = {}
     with open(options.value("from-file") or "", encoding="utf-8", newline="") as file:
@@ -208,7 +208,7 @@ def _export(moved: Mapping[str, Goals], *, with_group: bool) -> None:
 
 
 def delete_groups(client: Client, options: Options) -> None:
-    """--delete: groups with all that they committed."""
+    """Delete groups with all their committed offsets (--delete)."""
     is_for_all = options.has("all-groups")
     names = [each.group_id for each in consumer_groups(client)] if is_for_all else options.values("group")
     failed: dict[str, str] = {}
@@ -232,7 +232,7 @@ def delete_groups(client: Client, options: Options) -> None:
 
 
 def delete_offsets(client: Client, options: Options) -> None:
-    """--delete-offsets: what a group committed for topics."""
+    """Delete a group's committed offsets of topics (--delete-offsets)."""
     group = options.value("group") or ""
     outcome: dict[tuple[str, int], str] = {}
     places: list[TopicPartition] = []

@@ -1,4 +1,4 @@
-"""kafka-groups, and kafka-consumer-groups: listing and describing. What moves and deletes is in `group_changes`."""
+"""kafka-groups, and kafka-consumer-groups: listing and describing. Changes of groups are in `group_changes`."""
 
 from __future__ import annotations
 
@@ -55,9 +55,9 @@ _NOTHING = "-"
 
 
 def kafka_consumer_groups(arguments: Sequence[str]) -> int:
-    """List, describe, delete groups, and move them.
+    """List, describe, delete groups, and reset their offsets.
 
-    What fails at the broker is told on stdout, and has status 0: so does Kafka's tool, and scripts look at the text.
+    An error of the broker is printed on stdout, with status 0: so does Kafka's tool, and scripts look at the text.
     """
     options = read(_FLAGS, arguments)
     if says_version(options, arguments, _PURPOSE, _FLAGS):
@@ -75,7 +75,7 @@ def kafka_consumer_groups(arguments: Sequence[str]) -> int:
 
 
 def _checked(options: Options) -> str:
-    """The action. Refusal where it is none, or flags do not go together."""
+    """Return the action. Refusal if there is none, or flags do not go together."""
     need(options, "bootstrap-server")
     _check_describe(options)
     which = [options.has("group"), options.has("all-groups")]
@@ -140,7 +140,7 @@ def _list(client: Client, options: Options) -> None:
 
 
 def _filter(options: Options, flag: str, known: Sequence[str], otherwise: str) -> list[str]:
-    """Of `known` what was said, in whatever case. Refusal for what is not known."""
+    """Return the given words of `known`, in any case. Refusal for an unknown one."""
     text = options.value(flag)
     by_name = {each.lower(): each for each in known}
     words = [word.strip().lower().replace("_", "") for word in text.split(",")] if text else []
@@ -172,7 +172,7 @@ def _describe(client: Client, options: Options) -> None:
 
 
 def _tell_state(info: GroupInfo) -> bool:
-    """Say where a group is at rest or in motion; whether there is something to show of it."""
+    """Print a message if a group is dead, empty or rebalancing; return whether it can be described."""
     if info.state == groups.DEAD:
         print(f"\nError: Consumer group '{info.group_id}' does not exist.")
         return False
@@ -184,7 +184,7 @@ def _tell_state(info: GroupInfo) -> bool:
 
 
 def _standings(client: Client, info: GroupInfo) -> list[list[str]]:
-    """Where a group stands in each partition: those that have a reader first."""
+    """Return a group's offset in each partition: partitions with a consumer first."""
     committed = committed_positions(client, info.group_id, require_stable=False)
     readers = sorted((each for each in info.members if each.assignment), key=lambda each: -len(each.assignment or ()))
     read: list[tuple[TopicPartition, GroupMember | None]] = [
@@ -217,7 +217,7 @@ def _print_offsets(rows: Sequence[Sequence[str]], is_verbose: bool) -> None:
 
 
 def _print_columns(rows: Sequence[Sequence[str]], widths: Sequence[int | None]) -> None:
-    """Columns as Kafka's tool sets them: of a fixed width, or (None) as wide as they need to be, from 15 on."""
+    """Print columns as Kafka's tool does: of a fixed width, or (None) as wide as necessary, from 15 up."""
     found = [max(_COLUMN, *(len(row[at]) for row in rows)) if at_least is None else at_least
              for at, at_least in enumerate(widths)]  # fmt: skip
     print()
@@ -248,7 +248,7 @@ def _member_row(info: GroupInfo, member: GroupMember) -> list[str]:
 
 
 def _assigned(places: Iterable[TopicPartition]) -> str:
-    """`orders:0,1;payments:2`."""
+    """Return `orders:0,1;payments:2`."""
     by_topic: dict[str, list[str]] = {}
     for topic, number in sorted(places):
         by_topic.setdefault(topic, []).append(str(number))

@@ -50,7 +50,7 @@ Fits = Callable[[TopicPartition], bool]
 
 
 def kafka_get_offsets(arguments: Sequence[str]) -> int:
-    """`topic:partition:offset` of the ends, the beginnings, or the first record at a time."""
+    """Print `topic:partition:offset` of the ends, the beginnings, or the first record at a time."""
     try:
         options = read(_FLAGS, arguments)
     except WrongOption as error:
@@ -103,7 +103,7 @@ def _time(text: str) -> int:
 
 
 def _fits(options: Options) -> Fits:
-    """Which partitions are meant."""
+    """Return the filter of partitions."""
     rules = options.value("topic-partitions")
     if rules is not None:
         each_fits = [_rule(rule) for rule in rules.split(",")]
@@ -121,7 +121,7 @@ def _numbers(text: str) -> set[int]:
 
 
 def _rule(text: str) -> Fits:
-    """`TOPIC`, `TOPIC:N`, or `TOPIC:FROM-TO` without the last, of which each part may be left out."""
+    """Parse `TOPIC`, `TOPIC:N`, or `TOPIC:FROM-TO` without TO itself; each part may be omitted."""
     match = _RULE.fullmatch(text)
     if match is None:
         raise Refusal(f"Invalid rule specification: {text}")
@@ -137,7 +137,7 @@ def _rule(text: str) -> Fits:
 
 
 def kafka_delete_records(arguments: Sequence[str]) -> int:
-    """Delete what stands below an offset in each of some partitions, which a JSON file names."""
+    """Delete the records below an offset in each of some partitions, which a JSON file names."""
     flags = {"offset-json-file": VALUE}
     options = read(flags, arguments)
     if says_version(options, arguments, "This tool helps to delete records of the given partitions.", flags):
@@ -160,7 +160,7 @@ def kafka_delete_records(arguments: Sequence[str]) -> int:
 
 
 def _named_in(path: str) -> dict[TopicPartition, int]:
-    """Offsets by partition. Refusal of a file that is none of Kafka's."""
+    """Return the offsets by partition. Refusal of a file in another format than Kafka's."""
     try:
         text = Path(path).read_bytes()
     except OSError as error:

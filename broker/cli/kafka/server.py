@@ -1,4 +1,4 @@
-"""kafka-server-start, kafka-storage and kafka-dump-log, and a place for those who still start ZooKeeper."""
+"""kafka-server-start, kafka-storage and kafka-dump-log, and a stub for scripts that still start ZooKeeper."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ _DUMP_FLAGS = {
     **dict.fromkeys(["offsets-decoder", "transaction-log-decoder", "cluster-metadata-decoder"], ALONE),
     "share-group-state-decoder": ALONE,
 }
-"""Of these only the first two have an effect: files are known by their names, and looked through."""
+"""Only the first two have an effect: the type of a file is known by its name, and all of it is read."""
 
 
 def kafka_server_start(arguments: Sequence[str]) -> int:
-    """`kafka-server-start FILE [--override KEY=VALUE]…` is `barnabas serve --config FILE --set KEY=VALUE…`."""
+    """Run `kafka-server-start FILE [--override KEY=VALUE]…` as `barnabas serve --config FILE --set KEY=VALUE…`."""
     from barnabas.broker.cli.serving.serve import run
 
     if not arguments or arguments[0].startswith("-"):
@@ -37,7 +37,7 @@ def kafka_server_start(arguments: Sequence[str]) -> int:
 
 
 def kafka_storage(arguments: Sequence[str]) -> int:
-    """`random-uuid` draws an id for a cluster; `format` has nothing to do: the broker makes its directory itself."""
+    """Print a random cluster id (`random-uuid`); `format` does nothing: the broker creates its directory itself."""
     command = arguments[0] if arguments else ""
     if command == "random-uuid":
         print(uuid_text(_random_uuid()))
@@ -49,7 +49,7 @@ def kafka_storage(arguments: Sequence[str]) -> int:
 
 
 def _random_uuid() -> bytes:
-    """As Kafka draws them: version 4, and no leading `-`, which a command line would take for a flag."""
+    """Return a UUID as Kafka draws them: version 4, without a leading `-`, which a command line takes for a flag."""
     while True:
         drawn = bytearray(os.urandom(16))
         drawn[6] = drawn[6] & 0x0F | 0x40
@@ -59,13 +59,13 @@ def _random_uuid() -> bytes:
 
 
 def zookeeper_server_start(arguments: Sequence[str]) -> int:
-    """Test libraries for older images start one beside the broker. It is not needed."""
+    """Print that ZooKeeper is not needed: test libraries for older images start it beside the broker."""
     print("there is no ZooKeeper here, and none is needed", file=sys.stderr)
     return 0
 
 
 def kafka_dump_log(arguments: Sequence[str]) -> int:
-    """What files of a data directory say: `barnabas log dump`, which knows each by its name."""
+    """Print the contents of files of a data directory, as `barnabas log dump`, which knows each by its name."""
     from barnabas.broker.cli.log import run
 
     options = read(_DUMP_FLAGS, arguments)

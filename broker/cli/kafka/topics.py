@@ -76,7 +76,7 @@ def kafka_topics(arguments: Sequence[str]) -> int:
 
 
 def _checked(options: Options) -> str:
-    """The action. Refusal where it is none, or flags do not go together."""
+    """Return the action. Refusal if there is none, or flags do not go together."""
     actions = [action for action in _ACTIONS if options.has(action)]
     if len(actions) != 1:
         raise Refusal("Command must include exactly one action: --list, --describe, --create, --alter or --delete")
@@ -103,11 +103,11 @@ def _checked(options: Options) -> str:
     return action
 
 
-# --- which topics ---
+# --- selecting topics ---
 
 
 def is_allowed(pattern: str) -> Callable[[str], bool]:
-    """Which names a topic pattern of Kafka's tools allows: a regular expression, in which a comma is a bar. Refusal."""
+    """Return the filter of Kafka's topic pattern: a regular expression, in which a comma is a bar. Refusal."""
     text = re.sub(r"^[\"']+|[\"']+$", "", pattern.strip().replace(",", "|").replace(" ", ""))
     try:
         compiled = re.compile(text, re.ASCII)
@@ -117,7 +117,7 @@ def is_allowed(pattern: str) -> Callable[[str], bool]:
 
 
 def chosen_topics(client: Client, pattern: str | None, *, exclude_internal: bool = False) -> list[TopicInfo]:
-    """The topics that a pattern allows, by name; all of them without one."""
+    """Return the topics that a pattern allows, by name; all of them without one."""
     fits = is_allowed(".*" if pattern is None else pattern)
     return [each for each in list_topics(client) if fits(each.name) and not (exclude_internal and each.is_internal)]
 
@@ -130,7 +130,7 @@ def _chosen(client: Client, options: Options) -> list[TopicInfo]:
     return found
 
 
-# --- what to do ---
+# --- actions ---
 
 
 def _list(client: Client, options: Options) -> None:
@@ -179,7 +179,7 @@ def _config(text: str) -> tuple[str, str]:
 
 
 def _assignment(options: Options) -> list[list[int]]:
-    """What --replica-assignment says of each partition: `1:2,2:1`."""
+    """Return the replicas of each partition in --replica-assignment: `1:2,2:1`."""
     text = options.value("replica-assignment")
     found: list[list[int]] = []
     for number, words in enumerate(text.split(",") if text else ()):
@@ -208,7 +208,7 @@ def _alter(client: Client, options: Options) -> None:
 
 
 class _Described(NamedTuple):
-    """A topic, its configs by key, and which nodes there are."""
+    """A topic, its configs by key, and the ids of the existing nodes."""
 
     topic: TopicInfo
     configs: dict[str, ConfigValue]
@@ -242,7 +242,7 @@ def _with_id(client: Client, options: Options) -> list[TopicInfo]:
 
 
 def _own(described: _Described) -> str:
-    """Configs that are no defaults of the release, as Kafka's tool shows them."""
+    """Return configs that are not the release's defaults, as Kafka's tool shows them."""
     shown = [each for each in described.configs.values() if each.source != ConfigSource.DEFAULT]
     return ",".join(f"{each.name}={'null' if each.value is None else each.value}" for each in shown)
 

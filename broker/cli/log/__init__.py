@@ -1,5 +1,6 @@
-"""`barnabas log dump`, `verify`, `repair` and `clean`: the files of a data directory, without a broker; `clean` also
-with one."""
+"""`barnabas log dump`, `verify`, `repair` and `clean`: the files of a data directory, without a broker,
+and `clean` also with a running one.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ FOUND_SOMETHING = 1
 
 
 def run(arguments: Sequence[str]) -> int:
-    """The command's exit status: 0, or 1 where `verify` found something or `dump` met damage."""
+    """Run the command. Return the exit status: 0, or 1 if `verify` found something or `dump` found damage."""
     parser = Parser(prog="barnabas log", description="Read, check, repair and compact the files of a data directory.")
     commands = parser.add_subparsers(dest="command", required=True, metavar="dump|verify|repair|clean")
     dump = commands.add_parser("dump", help="print batches, index entries, snapshots and checkpoints, a line each")

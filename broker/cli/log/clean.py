@@ -1,4 +1,4 @@
-"""`barnabas log clean --now`: a stopped data directory is compacted, or a running broker is asked to compact now."""
+"""`barnabas log clean --now`: compact a stopped data directory, or have a running broker compact now."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Told = Callable[[dict[str, Any]], None]
 
 
 def run(options: argparse.Namespace) -> int:
-    """Clean, show how far it is, and print a table at the end. 1 if a partition could not be cleaned."""
+    """Clean, show the progress, and print a table at the end. Return 1 if a partition could not be cleaned."""
     rows: list[dict[str, Any]] = []
     is_watched = sys.stderr.isatty()
 
@@ -116,7 +116,7 @@ async def _clean(config: Any, choices: Sequence[TopicChoice], told: Told) -> Non
 
 
 async def events(broker: Any, choices: Sequence[TopicChoice]) -> AsyncIterator[dict[str, Any]]:
-    """What `ByHand` tells. KafkaError for what is not there."""
+    """Yield the events of `ByHand`. KafkaError for an unknown topic or partition."""
     from barnabas.broker.partitions.cleaning.manual_compaction import ByHand
 
     services = broker.services

@@ -1,7 +1,7 @@
-"""`barnabas log dump`: what the files of a data directory say, a line per batch, record or entry.
+"""`barnabas log dump`: the contents of the files of a data directory, a line per batch, record or entry.
 
-Reads any of Kafka's files by its name; a directory means all of them below it, in order. Prints what is there up
-to the first bytes that are no batch and says where those are; judging is `verify`'s business.
+Reads any of Kafka's files by its name; a directory means all of them below it, in order. Prints everything before the
+first bytes that are no batch, and their position; `verify` judges the files.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ OFFSET_CHECKPOINTS = (
 
 
 def files_below(path: Path) -> list[Path]:
-    """The file itself, or every file below the directory that can be dumped, in order of name."""
+    """Return the file itself, or every file below the directory that can be dumped, in order of name."""
     if path.is_file():
         return [path]
     return sorted(file for file in path.rglob("*") if file.is_file() and reader_of(file) is not None)
 
 
 def dump(path: Path, *, with_records: bool) -> Iterator[Row]:
-    """The rows of one file; the last one has a key `problem` where the file is damaged."""
+    """Yield the rows of one file; the last one has a key `problem` if the file is damaged."""
     reader = reader_of(path)
     if reader is None:
         yield {"problem": f"{path.name} is no file of a data directory"}
@@ -51,7 +51,7 @@ def dump(path: Path, *, with_records: bool) -> Iterator[Row]:
 
 
 def reader_of(path: Path) -> str | None:
-    """Which reader a file's name asks for."""
+    """Return the name of the reader for a file's name; None for another file."""
     segment = names.parse_segment_file(path.name)
     if segment is not None:
         return "batches" if segment.kind is names.FileKind.LOG else segment.kind.value

@@ -1,8 +1,8 @@
-"""`barnabas log repair DIR [TOPIC-PARTITION…]`: what cannot be read is taken out of a stopped directory's partitions.
+"""`barnabas log repair DIR [TOPIC-PARTITION…]`: take unreadable data out of a stopped directory's partitions.
 
-Says first, file by file, what will be lost, and does nothing unless that is agreed to. Holds the directory's lock.
-What is taken out is kept beside the log in files that end in `.broken`. Partitions without damage are not touched, the
-metadata log never: it says which partitions there are, so it is restored or it stays closed.
+First prints the losses of each file, and changes nothing without consent. Holds the directory's lock. The bytes taken
+out are stored beside the log in files that end in `.broken`. Partitions without damage are not touched, and the
+metadata log never: it lists the existing partitions, so it must be restored or stays closed.
 """
 
 from __future__ import annotations
@@ -48,17 +48,17 @@ _CHECKPOINTS = {
 
 
 class _Known(NamedTuple):
-    """What the root says."""
+    """The contents of the root's files."""
 
     meta: MetaProperties
     was_clean: bool
     rows: dict[str, dict[TopicPartition, int]]
     unreadable: dict[str, str]
-    """Checkpoints by name, and why."""
+    """Unreadable checkpoints: the reasons, by name."""
     topics: dict[str, Topic]
-    """By name; empty if the catalogue cannot be read."""
+    """By name; empty if the catalogue is unreadable."""
     missing: list[TopicPartition]
-    """Partitions with synced records, and no directory, of topics that there are."""
+    """Partitions of existing topics with synced records, but without a directory."""
 
     def checkpoint(self, key: TopicPartition) -> LogCheckpoint:
         rows = self.rows
@@ -74,7 +74,7 @@ class _Known(NamedTuple):
 
 
 def repair(path: Path, wanted: Sequence[str], *, is_agreed: Callable[[], bool]) -> int:
-    """The exit status: 0 if nothing is damaged or all was repaired, 1 if it was not agreed to. StorageError."""
+    """Return the exit status: 0 if nothing is damaged or all was repaired, 1 without consent. StorageError."""
     with _locked(str(path)) as root:
         known = _read_root(root)
         plans = [plan for files in _partitions(path, wanted, known) if not (plan := _plan(files, root, known)).is_empty]
@@ -187,7 +187,7 @@ def _plan(files: PartitionFiles, root: Directory, known: _Known) -> Plan:
 
 
 def _gone(files: PartitionFiles, directory: Directory, known: _Known) -> list[int]:
-    """Base offsets of segments that were sealed once and are not there. Compaction takes some by right."""
+    """Return base offsets of segments that were sealed once and are missing. Compaction removes some as intended."""
     topic = known.topics.get(files.topic)
     policy = "" if topic is None else topic.configs.get("cleanup.policy", "")
     if "compact" in policy or known.checkpoint((files.topic, files.partition)).was_cleaned:
@@ -197,7 +197,7 @@ def _gone(files: PartitionFiles, directory: Directory, known: _Known) -> list[in
 
 
 def _plan_epochs(plan: Plan, directory: Directory, planner: Planner, checkpoint: LogCheckpoint) -> None:
-    """Leader epochs that cannot be, or not be read, are made again from the batches."""
+    """Plan to rebuild impossible or unreadable leader epochs from the batches."""
     path, files = directory.path_of(names.LEADER_EPOCH_CHECKPOINT), plan.files
     try:
         data = directory.read(names.LEADER_EPOCH_CHECKPOINT)
@@ -230,7 +230,7 @@ def _carry_out(root: Directory, known: _Known, plans: list[Plan]) -> None:
         if (topic, partition) in known.missing:
             end = checkpoint.recovery_point
             checkpoints.note({(topic, partition): ClosedLog(Recovered(end), end, end, end, 0)})
-            checkpoints.write()  # before the directory: done again, it begins there all the same
+            checkpoints.write()  # before the directory: a second repair also begins there
             directory.create()
             write_topic_id(directory, known.topics[topic].topic_id)
             checkpoint = checkpoint._replace(log_start_offset=checkpoint.recovery_point)

@@ -1,11 +1,11 @@
-"""What `barnabas log repair` would do to a partition: which bytes go, which offsets with them, and why. No changes.
+"""The plan of `barnabas log repair` for a partition: which bytes and offsets are removed, and why. No changes.
 
 Theory of operation: every batch is read with its CRC. A damaged stretch between whole batches is taken out, and a batch
-without records takes its offsets, so that all that is whole stays and nothing moves. But where a transaction is open,
-the stretch may have held the marker that ended it, and what is behind could be decided the wrong way: then the log ends
-there. It ends there, too, where the stretch was never synced, as opening would have it.
+without records takes its offsets, so that all whole batches stay and nothing moves. But if a transaction is open there,
+the stretch may have contained the marker that ended it, and later batches could get the wrong outcome: then the log
+ends there. It ends there, too, if the stretch was never synced, as when the log is opened.
 
-Knows one partition's files. Nothing is guessed: no offset, length or record of a damaged stretch is believed.
+Knows one partition's files. Nothing is guessed: no offset, length or record of a damaged stretch is trusted.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from barnabas.storage.disk.checkpoints import LogCheckpoint
 
 
 class Loss(NamedTuple):
-    """Offsets from `first` up to, and not with, `after` that nobody will read again; 0 bytes if they are gone already.
+    """Offsets from `first` up to `after`, exclusive, that are lost; 0 bytes if their bytes are already gone.
 
-    Compaction or an earlier loss may have taken some of them before.
+    Compaction or an earlier loss may have removed some of them before.
     """
 
     path: str
@@ -39,7 +39,7 @@ class Loss(NamedTuple):
 
     @property
     def line(self) -> str:
-        """For a person."""
+        """The loss as a sentence."""
         if self.first < self.after:
             offsets = f"offsets {self.first} to {self.after - 1}"
         else:
@@ -59,11 +59,11 @@ class Stretch(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """For one partition.
+    """The repair of one partition.
 
-    stretches: to take out, by base offset of the segment. ends_in: base offset, position and next offset of where the
-    log ends from now on, None for where it does. dropped: base offsets of segments that go. set_aside: files beside the
-    log that are moved away. notes: what else is done.
+    stretches: bytes to take out, by base offset of the segment. ends_in: base offset, position and next offset of the
+    new end of the log, None if the end stays. dropped: base offsets of removed segments. set_aside: files beside the
+    log that are moved away. notes: other changes.
     """
 
     files: PartitionFiles
@@ -86,28 +86,28 @@ class _Batch(NamedTuple):
 
 
 class Planner:
-    """Walks one partition."""
+    """Plans the repair of one partition."""
 
     def __init__(self, files: PartitionFiles, checkpoint: LogCheckpoint, missing: Iterable[int] = ()) -> None:
-        """`missing`: base offsets of segments that were there, and are gone unless their offsets are elsewhere."""
+        """Begin a plan. `missing`: base offsets of lost segments, unless other segments have their offsets."""
         self._missing = list(missing)
         self._checkpoint = checkpoint
         self._open: set[int] = set()  # producers with data in a transaction that has not ended
         self._epoch = 0
-        self._epochs: dict[int, int] = {}  # by the first offset that has them
+        self._epochs: dict[int, int] = {}  # by the first offset of each
         self._timestamp = -1
         self.plan = Plan(files, [], {}, None, [], [], [])
         self.next_offset = files.segments[0].base_offset if files.segments else checkpoint.log_start_offset
 
     def has_other_epochs(self, entries: Sequence[EpochEntry]) -> bool:
-        """Whether a batch has another leader epoch than the checkpoint says, where the checkpoint cannot lag."""
+        """Return whether a batch has another leader epoch than the checkpoint, where the checkpoint cannot lag."""
         synced = LONG_MAX if self._checkpoint.was_clean else self._checkpoint.recovery_point
         return any(
             epoch_at(entries, offset) not in (None, epoch) for offset, epoch in self._epochs.items() if offset < synced
         )
 
     def walk(self) -> None:
-        """Make the plan."""
+        """Read all segments and make the plan."""
         files = self.plan.files
         for number, segment in enumerate(files.segments):
             if self.plan.ends_in is not None:
@@ -154,7 +154,7 @@ class Planner:
                 self._open.discard(marker.producer_id)
 
     def _damaged(self, number: int, bad: tuple[int, int], behind: _Batch | None, what: str = "damaged") -> bool:
-        """A stretch (position, size), and the batch behind it. False if the log ends there."""
+        """Plan a damaged stretch (position, size) before the batch `behind`. Return False if the log ends there."""
         files, (position, size) = self.plan.files, bad
         base_offset, path = files.segments[number].base_offset, files.log_path(number)
         is_last = files.limit(number) is None
@@ -179,7 +179,7 @@ class Planner:
         return False
 
     def _last_offset(self, number: int, position: int) -> int:
-        """The offset behind the last whole batch from `position` on."""
+        """Return the offset after the last whole batch from `position` on."""
         _, size = self.plan.files.segments[number]
         with LogFile(self.plan.files.log_path(number), size) as log:
             found = walk_batches(log, position, size, Bounds(self.next_offset, None))
@@ -200,12 +200,12 @@ class Planner:
 def _pieces(
     found: Iterator[Found], bounds: Bounds, boundary: int
 ) -> Iterator[tuple[_Batch | None, tuple[int, int] | None]]:
-    """(a whole batch, the damaged stretch before it as position and size), in order; the last may have no batch.
+    """Yield (a whole batch, the damaged stretch before it as position and size), in order; the last may have no batch.
 
-    Of two batches of which one has the other's offsets, the one that leaves a hole before it is damaged. So is one that
-    reaches over `boundary`, at which a batch began.
+    If two batches have common offsets, the one with a gap before it is damaged. So is one that contains `boundary` in
+    its middle, since a batch began there.
     """
-    before = bounds.base_offset  # the offset behind the batch before `held`
+    before = bounds.base_offset  # the offset after the batch before `held`
     held: _Batch | None = None
     held_bad: tuple[int, int] | None = None
     bad: tuple[int, int] | None = None
@@ -239,7 +239,7 @@ def _joined(first: tuple[int, int] | None, second: tuple[int, int]) -> tuple[int
 
 
 def orphans(names: list[str]) -> list[tuple[int, str]]:
-    """Base offset and name of each index whose log is gone, as missing.check_segments has it."""
+    """Return base offset and name of each index whose log is missing, as in missing.check_segments."""
     parsed = [file for file in map(parse_segment_file, names) if file is not None]
     logs = {file.base_offset for file in parsed if file.kind is FileKind.LOG}
     indexes = (FileKind.OFFSET_INDEX, FileKind.TIME_INDEX, FileKind.TXN_INDEX)

@@ -1,7 +1,7 @@
-"""Carries out what repair_plan.py planned for a partition, and opens it: then it is as a clean stop leaves it.
+"""Carries out the plan of repair_plan.py for a partition, and opens it: the result is the state after a clean stop.
 
-The caller holds the data directory's lock. Whatever is taken out is copied to a `.broken` file, durably, before. If it
-is interrupted, the partition is damaged as before or less, and the repair is done again.
+The caller holds the data directory's lock. All bytes to take out are first copied durably to a `.broken` file. After
+an interruption the partition is as damaged as before or less, and the repair can be repeated.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _REPAIRED_SUFFIX = ".repaired"
 
 
 def carry_out(plan: Plan, directory: Directory) -> list[str]:
-    """Change the files; returns the paths of those that keep what was taken out. StorageError."""
+    """Change the files; return the paths of the files with the removed data. StorageError."""
     kept: list[str] = []
     for name in plan.set_aside:
         kept.append(_move_aside(directory, name))
@@ -85,7 +85,7 @@ def open_and_close(
 
 
 def _copy_aside(directory: Directory, base_offset: int, position: int) -> str:
-    """All of a log from `position` on, in a `.broken` file."""
+    """Copy a log from `position` on to a `.broken` file."""
     name = segment_file(base_offset, FileKind.LOG)
     target = _free(directory, name)
     source, copy = directory.open(name), directory.open(target, create=True)
@@ -115,7 +115,7 @@ def _free(directory: Directory, name: str) -> str:
 
 
 def _take_out(directory: Directory, base_offset: int, stretches: list[Stretch]) -> None:
-    """The log again without the stretches, in its place."""
+    """Replace the log by a copy without the stretches."""
     name = segment_file(base_offset, FileKind.LOG)
     source, fresh = directory.open(name), directory.open(name + _REPAIRED_SUFFIX, create=True)
     try:
@@ -145,7 +145,7 @@ def _without(read: object, size: int, stretches: list[Stretch]) -> Iterator[byte
 
 
 def _filler(stretch: Stretch) -> bytes:
-    """A batch without records, as compaction leaves them, that has the offsets of what was taken out."""
+    """Return a batch without records, as compaction leaves them, with the offsets of the removed bytes."""
     if stretch.after <= stretch.first:
         return b""
     header = BatchHeader(
@@ -167,7 +167,7 @@ def _filler(stretch: Stretch) -> bytes:
 
 
 def _remove_what_is_made_again(directory: Directory, first: int) -> None:
-    """Indexes of the segments from `first` on, and the snapshots above."""
+    """Remove the indexes of the segments from `first` on, and the snapshots above."""
     for name in directory.names():
         file = parse_segment_file(name)
         if file is None or file.state is not FileState.LIVE or file.kind is FileKind.LOG:

@@ -1,8 +1,7 @@
-"""`barnabas log verify`: is every byte of a data directory what the formats say it must be?
+"""`barnabas log verify`: does every byte of a data directory conform to the file formats?
 
-Reads; never locks; `log repair` repairs. What is checked is barnabas.logfiles' business, and the same as Spark's
-`findings`; here is which directories are looked at and how a finding is printed. What is normal after a kill is a
-note.
+Reads only, and takes no lock; `log repair` repairs. The checks are in barnabas.logfiles, and are the same as Spark's
+`findings`; this module selects the directories and prints the findings. A normal state after a kill is a note.
 """
 
 from __future__ import annotations
@@ -19,11 +18,11 @@ from barnabas.logfiles.root_check import check_directories, check_root
 from barnabas.logfiles.segment_check import Tally
 from barnabas.protocol.files.names import META_PROPERTIES, DirectoryState
 
-LOOKED_INTO = frozenset(DirectoryState) - {DirectoryState.DELETE}  # half of what is being deleted may be gone
+LOOKED_INTO = frozenset(DirectoryState) - {DirectoryState.DELETE}  # a directory that is being deleted may be incomplete
 
 
 def partitions(directory: Path) -> list[PartitionFiles]:
-    """Those in a data directory, or the one whose directory it is; none if it is neither."""
+    """Return the partitions of a data directory, or the single one of a partition's directory; empty for others."""
     try:
         return read_layout(str(directory), lambda topic, partition: True, LOOKED_INTO)
     except NoDataDirectory:
@@ -31,14 +30,14 @@ def partitions(directory: Path) -> list[PartitionFiles]:
 
 
 def data_directory(path: Path) -> Path:
-    """The data directory that a path is, or is a partition of."""
+    """Return the data directory that a path is, or that its partition is in."""
     return path if (path / META_PROPERTIES).exists() else path.absolute().parent
 
 
 def verify(path: Path, found: list[PartitionFiles], tally: Tally, progress: Callable[[], None]) -> Iterator[Finding]:
-    """Everything that is wrong with them, and with the files in the root, as it is found.
+    """Yield every fault of the partitions, and of the files in the root, when it is found.
 
-    path: what was asked for; `progress` is called after each segment.
+    path: the given path; `progress` is called after each segment.
     """
     root = data_directory(path)
     yield from check_root(str(root))
@@ -49,13 +48,13 @@ def verify(path: Path, found: list[PartitionFiles], tally: Tally, progress: Call
 
 
 def as_line(finding: Finding) -> str:
-    """A finding for a person."""
+    """Return a finding as a line of text."""
     place = "content" if finding.position is None else finding.position
     return f"{finding.path} @ {place}: {'note: ' if finding.is_note else ''}{finding.detail}"
 
 
 def as_object(finding: Finding) -> dict[str, Any]:
-    """A finding for a program."""
+    """Return a finding as a JSON object."""
     place = "content" if finding.position is None else str(finding.position)
     return {
         "path": finding.path,

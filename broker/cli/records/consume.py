@@ -1,7 +1,7 @@
 """`barnabas consume`: print the records of a topic, one to a line.
 
-Reads assigned partitions, or with --group as a member of a group, whose offsets it commits. Goes on until it is
-interrupted, unless --max-messages, --timeout-ms or --exit-at-end says when it is enough.
+Reads assigned partitions, or with --group as a member of a group, whose offsets it commits. Runs until it is
+interrupted, or until the limit of --max-messages, --timeout-ms or --exit-at-end.
 """
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ _POLL_MS = 500
 
 
 class Source(Protocol):
-    """What records come from: a Consumer or a GroupConsumer."""
+    """The source of records: a Consumer or a GroupConsumer."""
 
     def poll(self, timeout_ms: int = _POLL_MS, max_records: int | None = None) -> list[ConsumedRecord]:
-        """Records, or none after a while."""
+        """Return records, or none after the timeout."""
 
     def is_at_end(self) -> bool:
-        """Whether everything there was has been read."""
+        """Return whether all existing records have been read."""
 
 
 def run(arguments: Sequence[str]) -> int:
-    """The command's exit status."""
+    """Run the command and return its exit status."""
     options = parser().parse_args(arguments)
     _check(options)
     with ExitStack() as stack:
@@ -55,7 +55,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def parser() -> argparse.ArgumentParser:
-    """What may be said."""
+    """Return the command's parser."""
     top = Parser(
         prog="barnabas consume",
         description="Print the records of a topic, one to a line, until interrupted, or as far as the options say.",
@@ -153,7 +153,7 @@ def _group_protocol(options: argparse.Namespace) -> GroupProtocol:
 
 
 def _print_records(client: Client, source: Source, options: argparse.Namespace) -> None:
-    """Until it is enough. A signal is one way to say so: what was printed is committed then, and nothing else."""
+    """Print records until a limit, a timeout or a signal; only printed records are committed then."""
     write = _json_line if options.json else _line_writer(options)
     progress, count = Progress("records"), 0
     out = sys.stdout.buffer
@@ -231,7 +231,7 @@ def _json_line(consumed: ConsumedRecord) -> bytes:
 
 
 def _json_bytes(name: str, data: bytes | None) -> dict[str, str | None]:
-    """Text where it is text; under another name in base64 where it is not, so that nothing is lost or mistaken."""
+    """Return text as text; other bytes in base64 under another name, so that nothing is lost or ambiguous."""
     if data is None:
         return {name: None}
     try:

@@ -1,7 +1,7 @@
 """`barnabas produce`: every line of a file or of stdin becomes a record.
 
-What is typed or trickles in is sent at once, a file in large batches. Nothing is reported done before it is
-acknowledged: the exit status is 0 only if every record was.
+Lines that are typed or arrive slowly are sent at once, a file in large batches. Success is reported only after the
+acknowledgement: the exit status is 0 only if every record was acknowledged.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from barnabas.protocol.records.compression import COMPRESSION_IDS
 ACKS = {"all": -1, "-1": -1, "1": 1, "0": 0}
 _LEVELS = {"gzip": range(-1, 10), "lz4": range(1, 18), "zstd": range(-131_072, 23)}
 _SETTLE_EVERY = 50_000  # records
-_TOPIC_PATIENCE_MS = 5_000  # how long a topic that was just asked for may take to be created
+_TOPIC_PATIENCE_MS = 5_000  # the time for a newly requested topic to be created
 
 
 def run(arguments: Sequence[str]) -> int:
-    """The command's exit status."""
+    """Run the command and return its exit status."""
     options = parser().parse_intermixed_args(arguments)  # TOPIC, options, FILE in any order
     _check_level(options)
     with _input(options.file) as descriptor, connected(options) as client:
@@ -41,7 +41,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def parser() -> argparse.ArgumentParser:
-    """What may be said."""
+    """Return the command's parser."""
     top = Parser(
         prog="barnabas produce",
         description="Write the lines of a file or of stdin to a topic.",
@@ -79,7 +79,7 @@ def _check_level(options: argparse.Namespace) -> None:
 
 
 class Totals:
-    """What was acknowledged, and where. Keeps the deliveries of what is still on its way."""
+    """The acknowledged records and their offsets. Stores the deliveries of records that are not acknowledged yet."""
 
     def __init__(self) -> None:
         self.records = 0
@@ -89,7 +89,7 @@ class Totals:
         self._settle_at = _SETTLE_EVERY
 
     def add(self, delivery: Delivery, size: int) -> None:
-        """A record was sent."""
+        """Count a record that was sent."""
         self.records += 1
         self.bytes += size
         self._waiting.append(delivery)
@@ -97,7 +97,7 @@ class Totals:
             self.settle()
 
     def settle(self) -> None:
-        """Take in what is acknowledged by now."""
+        """Take over the offsets of the deliveries that are acknowledged by now."""
         still: list[Delivery] = []
         for delivery in self._waiting:
             if delivery.offset is None:
@@ -109,7 +109,7 @@ class Totals:
         self._settle_at = len(still) + _SETTLE_EVERY
 
     def as_json(self, topic: str) -> dict[str, object]:
-        """The facts."""
+        """Return the totals as a JSON object."""
         partitions = [
             {"partition": partition, "first_offset": first, "last_offset": last}
             for partition, (first, last) in sorted(self.offsets.items())
@@ -142,7 +142,7 @@ def _produce(client: Client, options: argparse.Namespace, descriptor: int) -> To
                 partition=options.partition,
             )
             if producer.failure is not None:
-                raise producer.failure  # nobody reads on where records are lost
+                raise producer.failure  # stop reading input as soon as a record is lost
             totals.add(delivery, len(line))
             progress.update(number)
         producer.flush()
@@ -153,7 +153,7 @@ def _produce(client: Client, options: argparse.Namespace, descriptor: int) -> To
 
 
 def _numbered(descriptor: int, producer: Producer) -> Iterator[tuple[int, bytes]]:
-    """Lines with their numbers from 1; what was sent is flushed while nothing more comes."""
+    """Yield lines with their numbers from 1; flush the sent records while no more input arrives."""
     number = 0
     for lines in lines_as_they_come(descriptor):
         if not lines:
@@ -173,7 +173,7 @@ def _key_and_value(line: bytes, separator: bytes | None, number: int) -> tuple[b
 
 
 def _check_topic(client: Client, options: argparse.Namespace) -> None:
-    """Refuse what cannot work before the first line is read; a topic the broker creates when asked is waited for."""
+    """Refuse impossible options before the first line is read; wait for a topic that the broker creates on request."""
     if options.key_separator == "":
         raise UsageError("produce: --key-separator is empty")
     deadline = client.deadline(min(_TOPIC_PATIENCE_MS, options.request_timeout_ms))

@@ -1,8 +1,8 @@
-"""Directories that live no longer than the process that made them: where they are, and who sweeps up after a kill.
+"""Directories that live no longer than the process that made them: their location, and the removal after a kill.
 
-In memory where there is room for it (/dev/shm), since nothing in them is to outlive anything; TMPDIR moves them. Each
-holds a file `owner` that its process keeps locked. The kernel lets go of the lock however the process ends, so a
-directory whose file is not locked has nobody any more, and whoever makes the next one removes it.
+They are in memory if there is enough space (/dev/shm), since nothing in them has to persist; TMPDIR moves them. Each
+contains a file `owner` that its process keeps locked. The kernel releases the lock however the process ends, so a
+directory whose file is not locked is abandoned, and the next process that makes one removes it.
 """
 
 from __future__ import annotations
@@ -15,27 +15,27 @@ from typing import Self
 
 PREFIX = "barnabas-"
 _MEMORY = "/dev/shm"
-_MEMORY_FREE_MIN = 1 << 30  # a container has 64 MB there unless it is given more, and a test may write more
+_MEMORY_FREE_MIN = 1 << 30  # a container has 64 MB there by default, and a test may write more
 _OWNER = "owner"
 
 
 class EphemeralDirectory:
-    """A fresh directory, `path`, of this process's user alone; removed by `remove` or at the end of a `with`."""
+    """A new directory, `path`, only for this process's user; removed by `remove` or at the end of a `with`."""
 
     def __init__(self, base: str | None = None) -> None:
-        """Sweeps up what was left in the same place. OSError where no directory can be made."""
+        """Remove abandoned directories in the same place, and make a new one. OSError if that is impossible."""
         self._base = base or choose_base()
         sweep(self._base)
         while True:
             self.path = os.path.join(self._base, PREFIX + os.urandom(8).hex())
             os.mkdir(self.path, 0o700)
             owner = _locked(self.path, create=True)
-            if owner is not None:  # else a sweeper was quicker, and took it for an old one
+            if owner is not None:  # else a sweeping process was faster, and took it for an abandoned one
                 self._owner = owner
                 return
 
     def remove(self) -> None:
-        """Remove it with all that is in it. Once."""
+        """Remove it with all its contents. Call it once."""
         _remove_tree(self.path)
         os.close(self._owner)
 
@@ -49,7 +49,7 @@ class EphemeralDirectory:
 
 
 def choose_base() -> str:
-    """Where directories for a short time are best made."""
+    """Return the best parent of short-lived directories."""
     if "TMPDIR" not in os.environ and os.access(_MEMORY, os.W_OK | os.X_OK):
         found = os.statvfs(_MEMORY)
         if found.f_bavail * found.f_frsize >= _MEMORY_FREE_MIN:
@@ -60,7 +60,7 @@ def choose_base() -> str:
 
 
 def sweep(base: str) -> None:
-    """Remove what processes that are gone left in `base`."""
+    """Remove the directories of ended processes in `base`."""
     for path in _candidates(base):
         owner = _locked(path, create=False)
         if owner is not None:
@@ -72,14 +72,14 @@ def _candidates(base: str) -> Iterator[str]:
     with os.scandir(base) as entries:
         paths = [entry.path for entry in entries if entry.name.startswith(PREFIX)]
     for path in paths:
-        with suppress(OSError):  # somebody else sweeps, too
+        with suppress(OSError):  # another process may sweep at the same time
             found = os.lstat(path)
             if found.st_uid == os.geteuid() and os.path.isdir(path):
                 yield path
 
 
 def _locked(path: str, *, create: bool) -> int | None:
-    """A descriptor that holds the lock of a directory; None where another process has it, or there is nothing."""
+    """Return a descriptor that holds the lock of a directory; None if another process has it, or it is missing."""
     import fcntl
 
     name = os.path.join(path, _OWNER)
@@ -92,7 +92,7 @@ def _locked(path: str, *, create: bool) -> int | None:
         if os.path.samestat(os.fstat(owner), os.stat(name)):
             return owner
     except OSError:
-        pass  # held, or removed in between
+        pass  # locked, or removed in between
     os.close(owner)
     return None
 

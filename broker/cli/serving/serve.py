@@ -1,11 +1,12 @@
 """`barnabas serve`: run a broker until a signal stops it.
 
-The first line on stdout comes when clients can connect: `barnabas ready HOST:PORT[,…] data=D`,
-with ` http=HOST:PORT` behind it where --http is given. Logs go to stderr.
-SIGTERM and SIGINT stop it cleanly, exit status 0; a second one stops it at once and leaves no clean-shutdown marker,
-so that the next start looks through the logs.
+The first line on stdout is printed when clients can connect: `barnabas ready HOST:PORT[,…] data=D`,
+followed by ` http=HOST:PORT` if --http is given. Logs go to stderr.
 
-Start-up is a feature: nothing is imported that the first answer does not need.
+SIGTERM and SIGINT stop it cleanly, exit status 0; a second one stops it at once without a clean-shutdown marker,
+so that the next start checks the logs.
+
+A fast start is a feature: nothing is imported that the first answer does not need.
 """
 
 from __future__ import annotations
@@ -51,11 +52,11 @@ _KAFKAS_LINES = """\
 [BrokerLifecycleManager id={node_id}] Transitioning from RECOVERY to RUNNING
 [KafkaServer id={node_id}] started
 Kafka Server started"""
-"""What test libraries wait for in the log of a container with Kafka's images: any of these, by library and version."""
+"""Lines in the log of a container that test libraries for Kafka's images wait for: any, by library and version."""
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Serve until stopped; the exit status."""
+    """Serve until stopped; return the exit status."""
     if any(word in ("--help", "-h") for word in arguments):
         print(_help())
         return 0
@@ -115,7 +116,7 @@ def _serve(options: Options) -> int:
 
 
 def _config(options: Options) -> tuple[BrokerConfig, Security | None]:
-    """The configuration, and with --secure the security directory that it is made of."""
+    """Return the configuration, and with --secure the security directory that it uses."""
     from barnabas.broker.runtime import patterns
     from barnabas.broker.runtime.log_lines import line, logger
 
@@ -129,7 +130,7 @@ def _config(options: Options) -> tuple[BrokerConfig, Security | None]:
 
 
 def _secured(config: BrokerConfig, *, renames: bool) -> tuple[Security, Mapping[str, str]]:
-    """The security directory, opened or made, and the settings that go with it; see `settings_for`."""
+    """Open or make the security directory; return it with its settings, see `settings_for`."""
     from barnabas.broker.runtime.clock import wall_ms
 
     try:
@@ -147,7 +148,7 @@ def _tell_clients(security: Security, bound: Sequence[Sequence[BoundAddress]]) -
 
 
 def _bind_http(host: str, port: int) -> list[socket.socket]:
-    """OSError names the address in `filename`."""
+    """Bind the HTTP address. OSError has the address in `filename`."""
     from barnabas.broker.network.bound import bind
 
     try:
@@ -169,7 +170,7 @@ def _cannot_listen(error: OSError, options: Options) -> str:
 
 
 def _new_loop() -> asyncio.AbstractEventLoop:
-    """uvloop's event loop, the standard library's where there is none."""
+    """Return uvloop's event loop, or the standard library's if uvloop is missing."""
     try:
         import uvloop
     except ImportError:
@@ -245,14 +246,14 @@ def _keep_collections_short(clock: Clock) -> None:
 
 
 def _stop_with_stdin(loop: asyncio.AbstractEventLoop, stopping: asyncio.Event) -> None:
-    """In a thread, since stdin may be a file, which no event loop waits for."""
+    """Stop the broker when stdin ends. Uses a thread, since stdin may be a file, which event loops cannot watch."""
     from threading import Thread
 
     def read() -> None:
         with suppress(OSError):
             while sys.stdin is not None and os.read(sys.stdin.fileno(), 1 << 16):
                 pass
-        with suppress(RuntimeError):  # the loop is closed: it stops already
+        with suppress(RuntimeError):  # the loop is closed: the broker is already stopping
             loop.call_soon_threadsafe(stopping.set)
 
     Thread(target=read, name="stdin", daemon=True).start()

@@ -1,6 +1,6 @@
-"""The options of `barnabas serve`, which `barnabas doctor` takes too, and the configuration they lead to.
+"""The options of `barnabas serve`, which `barnabas doctor` takes too, and the configuration from them.
 
-Read by a table of ours, since argparse costs a start ten milliseconds.
+Parsed by our own table, since argparse would add ten milliseconds to the start.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Options = dict[str, list[str]]
 """The words given for each option, in order."""
 
 Table = Mapping[str, tuple[str | None, str]]
-"""For each option what stands for its value, None where it takes none, and what it does."""
+"""For each option the placeholder of its value, None without a value, and its description."""
 
 OPTIONS: Table = {
     "--host": ("HOST", f"the address to listen on (default {DEFAULT_HOST}; empty or 0.0.0.0: every interface)"),
@@ -62,7 +62,7 @@ OPTIONS: Table = {
 
 
 class Wishes(NamedTuple):
-    """What is to be there once the broker runs: topics with their partitions, levels of features, users of SCRAM."""
+    """Requests for the start of the broker: topics with their partitions, levels of features, users of SCRAM."""
 
     topics: list[tuple[str, int]]
     features: dict[str, int]
@@ -70,14 +70,14 @@ class Wishes(NamedTuple):
 
 
 def parse(arguments: Sequence[str], table: Table = OPTIONS, command: str = "serve") -> Options:
-    """The words given for each option of `command`. UsageError for anything that is none."""
+    """Return the words given for each option of `command`. UsageError for anything else."""
     options: Options = {}
     words = iter(arguments)
     for word in words:
         name, equals, value = word.partition("=")
         if name not in table:
             is_option = name.startswith("-")
-            told = name if is_option else "a word"  # a part of a password that had to be quoted, perhaps
+            told = name if is_option else "a word"  # perhaps a part of a password that had to be quoted
             meant = _did_you_mean(name, table) if is_option else ""
             raise UsageError(f"{command}: {told} is no option{meant} (see barnabas {command} --help)")
         if table[name][0] is None:
@@ -112,16 +112,16 @@ def _did_you_mean(name: str, known: Iterable[str]) -> str:
 
 
 def load(options: Options, variables: Mapping[str, str], secured: Mapping[str, str] | None = None) -> LoadedConfig:
-    """The configuration that the options, these environment variables and the files they name lead to.
+    """Return the configuration from the options, these environment variables and the files that they name.
 
-    `secured`: what --secure sets above all others. UsageError, ConfigError, OSError for a file that cannot be read.
+    `secured`: settings of --secure, which override all others. UsageError, ConfigError, OSError for an unreadable file.
     """
     from barnabas.broker.config.environment import read_environment
     from barnabas.broker.config.load import load_config
 
     properties = b""
     for path in options.get("--config", []):
-        properties += _settings_in(path) + b"\n\n"  # twice: a backslash at its end joins no line of the next file
+        properties += _settings_in(path) + b"\n\n"  # twice: a final backslash joins no line of the next file
     return load_config(
         flags={**_flags(options), **(secured or {})},
         settings=options.get("--set", []),
@@ -133,7 +133,7 @@ def load(options: Options, variables: Mapping[str, str], secured: Mapping[str, s
 
 
 def _settings_in(path: str) -> bytes:
-    """The content of a server.properties. OSError, ConfigError."""
+    """Return the content of a server.properties. OSError, ConfigError."""
     from barnabas.broker.config.broker_config import ConfigError
     from barnabas.protocol.errors import DecodeError
     from barnabas.protocol.files.properties import decode
@@ -147,7 +147,7 @@ def _settings_in(path: str) -> bytes:
 
 
 def _content(path: str) -> bytes:
-    """Of a file that is small, as those of settings and secrets are. OSError."""
+    """Return the content of a small file, of settings or secrets. OSError."""
     with open(path, "rb") as file:
         content = file.read(_FILE_BYTES_MAX + 1)
     if len(content) > _FILE_BYTES_MAX:
@@ -156,7 +156,7 @@ def _content(path: str) -> bytes:
 
 
 def _with_secrets(variables: Mapping[str, str]) -> Mapping[str, str]:
-    """With what the files say that the variables of an image name. ConfigError."""
+    """Return the variables with the content of the files that variables of container images name. ConfigError."""
     if not any(name.startswith("KAFKA_SSL_") and name.endswith(("_FILENAME", "_CREDENTIALS")) for name in variables):
         return variables
     from barnabas.broker.config.broker_config import ConfigError
@@ -174,7 +174,7 @@ def _text_of(path: str) -> str:
 
 
 def _flags(options: Options) -> dict[str, str]:
-    """The configuration keys that options of their own stand for."""
+    """Return the configuration keys that other options than --set give."""
     flags = {}
     if "--host" in options or "--port" in options:
         host, port = options.get("--host", [DEFAULT_HOST])[-1], options.get("--port", [DEFAULT_PORT])[-1]
@@ -187,17 +187,17 @@ def _flags(options: Options) -> dict[str, str]:
 
 
 def http_address(options: Options) -> tuple[str, int] | None:
-    """Where to speak HTTP, if anywhere. UsageError for what is no address."""
+    """Return the address for HTTP, None without --http. UsageError for an invalid address."""
     return parse_http_address(options["--http"][-1]) if "--http" in options else None
 
 
 def owns_listener(options: Options, config: BrokerConfig) -> bool:
-    """Whether the listener is ours to name with --secure: the default one, or that of --host and --port."""
+    """Return whether --secure may rename the listener: the default one, or that of --host and --port."""
     return "listeners" not in config.static or "--host" in options or "--port" in options
 
 
 def listener_advice(options: Options, variables: Mapping[str, str]) -> str:
-    """What picks another port for a listener, of a configuration that could be loaded."""
+    """Return advice on changing a listener's port, for a configuration that could be loaded."""
     from barnabas.protocol.files import properties
 
     config = load(options, variables).config
@@ -210,14 +210,14 @@ def listener_advice(options: Options, variables: Mapping[str, str]) -> str:
 
 
 def secures_http(options: Options) -> bool:
-    """Whether HTTP is for users only, over TLS. UsageError."""
+    """Return whether HTTP is only for users, over TLS. UsageError."""
     if "--http-secure" in options and "--http" not in options:
         raise UsageError("serve: --http-secure is for --http: barnabas serve --http 127.0.0.1:9404 --http-secure …")
     return "--http-secure" in options or "--secure" in options
 
 
 def control_admission(options: Options, variables: Mapping[str, str]) -> Admission | None:
-    """Who may move the clock and arm faults, if anybody may. UsageError."""
+    """Return who may move the clock and arm faults, None without --control. UsageError."""
     token = options.get("--control-token", [variables.get(_TOKEN_VARIABLE) or None])[-1]
     if "--control" not in options:
         if "--control-token" in options:
@@ -233,7 +233,7 @@ def control_admission(options: Options, variables: Mapping[str, str]) -> Admissi
 
 
 def fault_plan(options: Options, config: BrokerConfig, command: str = "serve") -> Plan | None:
-    """The faults to be armed from the start, if any. UsageError; OSError for a file that cannot be read."""
+    """Return the faults to arm from the start, if any. UsageError; OSError for an unreadable file."""
     if "--faults" not in options:
         return None
     from barnabas.broker.control.faults.faults import known_in
@@ -250,7 +250,7 @@ def fault_plan(options: Options, config: BrokerConfig, command: str = "serve") -
 
 
 def brokers_count(options: Options) -> int:
-    """How many nodes there are to be. UsageError for what is no number of nodes."""
+    """Return the number of nodes. UsageError for an invalid one."""
     given = options.get("--brokers", ["1"])[-1]
     if not (given.isascii() and given.isdecimal() and 1 <= int(given) <= BROKERS_MAX):
         raise UsageError(f"--brokers {given} is not a number from 1 to {BROKERS_MAX}")
@@ -258,7 +258,7 @@ def brokers_count(options: Options) -> int:
 
 
 def wishes(options: Options, variables: Mapping[str, str]) -> Wishes:
-    """What is to be there once the broker runs. `variables`: the environment's. UsageError for what cannot be."""
+    """Return the requests for the start. `variables`: the environment's. UsageError for impossible ones."""
     return Wishes(
         [_topic(word) for word in options.get("--topic", [])],
         _features(options.get("--feature", [])),
@@ -267,7 +267,7 @@ def wishes(options: Options, variables: Mapping[str, str]) -> Wishes:
 
 
 def _users(words: list[str], variables: Mapping[str, str]) -> list[NewUser]:
-    """UsageError, in which there is no password."""
+    """Return the users to add. UsageError, without a password in it."""
     if not words:
         return []
     from barnabas.broker.security.sasl.add_scram import parse_user
@@ -286,7 +286,7 @@ def _topic(word: str) -> tuple[str, int]:
 
 
 def _features(words: list[str]) -> dict[str, int]:
-    """Levels by feature. UsageError for one that cannot be had."""
+    """Return the levels by feature. UsageError for an impossible one."""
     features: dict[str, int] = {}
     if not words:
         return features
@@ -307,7 +307,7 @@ def _features(words: list[str]) -> dict[str, int]:
 
 
 def table_text(table: Table = OPTIONS) -> str:
-    """The options, a line each, for --help."""
+    """Return the options, a line each, for --help."""
     rows = [(f"{name} {value}" if value else name, text) for name, (value, text) in table.items()]
     width = max(len(name) for name, _ in rows)
     return "\n".join(f"  {name:{width}}  {text}" for name, text in rows)

@@ -1,1 +1,1 @@
-"""How commands meet a terminal: options, input lines, output, signals and failures."""
+"""Terminal input and output of commands: options, input lines, output, signals and failures."""

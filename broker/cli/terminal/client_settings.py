@@ -1,7 +1,7 @@
-"""A file of client settings, as Kafka's tools take it: how a command's connections are secured, and where they lead.
+"""A file of client settings, as for Kafka's tools: the security of a command's connections, and the addresses.
 
-Its properties are Kafka's, and so are the configuration providers by which variables in values are resolved. Of
-properties that have no effect here the names are told on stderr, never a value, nor a line that may be one's.
+Its properties are Kafka's, and so are the configuration providers that resolve variables in values. The names of
+properties without effect here are printed on stderr, but never a value, nor a line that may be part of one.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ OPTION = "--command-config"
 _PROVIDERS = "config.providers"
 _BOOTSTRAP = "bootstrap.servers"
 _SAID_OTHERWISE = (_BOOTSTRAP, "client.id", "group.id", "request.timeout.ms")
-"""What a command is told by options, and files have for Java's clients."""
+"""Properties in files for Java's clients whose values a command takes from its options."""
 _WORDS = ("acks", "retries")
 """Properties of Java's clients that do not look like names of settings."""
 
 
 class ClientSettings(NamedTuple):
-    """What a file says."""
+    """The contents of a file."""
 
     path: str
     security: SecuritySettings
     bootstrap: str | None
-    """Its bootstrap.servers: where the cluster is, if no option says so."""
+    """Its bootstrap.servers: the cluster's addresses, if no option gives them."""
 
 
 def settings_of(options: argparse.Namespace) -> ClientSettings | None:
-    """What the file says that the options name, if they name one. It is read once. UsageError as `settings_in`."""
+    """Return the settings in the file that the options name, if any. It is read once. UsageError as `settings_in`."""
     if getattr(options, "command_config", None) is None:
         return None
     if "client_settings" not in options:
@@ -46,9 +46,9 @@ def settings_of(options: argparse.Namespace) -> ClientSettings | None:
 
 
 def settings_in(path: str, *, also_known: Collection[str] = ()) -> ClientSettings:
-    """What a file says. UsageError in one sentence, without a value that is secret.
+    """Read a file. UsageError in one sentence, without a secret value.
 
-    also_known: what has an effect for whoever asks.
+    also_known: properties that have an effect for the caller.
     """
     from barnabas.client.client import Client
     from barnabas.client.security.client_properties import read_properties

@@ -1,4 +1,4 @@
-"""From an exception to the line a person reads and the exit status. What is not here is our bug and keeps its trace."""
+"""From an exception to the user's message and the exit status. Any other exception is a bug and keeps its traceback."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ INTERRUPTED = 130
 
 
 class UsageError(Exception):
-    """The command line makes no sense; says what is wrong with it."""
+    """A wrong command line; the message says what is wrong with it."""
 
 
 def describe(error: Exception) -> tuple[str | None, int]:
-    """(the sentence, the exit status); no sentence for what nobody foresaw."""
+    """Return (the sentence, the exit status); None as the sentence of an unexpected exception."""
     from barnabas.broker.config import ConfigError
     from barnabas.broker.metadata.catalogue import CatalogueError
     from barnabas.client.errors import AuthenticationFailed, ConnectionFailed

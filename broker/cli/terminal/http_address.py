@@ -1,4 +1,4 @@
-"""HOST:PORT, as `--http` takes it: where a broker serves HTTP."""
+"""HOST:PORT, as of `--http`: the address where a broker serves HTTP."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from barnabas.broker.cli.terminal.failures import UsageError
 
 
 def parse_http_address(given: str) -> tuple[str, int]:
-    """The host, without brackets, and the port. UsageError for what is no address."""
+    """Return the host, without brackets, and the port. UsageError for an invalid address."""
     scheme, has_scheme, _ = given.partition("://")
     if has_scheme:
         raise UsageError(f"--http {given}: give HOST:PORT, without {scheme}://")

@@ -1,6 +1,6 @@
-"""A connection to a broker's HTTP port, as a command is told to make it: plain, or over TLS as a user of the broker.
+"""A command's connection to a broker's HTTP port: plain, or over TLS as a user of the broker.
 
-How it is secured stands in a `client.properties`, as for Kafka's listeners: what is trusted, and who logs in.
+Its security is configured in a `client.properties`, as for Kafka's listeners: the trusted certificates, and the user.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ def answered(
     timeout_s: float | None = None,
     served_with: str = "--http",
 ) -> Iterator[HTTPResponse]:
-    """The answer, to be read by the caller. UsageError; OSError with a sentence where there is none.
+    """Keep the answer to a request open for reading. UsageError; OSError with a sentence if there is no answer.
 
-    token: the control token; who knows it need be no user. served_with: what such a broker is given.
+    token: the control token, with which no user is needed. served_with: the options of such a broker, for the sentence.
     """
     connection, who = _open(address, settings, timeout_s)
     sent = {**(headers or {}), **(who if token is None else {"Authorization": f"Bearer {token}"})}
@@ -43,7 +43,7 @@ def answered(
         yield connection.getresponse()
     except ConnectionRefusedError:
         raise OSError(f"{address}: connection refused (is a broker running with {served_with} there?)") from None
-    except RemoteDisconnected:  # before a first byte of an answer: perhaps this is where Kafka clients connect
+    except RemoteDisconnected:  # before the first byte of an answer: perhaps this is a Kafka listener
         told = "is this the address of the broker's --http?"
         if settings is None:
             add = "add --command-config data.security/admin.properties"
@@ -62,12 +62,12 @@ def answered(
 def _open(
     address: str, settings: ClientSettings | None, timeout_s: float | None
 ) -> tuple[HTTPConnection, dict[str, str]]:
-    """A connection that is made with its first request, and the headers that say who asks. UsageError.
+    """Return a connection that opens with its first request, and the headers with the user. UsageError.
 
-    The first request raises OSError where TLS fails, with a sentence.
+    The first request raises OSError if TLS fails, with a sentence.
     """
     where = parse_http_address(address)
-    if settings is None or settings.security.tls is None:  # to whom nobody says a password
+    if settings is None or settings.security.tls is None:  # to which no password is sent
         return HTTPConnection(*where, timeout=timeout_s), {}
     return _secured(*where, settings.security, timeout_s), _user(settings.security)
 

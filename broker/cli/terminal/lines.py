@@ -1,4 +1,4 @@
-"""Lines of a file or a pipe as they come: in large pieces where there is much, one at a time where somebody types."""
+"""Lines of a file or a pipe as they arrive: in large pieces from fast input, one at a time from a keyboard."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _READ_BYTES = 1 << 16
 
 
 def lines_as_they_come(descriptor: int) -> Iterator[list[bytes]]:
-    """Lists of whole lines (without their ends). An empty list means: nothing more at the moment, so flush.
+    """Yield lists of whole lines (without their ends). An empty list means: no more input at the moment, so flush.
 
     A last line without an end counts. Ends are LF or CR LF.
     """
@@ -29,8 +29,8 @@ def lines_as_they_come(descriptor: int) -> Iterator[list[bytes]]:
 
 
 def _is_readable(descriptor: int) -> bool:
-    """Whether reading would not wait. A regular file always is, and epoll would refuse it; select does not."""
+    """Return whether reading would not block: always true for a regular file, which select accepts, unlike epoll."""
     try:
         return bool(select.select([descriptor], [], [], 0)[0])
-    except (OSError, ValueError):  # not selectable on this system, or a descriptor beyond what select can watch
+    except (OSError, ValueError):  # not selectable on this system, or a descriptor above select's limit
         return True

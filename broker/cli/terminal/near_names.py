@@ -1,6 +1,6 @@
-"""What a refusal of a broker is told with: the name that may be meant in place of one that the command line gave.
+"""Refusals of a broker with a suggestion: the name that may be meant instead of one on the command line.
 
-Brokers say in Kafka's words that a topic, a group or a key is not there. The names that are there are asked for.
+Brokers report in Kafka's words that a topic, a group or a key is missing. The existing names are requested for it.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from barnabas.protocol.errors import ErrorCode, KafkaError
 
 
 def with_near_name(error: KafkaError, client: Client, options: argparse.Namespace) -> KafkaError:
-    """The same refusal; with a question behind it where a name is near that is there."""
+    """Return the same refusal, with a question at its end if an existing name is similar."""
     if error.code not in _ASKED:
         return error
     words, known = _ASKED[error.code]
     try:
         there = set(known(client))
-    except KafkaError:  # of who may not see them, for example
+    except KafkaError:  # without the right to see them, for example
         return error
     for name in _given(options, words):
         meant = "" if name in there or name not in error.message else did_you_mean(name, sorted(there), " ")
@@ -31,7 +31,7 @@ def with_near_name(error: KafkaError, client: Client, options: argparse.Namespac
 
 
 def _given(options: argparse.Namespace, words: Iterable[str]) -> Iterator[str]:
-    """The names that were given: as texts, as partitions of a topic, as settings with their values."""
+    """Yield the names that were given: as texts, as partitions of a topic, as settings with their values."""
     for word in words:
         given = getattr(options, word, None)
         for each in given if isinstance(given, list) else [given]:

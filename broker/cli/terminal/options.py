@@ -1,4 +1,4 @@
-"""What the commands' parsers share: one-line usage errors, and how to reach a broker."""
+"""Common parts of the commands' parsers: one-line usage errors, and the connection to a broker."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from barnabas.protocol.errors import EncodeError, KafkaError
 DEFAULT_BOOTSTRAP = "127.0.0.1:9092"
 REQUEST_TIMEOUT_MS = 10_000
 INT16_MAX, INT32_MAX, INT64_MAX = (1 << 15) - 1, (1 << 31) - 1, (1 << 63) - 1
-"""What requests can carry."""
+"""The limits of the fields of requests."""
 _DIGITS_MAX = 19
 _AMBIGUOUS = re.compile(r"(?<=^ambiguous option: )(?P<name>[^=]*)=.*(?= could match )", re.DOTALL)
 
@@ -32,14 +32,14 @@ def _with_near_choice(found: re.Match[str]) -> str:
 
 
 class Parser(argparse.ArgumentParser):
-    """Reports what is wrong in one line instead of printing the whole usage in front of it."""
+    """Reports an error in one line instead of printing the whole usage before it."""
 
     def add_subparsers(self, **settings: Any) -> Any:
-        """As argparse's, for commands that refuse what they do not know themselves."""
+        """Add subparsers as argparse does, which refuse unknown arguments themselves."""
         return super().add_subparsers(parser_class=_CommandParser, **settings)
 
     def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """As argparse's, but what is not understood is not quoted: it may be a password."""
+        """Parse as argparse does, but do not quote unknown arguments: they may be passwords."""
         options, unknown = self.parse_known_args(args, namespace)
         self._refuse(unknown)
         return options
@@ -59,7 +59,7 @@ class Parser(argparse.ArgumentParser):
 
 
 class _CommandParser(Parser):
-    """The parser of a command's command: the one above it would point to the wrong help for an unknown flag."""
+    """The parser of a subcommand: its parent would point to the wrong help for an unknown flag."""
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
         options, unknown = super().parse_known_args(args, namespace)
@@ -68,9 +68,9 @@ class _CommandParser(Parser):
 
 
 def shared_options(*, again: bool = False) -> list[Parser]:
-    """Parent parsers: how to reach a broker, and --json. A command that has commands of its own takes them twice.
+    """Return parent parsers: the connection to a broker, and --json. A command with subcommands takes them twice.
 
-    again: for such a command's commands, where an option that is not given leaves what was given before.
+    again: for subcommands, where an option that is not given leaves the value given before.
     """
     options = Parser(add_help=False)
     group = options.add_argument_group("connection")
@@ -106,10 +106,10 @@ def shared_options(*, again: bool = False) -> list[Parser]:
 
 @contextmanager
 def connected(options: argparse.Namespace) -> Iterator[Client]:
-    """A client that has reached a broker; ConnectionFailed at once if there is none, UsageError for no address.
+    """Hold a client that has reached a broker; ConnectionFailed at once if there is none, UsageError for no address.
 
-    UsageError, too, for settings of security that make no sense, and for what no request can carry: a text that is too
-    long, or is no UTF-8. OSError where the broker was to be found by its HTTP, and is not.
+    UsageError, too, for invalid security settings, and for text that no request can contain: too long, or not UTF-8.
+    OSError if the broker was to be found by its HTTP address, and was not.
     """
     settings, timeout_ms = settings_of(options), options.request_timeout_ms
     security = None if settings is None else settings.security
@@ -134,7 +134,7 @@ def connected(options: argparse.Namespace) -> Iterator[Client]:
 
 
 def addresses_of(given: str | None, settings: ClientSettings | None) -> list[Address]:
-    """Where the cluster is: as --bootstrap-server says, or bootstrap.servers of the file. UsageError."""
+    """Return the cluster's addresses: of --bootstrap-server, or of bootstrap.servers in the file. UsageError."""
     in_file = None if settings is None else settings.bootstrap
     try:
         return parse_addresses(given or in_file or DEFAULT_BOOTSTRAP)
@@ -146,7 +146,7 @@ def addresses_of(given: str | None, settings: ClientSettings | None) -> list[Add
 
 
 def at_most(limit: int, number: Callable[[str], int]) -> Callable[[str], int]:
-    """A number of that kind, and no larger one."""
+    """Return a parser as `number` that refuses numbers above `limit`."""
 
     def parsed(text: str) -> int:
         found = number(text)
@@ -158,7 +158,7 @@ def at_most(limit: int, number: Callable[[str], int]) -> Callable[[str], int]:
 
 
 def positive(text: str) -> int:
-    """A whole number above 0."""
+    """Parse a whole number above 0."""
     number = whole(text)
     if not number:
         raise argparse.ArgumentTypeError("must be above 0")
@@ -166,7 +166,7 @@ def positive(text: str) -> int:
 
 
 def whole(text: str) -> int:
-    """A whole number, 0 or more, of 64 bits."""
+    """Parse a whole number, 0 or more, of 64 bits."""
     if not (text.isascii() and text.isdecimal()):
         raise argparse.ArgumentTypeError(f"{text!r} is no whole number")
     digits = text.lstrip("0")
@@ -176,20 +176,20 @@ def whole(text: str) -> int:
 
 
 def assignment(text: str) -> tuple[str, str]:
-    """`key=value`."""
+    """Parse `key=value`."""
     key, equals, value = text.partition("=")
     if not key or not equals:
-        raise argparse.ArgumentTypeError("a word is not KEY=VALUE")  # nor quoted: values may be secrets
+        raise argparse.ArgumentTypeError("a word is not KEY=VALUE")  # not quoted either: values may be secrets
     return key, value
 
 
 def name_of(word: str) -> str:
-    """What may be told of a word that is not understood: an option's name, and nothing that may be a value."""
+    """Return the printable part of an unknown word: an option's name, and nothing that may be a value."""
     return word.partition("=")[0] if word.startswith("-") else "(a word)"
 
 
 def unique_keys(pairs: Sequence[tuple[str, str]], option: str) -> dict[str, str]:
-    """The pairs as a dictionary; UsageError if a key was given twice."""
+    """Return the pairs as a dictionary; UsageError if a key was given twice."""
     found = dict(pairs)
     if len(found) != len(pairs):
         raise UsageError(f"{option}: a key is given twice")

@@ -1,4 +1,4 @@
-"""How the commands print: tables for people, JSON for programs, progress on stderr for whoever waits."""
+"""How the commands print: tables for people, JSON for programs, progress on stderr while they run."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _PROGRESS_S = 0.5
 
 
 def print_table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
-    """Columns as wide as they need to be; the last one is not padded."""
+    """Print columns as wide as necessary; the last one is not padded."""
     lines = [list(map(str, row)) for row in (header, *rows)]
     widths = [max(len(line[column]) for line in lines) for column in range(len(header))]
     for line in lines:
@@ -20,19 +20,19 @@ def print_table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> None
 
 
 def counted(count: int, noun: str) -> str:
-    """`1 partition`, `2 partitions`."""
+    """Return `1 partition`, `2 partitions`."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def print_json(value: Any) -> None:
-    """One JSON document."""
+    """Print one JSON document."""
     import json
 
     print(json.dumps(value, indent=2, ensure_ascii=False))
 
 
 def report(options: argparse.Namespace, facts: dict[str, Any], sentence: str) -> None:
-    """What was done: a sentence, or with --json the facts, one object per thing done."""
+    """Print a result: a sentence, or with --json the facts, one object per action."""
     if options.json:
         import json
 
@@ -58,6 +58,6 @@ class Progress:
             print(f"\r{count:,} {self._noun}", end="", file=sys.stderr, flush=True)
 
     def close(self) -> None:
-        """Make room for what is printed next."""
+        """Clear the line for later output."""
         if self._has_printed:
             print("\r\033[K", end="", file=sys.stderr, flush=True)

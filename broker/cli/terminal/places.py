@@ -1,4 +1,4 @@
-"""Topics and partitions as they are said on a command line: `TOPIC`, or `TOPIC:0,2` for some of its partitions."""
+"""Topics and partitions as written on a command line: `TOPIC`, or `TOPIC:0,2` for some of its partitions."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ METAVAR = "TOPIC[:N,…]"
 
 
 class TopicChoice(NamedTuple):
-    """What was said; no numbers are all partitions."""
+    """A topic and partition numbers; no numbers mean all partitions."""
 
     topic: str
     numbers: tuple[int, ...]
 
 
 def topic_choice(text: str) -> TopicChoice:
-    """`TOPIC` or `TOPIC:N,…`, for argparse."""
+    """Parse `TOPIC` or `TOPIC:N,…`, for argparse."""
     topic, colon, numbers = text.partition(":")
     if not topic or (colon and not numbers):
         raise argparse.ArgumentTypeError(f"{text!r} is neither TOPIC nor TOPIC:N,…")
@@ -30,7 +30,7 @@ def topic_choice(text: str) -> TopicChoice:
 
 
 def single_partition(text: str) -> TopicPartition:
-    """`TOPIC:N`, for argparse."""
+    """Parse `TOPIC:N`, for argparse."""
     choice = topic_choice(text)
     if len(choice.numbers) != 1:
         raise argparse.ArgumentTypeError(f"{text!r} is not TOPIC:N")
@@ -38,19 +38,19 @@ def single_partition(text: str) -> TopicPartition:
 
 
 def add_topic_option(parser: argparse._ActionsContainer, purpose: str) -> None:
-    """Let --topic be said, as `named_partitions` reads it."""
+    """Add the option --topic, for `named_partitions`."""
     parser.add_argument(
         "--topic", action="append", type=topic_choice, default=[], metavar=METAVAR, help=f"{purpose}; repeatable"
     )
 
 
 def named_partitions(client: Client, choices: Iterable[TopicChoice]) -> list[TopicPartition]:
-    """The partitions said, each once, in order; KafkaError if one is not there."""
+    """Return the chosen partitions, without duplicates, in order; KafkaError if one does not exist."""
     return sorted(named_partition_infos(client, choices))
 
 
 def named_partition_infos(client: Client, choices: Iterable[TopicChoice]) -> dict[TopicPartition, PartitionInfo]:
-    """As `named_partitions`, with what one answer for each choice tells of them."""
+    """Return the partitions of `named_partitions` with their metadata, from one answer for each choice."""
     found: dict[TopicPartition, PartitionInfo] = {}
     for choice in choices:
         existing = client.refresh([choice.topic], client.deadline()).topic(choice.topic).partitions

@@ -1,4 +1,4 @@
-"""Stopping a loop between two rounds: the first SIGINT or SIGTERM asks for it, a second SIGINT interrupts at once."""
+"""Stopping a loop between two rounds: the first SIGINT or SIGTERM requests it, a second SIGINT interrupts at once."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, Self
 
 
 class StopSignals:
-    """While this context lasts, `is_set` says whether a signal has come. Only in the main thread."""
+    """A context in which `is_set` says whether a signal has arrived. Only in the main thread."""
 
     def __init__(self) -> None:
         self.is_set = False

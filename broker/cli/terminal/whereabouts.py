@@ -1,7 +1,7 @@
-"""One address of a broker from its other one: where clients connect, asked over HTTP; where HTTP is, asked as a client.
+"""One address of a broker from its other one: the client address by HTTP, or the HTTP address by a client request.
 
-What is found has to be of the same cluster: a mapped port, or a name, may lead to another broker. Where it is not, or
-nothing is found, the refusal says what to give.
+The address found must belong to the same cluster: a mapped port, or a name, may lead to another broker. If it does
+not, or if none is found, the error says which option to give.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ if TYPE_CHECKING:
     from barnabas.client.client import Client
 
 HTTP_ADDRESS = "barnabas.http.address"
-"""As the broker has it, in its configuration."""
+"""The key of the broker's configuration."""
 _PATH = "/listeners"
 _TIMEOUT_S = 10.0
 _EVERY_INTERFACE = ("", "0.0.0.0", "::")  # nosec B104 - nothing listens here
 
 
 class Listening(NamedTuple):
-    """Where clients connect to a broker, by each protocol, and of which cluster it is."""
+    """The client addresses of a broker, by protocol, and the id of its cluster."""
 
     cluster_id: str
     addresses: dict[str, list[Address]]
 
 
 def bootstrap_of(http: str, settings: ClientSettings | None) -> list[Address]:
-    """Where a client connects that is secured as the settings say. OSError, UsageError."""
+    """Return the addresses for a client with these security settings. OSError, UsageError."""
     wanted = PLAINTEXT if settings is None else settings.security.protocol
     found = _listening(http, settings).addresses
     if wanted not in found:
@@ -45,7 +45,7 @@ def bootstrap_of(http: str, settings: ClientSettings | None) -> list[Address]:
 
 
 def connect_to(client: Client, http: str, settings: ClientSettings | None) -> None:
-    """Reach a broker that was found by its HTTP. OSError where it is not the same one."""
+    """Connect to a broker that was found by its HTTP address. OSError if it is not the same one."""
     try:
         client.connect()
     except ConnectionFailed as failed:
@@ -56,7 +56,7 @@ def connect_to(client: Client, http: str, settings: ClientSettings | None) -> No
 
 
 def http_of(client: Client, settings: ClientSettings | None, token: str | None) -> str:
-    """Where the broker serves HTTP that the client has reached. OSError, UsageError."""
+    """Return the HTTP address of the broker that the client has reached. OSError, UsageError."""
     from barnabas.client.admin.configs import ResourceType, describe_configs
 
     node_id, address = min(client.cluster.brokers.items())
@@ -80,7 +80,7 @@ def http_of(client: Client, settings: ClientSettings | None, token: str | None) 
 
 
 def _listening(http: str, settings: ClientSettings | None, token: str | None = None) -> Listening:
-    """What the broker says that serves HTTP there. OSError, UsageError."""
+    """Return the client addresses of the broker that serves HTTP there. OSError, UsageError."""
     with answered(http, settings, _PATH, token=token, timeout_s=_TIMEOUT_S) as answer:
         status, text = answer.status, answer.read()
     try:

@@ -1,1 +1,1 @@
-"""`barnabas txn`: transactions that are open, and ending them."""
+"""`barnabas txn`: open transactions, and ending them."""

@@ -35,7 +35,7 @@ from barnabas.protocol.log_records.transaction_states import ONGOING, OPEN_STATE
 
 
 def run(arguments: Sequence[str]) -> int:
-    """The command's exit status."""
+    """Run the command and return its exit status."""
     options = parser().parse_args(arguments)
     if options.action is _abort:
         _check_abort(options)
@@ -45,7 +45,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def parser() -> argparse.ArgumentParser:
-    """What may be said."""
+    """Return the command's parser."""
     parents = shared_options(again=True)
     top = Parser(prog="barnabas txn", description="Look at transactions, and end them.", parents=shared_options())
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
@@ -121,7 +121,7 @@ def _list(client: Client, options: argparse.Namespace) -> None:
 
 
 def _describe_what_is_left(client: Client, ids: Sequence[str]) -> dict[str, TransactionInfo]:
-    """What these transactions are like; one that went since it was listed is left out."""
+    """Return the descriptions of these transactions, without those that ended since they were listed."""
     found = {}
     for transactional_id in ids:
         try:
@@ -177,7 +177,7 @@ def _hold_facts(hold: Hold | None) -> dict[str, int | None]:
 
 
 def _holds(client: Client, wanted: Sequence[tuple[int, list[TopicPartition]]]) -> list[list[Hold]]:
-    """For each (producer id, partitions): where its open transaction holds readers back."""
+    """Return for each (producer id, partitions) where its open transaction holds consumers back."""
     places = {place for _, partitions in wanted for place in partitions}
     existing = _existing(client, places)
     producers = describe_producers(client, sorted(existing))
@@ -189,7 +189,7 @@ def _holds(client: Client, wanted: Sequence[tuple[int, list[TopicPartition]]]) -
 
 
 def _existing(client: Client, places: Iterable[TopicPartition]) -> set[TopicPartition]:
-    """Those that were not deleted under the transaction."""
+    """Return the partitions that still exist, and were not deleted during the transaction."""
     wanted = set(places)
     topics = client.refresh({topic for topic, _ in wanted}, client.deadline()).topics
     return {(name, number) for name, number in wanted if name in topics and number in topics[name].partitions}
@@ -225,7 +225,7 @@ def _abort(client: Client, options: argparse.Namespace) -> None:
 
 
 def _check_open(txn: TransactionInfo) -> None:
-    """INVALID_TXN_STATE unless there is something to abort: fencing a producer for nothing helps nobody."""
+    """Raise INVALID_TXN_STATE unless there is a transaction to abort: else its producer would be fenced needlessly."""
     if txn.state == ONGOING:
         return
     why = "is ending already" if txn.state in OPEN_STATES else "has nothing open"
@@ -267,6 +267,6 @@ def _hanging_facts(producer: PartitionProducer, hold: Hold, now_ms: int) -> dict
 
 
 def _everything(client: Client) -> list[TopicPartition]:
-    """Every partition there is. Internal ones too: a group's offsets can hang as well."""
+    """Return every partition. Internal ones too: a group's offsets can hang as well."""
     topics = client.refresh(None, client.deadline()).topics
     return sorted((name, number) for name, topic in topics.items() for number in topic.partitions)

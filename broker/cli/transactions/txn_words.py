@@ -1,4 +1,4 @@
-"""`barnabas txn` in words: how long, how far, and who is kept waiting. Pure."""
+"""`barnabas txn` in words: ages, offsets, and waiting consumers. Pure."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from barnabas.broker.cli.terminal.output import counted
 from barnabas.client.admin.transactions import Hold, PartitionProducer, TransactionInfo
 from barnabas.protocol.log_records.transaction_states import OPEN_STATES, PREPARE_ABORT, PREPARE_COMMIT
 
-NO_TIMEOUT_MS = 2_147_483_647  # what a producer of two-phase commits has
+NO_TIMEOUT_MS = 2_147_483_647  # the timeout of a producer of two-phase commits
 _UNITS = (("d", 86_400_000), ("h", 3_600_000), ("min", 60_000), ("s", 1_000))
 
 
 def duration(ms: int) -> str:
-    """`412 ms`, `3 min 12 s`, `2 h 5 min`: the two largest units that are not 0."""
+    """Return `412 ms`, `3 min 12 s`, `2 h 5 min`: the two largest units that are not 0."""
     if ms < 1000:
         return f"{max(0, ms)} ms"
     parts: list[str] = []
@@ -28,18 +28,18 @@ def duration(ms: int) -> str:
 
 
 def moment(ms: int) -> str:
-    """UTC, to the second."""
+    """Return a time in UTC, to the second."""
     return datetime.fromtimestamp(ms / 1000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def age_ms(txn: TransactionInfo, now_ms: int) -> int | None:
-    """How long the transaction has been open; None outside of one."""
+    """Return how long the transaction has been open; None if there is none."""
     is_open = txn.state in OPEN_STATES and txn.start_timestamp_ms >= 0
     return max(0, now_ms - txn.start_timestamp_ms) if is_open else None
 
 
 def standing(txn: TransactionInfo, now_ms: int) -> str:
-    """The state and the age against the time that was allowed."""
+    """Return the state, and the age compared with the timeout."""
     age = age_ms(txn, now_ms)
     if age is None:
         return f"{txn.state}: nothing is open"
@@ -56,7 +56,7 @@ def standing(txn: TransactionInfo, now_ms: int) -> str:
 
 
 def waiting(hold: Hold, producer_id: int, since_ms: int, now_ms: int) -> str:
-    """Who is held back in one partition."""
+    """Return a sentence about the consumers that are held back in one partition."""
     place = f"{hold.topic}-{hold.partition}"
     if hold.held_back == 0:
         return f"{place}: nothing behind it, so nobody waits (from offset {hold.txn_start_offset})"
@@ -70,7 +70,7 @@ def waiting(hold: Hold, producer_id: int, since_ms: int, now_ms: int) -> str:
 
 
 def blocked(txn: TransactionInfo, holds: Sequence[Hold], now_ms: int) -> list[str]:
-    """One sentence for each partition of a transaction."""
+    """Return one sentence for each partition of a transaction."""
     held = {(hold.topic, hold.partition) for hold in holds}
     sentences = [waiting(hold, txn.producer_id, txn.start_timestamp_ms, now_ms) for hold in holds]
     quiet = [f"{topic}-{number}" for topic, number in txn.partitions if (topic, number) not in held]
@@ -80,7 +80,7 @@ def blocked(txn: TransactionInfo, holds: Sequence[Hold], now_ms: int) -> list[st
 
 
 def hanging(producer: PartitionProducer, hold: Hold, now_ms: int) -> list[str]:
-    """What hangs, whom it keeps waiting, and the command that ends it."""
+    """Return the hanging transaction, the waiting consumers, and the command that ends it."""
     place = f"{producer.topic}-{producer.partition}"
     written = f"last written {moment(producer.last_timestamp_ms)}, {duration(now_ms - producer.last_timestamp_ms)} ago"
     return [

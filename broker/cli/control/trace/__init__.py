@@ -1,4 +1,4 @@
-"""`barnabas trace`: what happened last in a broker, and what happens; as lines, JSON, or a file for Perfetto."""
+"""`barnabas trace`: recent and new events of a broker; as lines, JSON, or a file for Perfetto."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _FILTERS = {
 
 
 def run(arguments: Sequence[str]) -> int:
-    """The command's exit status."""
+    """Run the command and return its exit status."""
     options = parser().parse_args(arguments)
     asked = {name.replace("-", "_"): value for name in _FILTERS if (value := getattr(options, name.replace("-", "_")))}
     if options.perfetto is not None:
@@ -41,7 +41,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def parser() -> argparse.ArgumentParser:
-    """What may be said."""
+    """Return the command's parser."""
     top = Parser(
         prog="barnabas trace",
         description="Tell what happened last in a broker that is served with --control, and what led to it.",
@@ -65,7 +65,7 @@ def _last(options: argparse.Namespace, asked: Mapping[str, str]) -> list[dict[st
 
 
 def _followed(options: argparse.Namespace, asked: Mapping[str, str]) -> Iterator[dict[str, Any]]:
-    """What was last, and then what happens, until the broker ends it."""
+    """Yield the last events, and then new ones, until the broker ends the stream."""
     wanted = {**asked, "requests": "all"} if options.all_requests else asked
     start = ask(options, _path({**asked, "limit": str(max(options.limit, 0))}))
     yield from start["events"]

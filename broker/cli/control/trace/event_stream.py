@@ -1,4 +1,4 @@
-"""Server-sent events as /control/trace sends them: bytes of an answer in, events out."""
+"""Server-sent events as /control/trace sends them: from the bytes of an answer to events."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 def events_in(lines: Iterable[bytes]) -> Iterator[dict[str, Any]]:
-    """Each event as it comes; {"lost": number} for those that were missed. Comments are passed over."""
+    """Yield each event as it arrives; {"lost": number} for missed ones. Comments are skipped."""
     kind, data = "", ""
     for line in lines:
         name, _, value = line.decode("utf-8").rstrip("\r\n").partition(": ")

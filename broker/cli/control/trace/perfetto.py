@@ -1,11 +1,11 @@
-"""Events as a trace in the JSON format of Chrome's tracing, which Perfetto opens: tracks, spans and moments. Pure.
+"""Events as a trace in the JSON format of Chrome's tracing, which Perfetto opens: tracks, spans and instants. Pure.
 
-A transactional id, a group and a connection have a track each; what belongs to none is on the broker's own. A
-transaction is a span on its track, from when it is begun to when it is complete, in which the time from its decision to
-its completion is another. Timestamps are microseconds by the clock that clients are told; what happened in the same
-millisecond keeps its order, as far as a microsecond each goes.
+A transactional id, a group and a connection have a track each; all other events are on the broker's own. A
+transaction is a span on its track, from its begin to its completion, which contains another span from the decision to
+the completion. Timestamps are microseconds of the broker's clock; events of the same millisecond keep their order, one
+microsecond apart, as long as there are enough microseconds.
 
-Invariants: what begins on a track ends on it; timestamps on a track never go back.
+Invariants: a span ends on the track on which it begins; timestamps on a track never decrease.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _REBALANCING, _REBALANCED = "group.rebalance_begun", "group.rebalance_completed"
 
 
 def trace_of(events: Iterable[Event]) -> dict[str, Any]:
-    """The whole file. events: as /control/trace gives them, the oldest first."""
+    """Return the whole file. events: as /control/trace returns them, the oldest first."""
     tracks = _Tracks()
     for event in events:
         tracks.add(event)
@@ -39,7 +39,7 @@ class _Tracks:
             self._name("process_name", pid, 0, name)
 
     def add(self, event: Event) -> None:
-        """One event, behind all before it."""
+        """Add one event after all earlier ones."""
         self._at_us = max(event["at_ms"] * 1000, self._at_us + 1)
         track, kind = _track_of(event), event["kind"]
         if kind == _BEGUN:
@@ -56,7 +56,7 @@ class _Tracks:
             self._close_all(track)
 
     def close(self) -> None:
-        """What is still open ends where the trace does."""
+        """Close all open spans at the end of the trace."""
         self._at_us += 1
         for track in list(self._open):
             self._close_all(track)
