@@ -1,1 +1,1 @@
-"""The topics, settings, users and access of the cluster: what a controller keeps."""
+"""The topics, settings, users and access control of the cluster: the state that a controller stores."""

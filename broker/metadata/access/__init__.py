@@ -1,1 +1,1 @@
-"""Access control lists, and who decides by them."""
+"""Access control lists, and the authorizer that decides by them."""

@@ -1,4 +1,4 @@
-"""Access control of a broker that has an authorizer: the entries, and who decides by them. Imported only then."""
+"""Access control of a broker with an authorizer: the ACLs and the authorizer. Imported only if one is configured."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ _NAMED_AS: Final = {
     Resource.GROUP: "group",
     Resource.TRANSACTIONAL_ID: "transactional_id",
 }
-"""What the fact is called that names a resource of a kind; `name` for the others."""
+"""The name of the fact that holds the resource's name, by resource type; `name` for the other types."""
 
 
 class Access(NamedTuple):
-    """What decides, and by what."""
+    """The authorizer of a broker, and the ACLs by which it decides."""
 
     acls: Acls
     authorizer: Authorizer
@@ -36,9 +36,9 @@ class Access(NamedTuple):
 def access_of(
     config: BrokerConfig, catalogue: Catalogue, random_bytes: Callable[[int], bytes], events: Events
 ) -> Access:
-    """The access control that the configuration asks for, with the entries in the catalogue.
+    """Return the access control that the configuration requires, with the ACLs of the catalogue.
 
-    events: where is told what is denied.
+    events: receives an event for each denied operation.
     """
     acls = Acls(catalogue, random_bytes)
     allows_if_no_acl = config.boolean("allow.everyone.if.no.acl.found")

@@ -1,4 +1,4 @@
-"""Filters for ACLs as requests have them: which of them are none, and which could be some day."""
+"""Filters for ACLs as they are in requests: which are invalid, and which could match an ACL of a later version."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from barnabas.broker.security.acl.acl import ANY, KNOWN_OPERATIONS, KNOWN_RESOUR
 from barnabas.protocol.errors import ErrorCode, KafkaError
 
 UNKNOWN: Final = 0
-"""In requests: the number that Kafka's clients have for what they do not know."""
+"""In requests: the number by which Kafka's clients represent an element that they do not know."""
 
 
 class AskedFilter(Protocol):
@@ -25,7 +25,7 @@ class AskedFilter(Protocol):
 
 
 def asked_filter(asked: AskedFilter) -> AclFilter:
-    """The filter that was asked for. NoSuchRequest for one that its own client does not know."""
+    """Return the filter of a request. Raise NoSuchRequest if it has an element that its own client does not know."""
     kinds = asked.resource_type_filter, asked.pattern_type_filter, asked.operation, asked.permission_type
     if UNKNOWN in kinds:
         raise NoSuchRequest("a filter for ACLs with unknown elements")
@@ -41,7 +41,7 @@ def asked_filter(asked: AskedFilter) -> AclFilter:
 
 
 def why_no_filter(asked: AclFilter) -> KafkaError | None:
-    """Why nothing is deleted by this filter, whatever there is; None if it may be."""
+    """Return why ACLs cannot be deleted by this filter, whichever ACLs exist; None if they can."""
     if asked.resource_type not in (ANY, *KNOWN_RESOURCES) or asked.pattern_type not in (ANY, *PatternType):
         return KafkaError(ErrorCode.INVALID_REQUEST, "Unknown patternFilter.")
     if asked.operation not in (ANY, *KNOWN_OPERATIONS) or asked.permission not in (ANY, *Permission):

@@ -1,10 +1,12 @@
-"""The access control list entries, kept in the catalogue as Kafka keeps them: one record each, under an id.
+"""The access control list entries, stored in the catalogue as in Kafka: one record each, under an id.
 
-Read from what the catalogue carries, once, when somebody asks for them: without an authorizer nobody does. What a
-request may ask for is what Kafka's AclControlManager and AclApis let through, with their codes and sentences; the names
-of records are theirs, too, so that the entries hold in an Apache Kafka that opens the directory.
+Read once from the records that the catalogue carries, when they are first needed: never without an authorizer. The
+requests that are allowed are those that Kafka's AclControlManager and AclApis allow, with their error codes and
+messages; the record types are Kafka's, too, so that the entries are in force in an Apache Kafka that opens the
+directory.
 
-Invariants: what is here is what the log says; whoever listens has been told of every change that was answered.
+Invariants: the entries here are those in the log; the listeners have been notified of every change before the change is
+answered.
 """
 
 from __future__ import annotations
@@ -35,22 +37,22 @@ from barnabas.storage.steps import AT_ONCE, Pauses, Steps, decided, finish, mapp
 _log = logger("catalogue")
 
 ACLS_MAX: Final = 100_000
-"""How many entries there may be: some 60 MB. Kafka has no such bound."""
+"""The maximum number of entries: some 60 MB. Kafka has no such limit."""
 CHANGES_MAX: Final = 10_000
-"""How many entries one request may add or remove (QuorumController.MAX_RECORDS_PER_USER_OP)."""
+"""The maximum number of entries one request may add or remove (QuorumController.MAX_RECORDS_PER_USER_OP)."""
 _NETWORKS_SINCE: Final = 32
-"""The metadata.version from which on an entry may hold for a network (4.4-IV1)."""
+"""The lowest metadata.version at which the host of an entry may be a network (4.4-IV1)."""
 _TOO_MANY_CHANGES: Final = "Unable to perform excessively large batch operation."
 
 
 class Listener(Protocol):
-    """Who wants to know what changed: the authorizer."""
+    """A listener that is notified of changes: the authorizer."""
 
     def changed(self, *, added: Iterable[Acl] = (), removed: Iterable[Acl] = ()) -> None: ...
 
 
 class Acls:
-    """The entries there are, and the only way to change them."""
+    """All entries, and the only way to change them."""
 
     def __init__(self, catalogue: Catalogue, random_bytes: Callable[[int], bytes]) -> None:
         self._catalogue = catalogue
@@ -62,8 +64,8 @@ class Acls:
             assert isinstance(record, AccessControlEntryRecord)
             self._by_id[record.id] = Acl.of(record)
         self._there = Counter(self._by_id.values())
-        self._changes = 0  # how often they have changed
-        self._untold: deque[tuple[Sequence[Acl], Sequence[Acl]]] = deque()  # what came and what went, in order
+        self._changes = 0  # the number of changes so far
+        self._untold: deque[tuple[Sequence[Acl], Sequence[Acl]]] = deque()  # (added, removed), not yet reported
 
     def __len__(self) -> int:
         return len(self._by_id)
@@ -74,15 +76,15 @@ class Acls:
 
     @property
     def all(self) -> KeysView[Acl]:
-        """Every entry, in no order, as they are now and as they change."""
+        """All entries, in no order, as a view that follows later changes."""
         return self._there.keys()
 
     def create(self, acls: Sequence[Acl]) -> list[KafkaError | None]:
-        """Add those that may be, all in one batch: None for each that is there now. KafkaError if none was added."""
+        """Add the valid entries in one batch; None for each that exists now. Raise KafkaError if none was added."""
         return finish(self.create_in_steps(acls))
 
     def create_in_steps(self, acls: Sequence[Acl]) -> Steps[list[KafkaError | None]]:
-        """As `create`, decided about the entries that are there when all is decided: anew, if others came or went."""
+        """Do the same as `create` in steps; decide again if entries were added or removed by others meanwhile."""
         results, new, change = yield from decided(partial(self._decide_new, acls), self._count_changes)
         self._catalogue.commit(change)
         self._changes += 1
@@ -92,7 +94,7 @@ class Acls:
         return results
 
     def find(self, wanted: AclFilter) -> Steps[list[Acl]]:
-        """Those that a filter lets through; KafkaError for one that names what there is not."""
+        """Return the entries that a filter matches. Raise KafkaError if it has an element that does not exist."""
         found = []
         for acl in list(self._by_id.values()):
             if wanted.matches(acl):
@@ -101,7 +103,7 @@ class Acls:
         return found
 
     def delete(self, filters: Sequence[AclFilter]) -> Steps[list[list[Acl]]]:
-        """Remove what the filters let through, all in one batch: what each found. KafkaError if none was."""
+        """Remove the matching entries in one batch; return each filter's matches. KafkaError if none was removed."""
         found: list[list[Acl]] = []
         gone: dict[bytes, Acl] = {}
         for wanted in filters:
@@ -136,19 +138,19 @@ class Acls:
         return self._changes
 
     def _decide_new(self, acls: Sequence[Acl]) -> Steps[tuple[list[KafkaError | None], dict[Acl, bytes], Encoded]]:
-        """Why each may not be, or None; those that are to be added, and the records that add them."""
+        """Return the refusal of each entry, or None, the entries to be added, and the records that add them."""
         level = self._catalogue.feature_level(METADATA_VERSION)
         results = yield from mapped(partial(why_not, level), acls)
         new = yield from self._new(acl for acl, why in zip(acls, results, strict=True) if why is None)
         return results, new, (yield from encoded((yield from mapped(_record, new.items()))))
 
     def _decide_gone(self, found: Mapping[bytes, Acl]) -> Steps[tuple[dict[bytes, Acl], Encoded]]:
-        """Those that nobody else has removed, and the records that remove them."""
+        """Return the entries that no other request has removed, and the records that remove them."""
         gone = {acl_id: acl for acl_id, acl in found.items() if acl_id in self._by_id}
         return gone, (yield from encoded((yield from mapped(_removal, gone))))
 
     def _new(self, acls: Iterable[Acl]) -> Steps[dict[Acl, bytes]]:
-        """Those that are not there yet, each once and with an id. KafkaError if they are too many."""
+        """Return the entries that do not exist yet, each once and with an id. Raise KafkaError if they are too many."""
         new: dict[Acl, bytes] = {}
         pauses = Pauses()
         for acl in acls:
@@ -169,7 +171,7 @@ class Acls:
                 return acl_id
 
     def _tell(self, event: str, *, added: Sequence[Acl] = (), removed: Sequence[Acl] = ()) -> Steps[None]:
-        """Tell of a change that was made, some entries after the others as Kafka does; of changes before it first."""
+        """Report a change to the listeners, some entries at a time as Kafka does; report earlier changes first."""
         if not (added or removed):
             return
         _log.info(line(event, acls=len(added) + len(removed), all=len(self._by_id)))
@@ -193,7 +195,7 @@ def _removal(acl_id: bytes) -> Versioned:
 
 
 def why_not(metadata_version: int, acl: Acl) -> KafkaError | None:
-    """Why there may be no such entry; None if there may."""
+    """Return why this entry is invalid; None if it is valid."""
     if acl.resource_type == Resource.CLUSTER and acl.resource_name != CLUSTER_NAME:
         return _invalid(f"The only valid name for the CLUSTER resource is {CLUSTER_NAME}")
     if not acl.resource_name:
@@ -233,7 +235,7 @@ def _invalid(sentence: str) -> KafkaError:
 
 
 def _random_uuid(random_bytes: Callable[[int], bytes]) -> bytes:
-    """A random uuid (version 4), as Kafka's Uuid.randomUuid: it does not print with a leading dash."""
+    """Return a random UUID (version 4) like Kafka's Uuid.randomUuid: its text never starts with a dash."""
     while True:
         raw = bytearray(random_bytes(16))
         raw[6] = raw[6] & 0x0F | 0x40

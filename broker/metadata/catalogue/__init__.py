@@ -1,4 +1,4 @@
-"""The catalogue: topics, settings and features, kept in `__cluster_metadata-0` as Kafka keeps them."""
+"""The catalogue: topics, settings and features, stored in `__cluster_metadata-0` as Kafka stores them."""
 
 from barnabas.broker.metadata.catalogue.alterations import Alteration, Operation
 from barnabas.broker.metadata.catalogue.catalogue import Catalogue

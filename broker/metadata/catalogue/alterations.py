@@ -1,7 +1,7 @@
-"""What changing settings takes: pure decisions for IncrementalAlterConfigs and AlterConfigs, for topics and broker.
+"""How settings are changed: pure decisions for IncrementalAlterConfigs and AlterConfigs, for topics and broker.
 
-Knows Kafka's rules, codes and sentences for them; writes nothing and changes nothing. A setting is held as it was
-written (docs/formats/catalogue.md), and what it means is worked out by `barnabas.broker.config`.
+Knows Kafka's rules, error codes and messages for them; writes nothing and changes nothing. A setting is stored as it
+was written (docs/formats/catalogue.md), and `barnabas.broker.config` determines its meaning.
 """
 
 import re
@@ -22,14 +22,14 @@ from barnabas.broker.metadata.image.topics import Writer, check_name
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.log_records.catalogue import ConfigRecord
 
-_NODE_ID = re.compile("([-+]?)0*([0-9]{1,10})")  # what Java takes for an int; the zeros may be many
+_NODE_ID = re.compile("([-+]?)0*([0-9]{1,10})")  # the text of a Java int; there may be many leading zeros
 _INT32_MIN, _INT32_MAX = -(1 << 31), (1 << 31) - 1
 _LENGTH_MAX = 0x7FFF
-CLUSTER_DEFAULT = ""  # the name of the broker resource that stands for every broker
+CLUSTER_DEFAULT = ""  # the name of the broker resource that represents every broker
 
 
 class Operation(IntEnum):
-    """What to do with a key."""
+    """The operation on the value of a key."""
 
     SET = 0
     DELETE = 1
@@ -38,7 +38,7 @@ class Operation(IntEnum):
 
 
 class Alteration(NamedTuple):
-    """One operation on one key. `operation` may be a number Kafka does not know."""
+    """One operation on one key. `operation` may be a number that Kafka does not know."""
 
     name: str
     operation: int
@@ -46,9 +46,9 @@ class Alteration(NamedTuple):
 
 
 class SettingsWish(NamedTuple):
-    """A wish for the settings of a topic (2), the broker (4), client metrics (16) or a group (32).
+    """A requested change of the settings of a topic (2), the broker (4), client metrics (16) or a group (32).
 
-    wanted: what is done to some of them, or all that it is to have.
+    wanted: operations on some of the settings, or the complete new settings.
     """
 
     resource_type: int
@@ -57,7 +57,7 @@ class SettingsWish(NamedTuple):
 
 
 def settings_records(wish: SettingsWish, writer: Writer, config: BrokerConfig) -> list[Versioned]:
-    """The records of a change of settings. KafkaError with Kafka's code when it may not be."""
+    """Return the records of a change of settings. Raise KafkaError with Kafka's code if it is not allowed."""
     kind, name, wanted = wish
     if isinstance(wanted, Mapping):
         if kind == TOPIC_RESOURCE:
@@ -73,7 +73,7 @@ def settings_records(wish: SettingsWish, writer: Writer, config: BrokerConfig) -
 
 
 def check_alterations(alterations: Sequence[Alteration]) -> None:
-    """INVALID_REQUEST for a key that is named twice, and for one that is to become nothing and is not deleted."""
+    """Raise KafkaError INVALID_REQUEST if a key is named twice, or has a null value without being deleted."""
     if len({alteration.name for alteration in alterations}) != len(alterations):
         raise KafkaError(ErrorCode.INVALID_REQUEST, "Error due to duplicate config keys")
     nulls = [a.name for a in alterations if a.operation != Operation.DELETE and a.value is None]
@@ -82,7 +82,7 @@ def check_alterations(alterations: Sequence[Alteration]) -> None:
 
 
 def _alter_topic(name: str, alterations: Sequence[Alteration], writer: Writer, config: BrokerConfig) -> list[Versioned]:
-    """The records of changing some settings of a topic. KafkaError with Kafka's code when it may not be."""
+    """Return the records that change some settings of a topic. Raise KafkaError with Kafka's code if not allowed."""
     own = _topic_configs(name, writer.image)
     changes = _changes(alterations, own, TOPIC_KEYS)
     after = {**own, **changes}
@@ -94,7 +94,7 @@ def _alter_topic(name: str, alterations: Sequence[Alteration], writer: Writer, c
 def _replace_topic(
     name: str, configs: Mapping[str, str | None], writer: Writer, config: BrokerConfig
 ) -> list[Versioned]:
-    """The records of giving a topic exactly these settings."""
+    """Return the records that give a topic exactly these settings."""
     own = _topic_configs(name, writer.image)
     _refuse_nulls(configs)
     validate(configs, config)
@@ -114,7 +114,7 @@ def _topic_configs(name: str, image: Image) -> dict[str, str]:
 def _alter_broker(
     name: str, alterations: Sequence[Alteration], writer: Writer, config: BrokerConfig
 ) -> list[Versioned]:
-    """The records of changing settings of a broker (its id) or of every broker (an empty name)."""
+    """Return the records that change settings of a broker (its id) or of every broker (an empty name)."""
     _check_node(name, [a.name for a in alterations if a.operation is not Operation.DELETE], writer)
     own = writer.image.configs.get((BROKER_RESOURCE, name), {})
     keys = {a.name: key for a in alterations if (key := find_key(a.name)) is not None}
@@ -128,7 +128,7 @@ def _alter_broker(
 def _replace_broker(
     name: str, configs: Mapping[str, str | None], writer: Writer, config: BrokerConfig
 ) -> list[Versioned]:
-    """The records of giving a broker, or every broker, exactly these settings."""
+    """Return the records that give a broker, or every broker, exactly these settings."""
     _check_node(name, configs, writer)
     _refuse_nulls(configs)
     own = writer.image.configs.get((BROKER_RESOURCE, name), {})
@@ -141,9 +141,9 @@ def _replace_broker(
 def _alter_other(
     resource_type: int, name: str, alterations: Sequence[Alteration], writer: Writer, config: BrokerConfig
 ) -> list[Versioned]:
-    """The records of changing settings of a group, which need not exist, or of client metrics. KafkaError."""
+    """Return the records that change settings of a group, which may not exist, or client metrics. Raises KafkaError."""
     own = writer.image.configs.get((resource_type, name), {})
-    changes = _changes(alterations, own, {})  # Kafka appends to no list of theirs
+    changes = _changes(alterations, own, {})  # Kafka does not support APPEND for their lists
     after = {**own, **changes}
     _validate(resource_type, name, {key: text for key, text in after.items() if text is not None}, config)
     return _other_records(resource_type, name, own, changes)
@@ -152,7 +152,7 @@ def _alter_other(
 def _replace_other(
     resource_type: int, name: str, configs: Mapping[str, str | None], writer: Writer, config: BrokerConfig
 ) -> list[Versioned]:
-    """The records of giving a group, or client metrics, exactly these settings. KafkaError."""
+    """Return the records that give a group, or client metrics, exactly these settings. Raises KafkaError."""
     own = writer.image.configs.get((resource_type, name), {})
     _refuse_nulls(configs)
     _validate(resource_type, name, {key: text for key, text in configs.items() if text is not None}, config)
@@ -182,7 +182,7 @@ def _other_records(
 
 
 def check_broker_name(name: str, node_id: int) -> None:
-    """INVALID_REQUEST unless the broker resource is this broker or the cluster's default."""
+    """Raise KafkaError INVALID_REQUEST unless the resource is this broker or the cluster default."""
     if name == CLUSTER_DEFAULT:
         return
     if broker_number(name, "Node id") != node_id:
@@ -190,7 +190,10 @@ def check_broker_name(name: str, node_id: int) -> None:
 
 
 def _check_node(name: str, keys: Iterable[str], writer: Writer) -> None:
-    """Of several nodes, the first one's settings are those of all: another has only what has no effect here."""
+    """Check the name of a broker resource and its keys. With several nodes, the first node's settings apply to all.
+
+    The other nodes can only have settings that have no effect here. Raise KafkaError INVALID_REQUEST.
+    """
     if name == CLUSTER_DEFAULT or broker_number(name, "Node id") not in writer.brokers:
         return check_broker_name(name, writer.identity.node_id)
     shared = sorted(key for key in keys if key in KEYS)
@@ -200,7 +203,7 @@ def _check_node(name: str, keys: Iterable[str], writer: Writer) -> None:
 
 
 def broker_number(name: str, called: str) -> int:
-    """The node id that is the name of a broker resource; INVALID_REQUEST, which begins with `called`, if it is none."""
+    """Return the node id that names a broker resource. Raise INVALID_REQUEST, starting with `called`, if it is none."""
     found = _NODE_ID.fullmatch(name)
     if found is None or not _INT32_MIN <= (number := int(found[1] + found[2])) <= _INT32_MAX:
         raise KafkaError(ErrorCode.INVALID_REQUEST, f"{called} must be an integer, but it is: {name}")
@@ -249,7 +252,7 @@ def _check_broker_value(name: str, text: str, key: Key | None) -> None:
     if asked is not None:
         raise KafkaError(ErrorCode.INVALID_REQUEST, f"{name} asks for {asked}, which this broker does not enforce.")
     if key is None:
-        return  # Kafka stores what it does not know, for plug-ins
+        return  # Kafka stores unknown keys, for plug-ins
     try:
         parse_value(key, text)
     except InvalidValue as wrong:
@@ -269,7 +272,7 @@ def _broker_records(name: str, changes: Mapping[str, str | None], writer: Writer
 
 
 def _check_lengths(changes: Mapping[str, str | None], own: Mapping[str, str]) -> None:
-    """INVALID_CONFIG for a value longer than a record may hold. Only appending makes one: a request holds none."""
+    """Raise KafkaError INVALID_CONFIG if a value is too long for a record. Only APPEND makes one: a request cannot."""
     if any(
         text is not None and text != own.get(name) and _java_length(text) > _LENGTH_MAX
         for name, text in changes.items()
@@ -282,7 +285,7 @@ def _check_lengths(changes: Mapping[str, str | None], own: Mapping[str, str]) ->
 
 
 def _java_length(text: str) -> int:
-    """What Kafka counts, though its sentence speaks of bytes."""
+    """Return the length of a text as Kafka counts it (in Java chars), although its message says bytes."""
     return len(text) + sum(each > "\uffff" for each in text)
 
 
@@ -297,7 +300,7 @@ def _changes(
     own: Mapping[str, str],
     keys: Mapping[str, TopicKey] | Mapping[str, Key],
 ) -> dict[str, str | None]:
-    """What the keys become; None for one that is taken back."""
+    """Return the new values of the keys; None for a key that is deleted."""
     check_alterations(alterations)
     changes: dict[str, str | None] = {}
     for name, operation, value in alterations:
@@ -314,9 +317,9 @@ def _changes(
 
 
 def _edited(name: str, key: TopicKey | Key | None, operation: Operation, own: str | None, value: str) -> str:
-    """The list after the operation. A list with no value of its own starts, as in Kafka, from the key's default.
+    """Return the list after the operation. As in Kafka, a list without an own value starts from the key's default.
 
-    As in Kafka words are compared as they were written, spaces and all, and an empty one is added to be refused.
+    As in Kafka, words are compared as they were written, including spaces, and an empty word is added and then refused.
     """
     if key is None or key.type is not ValueType.LIST:
         raise KafkaError(
@@ -332,5 +335,5 @@ def _edited(name: str, key: TopicKey | Key | None, operation: Operation, own: st
 
 
 def _java_split(text: str) -> list[str]:
-    """As String.split(",") does it: without the empty words at the end, unless there is no comma."""
+    """Split the text like Java's String.split(","): without trailing empty words, unless there is no comma."""
     return text.rstrip(",").split(",") if text.strip(",") else [] if text else [""]

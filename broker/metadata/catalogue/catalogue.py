@@ -1,12 +1,13 @@
-"""The catalogue: what exists in this cluster, kept in `__cluster_metadata-0` in Kafka's own records.
+"""The catalogue: the metadata of this cluster, stored in `__cluster_metadata-0` in Kafka's own records.
 
 Every change is decided (`topics.py`, `alterations.py`: pure), appended as one batch and synced, replayed into the
-image (`journal.py`), reported to the listeners, and only then answered. So after any crash it is there whole or not at
-all, and nothing was answered that is not there.
+image (`journal.py`), reported to the listeners, and only then answered. So after any crash a change is either complete
+or absent, and every change that was answered is present.
 
-Leader epochs: a run raises the epoch of a partition when it first uses it, not of every partition at start. What
-clients get before that (`current_leader_epoch`) is already the epoch it will have. A clean stop says that
-nobody leads what was used, as a cleanly stopped Kafka does. So start and stop cost what was used, not what exists.
+Leader epochs: a run raises the epoch of a partition when it first uses it, not of every partition at start. The epoch
+that clients get before that (`current_leader_epoch`) is already the epoch it will have. A clean stop records that the
+partitions that were used have no leader, as a cleanly stopped Kafka does. So the cost of start and stop depends on the
+number of partitions that were used, not on the number that exist.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -58,13 +59,13 @@ _DELETED_NAMES_MAX = 1_000  # of 249 bytes at most
 
 
 class Catalogue:
-    """What exists, and the only way to change it. All of it on one thread; a change blocks until it is on the disk."""
+    """The cluster's metadata, and the only way to change it. Used on one thread; a change blocks until it is synced."""
 
     def __init__(
         self, journal: Journal, identity: Identity, config: BrokerConfig, random_bytes: Callable[[int], bytes]
     ) -> None:
         self.events = Events()
-        """Where is told that topics are about to be created: the broker's, once it has opened the catalogue."""
+        """Receives an event before topics are created: the broker's events, set once it has opened the catalogue."""
         self.journal, self._image = journal, journal.image
         self._identity, self._config, self._random_bytes = identity, config, random_bytes
         self._writer = Writer(identity, self._image, (identity.node_id,))
@@ -72,8 +73,8 @@ class Catalogue:
         self.client_quotas = ClientQuotas(self._image, self.commit)
         self._placing: Placing | None = None
         self._listeners: list[CatalogueListener] = []
-        self._deleted_names: dict[str, None] = {}  # deleted in this run and not there again; the latest last
-        self.carried = journal.carried  # what no image holds
+        self._deleted_names: dict[str, None] = {}  # deleted in this run and not created again; the latest last
+        self.carried = journal.carried  # the records that the image does not contain
         self.topics: Mapping[str, Topic] = self._image.topics
         self.topics_by_id: Mapping[bytes, Topic] = self._image.topics_by_id
         self._follow_broker_configs()
@@ -90,10 +91,10 @@ class Catalogue:
         random_bytes: Callable[[int], bytes],
         was_clean: bool = False,
     ) -> "Catalogue":
-        """Open the catalogue in `__cluster_metadata-0`, making a new one where there is none.
+        """Open the catalogue in `__cluster_metadata-0`; create a new one if there is none.
 
-        CatalogueError if what is there is damaged or not ours to open, StorageError if the disk fails.
-        `config` is kept in step with what is set for the broker while running. was_clean: the last run ended cleanly.
+        Raise CatalogueError if it is damaged or may not be opened by this node, StorageError if the disk fails.
+        `config` is updated with the dynamic settings of the broker. was_clean: the last run ended cleanly.
         """
         identity = Identity(node_id, directory_id)
         snapshot_bytes = config.integer("metadata.log.max.record.bytes.between.snapshots")
@@ -107,19 +108,19 @@ class Catalogue:
         self._listeners.append(listener)
 
     def place_with(self, placing: Placing) -> None:
-        """Topics may have replicas on several nodes from now on, which `placing` keeps."""
+        """Allow topics to have replicas on several nodes from now on; `placing` stores the replicas."""
         self._placing = placing
         self._writer = self._writer._replace(brokers=placing.brokers, stopped=placing.stopped)
 
     def close(self) -> None:
-        """Say what a cleanly stopped broker says. StorageError when the disk does not take it."""
+        """Write the records of a clean shutdown and close the log. Raise StorageError if the disk fails."""
         led = self._writer.resignations()
         for start in range(0, len(led), _CHANGES_PER_BATCH):
             self.journal.commit(led[start : start + _CHANGES_PER_BATCH])
         self.journal.commit(fenced(self._image))
         self.journal.close()
 
-    # --- what it says ---
+    # --- queries ---
 
     @property
     def feature_levels(self) -> Mapping[str, int]:
@@ -127,12 +128,12 @@ class Catalogue:
         return self._image.features
 
     def feature_level(self, name: str) -> int:
-        """The finalized level of a feature; 0 when it is not there. To be asked at each decision: it may change."""
+        """Return the finalized level of a feature; 0 if it has none. Call it at each decision: the level may change."""
         return self._image.features.get(name, 0)
 
     @property
     def features_epoch(self) -> int:
-        """Rises whenever the feature levels may have changed."""
+        """A number that rises whenever the feature levels may have changed."""
         return self.journal.end_offset
 
     @property
@@ -143,27 +144,27 @@ class Catalogue:
 
     @property
     def leadership(self) -> Leadership:
-        """Where the quorum stands, which this node alone is."""
+        """The state of the quorum, of which this node is the only voter."""
         return Leadership(*self._identity, self.journal.epoch, self.journal.end_offset)
 
     def was_deleted(self, name: str) -> bool:
-        """Whether a topic of this name was deleted in this run and is not there again, as far as that is remembered."""
+        """Return whether a topic of this name was deleted in this run and not created again, as far as remembered."""
         return name in self._deleted_names
 
     def configs_of(self, resource_type: int, name: str) -> Mapping[str, str]:
-        """The settings made for a resource."""
+        """Return the settings that are set for a resource."""
         return self._image.configs.get((resource_type, name), {})
 
     def configured(self, resource_type: int) -> list[str]:
-        """The names of the resources of a type that settings were made for."""
+        """Return the names of the resources of a type that have settings."""
         return [name for (kind, name), configs in self._image.configs.items() if kind == resource_type and configs]
 
     def current_leader_epoch(self, topic: str, partition: int) -> int:
-        """The leader epoch that clients get. KafkaError UNKNOWN_TOPIC_OR_PARTITION."""
+        """Return the leader epoch that clients get. Raises KafkaError UNKNOWN_TOPIC_OR_PARTITION."""
         return self.announced_epoch(self._partition(topic, partition))
 
     def announced_epoch(self, partition: Partition) -> int:
-        """The leader epoch that clients get: the one it has in this run, or will have once it is used."""
+        """Return the leader epoch that clients get: the one of this run, or the one at first use in this run."""
         return partition.leader_epoch + (partition.elected_in != self.journal.epoch)
 
     def _partition(self, topic: str, partition: int) -> Partition:
@@ -182,14 +183,14 @@ class Catalogue:
     # --- changes ---
 
     def leader_epoch(self, topic: str, partition: int) -> int:
-        """The leader epoch to append with. Raises it, durably, at the first use in this run."""
+        """Return the leader epoch to append with. Raises it, durably, at the first use in this run."""
         found = self._partition(topic, partition)
         if found.elected_in != self.journal.epoch:
             self.lead([(topic, partition)])
         return found.leader_epoch
 
     def lead(self, partitions: Iterable[tuple[str, int]]) -> None:
-        """Raise the leader epochs of all of these that were not used in this run, in as few batches as can be."""
+        """Raise the leader epochs of those partitions that were not used in this run, in as few batches as possible."""
         elections = [
             self._writer.election(self.topics[topic].topic_id, number)
             for topic, number in partitions
@@ -198,18 +199,18 @@ class Catalogue:
         self._commit_each(elections)
 
     def raise_leader_epochs(self, partitions: Iterable[tuple[str, int]]) -> None:
-        """Others lead these partitions from now on: the epochs that clients get rise, durably. KafkaError."""
+        """Raise, durably, the epochs that clients get, as other nodes lead these partitions now. Raises KafkaError."""
         elections: list[Versioned] = []
         for topic, number in partitions:
             is_announced_only = self._partition(topic, number).elected_in != self.journal.epoch
             election = self._writer.election(self.topics[topic].topic_id, number)
-            elections += [election] * (1 + is_announced_only)  # the first makes true what was announced
+            elections += [election] * (1 + is_announced_only)  # the first raises it to the announced epoch
         self._commit_each(elections)
 
     def create_topics(
         self, wishes: Sequence[NewTopic], *, validate_only: bool = False
     ) -> list[CreatedTopic | KafkaError]:
-        """Create the topics that can be, all in one batch. KafkaError if none was: the request or the disk."""
+        """Create the valid topics, all in one batch. Raise KafkaError if none was: invalid request or disk failure."""
         check_request_size(max(wish.num_partitions, 1) for wish in wishes)
         self.places.begin()
         results: list[CreatedTopic | KafkaError] = []
@@ -234,14 +235,14 @@ class Catalogue:
     def create_topic(
         self, name: str, num_partitions: int = -1, configs: Mapping[str, str | None] | None = None, factor: int = -1
     ) -> Topic:
-        """Create one topic. KafkaError when it may not be."""
+        """Create one topic. Raise KafkaError if it is not allowed."""
         (result,) = self.create_topics([NewTopic(name, num_partitions, factor, configs=configs or {})])
         if isinstance(result, KafkaError):
             raise result
         return self.topics[name]
 
     def create_internal_topic(self, name: str) -> Topic:
-        """A coordinator's topic, made as Kafka makes it if it is not there."""
+        """Return a coordinator's internal topic; create it as Kafka does if it does not exist."""
         if name in self.topics:
             return self.topics[name]
         factor = -1 if self._placing is None else self._placing.factor(name)
@@ -271,7 +272,7 @@ class Catalogue:
     def create_partitions(
         self, wishes: Sequence[NewPartitions], *, validate_only: bool = False
     ) -> list[KafkaError | None]:
-        """Give topics more partitions, all in one batch. None where it was done."""
+        """Add partitions to topics, all in one batch; return None for each topic where it was done."""
         results: list[KafkaError | None] = []
         records: list[Versioned] = []
         grown: list[tuple[NewPartitions, int]] = []
@@ -298,9 +299,9 @@ class Catalogue:
     # --- data directories ---
 
     def place_partitions(self, usable: Callable[[], Sequence[bytes]], every: Sequence[bytes]) -> None:
-        """There are several data directories: new partitions go to those that are `usable`, by id. KafkaError.
+        """Put new partitions into one of several data directories, those that are `usable` (ids). Raises KafkaError.
 
-        every: the ids of all of them, which the broker is registered with.
+        every: the ids of all data directories, which the broker is registered with.
         """
         self.places = Places(self._image, usable)
         self._writer = self._writer._replace(place=self.places.next)
@@ -308,7 +309,7 @@ class Catalogue:
             self.commit(registered_with(self._image, every))
 
     def assign(self, directories: Mapping[tuple[str, int], bytes]) -> None:
-        """Note in which data directories (ids) these partitions lie, in as few batches as can be. KafkaError."""
+        """Record in which data directories (ids) these partitions lie, in as few batches as possible. KafkaError."""
         if self._writer.names_directories:
             note, topics = self._writer.assignment, self.topics
             self._commit_each([note(topics[name].topic_id, number, at) for (name, number), at in directories.items()])
@@ -316,11 +317,11 @@ class Catalogue:
     # --- settings ---
 
     def alter_configs(self, resource_type: int, name: str, alterations: Sequence[Alteration]) -> None:
-        """Change some settings of one resource. KafkaError when that may not be."""
+        """Change some settings of one resource. Raise KafkaError if it is not allowed."""
         self._change(SettingsWish(resource_type, name, alterations))
 
     def replace_configs(self, resource_type: int, name: str, configs: Mapping[str, str | None]) -> None:
-        """Give one resource exactly these settings. KafkaError when that may not be."""
+        """Give one resource exactly these settings. Raise KafkaError if it is not allowed."""
         self._change(SettingsWish(resource_type, name, configs))
 
     def _change(self, wish: SettingsWish) -> None:
@@ -331,7 +332,7 @@ class Catalogue:
     def change_settings(
         self, wishes: Iterable[SettingsWish], *, validate_only: bool = False
     ) -> list[KafkaError | None]:
-        """Change the settings of resources, each named once, all in one batch. None where it was done; KafkaError."""
+        """Change the settings of resources, each named once, in one batch; None for each success. Raises KafkaError."""
         results: list[KafkaError | None] = []
         changed: list[tuple[SettingsWish, list[Versioned]]] = []
         for wish in wishes:
@@ -351,13 +352,13 @@ class Catalogue:
     def _settings_changed(self, resource_type: int, name: str, records: Sequence[Versioned]) -> None:
         if resource_type == BROKER_RESOURCE:
             self._follow_broker_configs()
-        keys = ",".join(record.name for record, _ in records if isinstance(record, ConfigRecord))  # no values
+        keys = ",".join(record.name for record, _ in records if isinstance(record, ConfigRecord))  # without values
         _log.info(line("configs changed", resource=RESOURCES[resource_type], name=name or None, keys=keys))
         for listener in self._listeners:
             listener.on_configs_changed(resource_type, name)
 
     def update_features(self, updates: Sequence[FeatureUpdate], *, validate_only: bool = False) -> None:
-        """Change the levels of features, all in one batch. KafkaError when one of them may not be changed."""
+        """Change the levels of features in one batch. Raise KafkaError if one of them may not be changed."""
         image, min_isr = self._image, self._config.integer("min.insync.replicas")
         records = update_features(updates, image, self._identity.node_id, min_isr)
         if validate_only or not records:
@@ -367,11 +368,11 @@ class Catalogue:
         _log.info(line("features changed", levels=",".join(f"{update.name}={update.level}" for update in updates)))
 
     def set_features(self, levels: Mapping[str, int]) -> None:
-        """See to it that features have these levels: what `--feature` asks for. KafkaError where that may not be."""
+        """Set features to these levels, as `--feature` requires. Raise KafkaError if it is not allowed."""
         self.update_features(updates_to(levels, self._image.features))
 
     def allocate_producer_ids(self) -> range:
-        """A block of producer ids that nobody has or will have, after any crash."""
+        """Allocate a block of producer ids that no other producer has or will get, even after a crash."""
         first = self._image.next_producer_id
         block = range(first, first + PRODUCER_IDS_PER_BLOCK)
         node_id, epoch = self._identity.node_id, self.broker_epoch
@@ -379,9 +380,9 @@ class Catalogue:
         return block
 
     def commit(self, records: Change, within: AbstractContextManager[None] | None = None) -> None:
-        """Write records that were decided elsewhere (`acls.py`), all in one batch, and replay them. KafkaError.
+        """Write records that were decided elsewhere (`acls.py`) in one batch, and replay them. Raises KafkaError.
 
-        `within`: what is prepared before, and counts if that succeeds; StorageError of it is as one of the log.
+        `within`: entered before the write, effective if the write succeeds. Its StorageError is handled like the log's.
         """
         try:
             with within or nullcontext():
@@ -391,7 +392,7 @@ class Catalogue:
             raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, failed(error)) from error
 
     def _commit_each(self, records: Sequence[Versioned]) -> None:
-        """Records that are good one by one: they may be more than a batch takes."""
+        """Commit records that are independent of each other: they may be more than one batch can hold."""
         for start in range(0, len(records), _CHANGES_PER_BATCH):
             self.commit(records[start : start + _CHANGES_PER_BATCH])
 

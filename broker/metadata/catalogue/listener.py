@@ -1,4 +1,4 @@
-"""Who wants to know what changed in the catalogue."""
+"""The protocols of the objects that the catalogue notifies: of changes, and of new partitions to place."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Placing(Protocol):
-    """Who keeps where partitions are, while several nodes share the directory: the catalogue knows of one."""
+    """Stores the replicas of partitions while several nodes share the directory: the catalogue has only one node."""
 
     @property
     def brokers(self) -> Collection[int]:
@@ -20,16 +20,16 @@ class Placing(Protocol):
 
     @property
     def stopped(self) -> Collection[int]:
-        """The ids of those that do not run: what was given once changes as they stop and start."""
+        """The ids of the stopped nodes: a live collection, which changes as nodes stop and start."""
 
     def factor(self, topic: str) -> int:
-        """How many replicas the partitions of a topic have; for a coordinator's that is not there yet, will have."""
+        """Return the replication factor of a topic; for a coordinator's topic, also before it exists."""
 
     def placing(self, created: Sequence[CreatedTopic]) -> AbstractContextManager[None]:
-        """While these topics, none or some, are written: they are placed, durably, if that succeeds. StorageError."""
+        """Hold the placement of new topics, maybe none, during their write; durable on success. Raises StorageError."""
 
     def placing_more(self, grown: Sequence[NewPartitions]) -> AbstractContextManager[None]:
-        """As `placing`, for partitions that topics get."""
+        """Do the same as `placing` for the partitions that are added to topics."""
 
 
 class CatalogueListener(Protocol):
@@ -38,10 +38,10 @@ class CatalogueListener(Protocol):
     def on_topic_created(self, topic: Topic) -> None: ...
 
     def on_topic_deleted(self, topic: Topic) -> None:
-        """`topic` is as it was; the catalogue no longer has it."""
+        """Handle the deletion of a topic. `topic` is its last state; the catalogue no longer has it."""
 
     def on_partitions_added(self, topic: Topic, first_new: int) -> None:
-        """Partitions from `first_new` on are new."""
+        """Handle new partitions: those from number `first_new` on."""
 
     def on_configs_changed(self, resource_type: int, resource_name: str) -> None:
-        """Settings of a topic (2), the broker (4; an empty name: every broker), client metrics (16) or a group (32)."""
+        """Handle changed settings of a topic (2), a broker (4; empty name: all), client metrics (16) or group (32)."""

@@ -1,4 +1,4 @@
-"""What happens to topics, in events."""
+"""Events for the topics that are created and deleted."""
 
 from __future__ import annotations
 
@@ -14,31 +14,31 @@ from barnabas.protocol.errors import KafkaError
 
 
 def tell_creating(events: Events, results: Sequence[CreatedTopic | KafkaError]) -> None:
-    """Those that may be created are about to be written."""
+    """Emit an event for the valid new topics before they are written."""
     names = [result.name for result in results if isinstance(result, CreatedTopic)]
     if names:
         events.tell(TOPIC_CREATING, {"topics": some(names), "topics_count": len(names)})
 
 
 class TopicTelling:
-    """Tells of topics that came and went. A `CatalogueListener`."""
+    """Emits events for topics that are created and deleted. A `CatalogueListener`."""
 
     def __init__(self, events: Events) -> None:
         self._events = events
 
     def on_topic_created(self, topic: Topic) -> None:
-        """It is in the catalogue."""
+        """Emit the event of a topic that is in the catalogue now."""
         self._tell(TOPIC_CREATED, topic)
 
     def on_topic_deleted(self, topic: Topic) -> None:
-        """It is there no more."""
+        """Emit the event of a topic that was deleted."""
         self._tell(TOPIC_DELETED, topic)
 
     def on_partitions_added(self, topic: Topic, first_new: int) -> None:
-        """Nobody asks for that."""
+        """Do nothing: there is no event for new partitions."""
 
     def on_configs_changed(self, resource_type: int, resource_name: str) -> None:
-        """Nor for that."""
+        """Do nothing: there is no event for changed settings."""
 
     def _tell(self, kind: Kind, topic: Topic) -> None:
         if self._events.is_on:

@@ -1,1 +1,1 @@
-"""Nodes, leaders and coordinators: what is asked before a partition or a key is served, and what clients see of it."""
+"""Nodes, leaders and coordinators: checked before a partition or a key is served, and reported to clients."""

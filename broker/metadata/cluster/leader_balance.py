@@ -1,14 +1,14 @@
-"""Preferred leaders are elected every so often: `auto.leader.rebalance.enable`, as Apache Kafka's controller does it.
+"""Periodic election of preferred leaders: `auto.leader.rebalance.enable`, as in Apache Kafka's controller.
 
-Knows nodes and time, no client. The time is the clock's that clients are told, since it is they who see leaders move.
+Knows nodes and time, no client. The time is that of the clock that clients see, because clients observe the leaders.
 
-Theory of operation: a partition is led by another than its preferred replica after that was stopped, or after a
-reassignment. Every `leader.imbalance.check.interval.seconds`, from the start on, all such partitions whose preferred
-replica is in sync and runs by now get it as their leader, however few they are: Kafka's controller looks at no
-percentage any more. They are elected some at a time, with other work of the loop in between, as Kafka elects 1,000
-in a batch of records.
+Theory of operation: a partition is led by another replica than its preferred one after that was stopped, or after a
+reassignment. Every `leader.imbalance.check.interval.seconds`, counted from the start, all such partitions whose
+preferred replica is in sync and running get it as their leader, however few they are: Kafka's controller does not use
+a percentage any more. They are elected some at a time, with other work of the event loop in between, as Kafka elects
+1,000 in a batch of records.
 
-Invariants: one pass at a time. A pass that fails is told in the log and ends; the next is made when its time comes.
+Invariants: one pass at a time. A pass that fails is logged and ends; the next one runs at its regular time.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _PASS = WorkClass(under_way_max=1, may_begin_again=False)
 
 
 class LeaderBalance:
-    """Of the nodes of one process, for as long as that runs."""
+    """The preferred leader election of the nodes of one process, for as long as the process runs."""
 
     def __init__(
         self, nodes: ClusterTopology, config: BrokerConfig, clock: Clock, upkeep: CooperativeScheduler
@@ -75,5 +75,5 @@ class LeaderBalance:
             self._is_under_way = False
 
     def _elect(self, wanted: list[PartitionKey]) -> None:
-        """Some topics may have been deleted since, and some leaders moved."""
+        """Elect the preferred leaders. Some topics may have been deleted meanwhile, and some leaders changed."""
         self._nodes.elect(self._nodes.there(wanted), preferred=True)

@@ -1,7 +1,7 @@
-"""The check every read makes before it looks at a partition: does the client know who leads it?
+"""The check before every read of a partition: whether the client knows its current leader epoch.
 
-A request carries the leader epoch its sender believes in, or -1 for none (KIP-320). An open log has the epoch that
-Metadata announces, whether it was appended to in this run or not.
+A request carries the leader epoch that its sender assumes, or -1 for none (KIP-320). An open log has the epoch that
+Metadata returns, whether the log was appended to in this run or not.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ NOT_CHECKED = -1
 
 
 def check_leader_epoch(log: PartitionLog, requested: int) -> None:
-    """KafkaError FENCED_LEADER_EPOCH if the sender is behind, UNKNOWN_LEADER_EPOCH if it is ahead of us."""
+    """Raise FENCED_LEADER_EPOCH if the requested epoch is older than the log's, UNKNOWN_LEADER_EPOCH if it is newer."""
     if requested == NOT_CHECKED:
         return
     current = log.leader_epoch

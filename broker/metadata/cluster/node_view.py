@@ -1,13 +1,13 @@
-"""The cluster as this node sees it: who is in it, who leads a partition, who coordinates a key.
+"""The cluster as this node sees it: its nodes, the leader of each partition, the coordinator of each key.
 
-Whoever has to know asks here, and says NOT_LEADER_OR_FOLLOWER or NOT_COORDINATOR by the answer; no other module takes
-for granted that it is this node. It is asked where something is opened or loaded: a partition that this node does not
-lead is not opened (`broker/partitions/partitions.py`), one of a coordinator's topic not loaded
-(`broker/coordinator/runtime/ownership.py`). What is open was asked about; whoever moves leaders takes it away
-(`broker/server/nodes/shared_storage_nodes.py`).
+Every other module looks these up here and answers NOT_LEADER_OR_FOLLOWER or NOT_COORDINATOR accordingly; none assumes
+that it is this node. The look-up is made where something is opened or loaded: a partition that this node does not lead
+is not opened (`broker/partitions/partitions.py`), a partition of a coordinator's topic not loaded
+(`broker/coordinator/runtime/ownership.py`). An open partition was checked when it was opened; a change of leader closes
+it (`broker/server/nodes/shared_storage_nodes.py`).
 
-This is the cluster of one node, which leads everything and is every partition's one replica. With `--brokers` there
-are more (`member.py`). A key's coordinator is the node that leads the partition it is kept in
+This is the cluster of one node, which leads every partition and has its only replica. With `--brokers` there are more
+(`peer_node_view.py`). A key's coordinator is the node that leads the partition where the key is stored
 (`broker/coordinator/runtime/placement.py`).
 """
 
@@ -33,19 +33,19 @@ class Node(NamedTuple):
     host: str
     """The host to connect to."""
     port: int
-    """The port to connect to: the one bound, when port 0 was asked for."""
+    """The port to connect to: the one that was bound, if port 0 was configured."""
     rack: str | None = None
 
 
 class NodeView:
-    """Of this node, and perhaps of others."""
+    """The cluster as one node sees it."""
 
     has_others = False
-    """Whether other nodes may lead what this one does not."""
+    """Whether other nodes may lead the partitions that this node does not lead."""
     reads_by_rack = False
-    """Whether a consumer may be sent to a replica in its rack."""
+    """Whether a consumer may be directed to a replica in its rack (KIP-392)."""
     shared: ClusterTopology | None = None
-    """What the nodes share where there are several in this process: by it leaders are moved, and nodes stopped."""
+    """The state shared by several nodes of this process: used to move leaders and to stop nodes. None with one node."""
 
     def __init__(
         self,
@@ -54,17 +54,17 @@ class NodeView:
         others: Sequence[Node] = (),
         leader_of: Callable[[str, int], int] | None = None,
     ) -> None:
-        """`leader_of`: the id of the node that leads (topic, partition); None if it is always this one."""
+        """Create the view. `leader_of`: the node id of the leader of (topic, partition); None if always this node."""
         self.node_id = node_id
-        """This node's."""
+        """The id of this node."""
         self._alone = Placement((node_id,), (node_id,), node_id)
         self._leads_all = leader_of is None
         self.leader_of = leader_of or (lambda topic, partition: node_id)
-        """The id of the node that leads (topic, partition), which has to exist."""
+        """The id of the node that leads (topic, partition), which must exist."""
         self.coordinator_of = self.leader_of
-        """The id of the node that coordinates the keys kept in (coordinator's topic, partition)."""
+        """The id of the node that coordinates the keys stored in (coordinator's topic, partition)."""
         self.leader_epoch = catalogue.announced_epoch
-        """The leader epoch that clients are given for a partition of the catalogue."""
+        """The leader epoch that clients get for a partition of the catalogue."""
         self._others = tuple(others)
 
     @property
@@ -78,50 +78,50 @@ class NodeView:
         return (self.node_id,)
 
     def nodes(self, own: Node) -> tuple[Node, ...]:
-        """All nodes, by their ids; `own` is this one as the peer is to know it."""
+        """Return all nodes, ordered by id; `own` is this node as the client knows it."""
         return tuple(sorted((own, *self._others))) if self._others else (own,)
 
     def fenced(self, own: Node) -> tuple[Node, ...]:
-        """The nodes that belong to the cluster and do not run; `own` as for `nodes`."""
+        """Return the nodes that belong to the cluster and are not running; `own` as for `nodes`."""
         return ()
 
     def node(self, node_id: int, own: Node) -> Node:
-        """The node of this id, which is in the cluster; `own` as for `nodes`."""
+        """Return the node with this id, which is in the cluster; `own` as for `nodes`."""
         return next(node for node in self.nodes(own) if node.node_id == node_id)
 
     def placement_of(self, topic: str, partition: int) -> Placement:
-        """The nodes that have a copy of the partition, which has to exist, and which of them leads."""
+        """Return the nodes that have a replica of the partition, which must exist, and its leader."""
         if self._leads_all:
             return self._alone
         leader = self.leader_of(topic, partition)
         return Placement((leader,), (leader,), leader)
 
     def offline(self, placement: Placement) -> list[int]:
-        """The replicas on nodes that do not run."""
+        """Return the replicas on nodes that are not running."""
         return []
 
     def led(self, topic: Topic) -> Sequence[int]:
-        """The numbers of the topic's partitions that this node leads."""
+        """Return the numbers of the topic's partitions that this node leads."""
         numbers = range(len(topic.partitions))
         return [number for number in numbers if self.leads(topic.name, number)] if self._others else numbers
 
     def hosted(self, topic: Topic) -> Sequence[int]:
-        """The numbers of the topic's partitions that this node has a replica of."""
+        """Return the numbers of the topic's partitions that this node has a replica of."""
         return self.led(topic)
 
     def leads(self, topic: str, partition: int) -> bool:
-        """Whether this node leads the partition."""
+        """Return whether this node leads the partition."""
         return self.leader_of(topic, partition) == self.node_id
 
     def read_replica(self, topic: str, partition: int, rack: str) -> int:
-        """The node that a consumer in this rack is to read from; NO_LEADER unless it is another one, and this leads."""
+        """Return the other node that a consumer in this rack should read from; NO_LEADER if none or not leading."""
         return NO_LEADER
 
     def check_may_read(self, topic: str, partition: int) -> None:
-        """KafkaError NOT_LEADER_OR_FOLLOWER unless consumers may read the partition here."""
+        """Raise KafkaError NOT_LEADER_OR_FOLLOWER unless consumers may read the partition here."""
         self.check_leads(topic, partition)
 
     def check_leads(self, topic: str, partition: int) -> None:
-        """KafkaError NOT_LEADER_OR_FOLLOWER unless this node leads the partition."""
+        """Raise KafkaError NOT_LEADER_OR_FOLLOWER unless this node leads the partition."""
         if not self.leads(topic, partition):
             raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER, f"{topic}-{partition} is led by another node")

@@ -1,11 +1,12 @@
-"""Where a partition is: its replicas, those in sync, and the one that leads. Pure decisions over several nodes.
+"""The placement of a partition: its replicas, the in-sync replicas and the leader. Pure decisions over several nodes.
 
-Knows ids of nodes, no topic's content and no file. Every node reads the same log (decision 0112), so a replica that
-runs is in sync at once: out of sync is only who is stopped. The rules are those of Apache Kafka's controller: a new
-partition's replicas stripe over the nodes; the leader is the first replica that is in sync and runs; the last replica
-in sync stays so when it stops, and nobody leads then; a node that comes back leads what nobody led, and nothing else.
+Knows ids of nodes, no topic's content and no file. Every node reads the same log (decision 0112), so a replica that is
+running is in sync at once: only stopped nodes are out of sync. The rules are those of Apache Kafka's controller: the
+replicas of a new partition are striped over the nodes; the leader is the first replica that is in sync and running; the
+last in-sync replica stays in sync when it stops, and the partition has no leader then; a node that restarts leads the
+partitions that had no leader, and no others.
 
-Invariants: `isr` is a part of `replicas`, in their order, and never empty; the leader is in it and runs, or is
+Invariants: `isr` is a part of `replicas`, in the same order, and never empty; the leader is in it and running, or is
 NO_LEADER.
 """
 
@@ -23,22 +24,22 @@ _NO_RACKS: Mapping[int, str | None] = {}
 
 
 class Placement(NamedTuple):
-    """Of one partition; all are ids of nodes."""
+    """The placement of one partition; all values are ids of nodes."""
 
     replicas: tuple[int, ...]
     """The first is the preferred leader."""
     isr: tuple[int, ...]
     leader: int
-    """NO_LEADER while no replica in sync runs."""
+    """NO_LEADER while no in-sync replica is running."""
 
     @property
     def preferred(self) -> int:
-        """The replica that leads when leaders are evened out."""
+        """The replica that becomes the leader in a preferred leader election."""
         return self.replicas[0]
 
 
 def placed(replicas: Sequence[int], running: Container[int]) -> Placement:
-    """A partition with these replicas, as it begins: all that run are in sync, all if none does."""
+    """Return the placement of a new partition: all replicas that are running are in sync, or all if none is running."""
     isr = [node for node in replicas if node in running]
     return _led(replicas, isr or replicas, running)
 
@@ -51,12 +52,12 @@ def spread(
     stopped: Sequence[int] = (),
     racks: Mapping[int, str | None] = _NO_RACKS,
 ) -> list[tuple[int, ...]]:
-    """The replicas of a topic's new partitions: leaders in turn over the nodes, followers on the nodes after them.
+    """Choose the replicas of a topic's new partitions: leaders round-robin over the nodes, followers on the next nodes.
 
-    Where the leaders begin depends on the topic's name; with each round of them the followers shift by one, so that a
-    stopped node's partitions do not all fall to its neighbour. `nodes` run, and are at least one; where `factor` is
-    more than they are, replicas on `stopped` nodes follow. It is at most as many as there are of both. No two replicas
-    are in the same of the `racks` while there is another one, as Kafka's placer has it.
+    The first leader depends on the topic's name. With each round the followers shift by one, so that a stopped node's
+    partitions do not all move to its neighbour. `nodes` are running, and at least one; if `factor` is larger than their
+    number, replicas on `stopped` nodes follow. `factor` is at most the number of both. No two replicas are in the same
+    of the `racks` while there is another rack, as in Kafka's placer.
     """
     count, begin = len(nodes), crc32(topic.encode())
     found = []
@@ -71,7 +72,7 @@ def spread(
 
 
 def _over_racks(first: int, others: Sequence[int], racks: Mapping[int, str | None]) -> list[int]:
-    """The others in their order, but one of each rack before there is a second, and `first` counts."""
+    """Return the other nodes reordered, so that each rack is used once before it is used again; `first` counts."""
     there = Counter([racks.get(first)])
     rounds = []
     for node in others:
@@ -81,7 +82,7 @@ def _over_racks(first: int, others: Sequence[int], racks: Mapping[int, str | Non
 
 
 def stopped(placement: Placement, node: int, running: Container[int]) -> Placement:
-    """`node` has stopped, and is not in `running`: it leaves the ISR unless it is alone there, and leads no more."""
+    """Return the placement after `node`, not in `running`, stopped: removed as leader and, unless alone, from ISR."""
     if node not in placement.isr:
         return placement
     isr = [replica for replica in placement.isr if replica != node]
@@ -89,7 +90,7 @@ def stopped(placement: Placement, node: int, running: Container[int]) -> Placeme
 
 
 def started(placement: Placement, running: Container[int]) -> Placement:
-    """A node has started, and is in `running`: replicas that run are in sync where somebody leads, or now can."""
+    """Return the placement after a node, now in `running`, started: with a leader, all running replicas are in sync."""
     after = _led(placement.replicas, placement.isr, running, placement.leader)
     if after.leader == NO_LEADER:
         return after
@@ -100,10 +101,10 @@ def started(placement: Placement, running: Container[int]) -> Placement:
 def reassigned(
     placement: Placement, replicas: Sequence[int], running: Container[int], *, may_be_unclean: bool = False
 ) -> Placement | None:
-    """The partition is on these replicas from now on; its leader stays if it can.
+    """Return the partition's placement on these replicas; its leader stays if possible.
 
-    Where nobody leads, no replica can get in sync, so nobody leads afterwards: None if those in sync are not among
-    these replicas. An unclean election is made where it may be.
+    Without a leader no replica can become in sync, so there is no leader afterwards: None if none of these replicas is
+    in sync. An unclean election is made if `may_be_unclean`.
     """
     if placement.leader == NO_LEADER:
         in_order = tuple(replica for replica in replicas if replica in placement.isr)
@@ -114,9 +115,9 @@ def reassigned(
 
 
 def elected(placement: Placement, running: Container[int], *, preferred: bool) -> Placement | None:
-    """After an election: of the preferred replica if it is in sync, or of any that runs. None if there is no such one.
+    """Return the placement after electing the preferred replica if in sync, or any running one. None if there is none.
 
-    One that was not in sync is alone in the ISR, as in Kafka; it has all records here, so nothing is lost with it.
+    An elected replica that was not in sync is alone in the ISR, as in Kafka; it has all records here, so none is lost.
     """
     if not preferred:
         leader = next((replica for replica in placement.replicas if replica in running), None)
@@ -127,7 +128,7 @@ def elected(placement: Placement, running: Container[int], *, preferred: bool) -
 
 
 def _led(replicas: Sequence[int], isr: Sequence[int], running: Container[int], leader: int = NO_LEADER) -> Placement:
-    """Led by `leader` if it is in sync and runs, else by the first replica that is and does."""
+    """Return a placement led by `leader` if in sync and running, else by the first replica that is both."""
     in_order = tuple(replica for replica in replicas if replica in isr)
     if leader not in in_order or leader not in running:
         leader = next((replica for replica in in_order if replica in running), NO_LEADER)

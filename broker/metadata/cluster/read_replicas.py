@@ -1,8 +1,9 @@
-"""Which replica a consumer is to read from: the one in its rack (KIP-392). Pure decisions over several nodes.
+"""The replica that a consumer should read from: the one in its rack (KIP-392). Pure decisions over several nodes.
 
-Apache Kafka's RackAwareReplicaSelector: the leader unless the consumer says where it is, and where the leader is there,
-too; else a replica in sync in that rack; else the leader. Of several replicas it takes the one that has most, and was
-behind last; every node has all there is (decision 0112), so what decides is the last rule, the highest id.
+As in Apache Kafka's RackAwareReplicaSelector: the leader if the consumer names no rack, or the leader's rack; else an
+in-sync replica in that rack; else the leader. Of several replicas Kafka takes the one with the most records, and then
+the one that was behind most recently; here every node has all records (decision 0112), so the last rule decides: the
+highest id.
 """
 
 from __future__ import annotations
@@ -13,12 +14,12 @@ from barnabas.broker.metadata.cluster.placement import Placement
 
 
 def read_replica(placement: Placement, rack: str, racks: Mapping[int, str | None]) -> int:
-    """The id of the node that a consumer in `rack` is to read from. Somebody leads the partition."""
+    """Return the id of the node that a consumer in `rack` should read from. The partition has a leader."""
     if not rack or racks.get(placement.leader) == rack:
         return placement.leader
     return max((node for node in placement.isr if racks.get(node) == rack), default=placement.leader)
 
 
 def may_read(placement: Placement, node: int) -> bool:
-    """Whether consumers may read from the node: it leads, or is in sync with who does."""
+    """Return whether consumers may read from the node: it is the leader, or in sync with it."""
     return placement.leader >= 0 and node in placement.isr

@@ -1,8 +1,8 @@
-"""Which of several nodes are stopped, as a setting of a broker: `barnabas.nodes.stopped`, with `serve --brokers`.
+"""The stopped ones of several nodes, as a broker setting: `barnabas.nodes.stopped`, with `serve --brokers`.
 
-It is acted on at once, and kept as no setting: the nodes themselves keep who is stopped. A list, so that a stopped node
-can be started again: admin clients send a broker's settings to that broker, and this one is taken by any. An API of our
-own would be known to no admin client.
+It takes effect at once and is not stored as a setting: the nodes themselves store which of them are stopped. It is a
+list, so that a stopped node can be started again: admin clients send a broker's settings to that broker, and this one
+is accepted by any. No admin client would know an API that only Barnabas has.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ STOPPED_NODES = "barnabas.nodes.stopped"
 def alter_stopped_nodes(
     alterations: Sequence[Alteration], nodes: ClusterTopology | None, *, validate_only: bool
 ) -> Future[None] | None:
-    """Have exactly the nodes of this list stopped; APPEND stops more of them, SUBTRACT starts some. KafkaError."""
+    """Stop exactly the nodes of this list; APPEND stops more nodes, SUBTRACT starts some. Raises KafkaError."""
     check_alterations(alterations)
     if nodes is None:
         raise KafkaError(ErrorCode.INVALID_REQUEST, "There is one node, which is not stopped alone: serve --brokers N.")

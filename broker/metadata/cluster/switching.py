@@ -1,16 +1,15 @@
-"""Nodes of a process are stopped and started: some hundred partitions at a time, with other work in between.
+"""Stopping and starting nodes of a process: some hundred partitions at a time, with other work in between.
 
-Knows which partitions are to be changed, and in which order; what a change is, and where it is kept, is
-`ClusterTopology`'.
+Knows which partitions are to be changed, and in which order; `ClusterTopology` makes a change and stores it.
 
-Theory of operation: as in Apache Kafka's controlled shutdown, a node that stops runs on while others take over what it
-leads. It is `leaving` meanwhile: nobody makes it a leader, or a replica in sync. The last of its partitions and the
-node itself go in one change. A node that starts runs from the first change on, and its replicas get in sync from then
-on, as Kafka's do that catch up.
+Theory of operation: as in Apache Kafka's controlled shutdown, a node that stops keeps running while others take over
+the partitions it leads. Meanwhile it is `leaving`: it does not become a leader or an in-sync replica. Its last
+partitions and the node itself are stopped in one change. A node that starts is running from the first change on, and
+its replicas become in sync from then on, like Kafka's replicas that catch up.
 
-Invariants: one request is carried out at a time, and one node of it. Nobody leads on a node once it counts as stopped.
-Every change holds by itself: where one fails, or the broker ends in between, the node runs, and those of its replicas
-that are out of sync get in sync when it is started again, by whoever asks for that or at the next start of the broker.
+Invariants: one request is carried out at a time, and one node of it. A node that counts as stopped leads no partition.
+Every change is complete by itself: if one fails, or the broker ends in between, the node is running, and those of its
+replicas that are out of sync become in sync when it is started again, by a request or at the next start of the broker.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
 
 PARTITIONS_IN_A_TURN = 150
 TOPICS_IN_A_TURN = 2_500
-"""How many are looked at, where the node has few partitions."""
+"""How many topics are scanned in one turn, if the node has few partitions."""
 _ONE_AT_A_TIME = WorkClass(under_way_max=1, steps_max=1, may_begin_again=False)
 
 
@@ -46,25 +45,26 @@ class _Some(NamedTuple):
 
 
 class Switching:
-    """Of the nodes of one process. Makes itself known to them."""
+    """Stops and starts the nodes of one process. Registers itself with them."""
 
     def __init__(self, nodes: ClusterTopology, upkeep: CooperativeScheduler) -> None:
         nodes.have_stopped = self.have_stopped
         self._nodes = nodes
         self._upkeep = upkeep
         self._unfinished: set[int] = set()
-        """Nodes that run, and have replicas that may not be in sync since a change failed."""
+        """Running nodes with replicas that may be out of sync because a change failed."""
 
     def have_stopped(self, wanted: Callable[[Collection[int]], Collection[int]]) -> Future[None] | None:
-        """Start and stop nodes, so that those are stopped that `wanted` makes of those that are when its turn comes.
+        """Start and stop nodes, so that the stopped ones are those that `wanted` returns for those stopped at its turn.
 
-        At once where there is little to do. KafkaError, StorageError, and then some may have been.
+        Done at once if there is little to do. Raises KafkaError or StorageError; some nodes may have been switched
+        then.
         """
         cause = self._nodes.events.cause
         return self._upkeep.to_the_end(lambda: self._because(cause, self._all(wanted)), _ONE_AT_A_TIME)
 
     def _because(self, cause: Cause | None, steps: Steps[None]) -> Steps[None]:
-        """The steps, in each turn with what led to them."""
+        """Run the steps; in each turn set the cause of the events that they emit."""
         events = self._nodes.events
         with closing(steps):
             while True:
@@ -90,7 +90,7 @@ class Switching:
             yield from self._stop(node)
 
     def _stop(self, node: int) -> Steps[None]:
-        """The node runs no more: what it led is led by others in sync, or by nobody."""
+        """Stop the node: other in-sync replicas lead its partitions, or there is no leader."""
         nodes = self._nodes
         nodes.leaving.add(node)
         self._unfinished.add(node)
@@ -113,9 +113,9 @@ class Switching:
         nodes.on_stopped(node)
 
     def _start(self, node: int) -> Steps[None]:
-        """The node runs again: its replicas are in sync, and it leads what nobody led.
+        """Start the node: its replicas are in sync, and it leads the partitions that had no leader.
 
-        What only replicas out of sync could lead is led by one where `unclean.leader.election.enable` allows it.
+        A partition without a running in-sync replica gets another leader if `unclean.leader.election.enable` allows it.
         """
         nodes, was_stopped = self._nodes, node in self._nodes.stopped
         if was_stopped:
@@ -149,7 +149,7 @@ class Switching:
         return now
 
     def _in_turns(self, are_wanted: Callable[[Placement], bool]) -> Iterator[_Some]:
-        """The partitions that are so, and exist when their turn comes; the last turn may be of none."""
+        """Yield the matching partitions that exist when their turn comes; the last turn may have none."""
         nodes = self._nodes
         found: list[PartitionKey] = []
         for looked_at, topic in enumerate(nodes.topics, 1):

@@ -1,12 +1,12 @@
-"""The nodes of one process: which of them run, and where each partition is. The one state that all of them share.
+"""The nodes of one process: which of them are running, and where each partition is. The one state that all share.
 
-Knows ids of nodes and placements; what a node does with what it leads is told to `on_moved`. The catalogue knows one
-node, so what it cannot say is kept in a file beside it (`kept.py`).
+Knows ids of nodes and placements; `on_moved` is called so that a node can act on what it leads. The catalogue has only
+one node, so the rest is stored in a file beside it (`topology_file.py`).
 
-Invariants: every partition of the catalogue has a placement, on nodes there are. A change is in the catalogue (the
-leader epochs it raises) and in the file before anybody is told of it. The order is that one: a crash in between leaves
-an epoch that is too high, never one that was used by two leaders. New topics and partitions are in the file first: a
-crash in between leaves some there that nobody asks for. A change that cannot be kept is not made.
+Invariants: every partition of the catalogue has a placement, on existing nodes. A change is in the catalogue (the
+leader epochs it raises) and then in the file before anything is notified of it. The order matters: a crash in between
+leaves an epoch that is too high, never an epoch that two leaders used. New topics and partitions are written to the
+file first: a crash in between leaves some there that are never looked up. A change that cannot be stored is not made.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _log = logger("cluster")
 PartitionKey = tuple[str, int]
 HaveStopped = Callable[[Callable[[Collection[int]], Collection[int]]], "Future[None] | None"]
 INTERNAL_FACTOR = 3
-"""How many replicas a coordinator's topic has where nobody set it and there are as many nodes: Kafka's default."""
+"""The replication factor of a coordinator's topic that is not configured, with as many nodes: Kafka's default."""
 _PREFERRED_IS_AWAY = KafkaError(ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE, "The preferred leader was not available.")
 _NOBODY_TO_ELECT = KafkaError(
     ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE, "Eligible topic partition leaders are not available."
@@ -50,7 +50,7 @@ _NOBODY_TO_ELECT = KafkaError(
 
 
 class ClusterTopology:
-    """All nodes, those stopped and those that run. A `CatalogueListener`, and what `Catalogue.place_with` takes."""
+    """All nodes, stopped and running. A `CatalogueListener`, and the `Placing` of `Catalogue.place_with`."""
 
     def __init__(
         self,
@@ -61,37 +61,37 @@ class ClusterTopology:
         soon: Callable[[Callable[[], None]], object],
         events: Events | None = None,
     ) -> None:
-        """Takes up what the last run left in `root`, and places what it did not know. NodesFileError, StorageError.
+        """Load the state that the last run left in `root`; place new partitions. Raises NodesFileError, StorageError.
 
-        soon: has a function called in the next turn of the loop.
+        soon: schedules a function for the next turn of the event loop.
         """
         self._soon = soon
         self.events = events or Events()
         self.brokers: Collection[int] = tuple(ids)
         self.racks = dict(zip(ids, racks(config.text("broker.rack"), len(ids)), strict=True))
-        """The rack of each node; None where it is in none."""
+        """The rack of each node; None if it has none."""
         self.reads_by_rack = config.text("replica.selector.class") == RACK_AWARE_SELECTOR
-        """Whether consumers are sent to replicas in their racks."""
+        """Whether consumers are directed to replicas in their racks."""
         self._catalogue = catalogue
         self._config = config
         self._file = NodesFile(root, tuple(ids))
         before = topology_file.read(root)
         self.stopped = {node for node in before.stopped if node in self.brokers}
-        """The ids of the nodes that do not run: always the same set, which the catalogue looks at."""
+        """The ids of the nodes that are not running: always the same set, which the catalogue refers to."""
         if not self.running:
             _log.warning(line("every node is started", reason="those that ran are not there any more"))
             self.stopped.clear()
         self.leaving: set[int] = set()
-        """The ids of those that run and are about to stop, once others lead what they do."""
+        """The ids of the running nodes that are about to stop, once others lead their partitions."""
         self.have_stopped: HaveStopped
-        """As `Switching.have_stopped`, which makes itself known."""
+        """Set by `Switching` to its `have_stopped`."""
         self._placements: dict[str, list[Placement]] = {}
         self.on_moved: Callable[[Mapping[PartitionKey, Placement]], None] = lambda before: None
-        """Called with the placements before, of partitions that have others now, or may have got another epoch."""
+        """Called with the former placements of partitions that have new ones, or may have got another epoch."""
         self.on_stopped: Callable[[int], None] = lambda node: None
-        """Called once nobody is sent to the node any more."""
+        """Called once no client is directed to the node any more."""
         self.on_starting: Callable[[int], None] = lambda node: None
-        """Called before anybody is sent to the node; OSError where it cannot be reached."""
+        """Called before clients are directed to the node; raises OSError if it cannot be reached."""
         for topic in catalogue.topics.values():
             self._place_again(topic, before.topics.get(uuid_text(topic.topic_id), ()))
             self._file.note(self._placed(topic.name))
@@ -107,23 +107,23 @@ class ClusterTopology:
 
     @property
     def available(self) -> list[int]:
-        """The ids of the nodes that may lead, and be in sync: those that run, and go on to."""
+        """The ids of the nodes that may lead and be in sync: those that are running and not about to stop."""
         return [node for node in self.running if node not in self.leaving]
 
     def of(self, topic: str, partition: int) -> Placement:
-        """Where a partition is that exists."""
+        """Return the placement of a partition, which must exist."""
         return self._placements[topic][partition]
 
     def racks_of(self, topic: str, partition: int) -> list[str]:
-        """The racks of a partition's replicas that are in one; it exists."""
+        """Return the racks of a partition's replicas, without those that have none; the partition must exist."""
         return [rack for node in self.of(topic, partition).replicas if (rack := self.racks[node]) is not None]
 
     def led_by(self, node: int, topic: str) -> list[int]:
-        """The numbers of the topic's partitions that the node leads."""
+        """Return the numbers of the topic's partitions that the node leads."""
         return [number for number, each in enumerate(self._placements[topic]) if each.leader == node]
 
     def hosted_by(self, node: int, topic: str) -> list[int]:
-        """The numbers of the topic's partitions that the node has a replica of."""
+        """Return the numbers of the topic's partitions that the node has a replica of."""
         return [number for number, each in enumerate(self._placements[topic]) if node in each.replicas]
 
     @property
@@ -132,7 +132,7 @@ class ClusterTopology:
         return list(self._placements)
 
     def unbalanced(self, topic: str) -> list[int]:
-        """The numbers of a topic's partitions that others lead than their preferred replicas, which could lead them."""
+        """Return the topic's partitions that are led by another than the preferred replica, which could lead them."""
         running = self.available
         return [
             number
@@ -141,17 +141,17 @@ class ClusterTopology:
         ]
 
     def those(self, topic: str, are_wanted: Callable[[Placement], bool]) -> list[PartitionKey]:
-        """The topic's partitions whose placements are so; none where the topic is gone."""
+        """Return the topic's partitions whose placements match; none if the topic is deleted."""
         return [(topic, number) for number, each in enumerate(self._placements.get(topic, ())) if are_wanted(each)]
 
     def there(self, keys: Iterable[PartitionKey]) -> list[PartitionKey]:
-        """Those of the partitions that exist now."""
+        """Return those of the partitions that exist now."""
         return [key for key in keys if key[1] < len(self._placements.get(key[0], ()))]
 
-    # --- what the catalogue asks and tells ---------------------------------------------------------------------------
+    # --- called by the catalogue -------------------------------------------------------------------------------------
 
     def factor(self, topic: str) -> int:
-        """As `Placing.factor`."""
+        """Return the topic's replication factor, as `Placing.factor` requires."""
         there = self._placements.get(topic)
         if there:
             return len(there[0].replicas)
@@ -160,7 +160,7 @@ class ClusterTopology:
         return min(self._config.integer(key) if is_set else INTERNAL_FACTOR, len(self.brokers))
 
     def placing(self, created: Sequence[CreatedTopic]) -> AbstractContextManager[None]:
-        """As `Placing.placing`."""
+        """Hold the placement of new topics, as `Placing.placing` requires."""
         return self._placing_topics(
             PlacedTopic(
                 it.topic_id,
@@ -171,7 +171,7 @@ class ClusterTopology:
         )
 
     def placing_more(self, grown: Sequence[NewPartitions]) -> AbstractContextManager[None]:
-        """As `Placing.placing_more`."""
+        """Hold the placement of added partitions, as `Placing.placing_more` requires."""
         return self._placing_topics(self._placed(it.name, self._grown(it)) for it in grown)
 
     def _grown(self, wish: NewPartitions) -> list[Placement]:
@@ -187,7 +187,7 @@ class ClusterTopology:
 
     @contextmanager
     def _placing_topics(self, topics: Iterable[PlacedTopic]) -> Iterator[None]:
-        """In the file first: a start passes by what the catalogue does not have, and would place anew what it has."""
+        """Hold placements, in the file first: a start ignores topics that only the file has, and re-places others."""
         placed = list(topics)
         if placed:
             self._file.write(self.stopped, placed)
@@ -203,12 +203,12 @@ class ClusterTopology:
         self._placements.update((topic.name, list(topic.placements)) for topic in placed)
 
     def _placed(self, name: str, placements: Sequence[Placement] | None = None) -> PlacedTopic:
-        """The topic as it is kept, with these placements, or those it has."""
+        """Return the topic as it is stored, with these placements, or with its current ones."""
         topic_id = self._catalogue.topics[name].topic_id
         return PlacedTopic(topic_id, name, self._placements[name] if placements is None else placements)
 
     def _place_again(self, topic: Topic, before: Sequence[Placement]) -> None:
-        """What the file says of a topic, as far as its nodes are there; partitions it does not have are placed anew."""
+        """Place a topic as in the file, as far as its nodes exist; place partitions anew that are not in the file."""
         running = self.running
         fresh = placement.spread(topic.name, range(len(topic.partitions)), 1, running)
         placements = []
@@ -222,25 +222,25 @@ class ClusterTopology:
         self._placements[topic.name] = placements
 
     def on_topic_created(self, topic: Topic) -> None:
-        """It was placed before anybody was told."""
+        """Do nothing: the topic was placed before listeners were notified."""
 
     def on_partitions_added(self, topic: Topic, first_new: int) -> None:
-        """As above."""
+        """Do nothing: the partitions were placed before listeners were notified."""
 
     def on_configs_changed(self, resource_type: int, resource_name: str) -> None:
-        """No setting moves a partition."""
+        """Do nothing: no setting moves a partition."""
 
     def on_topic_deleted(self, topic: Topic) -> None:
-        """It is nowhere any more; a topic of its name has another id, so the file need not be written for it."""
+        """Forget the topic. The file need not be written: a new topic of this name gets another id."""
         self._placements.pop(topic.name, None)
         self._file.forget(topic.topic_id)
 
     # --- changes -----------------------------------------------------------------------------------------------------
 
     def change(self, wanted: Mapping[PartitionKey, Placement]) -> None:
-        """Give partitions these placements: leader epochs rise where leaders change. KafkaError, StorageError.
+        """Give partitions these placements; leader epochs rise where leaders change. Raises KafkaError or StorageError.
 
-        Where nobody led and somebody does now, the others that run join those in sync in the next turn of the loop.
+        Where a partition gets a leader again, its other running replicas become in sync in the next turn of the loop.
         """
         before = {key: self.of(*key) for key in wanted}
         after = {topic: list(self._placements[topic]) for topic in dict.fromkeys(topic for topic, _ in wanted)}
@@ -257,30 +257,30 @@ class ClusterTopology:
             if led_again:
                 self._soon(lambda: self._join_isr(led_again))
         finally:
-            self.on_moved(before)  # if it failed, too: epochs that rose are those of the logs that are open
+            self.on_moved(before)  # even if it failed: epochs that rose must be set in the open logs
 
     def tell(self, kind: Kind, text: str, **facts: Any) -> None:
-        """It happened: in the log, and as an event."""
+        """Log what happened, and emit it as an event."""
         _log.info(line(text, **facts))
         if self.events.is_on:
             self.events.tell(kind, facts)
 
     def may_be_unclean(self, topic: str) -> bool:
-        """Whether a replica out of sync may lead the topic's partitions."""
+        """Return whether a replica that is out of sync may lead the topic's partitions."""
         return effective(self._catalogue.topics[topic].configs, self._config, "unclean.leader.election.enable") is True
 
     def check(self, node: int) -> None:
-        """KafkaError where there is no such node."""
+        """Raise KafkaError if there is no such node."""
         if node not in self.brokers:
             raise KafkaError(ErrorCode.INVALID_REQUEST, f"There is no node {node}, but {sorted(self.brokers)}.")
 
     def reassign(self, wishes: Mapping[PartitionKey, Sequence[int]]) -> None:
-        """Put partitions on these replicas, which are nodes there are, at once. KafkaError, StorageError."""
+        """Move partitions to these replicas, which are existing nodes, at once. Raises KafkaError or StorageError."""
         wanted = {key: self.reassigned(*key, replicas) for key, replicas in wishes.items()}
         self.change(wanted)
 
     def reassigned(self, topic: str, partition: int, replicas: Sequence[int]) -> Placement:
-        """Where a partition would be on these replicas. KafkaError if it cannot be."""
+        """Return the placement of a partition on these replicas. Raise KafkaError if it is impossible."""
         running, unclean = self.available, self.may_be_unclean(topic)
         if not set(replicas) & set(running):
             raise KafkaError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, "None of these replicas is on a node that runs.")
@@ -292,7 +292,7 @@ class ClusterTopology:
         return now
 
     def lead(self, key: PartitionKey, node: int) -> None:
-        """Have a node that runs lead the partition, of which it may be one more replica. KafkaError, StorageError."""
+        """Make a running node the leader, as an additional replica if necessary. Raises KafkaError or StorageError."""
         self.check(node)
         if node not in self.available:
             raise KafkaError(ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE, f"Node {node} is stopped.")
@@ -301,9 +301,9 @@ class ClusterTopology:
         self.change({key: now._replace(leader=node)})
 
     def elect(self, keys: Iterable[PartitionKey], *, preferred: bool) -> dict[PartitionKey, KafkaError | None]:
-        """Elect leaders of partitions there are: the preferred, or any where nobody leads. Why not, or None, of each.
+        """Elect leaders of existing partitions: the preferred, or any if there is none. Return each failure, or None.
 
-        KafkaError and StorageError if none was.
+        Raise KafkaError or StorageError if none was elected.
         """
         answers: dict[PartitionKey, KafkaError | None] = {}
         wanted: dict[PartitionKey, Placement] = {}
@@ -323,7 +323,7 @@ class ClusterTopology:
         return answers
 
     def _join_isr(self, keys: Iterable[PartitionKey]) -> None:
-        """Other replicas that run have what the leader has: they are in sync, as Kafka's are once they have fetched."""
+        """Add the other running replicas to the ISR: they have the leader's records, as in Kafka after a fetch."""
         before = {key: self.of(*key) for key in self.there(keys)}
         now = {key: placement.started(each, self.available) for key, each in before.items()}
         joined = {key: each for key, each in now.items() if each != before[key]}
@@ -334,12 +334,12 @@ class ClusterTopology:
             _log.error(line("replicas not in sync", reason=error))
 
     def every(self) -> Iterable[tuple[PartitionKey, Placement]]:
-        """Every partition, and where it is."""
+        """Yield every partition and its placement."""
         for topic, placements in self._placements.items():
             for number, each in enumerate(placements):
                 yield (topic, number), each
 
 
 def _ends_an_epoch(before: Placement, now: Placement) -> bool:
-    """Whether the leader epoch rises: another leads, or a replica is gone, which may not pass for one in sync."""
+    """Return whether the leader epoch rises: the leader changes, or a replica is removed and must not seem in sync."""
     return before.leader != now.leader or not set(before.replicas) <= set(now.replicas)

@@ -1,11 +1,11 @@
 """`barnabas-nodes.json` in the root of a data directory: where partitions are while several nodes share the directory.
 
-A file of ours, which Apache Kafka ignores: to it, and to a start with one node, every partition is on the one node of
-the catalogue. One JSON object: `version` 1; `nodes` the ids it was written for; `stopped` those that were stopped;
-`topics` by their ids, each with `name` and `partitions`, a list of [replicas, isr, leader].
+A file of Barnabas, which Apache Kafka ignores: to Kafka, and to a start with one node, every partition is on the one
+node of the catalogue. One JSON object: `version` 1; `nodes` the ids it was written for; `stopped` the ids of the
+stopped nodes; `topics` by their ids, each with `name` and `partitions`, a list of [replicas, isr, leader].
 
-Replaced as a whole, and on the disk before a change counts. What cannot be understood is told with its path and never
-written over: NodesFileError. The text of each topic is kept, so that a change of some of them encodes these alone.
+Replaced as a whole, and on the disk before a change counts. A file that cannot be parsed is reported with its path and
+never overwritten: NodesFileError. The text of each topic is cached, so that a change encodes only the changed topics.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ VERSION = 1
 
 
 class NodesFileError(StorageError):
-    """The file is not what this version writes. str() begins with its path."""
+    """The file is not in the format that this version writes. str() begins with its path."""
 
 
 class Kept(NamedTuple):
-    """What the file holds."""
+    """The content of the file."""
 
     nodes: tuple[int, ...]
     stopped: frozenset[int]
@@ -42,7 +42,7 @@ NOTHING = Kept((), frozenset(), {})
 
 
 def read(root: Directory) -> Kept:
-    """What the last run with several nodes left; NOTHING where there was none. NodesFileError, StorageError."""
+    """Return the state that the last run with several nodes left, or NOTHING. Raises NodesFileError, StorageError."""
     data = root.read(FILE_NAME)
     if data is None:
         return NOTHING
@@ -54,7 +54,7 @@ def read(root: Directory) -> Kept:
 
 
 class PlacedTopic(NamedTuple):
-    """What is kept of a topic."""
+    """The stored placements of a topic."""
 
     topic_id: bytes
     name: str
@@ -62,7 +62,7 @@ class PlacedTopic(NamedTuple):
 
 
 class NodesFile:
-    """The file as it is written: what every topic is like in it, and which nodes it is for."""
+    """The file as it will be written: the placements of every topic, and the nodes it is for."""
 
     def __init__(self, root: Directory, nodes: Sequence[int]) -> None:
         self._root = root
@@ -70,24 +70,24 @@ class NodesFile:
         self._topics: dict[bytes, bytes] = {}
 
     def note(self, topic: PlacedTopic) -> None:
-        """The topic is like this, whether the file says so yet or not."""
+        """Record a topic's placements in memory, whether the file has them yet or not."""
         self._topics[topic.topic_id] = _text(topic)
 
     def forget(self, topic_id: bytes) -> None:
-        """There is no such topic any more."""
+        """Remove a topic that was deleted."""
         self._topics.pop(topic_id, None)
 
     def write(self, stopped: Iterable[int], changed: Iterable[PlacedTopic] = ()) -> None:
-        """Put what is noted in the place of what is there, synced, with these topics as they are now. StorageError.
+        """Replace the file by the recorded content, synced, with these topics as they are now. Raises StorageError.
 
-        If that fails, nothing is noted of these topics.
+        If it fails, nothing is recorded of these topics.
         """
         texts = {topic.topic_id: _text(topic) for topic in changed}
         self._root.write_atomically(FILE_NAME, self._content(stopped, self._topics | texts))
         self._topics.update(texts)
 
     def says(self, stopped: Iterable[int]) -> bool:
-        """Whether the file says by now what would be written."""
+        """Return whether the file already has the content that would be written."""
         return self._root.read(FILE_NAME) == self._content(stopped, self._topics)
 
     def _content(self, stopped: Iterable[int], topics: Mapping[bytes, bytes]) -> bytes:
@@ -103,7 +103,7 @@ def _text(topic: PlacedTopic) -> bytes:
 
 @lru_cache(maxsize=1_000)
 def _placement_text(placement: Placement) -> bytes:
-    """Partitions are many and nodes few, so most are placed as others are."""
+    """Return the text of a placement, cached: with many partitions and few nodes most placements are equal."""
     return _json(placement)
 
 

@@ -1,1 +1,1 @@
-"""Resources that have settings: what the APIs over them share, and the kinds that are no topic and no broker."""
+"""Resources that have settings: the common part of their APIs, and the types other than topics and brokers."""

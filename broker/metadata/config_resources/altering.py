@@ -1,7 +1,7 @@
-"""The resources whose settings a request alters: each is altered, or refused, by itself, and none that is named twice.
+"""Alters the settings of a request's resources: each one is altered or refused by itself; one named twice is refused.
 
-Knows what AlterConfigs and IncrementalAlterConfigs have in common; what altering means is theirs. Resources of a
-request are altered in one change of the catalogue, or of a large request in several (`broker/metadata/changes.py`).
+Contains what AlterConfigs and IncrementalAlterConfigs have in common; each of them defines how it alters. Resources of
+a request are altered in one change of the catalogue, or of a large request in several (`broker/metadata/changes.py`).
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from barnabas.broker.runtime.scheduler import CooperativeScheduler, Work
 from barnabas.protocol.errors import ErrorCode, KafkaError
 
 SLICE_SETTINGS = 50
-"""How many settings are changed (some 80 us each) before others have their turn."""
+"""How many settings are changed (some 80 us each) before other work is done."""
 _PARTITIONS_PER_SETTING = 50
-"""In how many logs it takes as long to put a setting in force as to change it."""
+"""The number of logs for which applying a setting takes as long as changing it."""
 
 
 A = TypeVar("A")
@@ -30,7 +30,7 @@ A_co = TypeVar("A_co", covariant=True)
 
 
 class Resource(Protocol):
-    """What both requests say of a resource."""
+    """The fields of a resource that both requests have."""
 
     resource_type: int
     resource_name: str
@@ -40,7 +40,7 @@ class Resource(Protocol):
 
 
 class Answer(Protocol[A_co]):
-    """What makes the answer for a resource."""
+    """Creates the answer for a resource."""
 
     def __call__(
         self, *, error_code: ErrorCode, error_message: str | None, resource_type: int, resource_name: str
@@ -50,32 +50,32 @@ class Answer(Protocol[A_co]):
 R = TypeVar("R", bound=Resource)
 Wish: TypeAlias = Callable[[R], SettingsWish | Future[None] | None]
 Refusals: TypeAlias = dict[int, KafkaError | None]
-"""By the number of a resource; None where it was not refused."""
+"""By the index of a resource; None if it was not refused."""
 
 
 class Altered(NamedTuple):
-    """What became of resources, by their numbers."""
+    """The results of altering resources, by their indexes."""
 
     refusals: Refusals
     to_wait_for: dict[int, Future[None]]
-    """Of those that are being altered."""
+    """The futures of the alterations that are still running."""
 
 
 class Change(NamedTuple):
-    """What a change of settings is made in."""
+    """The context in which settings are changed."""
 
     catalogue: Catalogue
     upkeep: CooperativeScheduler
     in_hand: Callable[[Callable[[], Altered]], Altered]
-    """Calls a function with the request in hand, as `in_hand.keep_in_hand`."""
+    """Calls a function as a part of the current request, like `in_hand.keep_in_hand`."""
     validate_only: bool
 
 
 def alter_each(resources: Sequence[R], wish: Wish[R], answer: Answer[A], change: Change) -> list[A] | Future[list[A]]:
-    """Have each resource be as `wish` says, which may raise KafkaError; None: it has seen to that itself; or sees to it
-    until the future that it gives is done.
+    """Alter each resource as `wish` says, which may raise KafkaError. It returns None if it has altered the resource
+    itself, or a future if it does so until the future is done.
 
-    All copies of one that is named twice are refused.
+    All copies of a resource that is named twice are refused.
     """
     return change.upkeep.to_the_end(lambda: _alter_all(resources, wish, answer, change), CHANGES)
 
@@ -101,7 +101,7 @@ def _alter_all(resources: Sequence[R], wish: Wish[R], answer: Answer[A], change:
 
 
 def _size(catalogue: Catalogue, resource: Resource) -> int:
-    """A broker's settings are judged together with those for all brokers: only one of the two is in a change."""
+    """Return the size of a change. A broker's settings and those for all brokers must not be in the same change."""
     if resource.resource_type == BROKER_RESOURCE:
         return SLICE_SETTINGS
     topic = catalogue.topics.get(resource.resource_name) if resource.resource_type == TOPIC_RESOURCE else None
@@ -117,7 +117,7 @@ def _refusal(awaited: Future[None]) -> KafkaError | None:
 
 
 def _alter(resources: Sequence[R], wanted: Wish[R], change: Change) -> Altered:
-    """One change."""
+    """Alter the resources of one change."""
     refusals: Refusals = {}
     wishes: dict[int, SettingsWish] = {}
     to_wait_for: dict[int, Future[None]] = {}

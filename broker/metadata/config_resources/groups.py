@@ -1,7 +1,7 @@
-"""What is in force for single groups: their own settings where they have some, and the broker's.
+"""The effective settings of single groups: a group's own settings if it has some, else the broker's.
 
-Asked at each decision, as both may change while the broker runs. Knows no coordinator: a group has settings whether it
-exists or not.
+Read at each decision, as both may change while the broker is running. Independent of the coordinator: a group can have
+settings whether it exists or not.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Configured(Protocol):
-    """What is asked of the catalogue."""
+    """The part of the catalogue that is needed here."""
 
     def configs_of(self, resource_type: int, name: str) -> Mapping[str, str]: ...
 
@@ -30,9 +30,9 @@ class GroupConfigs:
         self._config = config
 
     def has_own(self, group_id: str) -> bool:
-        """Whether anything was set for this group."""
+        """Return whether any setting is set for this group."""
         return bool(self._catalogue.configs_of(GROUP_RESOURCE, group_id))
 
     def consumer_group(self, group_id: str) -> ConsumerGroupSettings:
-        """What is in force for the members of a consumer group, in milliseconds, inside the broker's bounds."""
+        """Return a consumer group's effective settings, in milliseconds, within the broker's bounds."""
         return consumer_group_settings(self._catalogue.configs_of(GROUP_RESOURCE, group_id), self._config)

@@ -1,10 +1,10 @@
-"""The broker's loggers as a resource (BROKER_LOGGER): their levels are read and changed while it runs, and not kept.
+"""The broker's loggers as a resource (BROKER_LOGGER): their levels are read and changed at run time, and not stored.
 
 `root` is everything in this process, `kafka` the broker, `kafka.net` and the like one part of it. Names and levels are
 those of Kafka's tools (`kafka-configs.sh --entity-type broker-loggers`); behind them are Python's loggers, `barnabas`
-for `kafka`. A logger without a level of its own has the level of the next one above that has one. Nothing here logs
-below DEBUG or above ERROR: TRACE tells no more than DEBUG, and FATAL tells nothing. Codes and sentences are Apache
-Kafka 4.4.0's.
+for `kafka`. A logger without its own level has the level of the nearest logger above that has one. The broker logs
+nothing below DEBUG or above ERROR: TRACE shows no more than DEBUG, and FATAL shows nothing. Error codes and messages
+are Apache Kafka 4.4.0's.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ PARTS = (
     "storage",
     "workers",
 )
-"""The parts of the broker that have a logger of their own (`log_lines.logger`)."""
+"""The parts of the broker that have their own logger (`log_lines.logger`)."""
 
 _LOGGERS = MappingProxyType(
     {ROOT: "", "asyncio": "asyncio", "kafka": "barnabas"} | {f"kafka.{part}": f"barnabas.{part}" for part in PARTS}
@@ -47,12 +47,12 @@ _EXISTING = (Operation.SET, Operation.DELETE)
 
 
 def levels() -> dict[str, str]:
-    """The level in force of every logger."""
+    """Return the effective level of every logger."""
     return {name: _level_name(_python_logger(name).getEffectiveLevel()) for name in _LOGGERS}
 
 
 def alter_loggers(resource: str, alterations: Sequence[Alteration], node_id: int, *, validate_only: bool) -> None:
-    """Set levels, or take them back. KafkaError when one of them may not be, and then none is."""
+    """Set or remove levels. Raise KafkaError if one of them is not allowed; then none is changed."""
     check_alterations(alterations)
     _check_node(resource, node_id)
     for alteration in alterations:
@@ -98,5 +98,5 @@ def _python_logger(name: str) -> logging.Logger:
 
 
 def _level_name(number: int) -> str:
-    """The name of the level, or of the next one above: Python has numbers between."""
+    """Return the name of the level, or of the next higher one: Python has numbers in between."""
     return next((name for name, level in _LEVELS.items() if number <= level), "FATAL")

@@ -1,7 +1,7 @@
-"""Delegation tokens (KIP-48): made, prolonged, taken back, kept in the catalogue, and logged in with.
+"""Delegation tokens (KIP-48): created, renewed, expired, stored in the catalogue, and used to log in.
 
-Imported only where `delegation.token.secret.key` is set, or when somebody asks about tokens. How a client logs in with
-one is in `broker/security/sasl/scram.py`; who may ask for one, and about whose, in the handlers of the four APIs.
+Imported only if `delegation.token.secret.key` is set, or when a client asks about tokens. How a client logs in with a
+token is in `broker/security/sasl/scram.py`; who may request a token, and about whose, in the handlers of the four APIs.
 
-Invariant: the secret key and what is computed from it are in no log, no error, no event and no repr.
+Invariant: the secret key and the values computed from it are in no log, no error, no event and no repr.
 """

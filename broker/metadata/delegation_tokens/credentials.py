@@ -1,7 +1,7 @@
-"""Credentials of SCRAM for tokens: made when somebody first logs in with one, and kept as long as the token is there.
+"""SCRAM credentials of tokens: created at the first login with a token, and kept as long as the token exists.
 
-To salt a password takes milliseconds, so it is done once for each token and mechanism, and never for a token that there
-is not.
+Salting a password takes milliseconds, so it is done once for each token and mechanism, and never for a token that does
+not exist.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _SALT_BYTES: Final = 32
 
 
 class Credentials:
-    """Those of the tokens of one broker."""
+    """The credentials of one broker's tokens."""
 
     def __init__(self, key: SecretKey, random_bytes: Callable[[int], bytes]) -> None:
         self._key = key
@@ -24,7 +24,7 @@ class Credentials:
         self._of_tokens: dict[str, dict[ScramMechanism, ScramCredential]] = {}
 
     def of(self, mechanism: ScramMechanism, token_id: str) -> ScramCredential:
-        """That of a token that is there."""
+        """Return the credential of an existing token."""
         of_token = self._of_tokens.setdefault(token_id, {})
         if mechanism not in of_token:
             salt = self._random_bytes(_SALT_BYTES)
@@ -33,5 +33,5 @@ class Credentials:
         return of_token[mechanism]
 
     def forget(self, token_id: str) -> None:
-        """The token is there no more."""
+        """Remove the credentials of a token that was removed."""
         self._of_tokens.pop(token_id, None)

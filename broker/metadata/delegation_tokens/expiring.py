@@ -1,4 +1,4 @@
-"""Expired tokens are removed every `delegation.token.expiry.check.interval.ms` of the clock that clients are told."""
+"""Removes expired tokens every `delegation.token.expiry.check.interval.ms`, by the clock that clients see."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from barnabas.protocol.errors import KafkaError
 
 _log = logger("security")
 _NEXT_MS: Final = 1
-"""When the rest of very many is removed: others have their turn before."""
+"""The delay before the rest of very many tokens is removed: other work is done before."""
 
 
 class Expiring:
-    """What removes the expired tokens of a broker."""
+    """Removes the expired tokens of a broker."""
 
     def __init__(self, tokens: Tokens, clock: Clock, interval_ms: int) -> None:
         self._tokens = tokens
@@ -24,11 +24,11 @@ class Expiring:
         self._timer: Timer | None = None
 
     def start(self) -> None:
-        """Look for them from now on."""
+        """Start the periodic check for expired tokens."""
         self._timer = self._clock.call_later(self._clock.until_next(self._interval_ms), self._look)
 
     def stop(self) -> None:
-        """The broker stops."""
+        """Stop the periodic check."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None

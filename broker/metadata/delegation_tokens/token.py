@@ -1,6 +1,6 @@
-"""What a delegation token is, as the catalogue keeps it, and what its holder shows in place of a password.
+"""A delegation token as the catalogue stores it, and the password that its holder presents.
 
-The password of a token is an HMAC of its id, which only who has the secret key can compute. It is nowhere stored.
+The password of a token is an HMAC of its id, which can be computed only with the secret key. It is not stored anywhere.
 """
 
 from __future__ import annotations
@@ -16,32 +16,32 @@ _HASH: Final = "sha512"
 
 
 class DelegationToken(NamedTuple):
-    """One token. There is no secret in it. Times are since 1970."""
+    """One token, without any secret. Times are in milliseconds since 1970."""
 
     token_id: str
     owner: Principal
-    """Whom it speaks for."""
+    """The principal that the token authenticates."""
     requester: Principal
-    """Who asked for it."""
+    """The principal that requested it."""
     renewers: tuple[Principal, ...]
-    """Who may prolong it and take it back, besides its owner."""
+    """The principals that may renew and expire it, besides its owner."""
     issued_ms: int
     expires_ms: int
-    """From when on it is not good, unless it is prolonged."""
+    """The time at which it becomes invalid, unless it is renewed."""
     max_ms: int
-    """It cannot be prolonged beyond this."""
+    """The time beyond which it cannot be renewed."""
 
     def is_expired(self, now_ms: int) -> bool:
-        """Whether it is to be removed."""
+        """Return whether it has expired and should be removed."""
         return min(self.expires_ms, self.max_ms) < now_ms
 
     def is_of(self, principal: Principal) -> bool:
-        """Whether this is its owner or one of its renewers."""
+        """Return whether the principal is its owner or one of its renewers."""
         return principal == self.owner or principal in self.renewers
 
 
 class SecretKey:
-    """What passwords of tokens are computed with."""
+    """The key from which the passwords of tokens are computed."""
 
     __slots__ = ("_key",)
 
@@ -49,16 +49,16 @@ class SecretKey:
         self._key = key.encode()
 
     def hmac_of(self, token_id: str) -> bytes:
-        """What the answer to CreateDelegationToken hands over."""
+        """Return the HMAC of a token, which the answer to CreateDelegationToken contains."""
         return hmac.digest(self._key, token_id.encode(), _HASH)
 
     def password_of(self, token_id: str) -> str:
-        """The same as SCRAM takes it."""
+        """Return the HMAC as the password for SCRAM (base64)."""
         return b64encode(self.hmac_of(token_id)).decode()
 
 
 def record_of(token: DelegationToken) -> DelegationTokenRecord:
-    """Kafka's record of it."""
+    """Return Kafka's record of a token."""
     return DelegationTokenRecord(
         owner=str(token.owner),
         requester=str(token.requester),
@@ -71,7 +71,7 @@ def record_of(token: DelegationToken) -> DelegationTokenRecord:
 
 
 def token_of(record: DelegationTokenRecord) -> DelegationToken:
-    """What a record says."""
+    """Return the token of a record."""
     return DelegationToken(
         token_id=record.token_id,
         owner=Principal.of(record.owner),

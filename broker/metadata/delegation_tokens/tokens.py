@@ -1,9 +1,9 @@
-"""The delegation tokens there are, and the only way to change them, kept in Kafka's records.
+"""All delegation tokens, and the only way to change them, stored in Kafka's records.
 
-Read from what the catalogue carries, once, at the start. The rules and codes are those of Apache Kafka 4.4.0's
-DelegationTokenControlManager. Who may ask at all is not decided here (`asking.py`).
+Read once, at the start, from the records that the catalogue carries. The rules and error codes are those of Apache
+Kafka 4.4.0's DelegationTokenControlManager. Who may send a request is decided in `broker/api/guards/asking_tokens.py`.
 
-Invariants: what is here is what the log says; a token that is removed can be found by nothing any more.
+Invariants: the tokens here are those in the log; a token that was removed is not found any more.
 """
 
 from __future__ import annotations
@@ -28,27 +28,27 @@ from barnabas.protocol.security.scram import ScramMechanism
 _log = logger("security")
 
 TOKENS_MAX: Final = 10_000
-"""How many there may be, of which an owner has no more than there is room for. Kafka has no such bounds."""
+"""The maximum number of tokens; an owner's are limited by the rest. Kafka has no such limits."""
 RENEWERS_MAX: Final = 100
 RECORD_BYTES_MAX: Final = 8 << 10
-"""How large the record of a token may be: so much is kept for each."""
+"""The maximum size of the record of a token: so much is stored for each."""
 REMOVED_AT_ONCE_MAX: Final = 1_000
 _TIME_MAX: Final = (1 << 63) - 1
 _SINCE: Final = 14
-"""The metadata.version from which on there are tokens (3.6-IV2)."""
+"""The lowest metadata.version that has tokens (3.6-IV2)."""
 
 
 class Lifetimes(NamedTuple):
-    """As configured."""
+    """The configured lifetimes of tokens."""
 
     max_ms: int
-    """How long a token can live at most."""
+    """The maximum lifetime of a token."""
     renewed_ms: int
-    """How long it is good without being prolonged."""
+    """How long it is valid without being renewed."""
 
 
 class Tokens:
-    """Those of one catalogue."""
+    """The tokens of one catalogue."""
 
     def __init__(
         self,
@@ -77,15 +77,15 @@ class Tokens:
 
     @property
     def all(self) -> list[DelegationToken]:
-        """Every token that is there, also those that are expired and not removed yet."""
+        """All tokens, including those that have expired and are not removed yet."""
         return list(self._by_id.values())
 
     def hmac_of(self, token: DelegationToken) -> bytes:
-        """The token's password, for those who may be told it."""
+        """Return the token's password. Give it only to principals that may know it."""
         return self._key.hmac_of(token.token_id)
 
     def login(self, mechanism: ScramMechanism, token_id: str) -> TokenLogin | None:
-        """What somebody who logs in with this token has to prove; None where there is no such token."""
+        """Return the data against which a login with this token is verified; None if the token does not exist."""
         token = self._by_id.get(token_id)
         if token is None:
             return None
@@ -96,7 +96,7 @@ class Tokens:
     def create(
         self, owner: Principal, requester: Principal, renewers: Sequence[Principal], max_lifetime_ms: int
     ) -> DelegationToken:
-        """A new token. max_lifetime_ms: less than the configured one, where it is positive. KafkaError."""
+        """Create a token. max_lifetime_ms: shortens the configured lifetime if it is positive. Raises KafkaError."""
         self._check_level()
         if self._of_owner[owner] >= TOKENS_MAX - len(self._by_id) or len(renewers) > RENEWERS_MAX:
             raise KafkaError(ErrorCode.POLICY_VIOLATION)
@@ -116,7 +116,7 @@ class Tokens:
         return token
 
     def renew(self, principal: Principal, hmac: bytes, period_ms: int) -> int:
-        """Prolong the token, at most for the configured time; when it expires now. KafkaError."""
+        """Renew the token, at most for the configured time; return its new expiry time. Raises KafkaError."""
         token = self._of(principal, hmac, expired_first=True)
         expires_ms = min(token.max_ms, _later(self._now_ms(), _asked(period_ms, self._lifetimes.renewed_ms)))
         self._write(token._replace(expires_ms=expires_ms))
@@ -124,7 +124,7 @@ class Tokens:
         return expires_ms
 
     def expire(self, principal: Principal, hmac: bytes, period_ms: int) -> int:
-        """Let the token expire after a time, or remove it where that is negative; when it expires now. KafkaError."""
+        """Let the token expire after a period, or remove it if negative; return its expiry time. Raises KafkaError."""
         token = self._of(principal, hmac)
         now_ms = self._now_ms()
         if period_ms < 0:
@@ -139,7 +139,7 @@ class Tokens:
         return expires_ms
 
     def remove_expired(self) -> bool:
-        """Remove tokens that are expired, as many as are removed at once; whether there may be more. KafkaError."""
+        """Remove expired tokens, up to a maximum at once; return whether there may be more. Raises KafkaError."""
         now_ms = self._now_ms()
         expired = [token for token in self._by_id.values() if token.is_expired(now_ms)]
         some = expired[:REMOVED_AT_ONCE_MAX]
@@ -155,9 +155,9 @@ class Tokens:
             raise KafkaError(ErrorCode.UNSUPPORTED_VERSION)
 
     def _of(self, principal: Principal, hmac: bytes, *, expired_first: bool = False) -> DelegationToken:
-        """The token of this HMAC, which the principal may change. KafkaError.
+        """Return the token with this HMAC, which the principal may change. Raises KafkaError.
 
-        expired_first: that it is expired is said also to who may not change it.
+        expired_first: also report the expiry to a principal that may not change the token.
         """
         self._check_level()
         token_id = self._by_hmac.get(hmac)
@@ -171,7 +171,7 @@ class Tokens:
         return token
 
     def _new_id(self) -> str:
-        """As Kafka's Uuid prints itself, which never begins with a dash."""
+        """Return a new id in the format of Kafka's Uuid, which never begins with a dash."""
         while True:
             raw = bytearray(self._random_bytes(16))
             raw[6] = raw[6] & 0x0F | 0x40

@@ -1,1 +1,1 @@
-"""What the metadata log says, as values."""
+"""The content of the metadata log as values."""

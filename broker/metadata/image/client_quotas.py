@@ -1,11 +1,11 @@
-"""Client quotas in the catalogue: which there are, and how they are changed, as Kafka's ClientQuotaControlManager.
+"""Client quotas in the catalogue: the quotas that are set, and their changes, as in Kafka's ClientQuotaControlManager.
 
-An entity is whom a quota is for: a user, a client id, both, or an address; a name of null is the default. What is
-stored is what was set, for whatever version of Kafka reads it next; what it means is the business of
-broker/clients/quotas/. The sentences are Kafka's. Another host than `localhost` has to be an address: to look a name up
-would hold up everybody else, and Kafka, which does so, looks it up again at each start.
+A quota applies to an entity: a user, a client id, both, or an IP address; a name of null is the default. The values are
+stored as they were set, for any version of Kafka that reads them later; broker/clients/quotas/ interprets them. The
+error messages are Kafka's. A host other than `localhost` must be an address: resolving a name would block all clients,
+and Kafka, which does so, resolves it again at each start.
 
-`alter` and `matching` change nothing; `ClientQuotas` is the door to both.
+`alter` and `matching` change nothing; `ClientQuotas` is the interface to both.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _OF_CLIENTS: Final = {
     "request_percentage": False,
     "controller_mutation_rate": False,
 }
-"""The keys of users and client ids, and whether their values are whole numbers."""
+"""The keys of users and client ids, and whether their values are integers."""
 _OF_ADDRESSES: Final = {"connection_creation_rate": True}
 KEYS: Final = (*_OF_CLIENTS, *_OF_ADDRESSES)
 _LONG_MAX: Final = 0x7FFF_FFFF_FFFF_FFFF
@@ -43,7 +43,7 @@ Entity = Mapping[str, str | None]
 
 
 class QuotaAlteration(NamedTuple):
-    """A wish: some quotas of an entity; None takes one back."""
+    """A requested change: some quotas of an entity; None removes one."""
 
     entity: Entity
     changes: Sequence[tuple[str, float | None]]
@@ -53,26 +53,26 @@ Outcomes = list[tuple[Entity, KafkaError | None]]
 
 
 class ClientQuotas:
-    """Those that there are, and the only way to change them."""
+    """All client quotas, and the only way to change them."""
 
     def __init__(self, image: Image, commit: Callable[[Encoded], None]) -> None:
         self._image, self._commit = image, commit
         self.when_changed: list[Callable[[], None]] = []
         """Called after a change is durable, before its request is answered. Must not raise."""
         self.changes = 0
-        """How often they have changed: what is made of them is as good as long as this stays."""
+        """The number of changes so far: values derived from the quotas are valid while it stays the same."""
 
     @property
     def entities(self) -> Mapping[QuotaEntity, Mapping[str, float]]:
-        """What is set for each entity."""
+        """The quotas of each entity."""
         return self._image.quotas
 
     def alter(self, alterations: Sequence[QuotaAlteration], *, validate_only: bool) -> Outcomes:
-        """Change those that may be, all in one batch: what became of each entity. KafkaError where none was."""
+        """Make the valid changes in one batch; return each entity's result. Raise KafkaError if none was made."""
         return finish(self.alter_in_steps(alterations, validate_only=validate_only))
 
     def alter_in_steps(self, alterations: Sequence[QuotaAlteration], *, validate_only: bool) -> Steps[Outcomes]:
-        """As `alter`, decided about what is set when all is decided: anew, if that was changed meanwhile."""
+        """Do the same as `alter` in steps; decide again if the quotas were changed meanwhile."""
         decide = partial(self._decide, alterations, validate_only=validate_only)
         change, outcomes = yield from decided(decide, lambda: self.changes)
         if change.records:
@@ -93,7 +93,7 @@ class ClientQuotas:
 def alter(
     alterations: Sequence[QuotaAlteration], quotas: Mapping[QuotaEntity, Mapping[str, float]]
 ) -> Steps[tuple[list[Versioned], Outcomes]]:
-    """The records, and what becomes of each entity: one that is named twice is refused, and keeps the first change."""
+    """Return the records and each entity's result: one named twice is refused, and its first change is made."""
     records: list[Versioned] = []
     outcomes: dict[QuotaEntity, tuple[Entity, KafkaError | None]] = {}
     pauses = Pauses()
@@ -133,7 +133,7 @@ def _records(entity: Entity, changes: Sequence[tuple[str, float | None]], own: M
 
 
 def _keys_of(entity: Entity) -> Mapping[str, bool]:
-    """The keys that the entity may have. KafkaError INVALID_REQUEST where there is no such entity."""
+    """Return the keys that the entity may have. Raise KafkaError INVALID_REQUEST if the entity is invalid."""
     if not entity:
         raise _invalid("Invalid empty client quota entity")
     for kind, name in entity.items():
@@ -171,7 +171,7 @@ def matching(
     strict: bool,
     quotas: Mapping[QuotaEntity, Mapping[str, float]],
 ) -> Iterator[tuple[QuotaEntity, Mapping[str, float]]]:
-    """The entities that a filter lets through: (type, match type, match) each. KafkaError for a filter that is none.
+    """Yield the entities that a filter matches: (type, match type, match) each. Raise KafkaError for an invalid filter.
 
     strict: without those that have other parts than the filter names.
     """
@@ -190,7 +190,7 @@ def matching(
 
 
 def _filter(components: Sequence[tuple[str, int, str | None]]) -> tuple[dict[str, str | None], set[str]]:
-    """The types whose names are given, and those of which any will do."""
+    """Return the types with their required names, and the types for which any name matches."""
     exact: dict[str, str | None] = {}
     specified: set[str] = set()
     for kind, match_type, match in components:
@@ -218,7 +218,7 @@ def _filter(components: Sequence[tuple[str, int, str | None]]) -> tuple[dict[str
 
 
 def _text(entity: Entity) -> str:
-    """As Java writes it."""
+    """Return the entity's text as Java formats it."""
     parts = ", ".join(f"{kind}={'null' if name is None else name}" for kind, name in entity.items())
     return f"ClientQuotaEntity(entries={{{parts}}})"
 

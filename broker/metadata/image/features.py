@@ -1,8 +1,8 @@
-"""What changing feature levels takes: pure decisions for UpdateFeatures and `--feature`, and what is offered of them.
+"""How feature levels are changed: pure decisions for UpdateFeatures and `--feature`, and the levels that are offered.
 
-Knows Kafka's rules, codes and sentences; writes nothing and changes nothing. The rules are those of Apache Kafka
-4.4.0's controller: one feature that may not be changed refuses the whole request, a feature named twice counts as
-named last, `metadata.version` may go down only over levels that changed no record.
+Knows Kafka's rules, error codes and messages; writes nothing and changes nothing. The rules are those of Apache Kafka
+4.4.0's controller: one feature that may not be changed refuses the whole request, of a feature named twice the last
+update counts, `metadata.version` may be lowered only over levels that changed no record.
 """
 
 from collections.abc import Mapping, Sequence
@@ -27,15 +27,15 @@ OFFERED_FEATURES = {
     METADATA_VERSION: (7, 33),
     TRANSACTION_VERSION: (0, 2),
 }
-"""The features that mean something here, with the levels that are honoured. The others join this table with the
-code that honours them, whatever levels an opened directory holds."""
+"""The features that have an effect here, with the supported levels. Others are added together with the code that
+supports them, whatever levels an opened directory has."""
 
 KRAFT_LEVEL = 1
-"""kraft.version is no FeatureLevelRecord: the voters are in the log from the first run on."""
+"""The level of kraft.version, which has no FeatureLevelRecord: the voters are in the log from the first run on."""
 
 NEW_LEVELS = {METADATA_VERSION: 25, GROUP_VERSION: 1, TRANSACTION_VERSION: 2}
-"""What a new directory begins with. 25 (4.0-IV3) is the lowest level that carries what is stored here, so that every
-Kafka from 4.0 on opens the directory."""
+"""The levels of a new directory. 25 (4.0-IV3) is the lowest level that includes everything stored here, so that every
+Kafka from 4.0 on can open the directory."""
 
 _RECORDS_CHANGED_AT = (7, 8, 11, 13, 14, 15, 17, 23, 30, 32, 33)  # levels of metadata.version that changed records
 _ELR_NEEDS_METADATA_VERSION = 23
@@ -43,7 +43,7 @@ _MIN_ISR = "min.insync.replicas"
 
 
 class UpgradeType(IntEnum):
-    """Which way a level may move."""
+    """The direction in which a level may be changed."""
 
     UPGRADE = 1
     SAFE_DOWNGRADE = 2
@@ -51,7 +51,7 @@ class UpgradeType(IntEnum):
 
 
 class FeatureUpdate(NamedTuple):
-    """A wish for a level. `upgrade_type` may be a number Kafka does not know."""
+    """A requested level. `upgrade_type` may be a number that Kafka does not know."""
 
     name: str
     level: int
@@ -59,12 +59,12 @@ class FeatureUpdate(NamedTuple):
 
 
 def initial_records(levels: Mapping[str, int]) -> list[Stored]:
-    """The records a new directory begins with; `metadata.version` comes first, as Kafka demands it."""
+    """Return the first records of a new directory; `metadata.version` comes first, as Kafka requires."""
     return [FeatureLevelRecord(name=name, feature_level=level) for name, level in levels.items() if level]
 
 
 def updates_to(levels: Mapping[str, int], held: Mapping[str, int]) -> list[FeatureUpdate]:
-    """The wishes that bring features from the levels held to these."""
+    """Return the updates that change features from the levels held to these levels."""
     held = {**held, KRAFT_VERSION: KRAFT_LEVEL}
     return [
         FeatureUpdate(name, level, UpgradeType.SAFE_DOWNGRADE if level < held.get(name, 0) else UpgradeType.UPGRADE)
@@ -74,9 +74,9 @@ def updates_to(levels: Mapping[str, int], held: Mapping[str, int]) -> list[Featu
 
 
 def update_features(updates: Sequence[FeatureUpdate], image: Image, node_id: int, min_isr: int) -> list[Versioned]:
-    """The records of changing levels; KafkaError INVALID_UPDATE_VERSION for the first that may not be changed.
+    """Return the records that change levels. Raise KafkaError INVALID_UPDATE_VERSION for the first invalid update.
 
-    min_isr: what the broker's configuration says, which is written down when eligible leader replicas are switched on.
+    min_isr: the value of the broker's configuration, which is written when eligible leader replicas are switched on.
     """
     wished = {update.name: update for update in updates}
     proposed = {**image.features, **{name: update.level for name, update in wished.items()}}
@@ -129,7 +129,7 @@ def _why_not(update: FeatureUpdate, image: Image, node_id: int, proposed: Mappin
 
 
 def _why_no_downgrade(current: int, level: int, upgrade_type: int) -> str | None:
-    """Why `metadata.version` may not go down so far; None if no level in between changed a record."""
+    """Return why `metadata.version` may not be lowered so far; None if no level in between changed a record."""
     if not any(level < changed <= current for changed in _RECORDS_CHANGED_AT):
         return None
     refused = f"Unsupported {METADATA_VERSION} downgrade from {current} to {level}."
@@ -139,7 +139,7 @@ def _why_no_downgrade(current: int, level: int, upgrade_type: int) -> str | None
 
 
 def _min_isr_records(image: Image, min_isr: int) -> list[Versioned]:
-    """With eligible leader replicas `min.insync.replicas` is set for the cluster, once, and for no single broker."""
+    """Return the records for ELR: `min.insync.replicas` is set for the cluster, once, and for no single broker."""
     records = []
     for (resource_type, name), configs in image.configs.items():
         if resource_type == BROKER_RESOURCE and name and _MIN_ISR in configs:

@@ -1,7 +1,7 @@
 """One catalogue record as the value of a log record: uvarint frame (1), uvarint key, uvarint version, body.
 
-Knows bytes and schemas, not what a record means. As strict as Kafka's reader: another frame, an unknown key, a
-version above the schema's, and bytes behind the body are a DecodeError that names what was found.
+Knows bytes and schemas, not the meaning of records. As strict as Kafka's reader: another frame, an unknown key, a
+version above the schema's, and bytes behind the body raise a DecodeError that names the invalid value.
 """
 
 from collections.abc import Sequence
@@ -35,7 +35,7 @@ _codecs: dict[tuple[int, int], Codec[Stored]] = {}
 
 
 def encode_record(versioned: Versioned) -> bytes:
-    """The value of the log record."""
+    """Return the value of the log record."""
     key = versioned.record.__schema__.key
     assert key is not None, versioned.record
     out = bytearray()
@@ -46,13 +46,13 @@ def encode_record(versioned: Versioned) -> bytes:
 
 
 class Encoded(NamedTuple):
-    """Records that are to be one batch, whatever offset they will have."""
+    """Encoded records of one batch, independent of their offset."""
 
     records: Sequence[Stored]
     values: Sequence[bytes]
-    """Of each."""
+    """The value of each record."""
     area: bytes | bytearray
-    """All of them as they stand in the batch."""
+    """All records as they are stored in the batch."""
 
 
 Change = Sequence[Versioned] | Encoded
@@ -60,7 +60,7 @@ Change = Sequence[Versioned] | Encoded
 
 
 def encoded(versioned: Sequence[Versioned]) -> Steps[Encoded]:
-    """The records of one change, which may be very many."""
+    """Encode the records of one change, which may be very many, in steps."""
     values: list[bytes] = []
     area = bytearray()
     for first in range(0, len(versioned), AT_ONCE):
@@ -73,11 +73,11 @@ def encoded(versioned: Sequence[Versioned]) -> Steps[Encoded]:
 
 
 def decode_record(value: bytes | None) -> Stored:
-    """The record in the value of a log record."""
+    """Return the record in the value of a log record. Raise DecodeError if it is invalid."""
     if not value:
         raise DecodeError("a catalogue record without a value")
     if value[0] == FRAME_VERSION and len(value) > 3 and value[1] < 0x80 and value[2] < 0x80:
-        key, version, position = value[1], value[2], 3  # all of today's records
+        key, version, position = value[1], value[2], 3  # all current records
     else:
         frame, position = read_uvarint(value, 0)
         if frame != FRAME_VERSION:

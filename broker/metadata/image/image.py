@@ -1,12 +1,12 @@
-"""The catalogue as it stands: topics, partitions, settings, quotas, features, producer ids. Only `replay` changes it.
+"""The catalogue's state: topics, partitions, settings, quotas, features, producer ids. Only `replay` changes it.
 
-Knows records, not bytes or files, and decides nothing: what is replayed has been written already. As strict as
-Kafka's own replay: a record that cannot follow from what came before raises `ReplayError`, since guessing would lose
-what it stood for.
+Knows records, not bytes or files, and decides nothing: a replayed record has been written already. As strict as
+Kafka's own replay: a record that cannot follow from the previous ones raises `ReplayError`, because guessing would lose
+the state they describe.
 
 Invariants: every topic is in `topics` and `topics_by_id`; partition n is at index n; `next_producer_id` only rises;
 a partition's leader epoch rises with every PartitionChangeRecord that names a leader, its partition epoch with every
-one.
+PartitionChangeRecord.
 """
 
 from collections import Counter
@@ -30,7 +30,7 @@ RESOURCES = {
     CLIENT_METRICS_RESOURCE: "client-metrics",
     GROUP_RESOURCE: "group",
 }
-"""The kinds of resources that the catalogue keeps settings of, with their names."""
+"""The resource types that have settings in the catalogue, with their names."""
 
 NO_LEADER = -1
 LEADER_UNCHANGED = -2
@@ -39,7 +39,7 @@ _NEVER = -1
 METADATA_VERSION = "metadata.version"
 INTERNAL_TOPICS = frozenset((CONSUMER_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC, "__share_group_state"))
 
-# What this reader understands: level 7 is the lowest Kafka 4 accepts, 33 is 4.4's. The others as 4.4.0 has them.
+# The levels that this version can read: 7 is the lowest Kafka 4 accepts, 33 is 4.4's. The others as in Kafka 4.4.0.
 SUPPORTED_FEATURES = {
     METADATA_VERSION: (7, 33),
     "eligible.leader.replicas.version": (0, 1),
@@ -52,22 +52,22 @@ SUPPORTED_FEATURES = {
 
 
 QuotaEntity = tuple[tuple[str, str | None], ...]
-"""Whom a client quota is for: types and names, in order of the types. A name of None is the default."""
+"""The entity of a client quota: types and names, in order of the types. A name of None is the default."""
 
 
 def quota_entity(parts: Mapping[str, str | None]) -> QuotaEntity:
-    """The entity that has these parts."""
+    """Return the entity that has these parts."""
     return tuple((kind, parts[kind]) for kind in sorted(parts))
 
 
 class ReplayError(Exception):
-    """A record that cannot follow from what came before. str() names the record and says why."""
+    """A record that cannot follow from the previous ones. str() names the record and the reason."""
 
 
 class Partition:
-    """A partition as the catalogue knows it. `elected_in`: the run (raft epoch) that last made this node its leader.
+    """A partition in the catalogue. `elected_in`: the run (raft epoch) that last made this node its leader.
 
-    directory_id: the data directory it lies in, 16 bytes; empty where the records name none.
+    directory_id: the data directory that contains it, 16 bytes; empty if the records name none.
     """
 
     __slots__ = ("directory_id", "elected_in", "leader", "leader_epoch", "partition_epoch")
@@ -83,7 +83,7 @@ class Partition:
 
 
 class Topic:
-    """A topic: its id (16 bytes), its partitions in order, and the settings of its own, as text."""
+    """A topic: its id (16 bytes), its partitions in order, and its own settings, as text."""
 
     __slots__ = ("configs", "name", "partitions", "topic_id")
 
@@ -99,7 +99,7 @@ class Topic:
 
 
 class Registration(NamedTuple):
-    """What the catalogue says of this broker's registration. `record` is the one it was made with."""
+    """The registration of this broker in the catalogue. `record` is the one that registered it."""
 
     broker_epoch: int
     fenced: bool
@@ -110,7 +110,7 @@ _MISSING = Partition(NO_LEADER, _NEVER, _NEVER, _NEVER)
 
 
 def folded_name(name: str) -> str | None:
-    """What it is called in metrics; None where it has neither `.` nor `_`, and no other name is folded to it."""
+    """Return the topic's name in metrics; None if it has neither `.` nor `_`, so that no other name is folded to it."""
     return name.replace(".", "_") if "." in name or "_" in name else None
 
 
@@ -129,14 +129,14 @@ class Image:
         self.next_producer_id = 0
         self.registration: Registration | None = None
         self.scram: dict[tuple[str, int], records.UserScramCredentialRecord] = {}
-        """What is kept of users' passwords, by user and mechanism."""
+        """The SCRAM credentials of users, by user and mechanism."""
         self.partitions_in: Counter[bytes] = Counter()
-        """How many partitions lie in each data directory, by its id."""
-        self._directory_ids: dict[bytes, bytes] = {}  # one object each, for all the partitions that name it
+        """The number of partitions in each data directory, by its id."""
+        self._directory_ids: dict[bytes, bytes] = {}  # one object each, shared by all partitions that name it
 
     @property
     def metadata_version(self) -> int:
-        """The level that says which record versions are written; 0 before there is one."""
+        """The level that determines which record versions are written; 0 if there is none yet."""
         return self.features.get(METADATA_VERSION, 0)
 
     @property
@@ -151,7 +151,7 @@ class Image:
             apply(self, record, epoch)
 
     def check_complete(self) -> None:
-        """ReplayError if the partitions of a topic have gaps. They may come in any order, so only the end can tell."""
+        """Raise ReplayError if a topic lacks partitions: checked at the end, because they may come in any order."""
         for topic in self.topics.values():
             if _MISSING in topic.partitions:
                 raise ReplayError(f"topic {topic.name} lacks partition {topic.partitions.index(_MISSING)}")
@@ -187,7 +187,7 @@ class Image:
             raise ReplayError(f"PartitionRecord: partition {number} of topic {topic.name}")
         while len(topic.partitions) <= number:
             topic.partitions.append(_MISSING)
-        # Kafka takes a second PartitionRecord for the new state of the same partition
+        # Kafka interprets a second PartitionRecord as the new state of the same partition
         directory_id = self._directory_id(record.directories)
         self.partitions_in[topic.partitions[number].directory_id] -= topic.partitions[number] is not _MISSING
         self.partitions_in[directory_id] += 1
@@ -217,7 +217,7 @@ class Image:
             partition.elected_in = epoch if record.leader == self.node_id else _NEVER
 
     def _directory_id(self, directories: list[bytes]) -> bytes:
-        """The directory of this node's replica; empty if none is named, or only that one is yet to be found."""
+        """Return the directory of this node's replica; empty if none is named, or only that one is yet to be found."""
         named = directories[0] if directories else b""
         return b"" if is_reserved_directory_id(named) else self._directory_ids.setdefault(named, named)
 
@@ -234,7 +234,7 @@ class Image:
             raise ReplayError(f"{what}: there is no topic with id {topic_id.hex()}")
         return topic
 
-    # --- everything else ---
+    # --- other records ---
 
     def _config(self, record: records.ConfigRecord, epoch: int) -> None:
         configs = self.configs.setdefault((record.resource_type, record.resource_name), {})
@@ -245,7 +245,7 @@ class Image:
 
     def _client_quota(self, record: records.ClientQuotaRecord, epoch: int) -> None:
         parts = record.entity
-        if len(parts) == 1:  # as nearly all have
+        if len(parts) == 1:  # the usual case
             entity: QuotaEntity = ((parts[0].entity_type, parts[0].entity_name),)
         else:
             entity = quota_entity({part.entity_type: part.entity_name for part in parts})
@@ -315,7 +315,7 @@ class Image:
         return registration
 
 
-# Types that are not here change nothing this image holds: no-ops, ELR, and what is carried along (carried.py).
+# Types that are not here change nothing in this image: no-ops, ELR, and the carried records (carried.py).
 _APPLY: dict[type[Stored], Callable[[Image, Any, int], None]] = {
     records.TopicRecord: Image._topic,
     records.RemoveTopicRecord: Image._remove_topic,

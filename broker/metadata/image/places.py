@@ -1,7 +1,7 @@
-"""Which data directory a new partition is put in: the one with the fewest partitions, as in Apache Kafka.
+"""Chooses the data directory of a new partition: the one with the fewest partitions, as in Apache Kafka.
 
-Pure but for what it has promised: partitions whose records are not in the image yet count, too. Knows directories by
-their ids, and of a partition only that it takes a place.
+Pure except for its reservations: partitions whose records are not in the image yet are counted, too. Knows directories
+only by their ids, and counts partitions only.
 """
 
 from collections import Counter
@@ -12,7 +12,7 @@ from barnabas.protocol.errors import ErrorCode, KafkaError
 
 
 class Places:
-    """The places of one catalogue. `usable`: the ids of the directories that can be used now, in their order."""
+    """The partition counts of one catalogue. `usable`: the ids of the directories that can be used now, in order."""
 
     def __init__(self, image: Image, usable: Callable[[], Sequence[bytes]]) -> None:
         self._image = image
@@ -20,11 +20,11 @@ class Places:
         self._promised: Counter[bytes] = Counter()
 
     def begin(self) -> None:
-        """What was promised so far is in the image by now, or was not meant."""
+        """Forget the reservations so far: their partitions are in the image now, or were not created."""
         self._promised.clear()
 
     def next(self) -> bytes:
-        """The directory of one more partition. KafkaError KAFKA_STORAGE_ERROR when all have failed."""
+        """Return the directory of one more partition. Raise KAFKA_STORAGE_ERROR if all directories have failed."""
         usable = self._usable()
         if not usable:
             raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, "All data directories have failed.")
@@ -33,6 +33,6 @@ class Places:
         return chosen
 
     def elsewhere(self, directories: Iterable[bytes]) -> int:
-        """How many partitions lie in other directories than these, as far as that is known."""
+        """Return the number of partitions in other directories than these, as far as it is known."""
         known = {b"", *directories}
         return sum(count for each, count in self._image.partitions_in.items() if each not in known)

@@ -1,4 +1,4 @@
-"""Records that change what this broker is registered as: the data directories it has, and that it is gone. Pure."""
+"""Records that change this broker's registration: its data directories, and that it is fenced. Pure."""
 
 from collections.abc import Sequence
 
@@ -10,7 +10,7 @@ _DIRECTORIES_SINCE = 2
 
 
 def registered_with(image: Image, directories: Sequence[bytes]) -> list[Versioned]:
-    """The record that has the broker registered with `directories` (ids), if it is not already."""
+    """Return the record that registers the broker with `directories` (ids), if it is not registered with them yet."""
     registration = image.registration
     if registration is None or registration.record.log_dirs == list(directories):
         return []
@@ -21,7 +21,7 @@ def registered_with(image: Image, directories: Sequence[bytes]) -> list[Versione
 
 
 def fenced(image: Image) -> list[Versioned]:
-    """The record of a broker that has stopped cleanly, if it does not count as stopped already."""
+    """Return the record of a broker that has stopped cleanly, if it is not fenced already."""
     registration = image.registration
     if registration is None or registration.fenced:
         return []

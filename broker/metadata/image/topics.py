@@ -1,8 +1,8 @@
-"""What creating, growing and deleting topics takes: pure decisions, from the image and a wish to records or a refusal.
+"""How topics are created, extended and deleted: pure decisions that turn a request into records or a refusal.
 
-Knows Kafka's rules, codes and sentences for them; writes nothing and changes nothing. The rules and their order are
-those of Apache Kafka 4.4.0's controller. Replicas are checked here and go into no record: the catalogue's partitions
-are on this node alone, whoever else shares its directory (`broker/metadata/cluster/topology.py`).
+Knows Kafka's rules, error codes and messages for them; writes nothing and changes nothing. The rules and their order
+are those of Apache Kafka 4.4.0's controller. Replicas are checked here and are in no record: in the catalogue all
+partitions are on this node alone, even if other nodes share its directory (`broker/metadata/cluster/topology.py`).
 """
 
 from collections import Counter
@@ -32,17 +32,17 @@ from barnabas.protocol.log_records.catalogue import (
 )
 
 DIRECTORIES_LEVEL = 17
-"""The level of metadata.version from which partitions name their data directories."""
-_ELIGIBLE_REPLICAS_LEVEL = 23  # and from which they carry eligible leader replicas
+"""The lowest metadata.version at which partitions name their data directories."""
+_ELIGIBLE_REPLICAS_LEVEL = 23  # the lowest level at which they have eligible leader replicas
 _RESERVED_TOPIC_IDS = 100
 
 
 Admit = Callable[[int], None]
-"""Asked last before so many partitions are created. Raises KafkaError where they may not be."""
+"""Called as the last check before a number of partitions is created. Raises KafkaError if it is not allowed."""
 
 
 class NewTopic(NamedTuple):
-    """A wish for a topic. -1: the broker's default. `assignments`: broker ids by partition, for a manual assignment."""
+    """A requested topic. -1: the broker's default. `assignments`: broker ids by partition, for a manual assignment."""
 
     name: str
     num_partitions: int = -1
@@ -53,7 +53,7 @@ class NewTopic(NamedTuple):
 
 
 class CreatedTopic(NamedTuple):
-    """A topic that was created, or would have been."""
+    """A topic that was created, or would have been with validate_only."""
 
     name: str
     topic_id: bytes
@@ -61,11 +61,11 @@ class CreatedTopic(NamedTuple):
     replication_factor: int
     configs: dict[str, str]
     assignments: Sequence[Sequence[int]] = ()
-    """The replicas of each partition, where the wish names them."""
+    """The replicas of each partition, if the request names them."""
 
 
 class NewPartitions(NamedTuple):
-    """A wish for `total` partitions in all. `assignments`: broker ids of each new partition, None for automatic."""
+    """A request for `total` partitions in all. `assignments`: broker ids of each new partition, None for automatic."""
 
     name: str
     total: int
@@ -74,9 +74,9 @@ class NewPartitions(NamedTuple):
 
 
 class Writer(NamedTuple):
-    """What records are made of, besides the wish: who this node is and what the image's level lets it write.
+    """The input for records, besides the request: this node's identity and the image, whose level limits the records.
 
-    place: chooses the data directory of a new partition, where there are several.
+    place: chooses the data directory of a new partition, if there are several.
     """
 
     identity: Identity
@@ -84,11 +84,11 @@ class Writer(NamedTuple):
     brokers: Collection[int]
     """The ids of the nodes that a partition may have replicas on."""
     stopped: Collection[int] = ()
-    """The ids of those of them that do not run."""
+    """The ids of those nodes that are not running."""
     place: Callable[[], bytes] | None = None
 
     def partition(self, topic_id: bytes, number: int, directory_id: bytes = b"") -> Versioned:
-        """The record of a partition, led by this node from the start. directory_id: where it lies, if it is not new."""
+        """Return the record of a partition led by this node from the start. directory_id: its directory, if not new."""
         me = [self.identity.node_id]
         version = self._partition_version()
         record = PartitionRecord(
@@ -109,16 +109,16 @@ class Writer(NamedTuple):
         return self.identity.directory_id if self.place is None else self.place()
 
     def assignment(self, topic_id: bytes, number: int, directory_id: bytes) -> Versioned:
-        """The partition lies in another data directory than was said. Level 17 or higher."""
+        """Return the record that moves the partition to another data directory. Requires level 17 or higher."""
         change = PartitionChangeRecord(partition_id=number, topic_id=topic_id, directories=[directory_id])
         return Versioned(change, self._partition_version())
 
     def election(self, topic_id: bytes, number: int) -> Versioned:
-        """This node leads the partition from now on: its leader epoch rises."""
+        """Return the record that makes this node the partition's leader and raises its leader epoch."""
         return self._change(topic_id, number, self.identity.node_id)
 
     def resignations(self) -> list[Versioned]:
-        """The records of a broker that stops leading everything that it leads."""
+        """Return the records that end the leadership of this broker for all its partitions."""
         return [
             self.resignation(topic.topic_id, number)
             for topic in self.image.topics.values()
@@ -127,7 +127,7 @@ class Writer(NamedTuple):
         ]
 
     def resignation(self, topic_id: bytes, number: int) -> Versioned:
-        """Nobody leads the partition, as after a clean stop; the next start elects without force."""
+        """Return the record that leaves the partition without a leader, as a clean stop does; a later start elects."""
         return self._change(topic_id, number, NO_LEADER)
 
     def _change(self, topic_id: bytes, number: int, leader: int) -> Versioned:
@@ -149,7 +149,7 @@ class Writer(NamedTuple):
         return (level >= DIRECTORIES_LEVEL) + (level >= _ELIGIBLE_REPLICAS_LEVEL)
 
     def configs(self, name: str, configs: Mapping[str, str | None]) -> list[Versioned]:
-        """The records that give a topic these settings; None takes one back."""
+        """Return the records that give a topic these settings; None removes a setting."""
         out = [
             Versioned(ConfigRecord(resource_type=TOPIC_RESOURCE, resource_name=name, name=key, value=value))
             for key, value in configs.items()
@@ -164,7 +164,7 @@ T = TypeVar("T")
 
 
 def create_topic(wish: NewTopic, writer: Writer, config: BrokerConfig, random_bytes: Callable[[int], bytes]) -> Outcome:
-    """The records of a new topic, and what it is like. KafkaError with Kafka's code when it may not be."""
+    """Return the records of a new topic, and its description. Raise KafkaError with Kafka's code if not allowed."""
     image = writer.image
     check_name(wish.name)
     if wish.name in image.topics:
@@ -186,13 +186,13 @@ def create_topic(wish: NewTopic, writer: Writer, config: BrokerConfig, random_by
 
 
 def replication_factor_key(name: str) -> str:
-    """The setting that says how many replicas a coordinator's topic has."""
+    """Return the key of the setting for the replication factor of a coordinator's topic."""
     prefix = "offsets.topic" if name == CONSUMER_OFFSETS_TOPIC else "transaction.state.log"
     return f"{prefix}.replication.factor"
 
 
 def internal_topic(name: str, setting: Callable[[str], int]) -> tuple[int, dict[str, str]]:
-    """How many partitions a coordinator's topic has, and the settings it is created with."""
+    """Return the number of partitions of a coordinator's topic, and the settings it is created with."""
     if name == CONSUMER_OFFSETS_TOPIC:
         return setting("offsets.topic.num.partitions"), {
             "compression.type": "producer",
@@ -210,7 +210,7 @@ def internal_topic(name: str, setting: Callable[[str], int]) -> tuple[int, dict[
 
 
 def check_name(name: str) -> None:
-    """INVALID_TOPIC_EXCEPTION unless a topic may be called so."""
+    """Raise KafkaError INVALID_TOPIC_EXCEPTION if the topic name is invalid, INVALID_REQUEST for the metadata topic."""
     if name == "":
         why = "the empty string is not allowed"
     elif name in (".", ".."):
@@ -227,7 +227,7 @@ def check_name(name: str) -> None:
 
 
 def _check_collision(name: str, image: Image) -> None:
-    """Names that differ only in `.` and `_` would have the same metrics, so Kafka refuses the second."""
+    """Refuse a name that differs from another only in `.` and `_`, as Kafka does: both would have the same metrics."""
     folded = folded_name(name)
     if folded is not None and folded in image.folded:
         existing = image.folded[folded][0]
@@ -235,7 +235,7 @@ def _check_collision(name: str, image: Image) -> None:
 
 
 def _partition_count(wish: NewTopic, writer: Writer, config: BrokerConfig) -> tuple[int, int]:
-    """Partitions and replication factor."""
+    """Return the number of partitions and the replication factor."""
     if wish.assignments:
         return _assigned_count(wish, writer), len(wish.assignments[0][1])
     if wish.replication_factor < -1 or wish.replication_factor == 0:
@@ -282,7 +282,7 @@ def _assigned_count(wish: NewTopic, writer: Writer) -> int:
 
 
 def _check_assignment(number: int, brokers: Sequence[int], writer: Writer, factor: int | None) -> None:
-    """INVALID_REPLICA_ASSIGNMENT unless a new partition may have these replicas."""
+    """Raise KafkaError INVALID_REPLICA_ASSIGNMENT unless a new partition may have these replicas."""
     check_replicas(brokers, writer.brokers, factor)
     if all(broker in writer.stopped for broker in brokers):
         raise _bad_assignment(
@@ -292,7 +292,7 @@ def _check_assignment(number: int, brokers: Sequence[int], writer: Writer, facto
 
 
 def check_replicas(brokers: Sequence[int], registered: Collection[int], factor: int | None = None) -> None:
-    """INVALID_REPLICA_ASSIGNMENT unless the replicas are nodes there are, each once, and `factor` of them if given."""
+    """Raise INVALID_REPLICA_ASSIGNMENT unless the replicas are distinct existing nodes, `factor` of them if given."""
     if not brokers:
         raise _bad_assignment("The manual partition assignment includes an empty replica list.")
     before = None
@@ -316,7 +316,7 @@ def _bad_assignment(sentence: str) -> KafkaError:
 
 
 def new_topic_id(image: Image, random_bytes: Callable[[int], bytes]) -> bytes:
-    """A random uuid (version 4) that no topic has, is not reserved, and does not print with a leading dash."""
+    """Return a random UUID (version 4) that no topic has, is not reserved, and does not print with a leading dash."""
     while True:
         raw = bytearray(random_bytes(16))
         raw[6] = raw[6] & 0x0F | 0x40
@@ -329,15 +329,15 @@ def new_topic_id(image: Image, random_bytes: Callable[[int], bytes]) -> bytes:
 
 
 def additional(wish: NewPartitions, topics: Mapping[str, Topic]) -> int:
-    """How many partitions the wish adds, if it is granted."""
+    """Return the number of partitions that the request adds, if it is allowed."""
     topic = topics.get(wish.name)
     return 0 if topic is None else max(0, wish.total - len(topic.partitions))
 
 
 def create_partitions(wish: NewPartitions, writer: Writer, factor: int = 1) -> list[Versioned]:
-    """The records of the partitions a topic gains. KafkaError with Kafka's code when it may not.
+    """Return the records of the partitions to add to a topic. Raise KafkaError with Kafka's code if not allowed.
 
-    `factor`: how many replicas its partitions have.
+    `factor`: the replication factor of the topic.
     """
     topic = writer.image.topics.get(wish.name)
     if topic is None:
@@ -364,16 +364,16 @@ def create_partitions(wish: NewPartitions, writer: Writer, factor: int = 1) -> l
 
 
 def delete_topic(topic: Topic) -> list[Versioned]:
-    """The record that removes a topic with its partitions and settings."""
+    """Return the record that removes a topic with its partitions and settings."""
     return [Versioned(RemoveTopicRecord(topic_id=topic.topic_id))]
 
 
 def check_request_size(counts: Iterable[int], what: str = "partitions") -> None:
-    """POLICY_VIOLATION when one request would create more partitions than Kafka creates at once."""
+    """Raise POLICY_VIOLATION if one request would create more partitions than Kafka creates at once."""
     if sum(counts) > CREATED_PARTITIONS_MAX:
         raise KafkaError(ErrorCode.POLICY_VIOLATION, f"Excessively large number of {what} per request.")
 
 
 def duplicates(items: Iterable[T]) -> set[T]:
-    """What occurs more than once."""
+    """Return the items that occur more than once."""
     return {item for item, times in Counter(items).items() if times > 1}

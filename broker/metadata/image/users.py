@@ -1,8 +1,8 @@
-"""The users of SCRAM: what is kept of their passwords, and the changes of it, in Kafka's records.
+"""The users of SCRAM: their stored credentials, and the changes of them, in Kafka's records.
 
-The rules, codes and sentences are Apache Kafka 4.4.0's controller's: a user that is named twice in a request is not
-changed, all others are, in one batch. Salts and keys are told to nobody; what a client sends in place of a password is
-not kept.
+The rules, error codes and messages are those of Apache Kafka 4.4.0's controller: a user that is named twice in a
+request is not changed, all others are, in one batch. Salts and keys are never returned to clients; the salted password
+that a client sends is not stored.
 """
 
 from __future__ import annotations
@@ -30,21 +30,21 @@ from barnabas.storage.steps import Steps, finish, mapped
 _log = logger("security")
 
 ALTERATIONS_MAX: Final = 1_000
-"""Of one request, which is one batch."""
+"""The maximum number per request, which is one batch."""
 _SALT_BYTES: Final = 32
 _SCRAM_SINCE: Final = 11  # metadata.version 3.5-IV2
 _BY_NUMBER: Final = {each.number: each for each in MECHANISMS}
 
 
 class Deletion(NamedTuple):
-    """A user is not to have a credential of this mechanism any more."""
+    """A request to delete a user's credential of this mechanism."""
 
     user: str
     mechanism: int
 
 
 class Upsertion(NamedTuple):
-    """A user is to have this one, which a password was salted for."""
+    """A request to set this credential, for which a password was salted."""
 
     user: str
     mechanism: int
@@ -53,44 +53,44 @@ class Upsertion(NamedTuple):
     salted_password: bytes
 
     def __repr__(self) -> str:
-        return f"Upsertion({self.user!r}, {self.mechanism})"  # the salted password is as good as the password
+        return f"Upsertion({self.user!r}, {self.mechanism})"  # the salted password is as secret as the password
 
 
 Results = dict[str, KafkaError | None]
-"""What became of each user."""
+"""The result by user."""
 
 
 def check_count(alterations: int) -> None:
-    """INVALID_REQUEST for more than one request may ask for."""
+    """Raise INVALID_REQUEST if one request contains too many alterations."""
     if alterations > ALTERATIONS_MAX:
         sentence = f"More than {ALTERATIONS_MAX} user credentials cannot be altered in one request."
         raise KafkaError(ErrorCode.INVALID_REQUEST, sentence)
 
 
 class Users:
-    """Those of one catalogue."""
+    """The users of one catalogue."""
 
     def __init__(self, image: Image, commit: Callable[[Encoded], None]) -> None:
-        """commit: makes records durable and replays them into the image. KafkaError."""
+        """Create the users. commit: makes records durable and replays them into the image; raises KafkaError."""
         self._image = image
         self._commit = commit
 
     def credential_of(self, mechanism: ScramMechanism, user: str) -> ScramCredential | None:
-        """What is kept of a user's password for a mechanism."""
+        """Return a user's stored credential for a mechanism, or None."""
         record = self._image.scram.get((user, mechanism.number))
         if record is None:
             return None
         return ScramCredential(record.salt, record.stored_key, record.server_key, record.iterations)
 
     def iterations(self) -> Mapping[str, Mapping[int, int]]:
-        """Of all credentials, by user and mechanism."""
+        """Return the iterations of all credentials, by user and mechanism."""
         found: dict[str, dict[int, int]] = {}
         for (user, mechanism), record in sorted(self._image.scram.items()):
             found.setdefault(user, {})[mechanism] = record.iterations
         return found
 
     def give(self, new: NewUser, random_bytes: Callable[[int], bytes]) -> None:
-        """See to it that a user has this password. KafkaError."""
+        """Give a user this password, unless it has it already. Raises KafkaError."""
         kept = self.credential_of(new.mechanism, new.name)
         if kept is not None and kept == _credential(new, kept.salt if new.salt is None else new.salt):
             return
@@ -101,11 +101,11 @@ class Users:
                 raise refusal
 
     def alter(self, deletions: Sequence[Deletion], upsertions: Sequence[Upsertion]) -> Results:
-        """Change credentials; what becomes of each user. KafkaError if nobody was changed: the request or the disk."""
+        """Change credentials; return the result by user. Raise KafkaError if none was changed: request or disk."""
         return finish(self.alter_in_steps(deletions, upsertions))
 
     def alter_in_steps(self, deletions: Sequence[Deletion], upsertions: Sequence[Upsertion]) -> Steps[Results]:
-        """As `alter`, decided about the users that there are when all is decided: anew, if others came or went."""
+        """Do the same as `alter` in steps; decide again if users were added or removed meanwhile."""
         check_count(len(deletions) + len(upsertions))
         results, accepted = _decided(deletions, upsertions, self._image)
         is_new = False
@@ -135,7 +135,7 @@ def _credential(new: NewUser, salt: bytes) -> ScramCredential:
 def _decided(
     deletions: Sequence[Deletion], upsertions: Sequence[Upsertion], image: Image
 ) -> tuple[Results, list[Deletion | Upsertion]]:
-    """What becomes of each user, and the alterations to be made."""
+    """Return the result by user, and the alterations to be made."""
     refused: dict[str, KafkaError] = {}
     accepted: dict[str, Deletion | Upsertion] = {}
     asked: list[Deletion | Upsertion] = [*deletions, *upsertions]

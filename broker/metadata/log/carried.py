@@ -1,11 +1,11 @@
-"""What a snapshot repeats as it was found: users, ACLs, delegation tokens, registered controllers.
+"""The records that a snapshot repeats unchanged: users, ACLs, delegation tokens, registered controllers.
 
-It stays in the log as it is, and a snapshot repeats it byte for byte: the last record of each thing that is there, and
-none of what was taken back. Kafka's own snapshots are the same. A record that only changes what the image holds, or
-says nothing, is no part of a snapshot: Apache Kafka does not start from one with a ClearElrRecord.
+They stay in the log as they are, and a snapshot repeats them byte for byte: the last record of each existing item, and
+none of the removed items. Kafka's own snapshots are the same. A record that only changes the state of the image, or has
+no content, is not part of a snapshot: Apache Kafka does not start from one with a ClearElrRecord.
 
-What has an effect is read from here by the part that gives it one, where a broker has such a part (`of_kind`): without
-an authorizer ACLs are carried, and never decoded. Of users the image has what it needs.
+A part of the broker that uses such records reads them from here (`of_kind`), if the broker has that part: without an
+authorizer ACLs are carried, and never decoded. The image has what it needs of the users.
 """
 
 from collections.abc import Callable, Hashable, Iterator
@@ -17,7 +17,7 @@ from barnabas.protocol.log_records import catalogue as records
 
 
 class Carried:
-    """The things that are there now, each with its record's bytes, in the order in which they first came."""
+    """The existing items, each with its record's bytes, in the order in which they were first added."""
 
     def __init__(self) -> None:
         self._values: dict[Hashable, bytes] = {}
@@ -26,7 +26,7 @@ class Carried:
         return iter(self._values.values())
 
     def replay(self, record: Stored, value: bytes) -> None:
-        """One more record, and its bytes. Whatever is of no kind that is carried changes nothing."""
+        """Apply one more record with its bytes. Types that are not carried change nothing."""
         put, taken_back = _PUT.get(type(record)), _TAKEN_BACK.get(type(record))
         if put is not None:
             self._values[put(record)] = value
@@ -34,15 +34,15 @@ class Carried:
             self._values.pop(taken_back(record), None)
 
     def of_kind(self, kind: str) -> Iterator[bytes]:
-        """The records' bytes of all things of a kind: user, quota, rule, token."""
+        """Return the records' bytes of all items of a kind: user, quota, rule, token."""
         return (value for each, value in self._values.items() if isinstance(each, tuple) and each[0] == kind)
 
     def count(self, kind: str) -> int:
-        """How many things of a kind there are."""
+        """Return the number of items of a kind."""
         return sum(1 for _ in self.of_kind(kind))
 
     def check_controllers(self, node_id: int) -> None:
-        """ReplayError if another node than this one is registered as a controller."""
+        """Raise ReplayError if another node than this one is registered as a controller."""
         for each in self._values:
             if isinstance(each, tuple) and each[0] == "controller" and each[1] != node_id:
                 raise ReplayError(f"controller {each[1]} is registered beside node {node_id}")

@@ -1,14 +1,14 @@
-"""The image and the log it is replayed from, kept in step: open, append, keep short, close.
+"""The image and the log from which it is replayed, kept consistent: open, append, shorten by snapshots, close.
 
-Knows when an epoch is opened, what a new directory begins with and what a clean stop leaves. Decides nothing about
-topics.
+Knows when an epoch is opened, the first records of a new directory and the state that a clean stop leaves. Decides
+nothing about topics.
 
 Theory of operation: a run is a raft epoch, but a run that changes nothing writes nothing. The first change opens the
-epoch with a LeaderChange and, if a Kafka that was killed left a metadata transaction open, aborts that.
+epoch with a LeaderChange and, if a killed Kafka left a metadata transaction open, aborts that.
 
-A start reads the newest snapshot and all of the log behind it. So once the log has grown by so much, or by as much as
-the last snapshot was large, a snapshot is made in steps, of what there is at one moment: anew if something changes, and
-after some tries not before the log has grown again.
+A start reads the newest snapshot and all of the log behind it. So when the log has grown by a limit, or by the size of
+the last snapshot, a snapshot of the state at one moment is made in steps. It is started again if something changes
+meanwhile, and after some tries not before the log has grown again.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -48,7 +48,7 @@ METADATA_TOPIC_ID = bytes(15) + b"\x01"
 
 SNAPSHOT_BYTES_MAX = 1 << 20  # of log behind a snapshot, whatever is configured: a start reads all of it
 _TRIES_MAX = 3
-_REGISTRATION_VERSIONS = ((30, 4), (17, 3), (8, 2), (0, 1))  # from which metadata.version on
+_REGISTRATION_VERSIONS = ((30, 4), (17, 3), (8, 2), (0, 1))  # the lowest metadata.version of each
 
 
 class _Place(TypedDict):
@@ -57,7 +57,7 @@ class _Place(TypedDict):
 
 
 class Journal:
-    """One data directory's catalogue log with its image. `epoch` is this run's, opened or not."""
+    """The catalogue's log of one data directory, with its image. `epoch` is this run's, opened or not."""
 
     def __init__(
         self,
@@ -68,9 +68,9 @@ class Journal:
         *,
         was_clean: bool,
     ) -> None:
-        """Read the log into the image. CatalogueError if it cannot be; StorageError if the disk fails.
+        """Read the log into the image. Raise CatalogueError if it is invalid, StorageError if the disk fails.
 
-        snapshot_bytes: a clean stop that finds so much log behind the last snapshot writes one. was_clean: the last run
+        snapshot_bytes: a clean stop writes a snapshot if so much log is behind the last one. was_clean: the last run
         ended cleanly.
         """
         self._snapshot_bytes = min(snapshot_bytes, SNAPSHOT_BYTES_MAX)
@@ -96,14 +96,14 @@ class Journal:
 
     @property
     def end_offset(self) -> int:
-        """The offset the next record will have: it rises with every change."""
+        """The offset of the next record: it rises with every change."""
         return self._log.next_offset
 
     def begin(self, bootstrap: bytes | None, listeners: Iterable[Listener], incarnation_id: bytes) -> None:
-        """Write what a catalogue begins with, where there is none yet. StorageError when that fails.
+        """Write the first records of a catalogue, if there is none yet. Raise StorageError if that fails.
 
-        bootstrap: the content of the `bootstrap.checkpoint` a `kafka-storage.sh format` left, if it did. That of Kafka
-        4.4 leaves its records in the first snapshot instead, which has been read.
+        bootstrap: the content of the `bootstrap.checkpoint` that `kafka-storage.sh format` left, if any. Kafka 4.4
+        leaves these records in the first snapshot instead, which has been read already.
         """
         if self.image.metadata_version:
             return
@@ -120,7 +120,7 @@ class Journal:
         self.commit([*(Versioned(record) for record in first), registration])
 
     def commit(self, change: Change) -> None:
-        """Append the records as one batch, sync it, and replay them. Nothing happens when StorageError is raised."""
+        """Append the records as one batch, sync it, and replay them. Nothing is changed if StorageError is raised."""
         records, values, area = change if isinstance(change, Encoded) else finish(encoded(change))
         if not records:
             return
@@ -135,22 +135,21 @@ class Journal:
             self._begin_snapshot(self._snapshot_in_steps)
 
     def keep_short(self, begin: Callable[[Callable[[], Work[None]]], None]) -> None:
-        """Give `begin` the steps of a snapshot whenever the log has grown by so much: to be done a bit at a time.
+        """Call `begin` with the steps of a snapshot whenever the log has grown by the limit, to be run a bit at a time.
 
-        The broker that is to stop lets them come to an end, or gives them up.
+        A broker that is about to stop lets the steps complete, or cancels them.
         """
         self._begin_snapshot = begin
 
     @property
     def is_in_thread(self) -> bool:
-        """Whether files of it are written or removed in a thread."""
+        """Whether files of the log are being written or removed in a thread."""
         return self._log.is_in_thread
 
     def close(self) -> None:
-        """Leave `quorum-state` and `catalogue-end` as they should be after a clean stop, and no longer a log than the
-        next start should read.
+        """Write `quorum-state` and `catalogue-end` as a clean stop does, and a snapshot if the log is long.
 
-        StorageError. A snapshot the disk does not take is no reason to call the stop unclean.
+        Raises StorageError. If only the snapshot cannot be written, the stop is still clean.
         """
         if self.is_epoch_open:
             write_quorum_state(self._directory, self._identity, self.epoch, self._quorum_state)
@@ -180,7 +179,7 @@ class Journal:
             self._is_snapshot_due = False
 
     def _content_in_steps(self) -> Work[bytes | None]:
-        """That of a snapshot; None if something changed meanwhile."""
+        """Return the content of a snapshot; None if something changed meanwhile."""
         content, end_offset = bytearray(), self._log.next_offset
         for batch in self._snapshot():
             content += batch
@@ -213,7 +212,7 @@ class Journal:
         return {"base_offset": self._log.next_offset, "leader_epoch": self.epoch}
 
     def _registration(self, level: int, listeners: Iterable[Listener], incarnation_id: bytes) -> Versioned:
-        """This broker, registered and fenced, as after a clean stop: a Kafka that opens the directory expects it so."""
+        """Return this broker's registration, fenced as after a clean stop: Kafka expects it so in the directory."""
         version = _registration_version(level)
         record = RegisterBrokerRecord(
             broker_id=self._identity.node_id,
@@ -241,5 +240,5 @@ def _registration_version(level: int) -> int:
 
 
 def failed(error: StorageError) -> str:
-    """The answer to a client whose change the disk did not take."""
+    """Return the error message for a client whose change could not be written to the disk."""
     return f"The change could not be stored: {error}"

@@ -1,12 +1,12 @@
 """The files of `__cluster_metadata-0`: read whole at start, then appended to one synced batch at a time.
 
-Knows batches and offsets, nothing of the records in them. Segments are ordinary ones without indexes, a checkpoint
-`<end offset>-<epoch>.checkpoint` stands for everything below its end offset (docs/formats/catalogue.md).
+Knows batches and offsets, not the records in them. Segments are ordinary ones without indexes, a checkpoint `<end
+offset>-<epoch>.checkpoint` replaces everything below its end offset (docs/formats/catalogue.md).
 
-Invariants: an appended batch is on the disk when `append` returns; if it raises, nothing of it will be read again,
-unless the disk failed so that it has to be left to the next start. Because every batch is synced before the next is
-written, only the last one can be torn: damage with a good batch behind it is corruption, and such a log is not
-opened. After a clean stop none is torn, and `catalogue-end` says where the log ended: it is never shorter again.
+Invariants: an appended batch is on the disk when `append` returns; if it raises, nothing of the batch will be read
+again, unless the disk failed so that it must be left to the next start. Because every batch is synced before the next
+is written, only the last one can be torn: damage with a valid batch behind it is corruption, and such a log is not
+opened. After a clean stop none is torn, and `catalogue-end` contains the end of the log: it is never shorter again.
 """
 
 from bisect import bisect_right
@@ -47,18 +47,18 @@ BATCH_BYTES_MAX = 8 << 20  # Kafka's own limit for this log
 NO_EPOCH = 0
 _MAGIC = b"\x02"
 _CATALOGUE = CLUSTER_METADATA_TOPIC, 0
-_OFFSETS_AHEAD_MAX = 1 << 31  # of a batch behind a damaged one, which only has to look possible
+_OFFSETS_AHEAD_MAX = 1 << 31  # of a batch behind a damaged one, which only has to be plausible
 
 
 class CatalogueError(Exception):
-    """The catalogue in this directory cannot be opened. str() says what is wrong, and where."""
+    """The catalogue in this directory cannot be opened. str() describes the error and its place."""
 
 
 class StoredBatch(NamedTuple):
-    """A batch read back: its header and all of its bytes.
+    """A batch that was read: its header and all of its bytes.
 
-    `in_snapshot` batches number their records from zero. `in_bootstrap`: in the snapshot at offset 0, which stands for
-    no log, and was there before it.
+    `in_snapshot` batches number their records from zero. `in_bootstrap`: in the snapshot at offset 0, which replaces no
+    log, and existed before it.
     """
 
     header: BatchHeader
@@ -68,23 +68,23 @@ class StoredBatch(NamedTuple):
 
 
 class MetadataLog:
-    """The log of one data directory. Call `read` to the end once, then `append` as often as need be."""
+    """The log of one data directory. Call `read` to the end once, then `append` any number of times."""
 
     def __init__(self, directory: Directory, *, was_clean: bool = False) -> None:
-        """directory: `__cluster_metadata-0`, which exists. was_clean: the last run ended cleanly: nothing is torn."""
+        """Open the log in `directory` (`__cluster_metadata-0`, existing). was_clean: clean last run, no torn tail."""
         self._directory = directory
         self._was_clean = was_clean
         self.next_offset = 0
         self.last_epoch = NO_EPOCH
         self.last_timestamp_ms = -1
         self.bytes_behind_snapshot = 0
-        """What a start reads of the log, besides the newest snapshot."""
+        """The number of bytes that a start reads of the log, besides the newest snapshot."""
         self.is_in_thread = False
-        """Whether a snapshot is written, or what it stands for removed, in a thread."""
-        self._file: DiskFile | None = None  # the segment appended to; none yet
+        """Whether a snapshot is being written, or the files it replaces removed, in a thread."""
+        self._file: DiskFile | None = None  # the segment appended to; None yet
         self._position = 0
-        self._noted_end = 0  # what `catalogue-end` says
-        self._name_is_safe = False  # whether the segment's name survives a power cut, as far as this run knows
+        self._noted_end = 0  # the content of `catalogue-end`
+        self._name_is_safe = False  # whether the segment's name is durable, as far as this run knows
 
     @property
     def is_empty(self) -> bool:
@@ -94,9 +94,9 @@ class MetadataLog:
     # --- reading ---
 
     def read(self) -> Iterator[StoredBatch]:
-        """Every batch that counts, in order: the newest snapshot's, then the log's behind it. A torn tail is cut off.
+        """Yield every valid batch, in order: the newest snapshot's, then the log's behind it. Cut off a torn tail.
 
-        CatalogueError for damage that is no torn tail.
+        Raise CatalogueError for damage that is no torn tail.
         """
         self._noted_end = self._read_end()
         names = self._directory.names()
@@ -111,7 +111,7 @@ class MetadataLog:
         ]
         segments.sort()
         start = self.next_offset
-        del segments[: bisect_right(segments, start) - 1]  # a power cut may have brought some of these back
+        del segments[: bisect_right(segments, start) - 1]  # a power cut may have restored some of these
         if segments and segments[0] > start:
             raise CatalogueError(f"{self._where()} begins at offset {segments[0]} and no snapshot reaches that far")
         log_end = segments[0] if segments else start
@@ -174,7 +174,7 @@ class MetadataLog:
             self._cut(self._file, data, position, expected, is_last=is_last)
 
     def _cut(self, file: DiskFile, data: bytes, position: int, offset: int, *, is_last: bool) -> None:
-        """Cut a torn tail off. CatalogueError if what is at `position` is not the torn last batch."""
+        """Cut a torn tail off. Raise CatalogueError if the data at `position` is not the torn last batch."""
         where = f"{file.path} is damaged at byte {position} (offset {offset})"
         if not is_last:
             raise CatalogueError(f"{where}, and it is not the last segment")
@@ -192,9 +192,9 @@ class MetadataLog:
     # --- writing ---
 
     def append(self, batch: bytearray) -> None:
-        """Write one batch and sync it. StorageError when that fails; the batch is not there then.
+        """Write one batch and sync it. Raise StorageError if that fails; the batch is not in the log then.
 
-        The batch carries the offset and epoch it belongs at: `next_offset`, and an epoch that does not fall.
+        The batch carries its offset and epoch: `next_offset`, and an epoch that does not fall.
         """
         header = parse_header(batch)
         assert header.base_offset == self.next_offset
@@ -221,15 +221,15 @@ class MetadataLog:
         self.bytes_behind_snapshot += header.size_in_bytes
 
     def note_end(self) -> None:
-        """Let no later start open a log that ends before this one does now. StorageError."""
+        """Note the end, so that no later start opens a log that ends before it. Raises StorageError."""
         if self.next_offset != self._noted_end:
             self._directory.write_atomically(CATALOGUE_END, encode_offsets({_CATALOGUE: self.next_offset}))
             self._noted_end = self.next_offset
 
     def replace_with_snapshot(self, content: bytes) -> None:
-        """Let a snapshot stand for everything there is, and the log begin behind it. StorageError.
+        """Replace all records by a snapshot, and begin the log behind it. Raises StorageError.
 
-        It is on the disk before anything it stands for goes, so whatever happens one or the other is there.
+        The snapshot is on the disk before the files it replaces are removed, so one or the other always exists.
         """
         snapshot = MetadataSnapshot(self.next_offset, self.last_epoch)
         self._directory.write_atomically(snapshot.name, content)
@@ -240,9 +240,9 @@ class MetadataLog:
         self._directory.sync()
 
     def replace_in_steps(self, content: bytes) -> Generator[Callable[[], None], None, None]:
-        """The same while changes go on, with all that waits for the disk in a thread; given up, it does no more.
+        """Do the same while changes continue, with all disk waits in a thread; a cancelled run does nothing more.
 
-        `content` is of what there is now. What is appended meanwhile goes to a segment that begins here.
+        `content` is the snapshot of the current state. Later batches are appended to a segment that begins here.
         """
         snapshot, bytes_replaced = MetadataSnapshot(self.next_offset, self.last_epoch), self.bytes_behind_snapshot
         file = SmallFile(self._directory, snapshot.name)
@@ -256,7 +256,7 @@ class MetadataLog:
             file.give_up()
 
     def _begin_segment(self) -> None:
-        """Append to a segment that begins at the end, unless one does."""
+        """Start a new segment at the end of the log, unless the current one is empty."""
         if self._file is not None and not self._position:
             return
         fresh = self._directory.open(segment_file(self.next_offset, FileKind.LOG), create=True)
@@ -267,7 +267,7 @@ class MetadataLog:
         self._file, self._position, self._name_is_safe = fresh, 0, True
 
     def _older_than(self, snapshot: MetadataSnapshot) -> list[str]:
-        """The files of what the snapshot stands for, segments in the order of their offsets."""
+        """Return the names of the files that the snapshot replaces, segments in the order of their offsets."""
         return [
             name
             for name in sorted(self._directory.names())
@@ -276,7 +276,7 @@ class MetadataLog:
         ]
 
     def _in_thread(self, job: SyncJob) -> Generator[Callable[[], None], None, None]:
-        """StorageError if it failed."""
+        """Run a job in a thread. Raise StorageError if it failed."""
         failures = [StorageError(self._where(), "given up")]
 
         def run() -> None:
@@ -300,7 +300,7 @@ class MetadataLog:
             raise failures[-1]
 
     def _take_back(self, file: DiskFile) -> None:
-        """Cut off what a failed append left. If that cannot be done either, nothing may be appended behind it.
+        """Cut off the remains of a failed append. If that fails, too, take the disk offline: nothing may follow them.
 
         Durably, or a power cut after a clean stop could bring back half a batch, which no start would open.
         """
@@ -318,7 +318,7 @@ class MetadataLog:
 
 
 def _good_batch_size(data: bytes, position: int) -> int | None:
-    """Bytes of the whole, undamaged batch at `position`; None if there is none."""
+    """Return the size in bytes of the complete, undamaged batch at `position`; None if there is none."""
     try:
         size = next_batch_size(data, position, len(data), BATCH_BYTES_MAX)
         if size is None or size < HEADER_SIZE:
@@ -330,7 +330,7 @@ def _good_batch_size(data: bytes, position: int) -> int | None:
 
 
 def _good_batch_behind(data: bytes, position: int, offset: int) -> bool:
-    """Whether an undamaged batch of a later offset begins anywhere behind `position`."""
+    """Return whether an undamaged batch of a later offset begins anywhere behind `position`."""
     magic_at = data.find(_MAGIC, position + 1 + MAGIC_POSITION)
     while magic_at >= 0:
         start = magic_at - MAGIC_POSITION

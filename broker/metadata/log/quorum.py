@@ -1,10 +1,9 @@
 """The Raft side of the catalogue's log: a quorum of one. Epochs, leader changes, the voter in control records.
 
-Also what a request to change the voters has to say, before it is refused.
+Also the checks of requests that change the voters, before they are refused.
 
 A run of the broker is an epoch: the last one in the log or in `quorum-state` plus one, opened by a LeaderChange
-before its first record. Kafka takes a node for a voter by its id *and* its data directory's id, so both must be in
-the log.
+before its first record. Kafka identifies a voter by its id *and* its data directory's id, so both must be in the log.
 """
 
 from collections.abc import Iterable
@@ -35,25 +34,25 @@ from barnabas.storage.disk.directory import Directory
 
 KRAFT_VERSION = 1  # voters by directory id, in the log (KIP-853)
 CONTROLLER_LISTENER = "CONTROLLER"
-"""The listener at which voters would find each other; nothing is opened for it here."""
-_CONTROLLER_PORT = 9093  # any will do: Kafka writes its own over it when it starts
+"""The listener at which voters would find each other; it is not opened here."""
+_CONTROLLER_PORT = 9093  # not used: Kafka replaces it by its own when it starts
 
 ControlRecord = tuple[ControlRecordType, bytes]
 
 
 class Leadership(NamedTuple):
-    """This node as the leader of the quorum, and its only voter."""
+    """The state of the quorum, of which this node is the leader and the only voter."""
 
     node_id: int
     directory_id: bytes
     epoch: int
-    """That of this run, opened in the log or not."""
+    """The epoch of this run, opened in the log or not."""
     end_offset: int
-    """Where the log ends; all of it is on the disk."""
+    """The end of the log; all of it is on the disk."""
 
 
 class Quorum:
-    """What the control records read so far say of the quorum."""
+    """The state of the quorum according to the control records read so far."""
 
     def __init__(self, identity: Identity) -> None:
         self._identity = identity
@@ -62,7 +61,7 @@ class Quorum:
         self.has_voters = False
 
     def observe(self, record: Record) -> None:
-        """One control record. What it says of voters counts until the next one says something else."""
+        """Read one control record. Its voters are valid until the next record that names voters."""
         kind = parse_control_key(record.key)
         if kind is ControlRecordType.KRAFT_VOTERS:
             voters, _ = codec(VotersRecord, 0).decode(_value(record))
@@ -71,7 +70,7 @@ class Quorum:
             self._leaders_voters = [voter.voter_id for voter in _read_leader_change(_value(record)).voters]
 
     def check(self) -> None:
-        """After the last control record. CatalogueError if it was about other nodes than this one."""
+        """Check the voters, after the last control record. Raise CatalogueError if they include another node."""
         if self._voters is not None:
             if self._voters != [tuple(self._identity)]:
                 named = ", ".join(f"node {each} in directory {uuid_text(where)}" for each, where in self._voters)
@@ -85,11 +84,11 @@ class Quorum:
             )
 
     def leader_change(self, *, with_voters: bool) -> list[ControlRecord]:
-        """The control records that open an epoch; with the voters where no log or snapshot has them yet."""
+        """Return the control records that open an epoch, with the voters if no log or snapshot has them yet."""
         return list(_leader_change(self._identity, with_voters))
 
     def snapshot_header(self, timestamp_ms: int) -> list[ControlRecord]:
-        """The control records a snapshot begins with; `timestamp_ms` is that of the last batch it stands for."""
+        """Return the first control records of a snapshot; `timestamp_ms` is that of the last batch it replaces."""
         header = SnapshotHeaderRecord(version=0, last_contained_log_timestamp=timestamp_ms)
         voters = _voters(self._identity) if self.has_voters else ()
         return [(ControlRecordType.SNAPSHOT_HEADER, codec(SnapshotHeaderRecord, 0).encode(header)), *voters]
@@ -132,12 +131,12 @@ def _voters(identity: Identity) -> Iterable[ControlRecord]:
 
 
 def snapshot_footer() -> list[ControlRecord]:
-    """The control record that ends a snapshot."""
+    """Return the control record that ends a snapshot."""
     return [(ControlRecordType.SNAPSHOT_FOOTER, codec(SnapshotFooterRecord, 0).encode(SnapshotFooterRecord(version=0)))]
 
 
 class NamesVoter(Protocol):
-    """What AddRaftVoter and RemoveRaftVoter say of a voter."""
+    """The fields of AddRaftVoter and RemoveRaftVoter that identify a voter."""
 
     cluster_id: str | None
     voter_id: int
@@ -145,9 +144,9 @@ class NamesVoter(Protocol):
 
 
 def check_voter(request: NamesVoter, cluster_id: str, without_voter: str) -> None:
-    """KafkaError unless it is for this cluster, if it names one, and names a voter.
+    """Raise KafkaError unless the request is for this cluster, if it names one, and names a voter.
 
-    `without_voter`: what to say where it names none.
+    `without_voter`: the error message if it names none.
     """
     if request.cluster_id not in (None, cluster_id):
         raise KafkaError(
@@ -159,12 +158,12 @@ def check_voter(request: NamesVoter, cluster_id: str, without_voter: str) -> Non
 
 
 def voter_text(node_id: int, directory_id: bytes) -> str:
-    """A voter as Kafka writes it: by its id and that of its data directory."""
+    """Return a voter's text as Kafka formats it: with its id and that of its data directory."""
     return f"ReplicaKey(id={node_id}, directoryId={uuid_text(directory_id)})"
 
 
 def read_quorum_state(directory: Directory, identity: Identity) -> QuorumState | None:
-    """The file's content, None if there is none. CatalogueError if it is damaged or speaks of several voters."""
+    """Return the file's content, or None. Raise CatalogueError if it is damaged or names several voters."""
     data = directory.read(QUORUM_STATE)
     if data is None:
         return None
@@ -178,7 +177,7 @@ def read_quorum_state(directory: Directory, identity: Identity) -> QuorumState |
 
 
 def write_quorum_state(directory: Directory, identity: Identity, epoch: int, before: QuorumState | None) -> None:
-    """Say that this node led `epoch`, in the version the file had."""
+    """Write that this node led `epoch`, in the format version that the file had."""
     state = QuorumState(identity.node_id, epoch)
     if before is not None and before.data_version == 0:
         state = state._replace(data_version=0, voters=(identity.node_id,))

@@ -1,7 +1,7 @@
-"""From the log's batches to the image: what a start does.
+"""Replays the log's batches into the image at start.
 
 Knows where records come from (snapshot, log, bootstrap file) and metadata transactions: records between Begin and
-End count once End is read, and vanish with Abort or with the end of the log. Every complaint names the offset.
+End count once End is read, and are dropped with Abort or at the end of the log. Every error names the offset.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from barnabas.protocol.records.record import Record, iter_records
 
 
 class _Found(NamedTuple):
-    """A record: what it says, its bytes, its raft epoch, and where it was, for complaints."""
+    """A record: its content, its bytes, its raft epoch, and its position, for errors."""
 
     record: Stored
     value: bytes
@@ -34,14 +34,14 @@ class _Found(NamedTuple):
 
 
 class Replaying:
-    """One pass over a log. Afterwards `image` and `quorum` are what it says; `in_transaction`: it ends inside one."""
+    """One pass over a log. It fills `image` and `quorum`; `in_transaction`: the log ends inside a transaction."""
 
     def __init__(self, image: Image, quorum: Quorum) -> None:
         self.image = image
         self.quorum = quorum
         self.bootstrap: list[Stored] = []
-        """The records a new catalogue is to begin with, where Kafka formatted the directory. They count once they are
-        in the log."""
+        """The first records of a new catalogue, if Kafka formatted the directory. They count once they are in
+        the log."""
         self.carried = Carried()
         self._held: list[_Found] | None = None
 
@@ -50,7 +50,7 @@ class Replaying:
         return self._held is not None
 
     def run(self, log: MetadataLog) -> None:
-        """Read the whole log. CatalogueError if it cannot be read or replayed."""
+        """Read the whole log. Raise CatalogueError if it cannot be read or replayed."""
         for batch in log.read():
             try:
                 self._batch(batch)
@@ -113,7 +113,7 @@ def _decode(record: Record, where: str) -> Stored:
 
 
 def read_bootstrap(data: bytes) -> list[Stored]:
-    """The records of a `bootstrap.checkpoint` that `kafka-storage.sh format` left. CatalogueError if it is damaged."""
+    """Return the records of a `bootstrap.checkpoint` of `kafka-storage.sh format`. Raise CatalogueError if damaged."""
     found = []
     try:
         for position, header in iter_batches(data):

@@ -1,10 +1,10 @@
-"""A snapshot of the catalogue: what it says, in as few records as that takes, as Kafka's own snapshots are.
+"""A snapshot of the catalogue: its state in as few records as possible, as Kafka's own snapshots are.
 
-Batches as in the log, numbered from 0, in the epoch of the last record they stand for: SnapshotHeader with the voters,
-the records, SnapshotFooter. What no image holds is carried along as it was found. Who is in sync follows from who
-leads: there is one replica, and a stop leaves it in sync, or eligible where that is kept apart (Writer.resignation).
+Batches as in the log, numbered from 0, in the epoch of the last record they replace: SnapshotHeader with the voters,
+the records, SnapshotFooter. Records that no image contains are carried unchanged. The in-sync replicas follow from the
+leader: there is one replica, and a stop leaves it in sync, or eligible if ELR is tracked (Writer.resignation).
 
-Knows the image and the records that make it; what is a good moment, and the file, are the journal's.
+Knows the image and the records that recreate it; the journal chooses the moment and writes the file.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ def snapshot(
     epoch: int,
     timestamp_ms: int,
 ) -> Iterator[bytearray]:
-    """The batches of a snapshot file. `timestamp_ms` and `epoch` are those of the last batch it stands for.
+    """Yield the batches of a snapshot file. `timestamp_ms` and `epoch` are those of the last batch it replaces.
 
-    They are made as they are asked for: ask for no more once the image has changed.
+    They are made on demand: do not request more once the image has changed.
     """
     header = quorum.snapshot_header(timestamp_ms)
     yield control_batch(header, timestamp_ms=timestamp_ms, leader_epoch=epoch)
@@ -86,7 +86,7 @@ def _producer_ids(image: Image) -> Iterator[Versioned]:
 
 
 def _features(image: Image) -> Iterator[Versioned]:
-    """The levels, metadata.version first: it says how to read the rest."""
+    """Yield the levels, metadata.version first: it determines how to read the rest."""
     for name in sorted(image.features, key=lambda name: (name != METADATA_VERSION, name)):
         yield Versioned(FeatureLevelRecord(name=name, feature_level=image.features[name]))
 
