@@ -1,1 +1,1 @@
-"""A broker built from its parts, started once and stopped once: the composition root."""
+"""A broker composed of its parts, started once and stopped once: the composition root."""

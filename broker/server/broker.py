@@ -1,9 +1,9 @@
-"""The composition root: a broker built from its parts, which starts and stops.
+"""The composition root: a broker composed of its parts, which starts and stops.
 
-The only place that knows every part. Order of a start: sockets (so that a port in use is said first), data directory,
-catalogue, partitions, coordinators, transactions a killed run left half finished, then listening. Order of a stop: no
-new connections, transactions are finished, what is in flight is answered, timers end, everything is synced, and the
-clean-shutdown marker is written last, if no transaction was left half finished.
+The only place that knows every part. Order of a start: sockets (so that a port in use is reported first), data
+directory, catalogue, partitions, coordinators, transactions that a killed run left incomplete, then listening. Order of
+a stop: no new connections, transactions are completed, requests in flight are answered, timers end, everything is
+synced, and the clean-shutdown marker is written last, if no transaction was left incomplete.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ if TYPE_CHECKING:
 
 _log = logger("app")
 _LOAD_TRANSACTIONS_MS = 1_000
-_STARTING, _RUNNING, _STOPPING = 1, 3, 6  # as Kafka numbers a broker's states
+_STARTING, _RUNNING, _STOPPING = 1, 3, 6  # Kafka's numbers of a broker's states
 
 
 class Broker:
@@ -89,10 +89,11 @@ class Broker:
         others: Sequence[Sequence[BoundAddress]] = (),
         tls: Tls | None = None,
     ) -> None:
-        """`directory` is open and belongs to the broker from now on. CatalogueError, StorageError.
+        """Create the broker. It owns `directory`, which is open. Raises CatalogueError, StorageError.
 
         sockets_max: how many connections a node has descriptors for. sync_helpers_max: threads that sync files beside
-        the flush thread. cluster: makes the node's. others: where other nodes listen. tls: how listeners speak it.
+        the flush thread. cluster: creates the node's view. others: the listeners of other nodes. tls: TLS of the
+        listeners.
         """
         self.bound, self.state, self._tls = bound, _STARTING, tls
         self._directory, self._environment, self.events = directory, environment, Events(environment.stopwatch)
@@ -198,11 +199,11 @@ class Broker:
 
     @property
     def listener(self) -> Listener:
-        """What accepts the first node's connections."""
+        """The listener that accepts the first node's connections."""
         return self.members[0].listener
 
     async def start(self) -> None:
-        """Accept connections. Clients of each listener are given its advertised address."""
+        """Accept connections. Clients of each listener get its advertised address."""
         self.recovery.watch()
         reconcile_directories(self.services.partitions, self._directory, self.catalogue)
         for notice in self._directory.notices:
@@ -225,7 +226,7 @@ class Broker:
     async def open_http(
         self, sockets: Sequence[socket.socket], control: Admission | None = None, security: HttpSecurity | None = None
     ) -> None:
-        """Tell over HTTP how the broker is, and count for it; do what `control` admits. Before `start`."""
+        """Serve the broker's state and metrics over HTTP, and the requests `control` admits. Call before `start`."""
         from barnabas.broker.api.stages.metering import Meter
         from barnabas.broker.http.front import open_http
 
@@ -240,15 +241,16 @@ class Broker:
             self._http.close()
 
     def unready_reason(self) -> str | None:
-        """Why clients cannot work with this broker now, or None."""
+        """Return why clients cannot work with this broker now, or None."""
         if self.state == _RUNNING:
             return self._directory.offline_reason
         return f"the broker is starting{self.recovery.awaited}" if self.state == _STARTING else "the broker is stopping"
 
     async def settle_transactions(self) -> None:
-        """Finish what a killed run left prepared, before anybody reads; after a clean stop only look, in time.
+        """Complete the transactions that a killed run left prepared, before any read; after a clean stop load later.
 
-        So a reader never sees a part of a transaction, and what nobody goes on with is aborted by its timeout.
+        So a reader never sees a part of a transaction, and a transaction that no producer continues is aborted by its
+        timeout.
         """
         if TRANSACTION_STATE_TOPIC not in self.catalogue.topics:
             return
@@ -262,9 +264,9 @@ class Broker:
             self._nodes.load_transactions()
 
     async def stop(self) -> None:
-        """A clean stop. StorageError when the disk failed: there is no clean-shutdown marker then.
+        """Stop cleanly. Raise StorageError if the disk failed: there is no clean-shutdown marker then.
 
-        Nor is there one while a transaction is prepared and not complete, so that the next start finishes it first.
+        Nor is there one while a transaction is prepared and not complete, so that the next start completes it first.
         """
         self.state = _STOPPING
         if self.lifecycle is not None:
@@ -284,7 +286,7 @@ class Broker:
         self.services.waiters.wake_all()
         await self._nodes.drain()
         await self.thread_is_idle()
-        self._close_partitions()  # what a client left behind may still be about to append
+        self._close_partitions()  # a request of a disconnected client may still be about to append
         self._give_up_slices()
         self.flush.close()
         if self._flush_thread is not None:
@@ -301,7 +303,7 @@ class Broker:
         _log.info(line("broker stopped"))
 
     def abandon(self) -> None:
-        """Let go of everything, as a kill does: nothing is finished, synced or marked. The loop has to end after it."""
+        """Release everything, as a kill does: nothing is completed, synced or marked. Then the event loop must end."""
         self._close_http()
         self._take_faults_back()
         self._nodes.abort()
@@ -326,7 +328,7 @@ class Broker:
             self._tls.close()
 
     def _take_faults_back(self) -> None:
-        """So that nothing is held up any more, and the disks have their own files."""
+        """Remove all faults, so that nothing is delayed any more, and the disks have their own files."""
         if self.faults.built is not None:
             self.faults.built.registry.close()
 
@@ -339,11 +341,11 @@ class Broker:
         self.services.upkeep.close()
 
     async def thread_is_idle(self) -> None:
-        """Wait until nothing is being synced, checkpointed or removed, and no process that was ended is there still."""
+        """Wait until nothing is being synced, checkpointed or removed, and all helper processes have ended."""
         await self.services.workers.ended()
         while self.flush.is_busy or self._housekeeping.is_in_thread:
-            await self._in_flush_thread(lambda: None)  # comes back after what the thread is at now
-            await self.services.slices.next_turn()  # in which it is told what came of that
+            await self._in_flush_thread(lambda: None)  # returns after the thread's current work
+            await self.services.slices.next_turn()  # in which the result of that is processed
         while (
             self.services.partitions.recoveries.is_syncing
             or self._maintenance.is_busy

@@ -1,4 +1,4 @@
-"""The two coordinators of a node, built when they are first asked for: a start need not wait for their thirty ms."""
+"""The two coordinators of a node, created when first needed: so a start does not wait the thirty ms for them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Parts(NamedTuple):
-    """What the coordinators of all nodes share."""
+    """The objects that the coordinators of all nodes share."""
 
     config: BrokerConfig
     catalogue: Catalogue
@@ -37,7 +37,7 @@ class Parts(NamedTuple):
 
 
 def deferred_groups(parts: Parts, partitions: Partitions, racks: Racks | None = None) -> Deferred[GroupCoordinator]:
-    """The group coordinator of the node that has these partitions. `racks`: as `GroupCoordinator.open` has it."""
+    """Return the group coordinator of the node with these partitions. `racks`: as in `GroupCoordinator.open`."""
 
     def build() -> GroupCoordinator:
         from barnabas.broker.coordinator.group.groups import GroupCoordinator
@@ -64,9 +64,9 @@ def deferred_transactions(
     offsets: Callable[[], OffsetMarkers],
     marked: Partitions | None = None,
 ) -> Deferred[TransactionCoordinator]:
-    """The transaction coordinator of the node. `offsets`: where it ends transactions in `__consumer_offsets`.
+    """Return the node's transaction coordinator. `offsets`: ends its transactions in `__consumer_offsets`.
 
-    `marked`: the partitions it may end transactions in, unless these are the node's own.
+    `marked`: the partitions in which it may end transactions, if not the node's own.
     """
 
     def build() -> TransactionCoordinator:
@@ -104,6 +104,6 @@ def _transaction_teller(machine: TransactionMachine, events: Events) -> Teller:
 def deferred_coordinators(
     parts: Parts, partitions: Partitions
 ) -> tuple[Deferred[GroupCoordinator], Deferred[TransactionCoordinator]]:
-    """Both coordinators of a node that has no other beside it."""
+    """Return both coordinators of a node that is the only one."""
     groups = deferred_groups(parts, partitions)
     return groups, deferred_transactions(parts, partitions, groups.get)

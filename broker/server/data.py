@@ -1,6 +1,6 @@
-"""The data directories and the catalogue in them as the configuration asks for them, and how many files may be open.
+"""The data directories and their catalogue according to the configuration, and the limits of open files.
 
-Knows the configuration and what a start and `doctor` ask of it; the directories themselves are storage's.
+Knows the configuration and the needs of a start and of `doctor`; the directories themselves belong to storage.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ _SOCKETS_SHARE = 2  # one descriptor in two is for connections, the others for s
 
 
 def open_files_max(descriptor_limit: int) -> int:
-    """How many segment files may be open at a time under the process's limit of descriptors."""
+    """Return how many segment files may be open at a time under the process's limit of descriptors."""
     return max(16, (descriptor_limit - _OTHER_DESCRIPTORS) // _SOCKETS_SHARE)
 
 
 def sockets_max(descriptor_limit: int, nodes: int = 1) -> int:
-    """How many connections each node may have, so that a segment file can always be opened and a module imported.
+    """Return how many connections each node may have, so that segment files and modules can always be opened.
 
-    `nodes`: how many nodes there are in the process, which has its descriptors once.
+    `nodes`: the number of nodes in the process, which share its descriptors.
     """
     return max(16, descriptor_limit - open_files_max(descriptor_limit) - _OTHER_DESCRIPTORS) // nodes or 1
 
@@ -39,7 +39,7 @@ def sockets_max(descriptor_limit: int, nodes: int = 1) -> int:
 def open_directory(
     config: BrokerConfig, files: Files, random_bytes: Callable[[int], bytes], limit: int
 ) -> LogDirectories:
-    """The data directories the configuration names. StorageError says in a sentence why they cannot be had."""
+    """Open the data directories of the configuration. Raise StorageError with the reason if it fails."""
     return LogDirectories.open(
         config.data_dirs,
         files,
@@ -54,7 +54,7 @@ def open_directory(
 def open_catalogue(
     config: BrokerConfig, directory: LogDirectories, environment: Environment, events: Events
 ) -> Catalogue:
-    """The catalogue in the metadata directory, which knows where new partitions go. CatalogueError, StorageError."""
+    """Open the catalogue in the metadata directory; it places new partitions. Raises CatalogueError, StorageError."""
     catalogue = Catalogue.open(
         directory.root.subdirectory(partition_directory(CLUSTER_METADATA_TOPIC, 0)),
         node_id=directory.meta.node_id,
@@ -72,7 +72,7 @@ def open_catalogue(
 
 
 def state_of(directory: LogDirectories) -> str:
-    """How the run before left the directories, in a word."""
+    """Return in one word how the previous run left the directories."""
     if directory.was_clean:
         return "stopped"
     return "killed" if directory.partitions else "empty"

@@ -1,15 +1,15 @@
-"""What a broker takes of the machine it runs on, as one value: time, files, network, randomness.
+"""The machine on which a broker runs, as one value: time, files, network, randomness.
 
-The composition root (`broker/server/broker.py`) is given it, and gives each part what that one needs: no other module
-of the broker knows this value, or makes anything of it itself. What configuration a start reads from KAFKA_* variables
-is `broker/config/environment.py`'s business.
+The composition root (`broker/server/broker.py`) gets it and passes to each part what the part needs: no other module
+of the broker knows this value, or creates any part of it. The configuration from KAFKA_* variables is read in
+`broker/config/environment.py`.
 
-There are three kinds of time. The clock is what clients are told, what requests and records go by: timestamps, timers,
-timeouts, retention. Somebody may stop it and move it. The machine's clock is what connections, disks and processes go
-by: peers that are idle or stalled, calls that are tried again after they failed, flushes, what is told of recovery. It
-goes on whatever is done to the other. The stopwatch only tells how long the event loop has been busy with something.
-Whatever takes turns measures its turn with the stopwatch and goes on in the loop's next turn, so a clock that stands
-still neither holds up what was begun nor makes a turn endless. How long a stop waits for peers is the loop's time, too.
+There are three kinds of time. The clock is the time that clients see, for requests and records: timestamps, timers,
+timeouts, retention. It may be stopped and moved. The machine's clock is for connections, disks and processes: peers
+that are idle or stalled, retries after failures, flushes, the progress reports of recovery. It runs independently of
+the first. The stopwatch only measures how long the event loop has been busy with something. Work that is done in slices
+measures its slice with the stopwatch and continues in the loop's next turn, so a stopped clock neither blocks work that
+has begun nor makes a slice endless. The time that a stop waits for peers is the loop's, too.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def _system_clock() -> Clock:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Environment:
-    """This machine's, unless given. To be made on the event loop the broker will run on."""
+    """The machine's own parts, unless given. Must be created on the event loop that the broker will run on."""
 
     clock: Clock = field(default_factory=_system_clock)
     machine_clock: Clock = field(default_factory=_system_clock)
@@ -42,9 +42,9 @@ class Environment:
     files: Files = field(default_factory=RealFiles)
     network: Network = field(default_factory=LoopNetwork)
     random: Callable[[int], bytes] = os.urandom
-    """So many bytes nobody can foresee."""
+    """Returns a number of unpredictable bytes."""
     owns_process: bool = True
-    """Whether the process is the broker's alone, so that a fault may end it."""
+    """Whether the process belongs to the broker alone, so that a fault may end it."""
     helper_processes_max: int = 0
     """How many processes may do long work beside the event loop, on `files` if these are this machine's. With none, as
     in a broker for tests, the loop does it, in slices."""

@@ -1,5 +1,5 @@
-"""What moves partitions between data directories, what compacts them, what removes expired delegation tokens, and what
-keeps the catalogue's log short: built when first needed, ended together."""
+"""The background jobs that move partitions between data directories, compact logs, remove expired delegation tokens
+and keep the catalogue's log short: created when first needed, stopped together."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _SNAPSHOT = WorkClass(under_way_max=1, may_begin_again=False, first_ms=0)
 
 
 class Needs(NamedTuple):
-    """What they are made of."""
+    """The objects that the background jobs need."""
 
     partitions: Partitions
     catalogue: Catalogue
@@ -52,7 +52,7 @@ class Needs(NamedTuple):
 
 
 class Maintenance:
-    """The moves, the cleaner, the expiring and the snapshots of one broker."""
+    """The moves, the cleaner, the expiry of tokens and the catalogue's snapshots of one broker."""
 
     def __init__(self, needs: Needs) -> None:
         self.moves: Deferred[Moves] = Deferred(self._open_moves)
@@ -62,7 +62,7 @@ class Maintenance:
         self._is_closed = False
 
     def start(self) -> None:
-        """Look for what is to be compacted in log.cleaner.backoff.ms, and for expired tokens where there are any."""
+        """Start the cleaner after log.cleaner.backoff.ms, and the removal of expired tokens if tokens are enabled."""
         self._needs.clock.call_later(self._needs.config.integer("log.cleaner.backoff.ms"), self._start_cleaner)
         if self._needs.tokens is not None:
             self._expiring = self._open_expiring(self._needs.tokens)
@@ -70,7 +70,7 @@ class Maintenance:
         self._needs.catalogue.journal.keep_short(self._begin_snapshot)
 
     def close(self) -> None:
-        """The broker stops: what is under way is given up."""
+        """Stop all jobs, because the broker stops; cancel the work in progress."""
         self._is_closed = True
         if self.moves.built is not None:
             self.moves.built.close()
@@ -81,7 +81,7 @@ class Maintenance:
 
     @property
     def is_busy(self) -> bool:
-        """Whether something is copied or synced in a thread."""
+        """Whether a file is being copied or synced in a thread."""
         moves, cleaner = self.moves.built, self.cleaner.built
         return (
             (moves is not None and moves.is_copying)
@@ -153,6 +153,6 @@ class Maintenance:
 
 
 def _log_mistake(snapshot: Future[None]) -> None:
-    """It is ours; the catalogue goes on with the log that it has."""
+    """Log an error of a snapshot, which is a bug; the catalogue continues with its current log."""
     if not snapshot.cancelled() and (mistake := snapshot.exception()) is not None:
         _log.error("the snapshot of the catalogue failed", exc_info=mistake)

@@ -1,4 +1,4 @@
-"""What the first client will need is imported while nobody waits for it: one API at a time, with pauses."""
+"""Imports the modules that the first client will need while no client waits: one API at a time, with pauses."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _PRELOADED = ("api_versions", "metadata", "produce", "fetch", "init_producer_id"
 
 
 def preload(dispatcher: Dispatcher, clock: Clock) -> None:
-    """Begin; nothing happens now. `clock` is the machine's."""
+    """Start the imports, which run later. `clock` is the machine's."""
     rows = [row for row in API_TABLE if row.handler in _PRELOADED]
 
     def preload_first() -> None:

@@ -1,6 +1,6 @@
-"""What protects a broker where its configuration asks for it: access control lists and delegation tokens.
+"""The optional protection of a broker: access control lists and delegation tokens.
 
-Where it asks for nothing, nothing is imported and nothing is checked.
+If the configuration enables none, nothing is imported and nothing is checked.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def open_access(
     config: BrokerConfig, catalogue: Catalogue, random_bytes: Callable[[int], bytes], events: Events
 ) -> Access | None:
-    """Who may do what, where there is an authorizer. events: where is told what is denied."""
+    """Return the access control, if there is an authorizer. events: receives an event for each denied operation."""
     if not config.string("authorizer.class.name").strip():
         return None
     from barnabas.broker.metadata.access.access import access_of
@@ -31,7 +31,7 @@ def open_access(
 def open_tokens(
     config: BrokerConfig, catalogue: Catalogue, clock: Clock, random_bytes: Callable[[int], bytes]
 ) -> Tokens | None:
-    """The delegation tokens, where there is a secret key for them."""
+    """Return the delegation tokens, if there is a secret key for them."""
     key = config.value("delegation.token.secret.key")
     if not isinstance(key, str) or not key:
         return None

@@ -1,6 +1,6 @@
-"""From an environment to one whose clock can be moved, or goes on as far ahead of the machine's as it was.
+"""Replaces the clock of an environment by one that can be moved, or that is ahead of the machine's as it was.
 
-What is seldom needed costs a start nothing: the movable clock is imported only here, and only where there is to be one.
+A start that needs no such clock pays nothing: the movable clock is imported only here, and only if it is needed.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _log = logger("control")
 
 
 def in_its_time(environment: Environment, root: Directory) -> Environment:
-    """With a clock that is as far ahead of the machine's as it was when the broker last ran on `root`. StorageError."""
+    """Return the environment with a clock as far ahead of the machine's as in the last run on `root`. StorageError."""
     ahead_ms = clock_offset_file.read(root)
     if not ahead_ms:
         return environment
@@ -28,7 +28,7 @@ def in_its_time(environment: Environment, root: Directory) -> Environment:
 
 
 def movable(environment: Environment, ahead_ms: int = 0) -> Environment:
-    """The same with a clock that can be stopped and moved, unless it has one."""
+    """Return the environment with a clock that can be stopped and moved, unless it has one already."""
     from barnabas.broker.control.time_control.movable_clock import MovableClock
 
     clock, machine_clock = environment.clock, environment.machine_clock

@@ -1,7 +1,7 @@
-"""The doors of a broker's listeners: for each that speaks SASL, what its clients have to prove, and against what.
+"""The SASL settings of a broker's listeners: for each that uses SASL, its mechanisms and the credentials they check.
 
-Puts together settings, users, keys of tokens and mechanisms, and knows no connection. Nothing is imported for a broker
-whose listeners ask nothing.
+Combines settings, users, keys of tokens and mechanisms, and knows no connection. Nothing is imported for a broker
+without SASL listeners.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def open_doors(
     services: Services, machine_clock: Clock, random_bytes: Callable[[int], bytes]
 ) -> Mapping[str, SaslListener]:
-    """Those of a node, by listener; none for one where everybody may come in. ConfigError."""
+    """Return a node's SASL listeners by name; listeners without SASL have none. Raises ConfigError."""
     asking = [each.name for each in services.config.listeners if each.speaks_sasl]
     return {name: _door(name, services, machine_clock, random_bytes) for name in asking}
 
@@ -57,7 +57,7 @@ def _beginning(
     random_bytes: Callable[[int], bytes],
     keys: KeysOfFile | KeysOfServer | None,
 ) -> Callable[[], Exchange]:
-    """What begins an exchange of this mechanism."""
+    """Return the factory of an exchange of this mechanism."""
     from barnabas.broker.security.sasl import oauthbearer, plain, unsecured_tokens
     from barnabas.broker.security.sasl.scram import ScramExchange, no_token
     from barnabas.protocol.security.scram import MECHANISMS
@@ -80,7 +80,7 @@ def _beginning(
 
 
 def _keys(listener: str, settings: SignedTokens, machine_clock: Clock) -> KeysOfFile | KeysOfServer:
-    """Those that signed tokens are judged by. ConfigError for a file or a trust store that cannot be used."""
+    """Return the keys that verify signed tokens. Raise ConfigError for an unusable file or trust store."""
     from urllib.parse import unquote, urlsplit
 
     from barnabas.broker.config import ConfigError

@@ -1,6 +1,6 @@
-"""Starting a broker over its data directory: opened, prepared, its pages over HTTP, and then everybody is let in.
+"""Starting a broker over its data directory: opened, prepared, its HTTP pages served, and then clients are accepted.
 
-What it is made of is `app.py`'s. A start that fails leaves the directory as a kill does.
+Its parts are composed in `broker.py`. A start that fails leaves the directory as a kill does.
 """
 
 from __future__ import annotations
@@ -49,15 +49,15 @@ async def start_broker(
     environment: Environment | None = None,
     others: Sequence[Sequence[BoundAddress]] = (),
 ) -> Broker:
-    """A broker over the configuration's directory that accepts connections, on the running loop.
+    """Start a broker over the configuration's directory, accepting connections on the running event loop.
 
-    `topics` are created unless they are there, `features` given their levels, `users` their passwords, and the users of
-    `security` their rights, with those that are `granted`, before anybody is let in. `http`: bound sockets to tell on
-    how the broker is, from before it can be used until it has stopped; `secures_http`: over TLS and for users only.
-    `control`: who may change its clock there, which has to be movable, and arm faults. `faults`: armed from the start.
-    `environment`: this machine's unless given. `others`: where the other nodes are to be reached. CatalogueError,
-    ConfigError, StorageError and KafkaError say why it cannot be; then the directory is as a kill leaves it, and one
-    that is new is gone again.
+    Before clients are accepted, `topics` that do not exist are created, `features` get their levels, `users` their
+    passwords, and the users of `security` their rights, with those that are `granted`. `http`: bound sockets that serve
+    the broker's state, from before it can be used until it has stopped; `secures_http`: with TLS and for users only.
+    `control`: who may change its clock there, which must be movable, and arm faults. `faults`: armed from the start.
+    `environment`: this machine's unless given. `others`: the listeners of the other nodes. Raises CatalogueError,
+    ConfigError, StorageError or KafkaError with the reason if it fails; then the directory is as a kill leaves it, and
+    a new one is removed again.
     """
     environment = environment or Environment()
     tell_http(config, address_text(*http[0].getsockname()[:2]) if http else None)
@@ -102,7 +102,7 @@ async def start_broker(
 def _http_security(
     broker: Broker, tls: Tls | None, control: Admission | None, environment: Environment
 ) -> HttpSecurity:
-    """How the HTTP port is secured: with the TLS and the users that listeners have. ConfigError."""
+    """Return the security of the HTTP port: the TLS and the users of the listeners. Raises ConfigError."""
     from barnabas.broker.http.secured import http_security
 
     endpoints, token = {} if tls is None else tls.endpoints, None if control is None else control.token
@@ -121,7 +121,7 @@ def _grant(security: Security, broker: Broker, directory_id: bytes, granted: Seq
 
 
 def _open_tls(config: BrokerConfig) -> Tls | None:
-    """How listeners speak TLS; None where none does. ConfigError."""
+    """Return the TLS of the listeners; None if none uses TLS. Raises ConfigError."""
     if not any(listener.speaks_tls for listener in config.listeners):
         return None
     from barnabas.broker.server.tls import Tls

@@ -1,8 +1,8 @@
-"""TLS of a broker: an endpoint for each listener that speaks it, kept as settings and files say.
+"""TLS of a broker: an endpoint for each listener that uses it, updated when settings and files change.
 
-A change of settings is tried before it is taken, and in force when it is answered. The files of stores are looked at
-every few seconds, in a thread; what was written there is in force then, unless it cannot be used: then what was before
-stays, and one line says why. Connections that are there go on as they are.
+A change of settings is tried before it is accepted, and in force when it is answered. The files of stores are checked
+every few seconds, in a thread; new content is used from then on, unless it is invalid: then the previous content stays
+in force, and one line is logged with the reason. Existing connections continue unchanged.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ class Tls:
     """The endpoints, by the names of their listeners."""
 
     def __init__(self, config: BrokerConfig) -> None:
-        """ConfigError, a sentence, for a listener that could let nobody in."""
+        """Create the endpoints. Raise ConfigError, a sentence, for a listener that could not accept any client."""
         self.endpoints: dict[str, Endpoint] = {}
         self._config = config
         self._tried: dict[str, Made] = {}
-        """What was made of settings that were asked for, until they are in force."""
+        """The stores made for requested settings, until they are in force."""
         self._refused_files: dict[str, tuple[object, ...]] = {}
-        """Which state of their files was said to be of no use."""
+        """The states of files that were reported as unusable."""
         self._timer: Timer | None = None
         for listener in config.listeners:
             if listener.speaks_tls:
@@ -52,7 +52,7 @@ class Tls:
     # --- settings that change --------------------------------------------------------------------------------------
 
     def objection(self, after: BrokerConfig) -> str | None:
-        """Why the settings may not become these, or None: they are tried."""
+        """Return why the settings may not become these, or None: they are tried."""
         self._tried.clear()
         for name, endpoint in self.endpoints.items():
             try:
@@ -64,7 +64,7 @@ class Tls:
         return None
 
     def settings_changed(self) -> None:
-        """The settings are others: go by what was tried, or try it now."""
+        """Apply the changed settings: use the stores that were tried, or make them now."""
         tried, self._tried = self._tried, {}
         for name, endpoint in self.endpoints.items():
             try:
@@ -82,7 +82,7 @@ class Tls:
     # --- files that change -----------------------------------------------------------------------------------------
 
     def begin(self, clock: Clock, loop: asyncio.AbstractEventLoop) -> None:
-        """From now on follow the settings, those that the catalogue has included, and the files of the stores."""
+        """Start to follow the settings, including those from the catalogue, and the files of the stores."""
         self._config.objections.append(self.objection)
         self._config.when_followed.append(self.settings_changed)
         self.settings_changed()
@@ -99,7 +99,7 @@ class Tls:
         self._timer = clock.call_later(LOOK_MS, look)
 
     def close(self) -> None:
-        """Follow no more."""
+        """Stop following."""
         if self._timer is None:
             return
         self._config.objections.remove(self.objection)
@@ -108,7 +108,7 @@ class Tls:
         self._timer = None
 
     def _changed(self) -> dict[str, Made | StoreError]:
-        """What is made of the files that are others than they were. In a thread: changes nothing here."""
+        """Return the new stores of files that have changed. Runs in a thread: changes nothing here."""
         found: dict[str, Made | StoreError] = {}
         for name, endpoint in self.endpoints.items():
             made = endpoint.made
@@ -137,7 +137,7 @@ class Tls:
 
 
 def _replacement(old: Made, settings: TlsSettings) -> Made:
-    """What is made of other settings, or of other files. StoreError where it cannot be, or may not follow."""
+    """Make the stores for other settings or files. Raise StoreError if they are invalid or may not replace the old."""
     made = make(settings)
     check_replacement(settings, made.stores, old.stores)
     return made

@@ -1,1 +1,1 @@
-"""The nodes of one process: each with its sockets, and what they share."""
+"""The nodes of one process: each with its sockets, and the parts they share."""

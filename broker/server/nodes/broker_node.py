@@ -1,6 +1,6 @@
-"""One node of a process: what serves its clients, and where they come in. Most processes have one.
+"""One node of a process: its services and its listeners. Most processes have one.
 
-Knows sockets and services; which node leads what is the services' business.
+Knows sockets and services; the services determine which node leads a partition.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class BrokerNode:
-    """One node: what serves its clients, and where they come in."""
+    """One node: its services and its listeners."""
 
     def __init__(
         self,
@@ -41,9 +41,9 @@ class BrokerNode:
         tls: Mapping[str, Endpoint],
         doors: Mapping[str, SaslListener] | None = None,
     ) -> None:
-        """`services` are the node's, `bound` its listeners' sockets.
+        """Create a node with its `services` and `bound`, its listeners' sockets.
 
-        tls: how those listeners speak it that do, by name. doors: what listeners ask of those who come in, by name.
+        tls: the TLS endpoints of listeners that use TLS, by name. doors: the SASL settings of listeners, by name.
         """
         self.doors = doors or {}
         self.services = services
@@ -59,10 +59,10 @@ class BrokerNode:
         return self.services.node.node_id
 
     def listen(self, network: Network, meter: Meter | None) -> Coroutine[Any, Any, Dispatcher]:
-        """Accept connections. Clients of each listener are given its advertised address.
+        """Accept connections. Clients of each listener get its advertised address.
 
-        By the listener and on the sockets that there are at the call: a node that is stopped before this has begun has
-        others when it comes back.
+        Uses the listener and the sockets at the time of the call: a node that is stopped before this has begun gets
+        others when it is started again.
         """
         self._dispatcher = dispatcher = Dispatcher(self.services, meter=meter, doors=self.doors)
         dispatcher.intercept(self._wrap)
@@ -75,24 +75,24 @@ class BrokerNode:
         return _listen(self.listener, places, dispatcher, self._tls, self.doors)
 
     def intercept(self, wrap: Wrap | None) -> None:
-        """See `Dispatcher.intercept`: for its requests from now on, also when it is stopped and comes back."""
+        """Set the wrapper of its requests from now on (`Dispatcher.intercept`), also after a stop and a start."""
         self._wrap = wrap
         if self._dispatcher is not None:
             self._dispatcher.intercept(wrap)
 
     def come_back(self, bound: Sequence[BoundAddress]) -> None:
-        """The node was stopped: these sockets are to be listened on."""
+        """Prepare a stopped node for its start: it will listen on these sockets."""
         self.bound = bound
         self.listener = self._make_listener()
 
     def close_doors(self) -> None:
-        """The process stops: nothing is kept fresh for those who come in."""
+        """Stop refreshing the keys of SASL tokens, because the process stops."""
         for door in self.doors.values():
             if door.keys is not None:
                 door.keys.close()
 
     def close_coordinators(self) -> None:
-        """The process stops: whoever waits for them is to look for the coordinator again."""
+        """Close the coordinators, because the process stops: waiting clients have to find the coordinator again."""
         for deferred in (self.services.deferred_transactions, self.services.deferred_groups):
             if deferred.built is not None:
                 deferred.built.close()
@@ -118,7 +118,7 @@ async def _listen(
 def open_listener(
     config: BrokerConfig, quotas: ClientQuotas, clock: Clock, network: Network, sockets_max: int, events: Events
 ) -> Listener:
-    """What accepts a node's connections, nowhere yet."""
+    """Return the listener that accepts a node's connections; it does not listen yet."""
     return Listener(
         clock,
         network,
@@ -133,9 +133,9 @@ def open_listener(
 
 
 class _FindEntrance:
-    """Asked at each connection for what lets a node's connections in, where there are limits for them.
+    """Called at each connection: returns the connection quotas of a node if there are limits.
 
-    Looks for limits once, and again when settings or quotas have changed.
+    Checks for limits once, and again when settings or quotas have changed.
     """
 
     def __init__(self, config: BrokerConfig, quotas: ClientQuotas, clock: Clock) -> None:
@@ -163,7 +163,7 @@ class _FindEntrance:
 
 
 def open_fetch_sessions(config: BrokerConfig, clock: Clock, random_bytes: Callable[[int], bytes]) -> FetchSessions:
-    """A node's fetch sessions, none yet."""
+    """Return the empty cache of a node's fetch sessions."""
     return FetchSessions(
         lambda: config.integer("max.incremental.fetch.session.cache.slots"),
         clock,
@@ -172,7 +172,7 @@ def open_fetch_sessions(config: BrokerConfig, clock: Clock, random_bytes: Callab
 
 
 def node_of(meta: MetaProperties, bound: BoundAddress, config: BrokerConfig) -> Node:
-    """The node whose directory this is, under the address of its first listener."""
+    """Return the node of this directory, with the address of its first listener."""
     address, rack = bound.advertised or bound.listener, config.value("broker.rack")
     host, port = "localhost" if address.is_every_interface else address.host, address.port or bound.port
     return Node(meta.node_id, meta.cluster_id, host, port, rack if isinstance(rack, str) else None)

@@ -1,6 +1,6 @@
 """The nodes of this process, together at each stage of a start and of a stop. Most processes have one.
 
-Knows what a stage is for a node; when each of them comes is the business of the composition root (app.py).
+Knows how a node performs each stage; the composition root (broker.py) determines the order of the stages.
 """
 
 from __future__ import annotations
@@ -43,25 +43,25 @@ class LocalNodes:
         tls: Mapping[str, Endpoint],
         sockets_max: int,
     ) -> None:
-        """`services`: what one node would have, which several share. `bound`: where each is reached, this one first.
+        """Create the nodes. `services`: one node's, which several share. `bound`: the listeners of each, own first.
 
-        root: where it is kept which of several are stopped. tls: how those listeners speak it that do, by name.
+        root: where the set of stopped nodes is stored. tls: the TLS endpoints of listeners that use TLS, by name.
         sockets_max: how many connections a node has descriptors for.
         """
         self._network = environment.network
         self.meter: Meter | None = None
-        """What counts requests, where somebody wants to know."""
+        """Counts requests, if metrics are enabled."""
         self.together = _joined(services, bound, parts, flush, root) if len(bound) > 1 else None
         of_node = {services.node.node_id: services} if self.together is None else self.together.of_node
         self.services = services if self.together is None else self.together.everything
-        """Those of the only node, or what all have together."""
+        """The services of the only node, or those of all nodes together."""
         quotas, clock, network = parts.catalogue.client_quotas, parts.machine_clock, environment.network
         listening = partial(open_listener, parts.config, quotas, clock, network, sockets_max, parts.events)
         doors = [open_doors(each, clock, environment.random) for each in of_node.values()]
         nodes = zip(of_node.values(), bound, doors, strict=True)
         self.each = [BrokerNode(node, at, listening, tls, asking) for node, at, asking in nodes]
         self.lifecycle = None if self.together is None else self._open_lifecycle(self.together)
-        """What stops and starts single nodes, where there are several."""
+        """Stops and starts single nodes, if there are several."""
 
     def _open_lifecycle(self, together: SharedStorageNodes) -> NodeLifecycle:
         from barnabas.broker.server.nodes.node_lifecycle import NodeLifecycle
@@ -69,53 +69,53 @@ class LocalNodes:
         return NodeLifecycle(together.nodes, self.each, self._network, lambda: self.meter, _DRAIN_MS)
 
     def running(self) -> Sequence[BrokerNode]:
-        """The nodes that are not stopped."""
+        """Return the nodes that are not stopped."""
         stopped = self.together.nodes.stopped if self.together is not None else ()
         return [member for member in self.each if member.node_id not in stopped]
 
     # --- a start ---------------------------------------------------------------------------------------------------
 
     async def recover_transactions(self) -> None:
-        """Finish what a killed run left prepared."""
+        """Complete the transactions that a killed run left prepared."""
         for member in self.running():
             await recover_transactions(member.services.transactions)
 
     def load_transactions(self) -> None:
-        """Look at what there is, so that what nobody goes on with is aborted by its timeout."""
+        """Load the transactions, so that those that no producer continues are aborted by their timeout."""
         for member in self.running():
             member.services.transactions.load_in_background()
 
     async def listen(self) -> Dispatcher:
-        """Accept connections on all that run; the dispatcher of the first."""
+        """Accept connections on all running nodes; return the dispatcher of the first."""
         dispatcher, *_ = [await member.listen(self._network, self.meter) for member in self.running()]
         return dispatcher
 
     # --- a stop ----------------------------------------------------------------------------------------------------
 
     def stop_accepting(self) -> None:
-        """No new connections."""
+        """Accept no new connections."""
         for member in self.each:
             member.listener.stop_accepting()
 
     def close_doors(self) -> None:
-        """Nothing is kept fresh for those who come in."""
+        """Stop refreshing the keys of SASL tokens."""
         for member in self.each:
             member.close_doors()
 
     async def finish_transactions(self) -> bool:
-        """End those that are prepared; whether all are."""
+        """Complete the prepared transactions; return whether all are complete."""
         are_finished = True
         for transactions in filter(None, [member.services.deferred_transactions.built for member in self.each]):
             are_finished &= await finish_transactions(transactions)
         return are_finished
 
     def close_coordinators(self) -> None:
-        """Whoever waits for them is to look for the coordinator again."""
+        """Close the coordinators: waiting clients have to find the coordinator again."""
         for member in self.each:
             member.close_coordinators()
 
     async def drain(self) -> None:
-        """Close every connection once its request is answered, at the latest after a while."""
+        """Close every connection once its request is answered, or after a timeout."""
         for member in self.each:
             member.services.quotas.let_go()
             await member.listener.drain(_DRAIN_MS)
@@ -128,7 +128,7 @@ class LocalNodes:
             member.listener.abort()
 
     def close_partitions(self) -> None:
-        """Nothing is appended or read any more."""
+        """Close the partitions: nothing is appended or read any more."""
         for member in self.each:
             member.services.partitions.close_all()
 
@@ -136,7 +136,7 @@ class LocalNodes:
 def _joined(
     services: Services, bound: Sequence[Sequence[BoundAddress]], parts: Parts, flush: GroupFlush, root: Directory
 ) -> SharedStorageNodes:
-    """The nodes, where there are several."""
+    """Return the nodes of a process with several."""
     from barnabas.broker.server.nodes.shared_storage_nodes import join
 
     sessions = partial(open_fetch_sessions, parts.config, parts.clock, parts.random_bytes)

@@ -1,7 +1,8 @@
-"""Nodes of a process that are stopped and started alone: their sockets and connections, while the others serve.
+"""Stopping and starting single nodes of a process: their sockets and connections, while the others serve.
 
-Where partitions go meanwhile is decided before (`broker/metadata/cluster/topology.py`). A node that stops accepts
-nobody more at once, answers what is in flight, and closes the rest; one that starts listens on the ports it had.
+The new leaders of their partitions are chosen before (`broker/metadata/cluster/topology.py`). A node that stops accepts
+no more connections at once, answers requests in flight, and closes the rest; a node that starts listens on its former
+ports.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class NodeLifecycle:
-    """Of the members of one process. Makes itself known to `nodes`."""
+    """Stops and starts the members of one process. Registers itself with `nodes`."""
 
     def __init__(
         self,
@@ -49,7 +50,7 @@ class NodeLifecycle:
         self._begin(member.listener.drain(self._drain_ms))
 
     def _start(self, node: int) -> None:
-        """The kernel takes connections at once; they are accepted in the next turn of the loop. OSError."""
+        """Start the node: the kernel takes connections at once; they are accepted in the loop's next turn. OSError."""
         member = self._members[node]
         for bound in member.bound:
             close_sockets(bound)
@@ -63,6 +64,6 @@ class NodeLifecycle:
         task.add_done_callback(self._under_way.discard)
 
     async def settled(self) -> None:
-        """Wait until what was stopped or started is."""
+        """Wait until all nodes that are stopping or starting are done."""
         while self._under_way:
             await asyncio.wait(self._under_way)

@@ -1,11 +1,11 @@
-"""Several nodes in one process: the parts that each has of its own, what they ask of each other, and leaders that move.
+"""Several nodes in one process: the parts that each node has, the calls between nodes, and changes of leaders.
 
-A node's own are its address, its listeners, what it knows of the cluster, the partitions it leads, its coordinators
-and its fetch sessions; all else is one for all (decision 0112). Each node has a dispatcher of its own, so a request is
-served by the node whose port it came in by, and asks nobody which that is.
+Each node has its own address, listeners, view of the cluster, led partitions, coordinators and fetch sessions; all else
+is shared (decision 0112). Each node has its own dispatcher, so a request is served by the node whose port it came in
+by, without any look-up.
 
-What brokers of Apache Kafka tell each other is a call here: a leader asks the coordinator of a transactional id, and a
-transaction coordinator has its markers written by whoever leads.
+The requests between brokers of Apache Kafka are calls here: a leader calls the coordinator of a transactional id, and a
+transaction coordinator has its markers written by the leaders.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 
 class SharedStorageNodes:
-    """What several nodes share, and the services of each."""
+    """The parts that several nodes share, and the services of each."""
 
     def __init__(
         self,
@@ -52,7 +52,7 @@ class SharedStorageNodes:
         fetch_sessions: Callable[[], FetchSessions],
         ports: Sequence[Mapping[int, int]],
     ) -> None:
-        """`alone`: what one node would have, whose partitions are shared. `ports`: of each listener, by node id."""
+        """Create the nodes. `alone`: one node's services, with shared partitions. `ports`: per listener by node id."""
         self.nodes = nodes
         self._alone = alone
         self._parts = parts
@@ -81,7 +81,7 @@ class SharedStorageNodes:
             transactions_of=self._transactions_of,
             nodes=tuple(self.of_node.values()),
         )
-        """What all nodes have together, for who looks from inside; each node's groups and transactions are its own."""
+        """The services of all nodes together, for internal use; each node's groups and transactions are its own."""
         nodes.on_moved = self._moved
         catalogue.subscribe(self)
 
@@ -106,10 +106,10 @@ class SharedStorageNodes:
             self._shared, cluster, parts.catalogue, parts.config, *clocks, parts.upkeep, waiters, self._flush
         )
 
-    # --- what nodes ask of each other --------------------------------------------------------------------------------
+    # --- calls between nodes -----------------------------------------------------------------------------------------
 
     def _transactions_of(self, transactional_id: str) -> TransactionCoordinator:
-        """The coordinator of the node that leads the id's partition; of any, which refuses, where nobody does."""
+        """Return the coordinator of the node that leads the id's partition; without a leader any, which refuses."""
         topic = self._parts.catalogue.topics.get(TRANSACTION_STATE_TOPIC)
         leader = NO_LEADER
         if topic is not None:
@@ -117,14 +117,14 @@ class SharedStorageNodes:
         return self.of_node.get(leader, self.everything).transactions
 
     def append_marker(self, partition: int, marker: EndTxnMarker, *, transaction_version: int, hold: bool) -> Appended:
-        """As `OffsetMarkers.append_marker`: by the group coordinator that has the partition."""
+        """Append a marker through the partition's group coordinator, as `OffsetMarkers.append_marker` requires."""
         coordinator = self._groups_of(partition)
         if coordinator is None:
             raise KafkaError(ErrorCode.LEADER_NOT_AVAILABLE, f"nobody leads {CONSUMER_OFFSETS_TOPIC}-{partition}")
         return coordinator.append_marker(partition, marker, transaction_version=transaction_version, hold=hold)
 
     def release_marker(self, partition: int, producer_id: int, is_commit: bool) -> None:
-        """As `OffsetMarkers.release_marker`."""
+        """Release a marker, as `OffsetMarkers.release_marker` requires."""
         coordinator = self._groups_of(partition)
         if coordinator is None:
             self._shared.release_marker(CONSUMER_OFFSETS_TOPIC, partition, producer_id)
@@ -134,14 +134,14 @@ class SharedStorageNodes:
     def _groups_of(self, partition: int) -> GroupCoordinator | None:
         topic = self._parts.catalogue.topics.get(CONSUMER_OFFSETS_TOPIC)
         if topic is None or partition >= len(topic.partitions):
-            return self.everything.groups  # which says that there is no such partition
+            return self.everything.groups  # which reports that there is no such partition
         found = self.of_node.get(self.nodes.of(topic.name, partition).leader)
         return None if found is None else found.groups
 
-    # --- leaders that move -------------------------------------------------------------------------------------------
+    # --- changes of leaders ------------------------------------------------------------------------------------------
 
     def _moved(self, before: Mapping[PartitionKey, Placement]) -> None:
-        """Every node is told; a log that is open has its new epoch before anybody can ask for it."""
+        """Update every node after leaders moved; set the new epoch of open logs before any request can ask for it."""
         loads: set[int] = set()
         for (topic, number), was in before.items():
             leader = self.nodes.of(topic, number).leader
@@ -156,7 +156,7 @@ class SharedStorageNodes:
                     loads.add(leader)
             self._count_replicas(topic, number)
             self._alone.waiters.wake(topic, number)
-        for leader in loads:  # what is prepared or too old there is the new leader's business
+        for leader in loads:  # the new leader handles the prepared and expired transactions there
             self.of_node[leader].transactions.load_in_background()
 
     def _count_replicas(self, topic: str, number: int) -> None:
@@ -173,22 +173,22 @@ class SharedStorageNodes:
     # --- called by the catalogue -------------------------------------------------------------------------------------
 
     def on_topic_created(self, topic: object) -> None:
-        """Nothing is open of it yet."""
+        """Do nothing: no partition of it is open yet."""
 
     def on_topic_deleted(self, topic: object) -> None:
-        """Each part hears of it."""
+        """Do nothing: each part is notified itself."""
 
     def on_partitions_added(self, topic: object, first_new: int) -> None:
-        """Nothing is open of them yet."""
+        """Do nothing: none of the partitions is open yet."""
 
     def on_configs_changed(self, resource_type: int, resource_name: str) -> None:
-        """The shared partitions have just given the logs their settings, as if there were one node."""
+        """Count the replicas of open logs again: the shared partitions have just applied settings as for one node."""
         for log in self._shared.open_logs(resource_name if resource_type == TOPIC_RESOURCE else None):
             self._count_replicas(log.topic, log.partition)
 
 
 def _resign(services: Services, topic: str, number: int) -> None:
-    """The node does not lead the partition any more."""
+    """End the node's leadership of the partition."""
     assert isinstance(services.partitions, NodePartitions)
     services.partitions.resign(topic, number)
     coordinator: GroupCoordinator | TransactionCoordinator | None = None
@@ -208,7 +208,7 @@ def join(
     fetch_sessions: Callable[[], FetchSessions],
     root: Directory,
 ) -> SharedStorageNodes:
-    """Make as many nodes of one as there are sets of listeners: ids from the one's on. NodesFileError, StorageError."""
+    """Create one node per set of listeners, with consecutive ids from `alone`'s on. NodesFileError, StorageError."""
     ids = range(alone.node.node_id, alone.node.node_id + len(bound))
     ports = [dict(zip(ids, (each.client_port for each in same), strict=True)) for same in zip(*bound, strict=True)]
     nodes = ClusterTopology(ids, parts.catalogue, parts.config, root, parts.upkeep.loop.call_soon, parts.events)

@@ -1,5 +1,5 @@
-"""`serve --secure`: an authority, a certificate, users, and settings for the broker and its clients, made and kept.
+"""`serve --secure`: a certificate authority, a certificate, users, and settings for the broker and its clients.
 
-Beside the data directory, never inside it: a foreign directory would keep Apache Kafka from starting there. Imported
-only where it is asked for; needs the package `cryptography`.
+They are generated and stored beside the data directory, never inside it: a foreign directory would keep Apache Kafka
+from starting there. Imported only if enabled; needs the package `cryptography`.
 """

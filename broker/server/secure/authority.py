@@ -1,6 +1,6 @@
-"""The authority of a secured broker, and the certificate that it issues to it. Pure but for the keys' randomness.
+"""The certificate authority of a secured broker, and the certificate it issues. Pure except for random keys.
 
-Times are parameters. Keys are on the curve P-256, which every client of today knows, and quick to make.
+Times are parameters. Keys are on the curve P-256, which all current clients support, and are quick to generate.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 _AUTHORITY_DAYS, _BROKER_DAYS, _RENEWED_DAYS_BEFORE = 3650, 365, 30
 _BEFORE = timedelta(days=1)
-"""Clocks differ: what is issued is valid from a day ago."""
+"""Clocks differ: certificates are valid from one day before they are issued."""
 
 
 class Authority(NamedTuple):
-    """A key, and the certificate that clients trust."""
+    """A private key, and the certificate that clients trust."""
 
     key: ec.EllipticCurvePrivateKey
     certificate: x509.Certificate
 
     @property
     def pem(self) -> str:
-        """Both, to be kept."""
+        """The key and the certificate, as stored."""
         return _key_pem(self.key) + self.certificate_pem
 
     @property
@@ -40,7 +40,7 @@ class Authority(NamedTuple):
 
 
 def new_authority(now_ms: int) -> Authority:
-    """An authority of ten years."""
+    """Create an authority that is valid for ten years."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = _name(f"Barnabas, since {_time(now_ms):%Y-%m-%d}")
     building = _builder(name, name, key, now_ms, _AUTHORITY_DAYS)
@@ -51,7 +51,7 @@ def new_authority(now_ms: int) -> Authority:
 
 
 def authority_of(pem: str) -> Authority:
-    """The authority that was kept. ValueError where it is none."""
+    """Return the authority that was stored. Raise ValueError if it is invalid."""
     certificate = x509.load_pem_x509_certificate(pem.encode())
     key = load_pem_private_key(pem.encode(), None)
     if not isinstance(key, ec.EllipticCurvePrivateKey) or key.public_key() != certificate.public_key():
@@ -60,7 +60,7 @@ def authority_of(pem: str) -> Authority:
 
 
 def issue(authority: Authority, hosts: Collection[str], now_ms: int) -> str:
-    """A key and a certificate for these hosts, in PEM."""
+    """Issue a certificate for these hosts; return it with its key, in PEM."""
     key = ec.generate_private_key(ec.SECP256R1())
     building = _builder(_name("barnabas"), authority.certificate.subject, key, now_ms, _BROKER_DAYS)
     building = building.add_extension(x509.SubjectAlternativeName([_host(each) for each in hosts]), critical=False)
@@ -73,7 +73,7 @@ def issue(authority: Authority, hosts: Collection[str], now_ms: int) -> str:
 
 
 def is_good(pem: str, authority: Authority, hosts: Collection[str], now_ms: int) -> bool:
-    """Whether a certificate that was issued is this authority's, names just these hosts, and is valid for a while."""
+    """Return whether a certificate is issued by the authority, for exactly these hosts, and valid for a while."""
     with suppress(ValueError, TypeError, InvalidSignature, x509.ExtensionNotFound):
         certificate = x509.load_pem_x509_certificate(pem.encode())
         key = load_pem_private_key(pem.encode(), None)

@@ -1,7 +1,7 @@
-"""What clients of a secured broker need to be told, under the names that each kind of client has for it. Pure.
+"""The settings that clients of a secured broker need, under the names of each kind of client. Pure.
 
 Java's clients and tools, librdkafka (confluent-kafka, kcat), kafka-python, and Spark's connector and ours. Java and
-librdkafka read a file; of the others it is the arguments and the options, as JSON.
+librdkafka read a file; for the others it is the arguments and the options, as JSON.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ MECHANISM = "PLAIN"
 
 
 def java(bootstrap: str, authority: str, user: str, password: str) -> dict[str, str]:
-    """Of Java's clients. `authority`: the path of the certificate that is to be trusted."""
+    """Return the settings of Java's clients. `authority`: the path of the trusted certificate."""
     login = "org.apache.kafka.common.security.plain.PlainLoginModule"
     return {
         "bootstrap.servers": bootstrap,
@@ -28,7 +28,7 @@ def java(bootstrap: str, authority: str, user: str, password: str) -> dict[str, 
 
 
 def librdkafka(bootstrap: str, authority: str, user: str, password: str) -> dict[str, str]:
-    """Of librdkafka."""
+    """Return the settings of librdkafka."""
     return {
         "bootstrap.servers": bootstrap,
         "security.protocol": "SASL_SSL",
@@ -40,7 +40,7 @@ def librdkafka(bootstrap: str, authority: str, user: str, password: str) -> dict
 
 
 def kafka_python(bootstrap: str, authority: str, user: str, password: str) -> dict[str, str]:
-    """Arguments of kafka-python's classes."""
+    """Return the arguments of kafka-python's classes."""
     return {
         "bootstrap_servers": bootstrap,
         "security_protocol": "SASL_SSL",
@@ -52,12 +52,12 @@ def kafka_python(bootstrap: str, authority: str, user: str, password: str) -> di
 
 
 def spark(bootstrap: str, authority: str, user: str, password: str) -> dict[str, str]:
-    """Options of Spark's Kafka connector, and of ours."""
+    """Return the options of Spark's Kafka connector, and of ours."""
     return {f"kafka.{key}": text for key, text in java(bootstrap, authority, user, password).items()}
 
 
 def files(bootstrap: str, authority: str, passwords: Mapping[str, str]) -> dict[str, str]:
-    """The files that clients are given, by name: those of the user `client`, and Java's of `admin`."""
+    """Return the content of the clients' files by name: those of the user `client`, and Java's of `admin`."""
     told = bootstrap, authority, "client", passwords["client"]
     return {
         "client.properties": _properties(java(*told)),
@@ -69,7 +69,7 @@ def files(bootstrap: str, authority: str, passwords: Mapping[str, str]) -> dict[
 
 
 def _properties(settings: Mapping[str, str]) -> str:
-    """As Java reads a properties file."""
+    """Return settings in the format of a Java properties file."""
     return "".join(f"{key}={ascii_value(text)}\n" for key, text in settings.items())
 
 

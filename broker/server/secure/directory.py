@@ -1,12 +1,11 @@
-"""The security directory: `DATA_DIR.security/`, mode 0700, and in it files with mode 0600, each written whole or not.
+"""The security directory: `DATA_DIR.security/`, mode 0700, and its files with mode 0600, each written atomically.
 
-Everything else is made from `authority.key` and `users.properties` at each start, so a start that was cut short, and
-other files that were lost, mend themselves. One of the two that is there and broken stops the start: another authority,
-or other passwords, would lock every client out. One that is missing beside the others is made anew all the same, and a
-warning says so.
+Everything else is made from `authority.key` and `users.properties` at each start, so that an interrupted start and lost
+other files are repaired. If one of the two exists and is broken, the start fails: another authority or other passwords
+would lock every client out. One that is missing while the other files exist is created again, with a warning.
 
-Invariant: what is believed is of the broker's own user, and nobody else could write it: whoever prepared a directory
-would know the key of its authority and every password.
+Invariant: only files that belong to the broker's own user, and that no other user can write, are trusted: another user
+who prepared a directory would know the key of its authority and every password.
 """
 
 from __future__ import annotations
@@ -32,15 +31,15 @@ class SecurityError(ValueError):
 
 
 class Security(NamedTuple):
-    """What is in a security directory."""
+    """The content of a security directory."""
 
     path: str
     passwords: dict[str, str]
     changed: Mapping[str, str] = NOBODY
-    """Those of the passwords that the file does not have yet: `keep_users` writes them."""
+    """The passwords that the file does not have yet: `keep_users` writes them."""
 
     def file(self, name: str) -> str:
-        """Where one of its files lies."""
+        """Return the path of one of its files."""
         return os.path.join(self.path, name)
 
     def __repr__(self) -> str:
@@ -48,17 +47,17 @@ class Security(NamedTuple):
 
 
 class Kept(NamedTuple):
-    """What a start would find in a security directory. What is not there, or not good, it would make."""
+    """The content that a start would find in a security directory. It would create what is missing or invalid."""
 
     security: Security
-    """Where there are no users yet their passwords stand for others that would be made."""
+    """If no users exist yet, their passwords are placeholders for those that would be generated."""
     has_authority: bool = False
     has_users: bool = False
     has_certificate: bool = False
 
 
 def directory_for(data_dir: str) -> str:
-    """Where the security directory of a data directory is: beside it."""
+    """Return the path of a data directory's security directory, which is beside it."""
     return os.path.abspath(data_dir) + ".security"
 
 
@@ -69,10 +68,10 @@ def open_security(
     random: Callable[[int], bytes],
     users: Mapping[str, str] = NOBODY,
 ) -> Security:
-    """The directory with an authority, a certificate for `hosts` and users, made where they are not there.
+    """Open the directory with an authority, a certificate for `hosts` and users; create those that do not exist.
 
-    users: the passwords of some, who are added, or have these from now on; `keep_users` writes them, once it is sure
-    that the broker has its data directory to itself. SecurityError, OSError.
+    users: passwords of users to be added or changed; `keep_users` writes them, once it is certain that the broker has
+    its data directory to itself. Raises SecurityError, OSError.
     """
     for user, password in users.items():
         if (wrong := why_no_user(user, password)) is not None:
@@ -93,13 +92,13 @@ def open_security(
 
 
 def keep_users(security: Security) -> None:
-    """Write the users that were brought along and differ from the file; its other lines stay. OSError."""
+    """Write the given users that differ from the file; its other lines stay. Raises OSError."""
     if security.changed:
         write(security.path, USER_LIST, text_with(read(security.path, USER_LIST) or "", security.changed))
 
 
 def write(path: str, name: str, text: str) -> None:
-    """A file of the directory, whole or as it was, that only the broker's user can read."""
+    """Write a file of the directory atomically; only the broker's user can read it."""
     part = os.path.join(path, name + ".part")
     descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
     with open(descriptor, "w", encoding="utf-8") as file:
@@ -111,7 +110,7 @@ def write(path: str, name: str, text: str) -> None:
 
 
 def look(path: str, hosts: Collection[str], now_ms: int) -> Kept:
-    """What a start would find in the directory; nothing is made. SecurityError, OSError."""
+    """Return the content that a start would find in the directory; create nothing. Raises SecurityError, OSError."""
     if os.path.lexists(path):
         _check_whose(path)
     authority, passwords, issued = _kept_authority(path), _kept_users(path), read(path, BROKER)
@@ -124,7 +123,7 @@ def look(path: str, hosts: Collection[str], now_ms: int) -> Kept:
 
 
 def _check_whose(path: str) -> None:
-    """SecurityError where somebody else could have written what is there. OSError."""
+    """Raise SecurityError if another user could have written the directory or its files. Raises OSError."""
     mode = os.stat(path).st_mode
     within = [os.path.join(path, name) for name in sorted(os.listdir(path))]
     for each in (path, *within):
@@ -161,7 +160,7 @@ def _users(path: str, there: Collection[str], random: Callable[[int], bytes]) ->
     if passwords is None:
         passwords = {user: random(_PASSWORD_BYTES).hex() for user in USERS}
         write(path, USER_LIST, text_of(passwords))
-        if set(there) - {AUTHORITY_KEY}:  # a first start that was cut short leaves that one alone
+        if set(there) - {AUTHORITY_KEY}:  # an interrupted first start leaves only that one
             _warn(path, "users made anew", USER_LIST, "give clients their new settings, and add your own users again")
     return passwords
 
@@ -180,7 +179,7 @@ def _warn(path: str, event: str, name: str, then: str) -> None:
 
 
 def read(path: str, name: str) -> str | None:
-    """What is in a file of the directory, None where there is none. OSError."""
+    """Return the content of a file of the directory, None if it does not exist. Raises OSError."""
     try:
         with open(os.path.join(path, name), encoding="utf-8", errors="replace") as file:
             return file.read()

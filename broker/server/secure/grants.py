@@ -1,8 +1,8 @@
-"""What the users of a secured broker may do from its first start on: Kafka's ACLs, written to the catalogue once.
+"""The rights of a secured broker's users from its first start on: Kafka's ACLs, written to the catalogue once.
 
-`admin` is a super user, which needs no ACL. `client` has the rights of an application. The security directory notes
-which data directories they were written to, so that a right that somebody removed does not come back with a start, and
-new data beside an old security directory begin with all of them.
+`admin` is a super user, which needs no ACL. `client` has the rights of an application. The security directory records
+to which data directories they were written, so that a right that an operator removed does not return at a start, and
+new data beside an old security directory starts with all of them.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _OF_AN_APPLICATION = {
 
 
 def rights_of_client() -> list[Acl]:
-    """The entries of the user `client`."""
+    """Return the ACLs of the user `client`."""
     return [
         Acl(resource, name, PatternType.LITERAL, _CLIENT, WILDCARD, operation, Permission.ALLOW)
         for (resource, name), operations in _OF_AN_APPLICATION.items()
@@ -41,9 +41,9 @@ def rights_of_client() -> list[Acl]:
 
 
 def grant_once(security: Security, directory_id: bytes, acls: Acls) -> None:
-    """Give `client` its rights in the data directory of this id, unless it was given them before. KafkaError, OSError.
+    """Give `client` its rights in the data directory of this id, unless they were given before. KafkaError, OSError.
 
-    A start that is killed in between gives them again.
+    After a start that was killed in between, the next one gives them again.
     """
     granted = (read(security.path, GRANTED) or "").split()
     if directory_id.hex() in granted:
@@ -53,7 +53,7 @@ def grant_once(security: Security, directory_id: bytes, acls: Acls) -> None:
 
 
 def grant(rights: Sequence[Acl], acls: Acls) -> None:
-    """Give further rights; those that are there stay. KafkaError."""
+    """Add further ACLs; existing ones stay. Raises KafkaError."""
     if rights:
         for refusal in acls.create(list(rights)):
             if refusal is not None:

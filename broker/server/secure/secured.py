@@ -1,7 +1,7 @@
-"""A configuration made secure: every listener that clients come in by speaks SASL_SSL, with what the directory holds,
-and an authorizer decides who may do what.
+"""Makes a configuration secure: every client listener uses SASL_SSL, with the security directory's content, and an
+authorizer checks every operation.
 
-The listeners keep their names, hosts and ports. A configuration that secures them itself is left to do so.
+The listeners keep their names, hosts and ports. A configuration with its own secure listeners is refused.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ _LOGIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
 def open_for(
     config: BrokerConfig, now_ms: int, random: Callable[[int], bytes], users: Mapping[str, str] = NOBODY
 ) -> Security:
-    """The security directory of this configuration's broker, opened or made, with these users too.
+    """Open or create the security directory of this configuration's broker, with these additional users.
 
-    ConfigError, OSError.
+    Raises ConfigError, OSError.
     """
     _check_listeners(config)
     try:
@@ -53,7 +53,7 @@ def open_for(
 
 
 def look_for(config: BrokerConfig, now_ms: int, *, is_ephemeral: bool) -> Kept:
-    """What `open_for` would find; nothing is made. ConfigError, OSError."""
+    """Return what `open_for` would find; create nothing. Raises ConfigError, OSError."""
     _check_listeners(config)
     path = directory_for(config.data_dirs[0])
     if is_ephemeral:
@@ -72,7 +72,7 @@ def _check_listeners(config: BrokerConfig) -> None:
 
 
 def hosts_of(config: BrokerConfig) -> list[str]:
-    """The names and addresses by which clients reach the broker, as far as they are known."""
+    """Return the names and addresses by which clients reach the broker, if they are known."""
     found = dict.fromkeys(_LOCAL)
     for address in (*config.listeners, *config.configured_advertised_listeners):
         if address.host and not address.is_every_interface:
@@ -81,9 +81,9 @@ def hosts_of(config: BrokerConfig) -> list[str]:
 
 
 def settings_for(security: Security, config: BrokerConfig, *, renames: bool = False) -> dict[str, str]:
-    """The broker's settings, by Kafka's names, above those of `config`.
+    """Return the broker's settings, by Kafka's names, which override those of `config`.
 
-    `renames`: whether the listener is nobody's but ours, and so is named SASL_SSL in place of PLAINTEXT.
+    `renames`: whether the listener was chosen by Barnabas, and so is named SASL_SSL instead of PLAINTEXT.
     """
     listeners = [listener.name for listener in config.listeners]
     renamed: dict[str, str] = {}
@@ -109,7 +109,7 @@ def settings_for(security: Security, config: BrokerConfig, *, renames: bool = Fa
 
 
 def bootstrap_of(bound: Iterable[BoundAddress]) -> str:
-    """Where clients on this machine, or who are told of an advertised address, find the broker."""
+    """Return the bootstrap servers for clients on this machine, or at the advertised addresses."""
     addresses = []
     for each in bound:
         address = each.advertised or each.listener
@@ -119,7 +119,7 @@ def bootstrap_of(bound: Iterable[BoundAddress]) -> str:
 
 
 def write_client_settings(security: Security, bootstrap: str) -> Mapping[str, str]:
-    """Tell clients, in files of the directory, how this broker is reached: the paths by name. OSError."""
+    """Write the settings of clients into files of the directory; return the paths by name. Raises OSError."""
     written = files(bootstrap, security.file(AUTHORITY), security.passwords)
     for name, text in written.items():
         write(security.path, name, text)

@@ -1,6 +1,7 @@
 """`users.properties`: the users of a secured broker and their passwords, a line each. Pure.
 
-A password is letters and digits, so that settings of any kind can have it. No error quotes a line: it may be a secret.
+A password is letters and digits, so that all kinds of settings can contain it. No error quotes a line: it may be
+secret.
 """
 
 from __future__ import annotations
@@ -8,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 USERS = ("admin", "client")
-"""Whoever may do everything, and a user with the rights of an application. Every list has them."""
+"""The user with all rights, and a user with the rights of an application. Every list has both."""
 
 
 def users_of(text: str) -> dict[str, str]:
-    """The passwords by user. ValueError, a sentence that names the line."""
+    """Return the passwords by user. Raise ValueError with a sentence that names the line."""
     passwords: dict[str, str] = {}
     for number, line in enumerate(text.splitlines(), 1):
         if not line.strip() or line.startswith("#"):
@@ -29,12 +30,12 @@ def users_of(text: str) -> dict[str, str]:
 
 
 def text_of(passwords: Mapping[str, str]) -> str:
-    """What is in the file."""
+    """Return the content of the file."""
     return "".join(f"{user}={password}\n" for user, password in passwords.items())
 
 
 def text_with(text: str, users: Mapping[str, str]) -> str:
-    """A list in which these users have these passwords. All other lines, comments too, stay as they are."""
+    """Return the list with these users' passwords added or changed. Other lines and comments stay as they are."""
     lines, further = text.splitlines(), dict(users)
     for number, line in enumerate(lines):
         user, sign, _ = line.partition("=")
@@ -44,12 +45,12 @@ def text_with(text: str, users: Mapping[str, str]) -> str:
 
 
 def why_no_user(user: str, password: str) -> str | None:
-    """What is wrong with a user who is to be added, if anything: `has no password`."""
+    """Return what is wrong with a user to be added, if anything: `has no password`."""
     return _wrong(user, "=", password, {})
 
 
 def _wrong(user: str, sign: str, password: str, others: Mapping[str, str]) -> str | None:
-    """What is wrong with a line, if anything."""
+    """Return what is wrong with a line, if anything."""
     if not sign:
         return "has no =, but lines are NAME=PASSWORD"
     if not user.isidentifier():
