@@ -1,1 +1,1 @@
-"""What is kept for each client: its quotas and its telemetry."""
+"""The state of each client: its quotas and its telemetry."""

@@ -19,7 +19,7 @@ _log = logger("control")
 
 
 def in_its_time(environment: Environment, root: Directory) -> Environment:
-    """Return the environment with a clock as far ahead of the machine's as in the last run on `root`. StorageError."""
+    """Return the environment with a clock as far ahead as it was in the last run on `root`. Raises StorageError."""
     ahead_ms = clock_offset_file.read(root)
     if not ahead_ms:
         return environment

@@ -1,1 +1,1 @@
-"""Quotas as Apache Kafka's: how much of what a client may use, and for how long it waits when it used more."""
+"""Quotas as in Apache Kafka: the limits of a client's usage, and the throttle time when it exceeds them."""

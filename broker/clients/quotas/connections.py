@@ -1,7 +1,7 @@
-"""How fast connections may come: to a broker, by one of its listeners, from one address. As Kafka's ConnectionQuotas.
+"""The rates of new connections: to a broker, by one of its listeners, from one address. As Kafka's ConnectionQuotas.
 
-Pure: the caller says what time it is, and what is configured. What is too fast for the broker or a listener is let in
-later; what is too fast from one address is not let in, and counts for nothing.
+Pure: the caller passes the time and the configured limits. A connection that exceeds the rate of the broker or a
+listener is accepted later; one that exceeds the rate of its address is refused, and is not counted.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ NO_LIMIT: Final = 0x7FFF_FFFF
 
 
 class ConnectionRates:
-    """What came in of late."""
+    """The rates of recent connections."""
 
     def __init__(self, settings: WindowSettings) -> None:
         self._wait_ms_max = settings.size_ms
@@ -24,7 +24,7 @@ class ConnectionRates:
         self._addresses: Sensors[str, Windows] = Sensors(lambda: Windows(settings))
 
     def wait_ms(self, listener: str, broker_max: int | None, listener_max: int, now_ms: int) -> int:
-        """A connection comes by a listener: how long it has to wait. broker_max: None where it does not count there."""
+        """Record a connection by a listener; return its delay in ms. broker_max: None if it does not count for that."""
         ours = [(self._listeners.get(listener, now_ms), listener_max)]
         if broker_max is not None:
             ours.append((self._broker, broker_max))
@@ -36,7 +36,7 @@ class ConnectionRates:
         return max(waits, default=0)
 
     def refused_ms(self, listener: str, address: str, address_max: int, counts_for_broker: bool, now_ms: int) -> int:
-        """The same connection comes from an address: 0, or for how long it hangs before it is closed."""
+        """Record the same connection for its address; return 0, or the delay in ms before it is closed."""
         if address_max >= NO_LIMIT:
             return 0
         windows = self._addresses.get(address, now_ms)

@@ -1,8 +1,7 @@
-"""The quotas of clients while there are some: the four kinds, and what the request in hand uses of them.
+"""The quotas of clients while quotas are set: the four kinds, and their use by the current request.
 
-Knows requests by whom they are from and what they cost; what an answer is, and how a client is made to wait, is the
-business of broker/api/stages/throttling.py. Time is in milliseconds of the clock that clients are told, and never goes
-back.
+Knows the client and the cost of requests; broker/api/stages/throttling.py knows the answers and how a client is
+delayed. Time is in milliseconds of the clock that clients see, and never goes back.
 """
 
 from __future__ import annotations
@@ -27,25 +26,25 @@ _MS: Final = 1000
 
 
 class KindUsage(NamedTuple):
-    """What some clients use together of one kind of quota."""
+    """The usage of one kind of quota by the clients that share it."""
 
     kind: str
-    """As Kafka names the group of its metrics."""
+    """The name of the group of its metrics in Kafka."""
     usage: Usage
 
 
 class Held(NamedTuple):
-    """The quota for which a client waits."""
+    """The quota that throttles a client."""
 
     quota: str
-    """As kafka-configs.sh calls it."""
+    """The key of the quota in kafka-configs.sh."""
     entity: list[str]
-    """user alice, client-id <default>"""
+    """The entity, such as user alice, client-id <default>."""
     limit: float | None
 
 
 class InForce:
-    """Those of one node."""
+    """The quotas of one node."""
 
     def __init__(self, config: BrokerConfig, clock: Clock, stopwatch: Stopwatch) -> None:
         settings = WindowSettings(config.integer("quota.window.num"), config.integer("quota.window.size.seconds") * _MS)
@@ -60,7 +59,7 @@ class InForce:
         self.muting = Muting(clock)
         self.stopwatch = stopwatch
         self.asking: Asking | None = None
-        """The request in hand, while its entry is called."""
+        """The current request, while its entry is called."""
         self._clock = clock
         self._keys: dict[str, RateQuotas | MutationQuotas] = {
             "producer_byte_rate": self.produce,
@@ -70,11 +69,11 @@ class InForce:
         }
 
     def now_ms(self) -> int:
-        """Milliseconds from any moment on."""
+        """Return milliseconds since an arbitrary moment."""
         return int(self._clock.monotonic() * _MS)
 
     def follow(self, stored: Mapping[QuotaEntity, Mapping[str, float]]) -> None:
-        """Exactly these are in force from now on, for what is used next. What was used before counts."""
+        """Apply exactly these quotas to usage from now on. Earlier usage counts, too."""
         wanted: dict[str, dict[Entity, float]] = {key: {} for key in self._keys}
         for parts, values in stored.items():
             named = dict(parts)
@@ -89,7 +88,7 @@ class InForce:
                 quotas.forget()
 
     def admission(self, is_strict: bool, waits: bool = True) -> Callable[[int], None] | None:
-        """See NodeQuotas. waits: whether the client is to wait, where it used too much."""
+        """Return the admission as in NodeQuotas. waits: whether the client is throttled if it used too much."""
         asking = self.asking
         if asking is None or not self.mutations.limits:
             return None
@@ -99,7 +98,7 @@ class InForce:
         return mutations.admit
 
     def held_by(self, asking: Asking) -> Held:
-        """The quota for which the client of a request waits."""
+        """Return the quota that throttles the client of a request."""
         kept = asking.held_by or self.request
         key = next(key for key, quotas in self._keys.items() if quotas is kept)
         sharing = kept.limits.sharing(*asking.client)
@@ -107,7 +106,7 @@ class InForce:
         return Held(key, [] if entity is None else entity_texts(entity), kept.limits.limit(sharing))
 
     def usage(self) -> Iterator[KindUsage]:
-        """Of everybody who used something in the last hour, for metrics."""
+        """Yield the usage of all clients in the last hour, for metrics."""
         now_ms = self.now_ms()
         kinds = ("Produce", self.produce), ("Fetch", self.fetch), ("Request", self.request)
         for name, quotas in kinds:
@@ -116,7 +115,7 @@ class InForce:
 
 
 class Asking:
-    """One request, from its frame to its answer: whom it is from, and what it uses."""
+    """One request, from its frame to its answer: its client, and its usage."""
 
     __slots__ = ("_in_force", "busy_s", "client", "held_by", "is_judged", "mutations", "throttle_ms")
 
@@ -127,14 +126,14 @@ class Asking:
         """How long the event loop was busy with it before it was answered or had to wait."""
         self.mutations: Mutations | None = None
         self.is_judged = False
-        """Whether its answer was judged already, and what was used is recorded."""
+        """Whether its answer has been checked already, and its usage is recorded."""
         self.throttle_ms = 0
-        """How long the client is to wait."""
+        """The throttle time of the client."""
         self.held_by: RateQuotas | MutationQuotas | None = None
-        """For which quota."""
+        """The quota that causes the throttle time."""
 
     def may_fetch(self, size: int, busy_s: float) -> bool:
-        """Whether the client may be given an answer of so many bytes now; else it gets none, and waits."""
+        """Return whether the client may get an answer of `size` bytes now; else it gets no data, and is throttled."""
         in_force, now_ms = self._in_force, self._in_force.now_ms()
         self.is_judged = True
         request_ms = self._request_ms(busy_s, now_ms)
@@ -146,7 +145,7 @@ class Asking:
         return not self.throttle_ms
 
     def produced(self, size: int, *, is_answered: bool) -> None:
-        """A request to produce, of so many bytes; only its bytes count where it gets no answer (acks=0)."""
+        """Record a produce request of `size` bytes; without an answer (acks=0) only its bytes count."""
         in_force, now_ms = self._in_force, self._in_force.now_ms()
         request_ms = self._request_ms(self.busy_s, now_ms) if is_answered else 0
         produce_ms = in_force.produce.record(self.client, size, now_ms) if in_force.produce.limits else 0
@@ -154,7 +153,7 @@ class Asking:
         self._note(in_force.produce if produce_ms > request_ms else in_force.request, now_ms)
 
     def served(self) -> None:
-        """Any other request."""
+        """Record any other request."""
         in_force, now_ms = self._in_force, self._in_force.now_ms()
         request_ms = self._request_ms(self.busy_s, now_ms)
         mutations_ms = 0 if self.mutations is None else self.mutations.throttle_ms()
@@ -179,6 +178,6 @@ def _entity(parts: Mapping[str, str | None]) -> Entity:
 
 
 def entity_texts(entity: Entity) -> list[str]:
-    """Whose a quota is, as people say it."""
+    """Return the entity of a quota in readable form."""
     named = (("user", entity.user), ("client-id", entity.client_id))
     return [f"{kind} {'<default>' if part is Part.DEFAULT else part}" for kind, part in named if part is not Part.OPEN]

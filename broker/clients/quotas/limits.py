@@ -1,6 +1,6 @@
-"""Which quota of one kind is whose: users and client ids, each named, default or left open, in Kafka's order.
+"""The assignment of quotas of one kind to clients: users and client ids, each named, default or open, in Kafka's order.
 
-The first of these that there is:
+The first of these that is set:
 
     user and client id                    default user and client id
     user and default client id            default user and default client id
@@ -8,12 +8,12 @@ The first of these that there is:
                                           client id
                                           default client id
 
-Whoever has the same quota need not have the same share of it: a quota of a user alone is shared by all clients of the
-user, one of a client id by all users who call themselves so, and of a default each has one for himself. What is shared
-is named by `Sharing`; a field of it is empty where it does not matter.
+Clients with the same quota do not necessarily share it: a quota of a user alone is shared by all clients of the user, a
+quota of a client id by all users that use this client id, and of a default each user or client id has its own. The
+shared usage is identified by `Sharing`; a field of it is empty if it does not matter.
 
-Pure. As Apache Kafka's DefaultQuotaCallback, but for one thing: which kinds of entities there are is what there is now.
-Kafka remembers until it is started again that there were others, and shares accordingly.
+Pure. As Apache Kafka's DefaultQuotaCallback, with one exception: only the types of entities that exist now matter.
+Kafka remembers until its restart that there were others, and shares accordingly.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from typing import Final, NamedTuple
 
 
 class Part(Enum):
-    """What stands in the place of a name."""
+    """A value used in place of a name."""
 
     OPEN = "open"
     DEFAULT = "default"
@@ -35,14 +35,14 @@ _OPEN, _DEFAULT = Part.OPEN, Part.DEFAULT
 
 
 class Entity(NamedTuple):
-    """Whom a quota is for."""
+    """The entity that a quota applies to."""
 
     user: Name = _OPEN
     client_id: Name = _OPEN
 
 
 class Sharing(NamedTuple):
-    """Who use up one quota together."""
+    """The clients that use one quota together."""
 
     user: str
     client_id: str
@@ -63,11 +63,11 @@ class Limits:
         self._kinds = 0  # a bit for client ids, one for users, one for both
 
     def __bool__(self) -> bool:
-        """Whether there are any."""
+        """Return whether any limit is set."""
         return bool(self._limits)
 
     def set(self, entity: Entity, limit: float | None) -> None:
-        """What the entity may use, None for no quota of its own."""
+        """Set the limit of an entity, None to remove it."""
         if limit is None:
             self._limits.pop(entity, None)
         else:
@@ -75,7 +75,7 @@ class Limits:
         self._look_again()
 
     def replace(self, limits: Mapping[Entity, float]) -> None:
-        """Exactly these."""
+        """Replace all limits by these."""
         self._limits = dict(limits)
         self._look_again()
 
@@ -85,7 +85,7 @@ class Limits:
             self._kinds |= _CLIENT_IDS if user is _OPEN else _USERS if client_id is _OPEN else _BOTH
 
     def sharing(self, user: str, client_id: str) -> Sharing:
-        """With whom a client uses up its quota."""
+        """Return the sharing that a client's usage counts for."""
         kinds, limits = self._kinds, self._limits
         if kinds <= _CLIENT_IDS:
             return Sharing("", client_id)
@@ -102,12 +102,12 @@ class Limits:
         return Sharing(user, "") if Entity(_DEFAULT) in limits else Sharing("", client_id)
 
     def limit(self, sharing: Sharing) -> float | None:
-        """What they may use together; None for no limit."""
+        """Return the limit of the shared usage; None for no limit."""
         entity = self.entity(sharing)
         return None if entity is None else self._limits[entity]
 
     def entity(self, sharing: Sharing) -> Entity | None:
-        """Whose quota that is; None where there is none."""
+        """Return the entity whose quota applies; None if there is none."""
         user, client_id = sharing
         order: tuple[Entity, ...]
         if user and client_id:

@@ -1,9 +1,9 @@
-"""The quota on partitions that are created and deleted (KIP-599), which is a bucket of tokens for each.
+"""The quota on created and deleted partitions (KIP-599), with one token bucket for each sharing.
 
-One request is admitted while its client's bucket is not overdrawn, whatever it asks for, and may overdraw it. From the
-version on that knows the error, what comes then is refused (strict); an older one is done, and its client waits.
+A request is admitted while its client's bucket is not overdrawn, whatever its size, and may overdraw it. After that, a
+request of a version that knows the error is refused (strict); an older one is carried out, and its client is throttled.
 
-Pure: the caller says what time it is. As Apache Kafka's ControllerMutationQuotaManager.
+Pure: the caller passes the time. As Apache Kafka's ControllerMutationQuotaManager.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ class _Sensor:
 
 
 class MutationQuotas:
-    """Those that there are, and what they are used by."""
+    """The mutation quotas that are set, and their usage."""
 
     def __init__(self, settings: WindowSettings) -> None:
         self.limits = Limits()
         self._sensors: Sensors[Sharing, _Sensor] = Sensors(lambda: _Sensor(settings))
 
     def record(self, client: Client, count: int, now_ms: int, *, is_strict: bool) -> int:
-        """So many partitions are created or deleted: how long the client has to wait.
+        """Record that `count` partitions are created or deleted; return the throttle time of the client in ms.
 
-        Where that is not nothing and `is_strict`, nothing was recorded: they may not be.
+        If it is not 0 and `is_strict`, nothing was recorded: the change is not admitted.
         """
         sharing = self.limits.sharing(*client)
         sensor, limit = self._sensors.get(sharing, now_ms), self.limits.limit(sharing)
@@ -53,28 +53,28 @@ class MutationQuotas:
         return 0 if is_strict else sensor.bucket.throttle_ms(limit, now_ms)
 
     def note_throttled(self, client: Client, throttle_ms: int, now_ms: int) -> None:
-        """The client waits for so long."""
+        """Record a throttle time of the client, for metrics."""
         self._sensors.get(self.limits.sharing(*client), now_ms).throttle.record(throttle_ms, now_ms)
 
     def forget(self) -> None:
-        """What was used before counts no more."""
+        """Forget all earlier usage."""
         self._sensors.clear()
 
     def usage(self, now_ms: int) -> Iterator[Usage]:
-        """Of everybody who used something in the last hour."""
+        """Yield the usage of all clients in the last hour."""
         for sharing, sensor in self._sensors.items(now_ms):
             yield Usage(sharing, sensor.windows.rate(now_ms), sensor.throttle.value(now_ms))
 
 
 class Mutations:
-    """What one request creates and deletes."""
+    """The partitions that one request creates and deletes."""
 
     def __init__(self, quotas: MutationQuotas, client: Client, now_ms: Callable[[], int], *, is_strict: bool) -> None:
         self._quotas, self._client, self._now_ms, self._is_strict = quotas, client, now_ms, is_strict
         self._throttled_until_ms = 0
 
     def admit(self, count: int) -> None:
-        """So many partitions more. KafkaError THROTTLING_QUOTA_EXCEEDED where they may not be."""
+        """Admit `count` more partitions. Raise KafkaError THROTTLING_QUOTA_EXCEEDED if they are not allowed."""
         now_ms = self._now_ms()
         throttle_ms = self._quotas.record(self._client, count, now_ms, is_strict=self._is_strict)
         if throttle_ms:
@@ -83,5 +83,5 @@ class Mutations:
                 raise KafkaError(ErrorCode.THROTTLING_QUOTA_EXCEEDED)
 
     def throttle_ms(self) -> int:
-        """How long its client has to wait from now on."""
+        """Return the remaining throttle time of the client in ms."""
         return max(0, self._throttled_until_ms - self._now_ms())

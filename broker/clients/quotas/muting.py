@@ -1,7 +1,7 @@
-"""Connections that are not served for a while: what they wait for, and who lets all of them go.
+"""Muted connections, which are not served for a while: each waits for a future, and all can be released at once.
 
-Knows no connection: it gives futures, which are done when the time is over by the clock that clients are told. One that
-is cancelled, since its connection is gone, holds nothing any more.
+Knows no connection: it creates futures, which are done when the time is over by the clock that clients see. A future
+that is cancelled, because its connection is closed, uses no resources any more.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Muting:
-    """Those of one node that are muted."""
+    """The muted connections of one node."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -23,11 +23,11 @@ class Muting:
         self._is_closed = False
 
     def __len__(self) -> int:
-        """How many are muted now."""
+        """Return the number of connections that are muted now."""
         return len(self._timers)
 
     def mute(self, throttle_ms: int) -> Future[None]:
-        """Done once the time is over, or all are let go."""
+        """Return a future that is done after the throttle time, or when all are released."""
         future: Future[None] = get_running_loop().create_future()
         if self._is_closed:
             future.set_result(None)
@@ -37,13 +37,13 @@ class Muting:
         return future
 
     def close(self) -> None:
-        """Let all go, and mute nobody from now on."""
+        """Release all, and mute no connection from now on."""
         self._is_closed = True
         for future in list(self._timers):
             _end(future)
 
     def open(self) -> None:
-        """Mute again."""
+        """Allow muting again."""
         self._is_closed = False
 
     def _forget(self, future: Future[None]) -> None:

@@ -1,9 +1,9 @@
-"""The quotas of clients that one node enforces: nothing while there are none, and what each client uses once there are.
+"""The quotas of clients that one node enforces: nothing while no quota is set, and each client's usage once one is.
 
-Follows the catalogue. Whoever serves requests asks `in_force` when it makes its entries, and makes them again when
-that is switched on or off (`when_switched`): so nothing is measured, and nothing costs, while there is no quota.
+Follows the catalogue. The code that serves requests checks `in_force` when it creates its entries, and creates them
+again when that is switched on or off (`when_switched`): so without quotas nothing is measured, at no cost.
 
-Each node has its own, as each broker of a cluster does: a client that talks to three nodes may use three times as much.
+Each node has its own, like each broker of a cluster: a client that uses three nodes may use three times as much.
 """
 
 from __future__ import annotations
@@ -19,37 +19,37 @@ if TYPE_CHECKING:
 
 
 class NodeQuotas:
-    """Those of one node."""
+    """The client quotas of one node."""
 
     def __init__(self, stored: ClientQuotas, config: BrokerConfig, clock: Clock, stopwatch: Stopwatch) -> None:
-        """clock: what throttles go by, which clients are told. stopwatch: what a request costs."""
+        """Create the quotas. clock: for throttle times, seen by clients. stopwatch: measures a request's cost."""
         self._stored, self._config, self._clock, self._stopwatch = stored, config, clock, stopwatch
         self._made: InForce | None = None
         self.in_force: InForce | None = None
-        """None while there is no quota of clients."""
+        """None while no client quota is set."""
         self.when_switched: list[Callable[[], None]] = []
-        """Called when quotas come into force, and when the last is gone. Must not raise."""
+        """Called when quotas come into force, and when the last is removed. Must not raise."""
         stored.when_changed.append(self._follow)
         self._follow()
 
     def admission(self, is_strict: bool) -> Callable[[int], None] | None:
-        """What is to admit the partitions that the request in hand creates or deletes; None where all are.
+        """Return the function that admits the partitions created or deleted by the current request; None if all are.
 
-        is_strict: it raises KafkaError THROTTLING_QUOTA_EXCEEDED; else the client only waits.
+        is_strict: it raises KafkaError THROTTLING_QUOTA_EXCEEDED; else the client is only throttled.
         """
         return None if self.in_force is None else self.in_force.admission(is_strict)
 
     def admission_for_metadata(self) -> Callable[[int], None] | None:
-        """The same for topics that are created because somebody asks about them: refused, and nobody waits for it."""
+        """Return the same for topics created by a Metadata request: refused, and the client is not throttled."""
         return None if self.in_force is None else self.in_force.admission(is_strict=True, waits=False)
 
     def let_go(self) -> None:
-        """The node stops: nobody is held back any more."""
+        """Release all muted connections, because the node stops."""
         if self._made is not None:
             self._made.muting.close()
 
     def come_back(self) -> None:
-        """The node was stopped, and starts again."""
+        """Allow muting again, because the stopped node starts."""
         if self._made is not None:
             self._made.muting.open()
 

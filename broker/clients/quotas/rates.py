@@ -1,6 +1,6 @@
-"""Quotas on a rate, of one kind: bytes a second that are produced or fetched, the share of a thread's time.
+"""Quotas on a rate, of one kind: bytes produced or fetched per second, the share of a thread's time.
 
-Pure: the caller says what time it is. As Apache Kafka's ClientQuotaManager.
+Pure: the caller passes the time. As Apache Kafka's ClientQuotaManager.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from barnabas.broker.clients.quotas.windows import THROTTLE_MS_MAX, Average, Win
 
 
 class Client(NamedTuple):
-    """Who uses something."""
+    """The user and client id of a request."""
 
     user: str
     client_id: str
 
 
 class Usage(NamedTuple):
-    """What some clients use together, for metrics."""
+    """The usage of the clients that share a quota, for metrics."""
 
     sharing: Sharing
     rate: float
     throttle_ms: float
-    """The average of the times that they were told to wait."""
+    """The average of their throttle times."""
 
 
 class _Sensor:
@@ -39,7 +39,7 @@ class _Sensor:
 
 
 class RateQuotas:
-    """Those of one kind, and what they are used by."""
+    """The quotas of one kind that are set, and their usage."""
 
     def __init__(self, settings: WindowSettings, throttle_ms_max: int = THROTTLE_MS_MAX) -> None:
         self.limits = Limits()
@@ -48,7 +48,7 @@ class RateQuotas:
         self._sensors: Sensors[Sharing, _Sensor] = Sensors(lambda: _Sensor(settings))
 
     def record(self, client: Client, value: float, now_ms: int) -> int:
-        """So much was used: for how many milliseconds the client has to wait now."""
+        """Record the usage of `value`; return the throttle time of the client in ms."""
         sharing = self.limits.sharing(*client)
         windows = self._sensors.get(sharing, now_ms).windows
         windows.record(value, now_ms)
@@ -56,23 +56,23 @@ class RateQuotas:
         return 0 if limit is None else windows.throttle_ms(limit, now_ms, self._throttle_ms_max)
 
     def note(self, client: Client, value: float, now_ms: int) -> None:
-        """So much was used, and nobody waits for it; less than nothing takes back what was recorded."""
+        """Record the usage of `value` without throttling; a negative value reverts a recorded usage."""
         self._sensors.get(self.limits.sharing(*client), now_ms).windows.record(value, now_ms)
 
     def note_throttled(self, client: Client, throttle_ms: int, now_ms: int) -> None:
-        """The client waits for so long."""
+        """Record a throttle time of the client, for metrics."""
         self._sensors.get(self.limits.sharing(*client), now_ms).throttle.record(throttle_ms, now_ms)
 
     def most_at_once(self, client: Client) -> float:
-        """What a client can use at once and not have to wait, if it has used nothing for a while."""
+        """Return how much a client can use at once without throttling, if it has used nothing for a while."""
         limit = self.limits.limit(self.limits.sharing(*client))
         return inf if limit is None else limit * (self._settings.windows - 1) * self._settings.size_ms / 1000
 
     def forget(self) -> None:
-        """What was used before counts no more."""
+        """Forget all earlier usage."""
         self._sensors.clear()
 
     def usage(self, now_ms: int) -> Iterator[Usage]:
-        """Of everybody who used something in the last hour."""
+        """Yield the usage of all clients in the last hour."""
         for sharing, sensor in self._sensors.items(now_ms):
             yield Usage(sharing, sensor.windows.rate(now_ms), sensor.throttle.value(now_ms))

@@ -1,6 +1,6 @@
-"""What each of many uses, bounded: who used nothing for an hour is forgotten, as in Kafka; of too many, the quietest.
+"""The usage of many clients, bounded: removed after an hour without usage, as in Kafka; the longest idle if too many.
 
-Pure: the caller says what time it is. Client ids are free to choose, so their number is the clients' doing.
+Pure: the caller passes the time. Clients choose their client ids freely, so the number of sensors depends on them.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ Sensor = TypeVar("Sensor")
 
 
 class Sensors(Generic[Key, Sensor]):
-    """What is kept of each, by whom it is of."""
+    """The sensors by key."""
 
     __slots__ = ("_make", "_most", "_sensors", "_used_ms")
 
     def __init__(self, make: Callable[[], Sensor], most: int = SENSORS_MAX) -> None:
         self._make = make
         self._most = most
-        self._sensors: dict[Key, Sensor] = {}  # who used something last is last
+        self._sensors: dict[Key, Sensor] = {}  # ordered by last usage, the latest last
         self._used_ms: dict[Key, int] = {}
 
     def __len__(self) -> int:
         return len(self._sensors)
 
     def get(self, key: Key, now_ms: int) -> Sensor:
-        """That of `key`, which uses something now."""
+        """Return the sensor of `key`, which is used now; create it if necessary."""
         sensor = self._sensors.pop(key, None)
         if sensor is None:
             self._forget(now_ms, room_for=1)
@@ -40,12 +40,12 @@ class Sensors(Generic[Key, Sensor]):
         return sensor
 
     def items(self, now_ms: int) -> Iterator[tuple[Key, Sensor]]:
-        """All that are kept."""
+        """Return all sensors with their keys."""
         self._forget(now_ms)
         return iter(list(self._sensors.items()))
 
     def clear(self) -> None:
-        """Forget all of them."""
+        """Remove all sensors."""
         self._sensors.clear()
         self._used_ms.clear()
 

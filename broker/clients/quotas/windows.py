@@ -1,9 +1,9 @@
-"""What was used in the last windows of time: Kafka's SampledStat and Rate, and how long is waited for a rate to fall.
+"""The usage in the last windows of time: Kafka's SampledStat and Rate, and the throttle time until a rate falls.
 
-Pure: the caller says what time it is. A window is begun by what is recorded, and not by the clock: one that nothing was
-recorded in does not exist. There is a window more than was asked for, the oldest, which only a part of still counts.
+Pure: the caller passes the time. A window begins when something is recorded, not by the clock: a window without records
+does not exist. There is one window more than configured, the oldest, of which only a part still counts.
 
-Invariants: no more than `count + 1` windows; what was used is forgotten `count` windows after it was last added to.
+Invariants: no more than `count + 1` windows; usage is forgotten `count` windows after its window was last added to.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from math import floor
 from typing import Final, NamedTuple
 
 THROTTLE_MS_MAX: Final = 0x7FFF_FFFF
-"""What an answer can say."""
+"""The maximum value in an answer."""
 _METRIC_WINDOW_MS: Final = 30_000
 _METRIC_WINDOWS: Final = 2
 
 
 class WindowSettings(NamedTuple):
-    """How many windows there are, and how long each is."""
+    """The number of windows, and the length of each."""
 
     windows: int
     size_ms: int
@@ -31,13 +31,13 @@ class _Window:
         self.begin(now_ms)
 
     def begin(self, now_ms: int) -> None:
-        """It has nothing in it, and starts now."""
+        """Empty the window and start it now."""
         self.start_ms = self.last_ms = now_ms
         self.value = 0.0
 
 
 class Windows:
-    """What one user of something used of it."""
+    """The usage by one sharing, in windows."""
 
     __slots__ = ("_current", "_settings", "_windows")
 
@@ -47,7 +47,7 @@ class Windows:
         self._current = 0
 
     def record(self, value: float, now_ms: int) -> None:
-        """So much more was used; less than nothing takes it back."""
+        """Record a usage of `value`; a negative value reverts earlier usage."""
         if not self._windows:
             self._windows.append(_Window(now_ms))
         window = self._windows[self._current]
@@ -65,12 +65,12 @@ class Windows:
         return self._windows[self._current]
 
     def total(self, now_ms: int) -> float:
-        """What was used in the windows that count."""
+        """Return the usage in the windows that count."""
         self._forget(now_ms)
         return sum(window.value for window in self._windows)
 
     def span_ms(self, now_ms: int) -> int:
-        """How long the windows that count have lasted, at least all but one of them: who begins is not fast yet."""
+        """Return the length of the windows that count in ms, at least all but one: so a first usage is no high rate."""
         self._forget(now_ms)
         count, size_ms = self._settings
         elapsed_ms = now_ms - min((window.start_ms for window in self._windows), default=now_ms)
@@ -78,11 +78,11 @@ class Windows:
         return max(elapsed_ms + max(missing, 0) * size_ms, 1)
 
     def rate(self, now_ms: int) -> float:
-        """How much a second."""
+        """Return the usage per second."""
         return self.total(now_ms) * 1000 / self.span_ms(now_ms)
 
     def throttle_ms(self, rate_max: float, now_ms: int, throttle_ms_max: int = THROTTLE_MS_MAX) -> int:
-        """For how long nothing more may be used, so that the rate falls to `rate_max`; 0 where it is not above."""
+        """Return how many ms without usage are needed until the rate falls to `rate_max`; 0 if it is not above."""
         rate = self.rate(now_ms)
         if rate <= rate_max:
             return 0
@@ -96,7 +96,7 @@ class Windows:
 
 
 class Average:
-    """The average of what was recorded in the last minute, as Kafka's metrics have it."""
+    """The average of the values recorded in the last minute, as in Kafka's metrics."""
 
     __slots__ = ("_count", "_sum")
 
@@ -105,16 +105,16 @@ class Average:
         self._sum, self._count = Windows(settings), Windows(settings)
 
     def record(self, value: float, now_ms: int) -> None:
-        """One more value."""
+        """Record one more value."""
         self._sum.record(value, now_ms)
         self._count.record(1, now_ms)
 
     def value(self, now_ms: int) -> float:
-        """0 where nothing was recorded."""
+        """Return the average, 0 if nothing was recorded."""
         count = self._count.total(now_ms)
         return self._sum.total(now_ms) / count if count else 0.0
 
 
 def rounded(value: float) -> int:
-    """As Java rounds."""
+    """Round like Java."""
     return floor(value + 0.5)

@@ -1,4 +1,4 @@
-"""Client telemetry (KIP-714): clients are told which metrics to push, and what they push is kept for a scrape."""
+"""Client telemetry (KIP-714): clients get the metrics to push, and pushed metrics are stored for a scrape."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def open_telemetry(
     catalogue: Catalogue, config: BrokerConfig, random_bytes: Callable[[int], bytes], clock: Clock
 ) -> Telemetry:
-    """The telemetry of a broker, loaded when it is first asked for."""
+    """Create the telemetry of a broker, loaded when it is first needed."""
     from barnabas.broker.clients.telemetry.telemetry import Telemetry
 
     bytes_max = config.integer("telemetry.max.bytes")

@@ -1,7 +1,8 @@
-"""One client instance: what it is to push and when, and whether a request of its comes in time. Pure decisions.
+"""One client instance: its subscription and push interval, and whether its requests come in time. Pure decisions.
 
-Knows no clock and no connection: the caller says what time it is, in milliseconds that never go back. An instance is
-made anew when the subscriptions change, and then may ask again at once. Codes are Apache Kafka 4.4.0's.
+Knows no clock and no connection: the caller passes the time, in milliseconds that never go back. An instance is
+created again when the subscriptions change, and may then request its subscription at once. Codes are Apache Kafka
+4.4.0's.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ _MAY_ASK_AGAIN = (ErrorCode.UNKNOWN_SUBSCRIPTION_ID, ErrorCode.UNSUPPORTED_COMPR
 
 
 class Instance:
-    """A client instance under the subscriptions of one moment."""
+    """A client instance with the subscriptions of one moment."""
 
     def __init__(
         self,
@@ -29,7 +30,7 @@ class Instance:
         subscriptions: Iterable[Subscription],
         version: int,
     ) -> None:
-        """`attributes`: what subscriptions match. `version`: of the subscriptions."""
+        """Create an instance. `attributes`: matched by subscriptions. `version`: of the subscriptions."""
         mine = [each for each in subscriptions if each.is_for(attributes)]
         metrics: set[str] = set().union(*(each.metrics for each in mine))
         self.instance_id = instance_id
@@ -44,11 +45,11 @@ class Instance:
         self._got_ms = self._pushed_ms = -inf
 
     def stay(self, now_ms: float) -> None:
-        """It was heard of: it is forgotten after three intervals of silence."""
+        """Prolong its expiry after a request: it is forgotten after three intervals without requests."""
         self.expires_ms = now_ms + max(EXPIRY_MS_MIN, self.interval_ms * _INTERVALS_BEFORE_EXPIRY)
 
     def judge_get(self, now_ms: float) -> ErrorCode:
-        """Whether it may ask for its subscription now."""
+        """Return NONE if it may request its subscription now, else the error code."""
         if now_ms - max(self._got_ms, self._pushed_ms) >= self.interval_ms:
             self._got_ms = now_ms
         elif self.last_error not in _MAY_ASK_AGAIN:
@@ -59,7 +60,7 @@ class Instance:
     def judge_push(
         self, now_ms: float, *, subscription_id: int, is_terminating: bool, compression: int, size: int, bytes_max: int
     ) -> ErrorCode:
-        """Whether it may push this now. The last push comes whenever it will, and nothing after it."""
+        """Return NONE if it may push this now, else the error code. A terminating push is allowed at any time, once."""
         code = ErrorCode.NONE
         if self.is_terminating:
             code = ErrorCode.INVALID_REQUEST
@@ -83,6 +84,6 @@ class Instance:
 
 
 def _subscription_id(metrics: list[str], interval_ms: int, instance_id: bytes) -> int:
-    """Another one for other metrics, another interval or another client, as far as 32 bits can tell."""
+    """Return an id that differs for other metrics, another interval or another client, as far as 32 bits allow."""
     unsigned = crc32c(f"{metrics}{interval_ms}".encode()) ^ crc32c(instance_id)
     return unsigned - (1 << 32) if unsigned >> 31 else unsigned

@@ -1,8 +1,8 @@
 """OpenTelemetry's MetricsData (metrics/v1, protobuf) as far as clients send it: gauges, sums and histograms.
 
-Reads exactly the fields below and passes over everything else. Invariants: between two pauses some BYTES_A_STEP are
-read, or one point, or what there is of a metric beside its points. Points of exponential histograms and of summaries,
-histograms that are none, and points of more than POINT_BYTES_MAX are counted and not read.
+Reads exactly the fields below and skips everything else. Invariants: between two pauses some BYTES_A_STEP are
+read, or one point, or the fields of a metric other than its points. Points of exponential histograms and of summaries,
+invalid histograms, and points larger than POINT_BYTES_MAX are counted and not read.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ _DELTA = 1
 _FIELD_BYTES_MIN = 2
 BYTES_A_STEP = 4_096
 POINT_BYTES_MAX = 8_192
-"""A point with more could not be kept for its text, or has fields that nobody knows."""
+"""A larger point could not be stored because of its text, or has unknown fields."""
 METRIC_FIELDS_MAX = 1_000
-"""Of a metric itself, which has seven."""
+"""The maximum number of fields of a metric itself, which has seven."""
 _FIELDS_A_STEP = 1_000
 _PATH = (_RESOURCE_METRICS, _SCOPE_METRICS, _METRICS)
 _READERS: dict[int, Callable[[memoryview], tuple[Attributes, Value | None]]] = {
@@ -36,14 +36,14 @@ _READERS: dict[int, Callable[[memoryview], tuple[Attributes, Value | None]]] = {
 
 
 class Pushed(NamedTuple):
-    """What a client pushed: its points, and how many there were that are not read."""
+    """The points that a client pushed, and the number of points that were not read."""
 
     points: list[Point]
     left_out: int
 
 
 def read_metrics(data: bytes, points_max: int) -> Steps[Pushed]:
-    """The points in `data`, the first `points_max` of them. DecodeError for what is no MetricsData."""
+    """Return the first `points_max` points in `data`, in steps. Raise DecodeError if it is no MetricsData."""
     points: list[Point] = []
     left_out = 0
     for metric in _metrics(memoryview(data)):
@@ -68,7 +68,7 @@ def read_metrics(data: bytes, points_max: int) -> Steps[Pushed]:
 
 
 def _metrics(data: memoryview) -> Iterator[memoryview | None]:
-    """The metrics of all scopes of all resources; None is a pause after any other field."""
+    """Yield the metrics of all scopes of all resources; None is a pause after any other field."""
     levels = [fields(data)]
     while levels:
         for number, wire, _, content in levels[-1]:
@@ -85,7 +85,7 @@ def _metrics(data: memoryview) -> Iterator[memoryview | None]:
 
 
 def _metric(data: memoryview) -> tuple[str, int, memoryview]:
-    """Its name, which kind of data it has (0: none), and these."""
+    """Return a metric's name, the type of its data (0: none), and the data."""
     name, kind, body = "", 0, NOTHING
     for count, (number, wire, _, content) in enumerate(fields(data)):
         if count == METRIC_FIELDS_MAX:
@@ -108,7 +108,7 @@ def _temporality(data: memoryview) -> Steps[int]:
 
 
 def _points(data: memoryview) -> Iterator[memoryview | None]:
-    """The points of a gauge, a sum or a histogram; None is a pause."""
+    """Yield the points of a gauge, a sum or a histogram; None is a pause."""
     passed = 0
     for number, wire, _, content in fields(data):
         if (number, wire) == (_POINTS, BYTES):

@@ -1,8 +1,8 @@
 """Single points of OpenTelemetry's metrics: NumberDataPoint and HistogramDataPoint (metrics/v1, protobuf).
 
-A point is read at once, so whoever has one sees to it that it is not long. Fields that are not named here are passed
-over. A histogram is one that Prometheus has, too: bounds that rise and are finite, a count more than there are bounds,
-and no more buckets than BUCKETS_MAX.
+A point is read at once, so the caller must ensure that it is not long. Fields that are not named here are skipped. A
+histogram is valid if Prometheus accepts it, too: bounds that rise and are finite, one count more than bounds, and no
+more buckets than BUCKETS_MAX.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import NamedTuple
 from barnabas.broker.clients.telemetry.protobuf import BYTES, FIXED64, double, fields, signed, text, words
 
 BUCKETS_MAX = 100
-"""How many buckets a histogram has, the one without an upper bound included."""
+"""The maximum number of buckets of a histogram, including the one without an upper bound."""
 
 _KEY, _VALUE = 1, 2  # of an attribute
 _DOUBLE, _INT, _ATTRIBUTES = 4, 6, 7  # of a number's point
@@ -24,14 +24,14 @@ Attributes = tuple[tuple[str, str], ...]
 
 
 class Histogram(NamedTuple):
-    """How many values there were up to each bound, and above the last; and their sum, where the client tells it."""
+    """The number of values up to each bound, and above the last; and their sum, if the client sends it."""
 
     bounds: tuple[float, ...]
     counts: tuple[int, ...]
     total: float | None
 
     def plus(self, more: Histogram) -> Histogram:
-        """Both together. With other bounds it is another histogram, which begins anew."""
+        """Return the sum of both. A histogram with other bounds replaces this one."""
         if more.bounds != self.bounds:
             return more
         counts = tuple(map(sum, zip(self.counts, more.counts, strict=True)))
@@ -43,7 +43,7 @@ Value = float | Histogram
 
 
 class Point(NamedTuple):
-    """One value of one series. is_delta: it is to be added to what there is, and not put in its place."""
+    """One value of one series. is_delta: it is added to the current value, and does not replace it."""
 
     name: str
     attributes: Attributes
@@ -52,7 +52,7 @@ class Point(NamedTuple):
 
 
 def number_point(data: memoryview) -> tuple[Attributes, float]:
-    """The attributes and the value of a gauge's or a sum's point."""
+    """Return the attributes and the value of a gauge's or a sum's point."""
     value = 0.0
     attributes: dict[str, str] = {}
     for number, wire, bits, content in fields(data):
@@ -67,7 +67,7 @@ def number_point(data: memoryview) -> tuple[Attributes, float]:
 
 
 def histogram_point(data: memoryview) -> tuple[Attributes, Histogram | None]:
-    """The attributes and the value of a histogram's point; no value where its numbers contradict each other."""
+    """Return the attributes and the value of a histogram's point; no value if its numbers contradict each other."""
     count, total = 0, None
     counts: list[int] = []
     bounds: list[float] = []
@@ -108,7 +108,7 @@ def _attribute(data: memoryview) -> tuple[str, str]:
 
 
 def _any_value(data: memoryview) -> str:
-    """The text of a text, truth value or number; nothing for lists and bytes."""
+    """Return a string, boolean or number as text; an empty text for lists and bytes."""
     told = ""
     for number, wire, bits, content in fields(data):
         match number, wire:

@@ -1,7 +1,7 @@
 """Protobuf's wire format: the fields of a message, one after the other.
 
-Knows no message. Invariants: no recursion, so nesting costs nothing; every length is inside its message before it is
-used; what is damaged is a DecodeError.
+Knows no message. Invariants: no recursion, so nesting costs nothing; every length is checked to be inside its message
+before it is used; damaged data raises DecodeError.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ NOTHING = memoryview(b"")
 
 
 def fields(data: memoryview) -> Iterator[Field]:
-    """The fields of a message, in their order."""
+    """Yield the fields of a message, in order."""
     position, end = 0, len(data)
     while position < end:
         tag, position = _varint(data, position)
@@ -42,7 +42,7 @@ def fields(data: memoryview) -> Iterator[Field]:
 
 
 def text(content: memoryview) -> str:
-    """The text that a field holds."""
+    """Return the text that a field contains."""
     try:
         return str(content, "utf-8")
     except UnicodeDecodeError as error:
@@ -50,18 +50,18 @@ def text(content: memoryview) -> str:
 
 
 def signed(bits: int) -> int:
-    """A whole number of 64 bits that has a sign."""
+    """Return the signed 64-bit integer of these bits."""
     return bits - (1 << 64) if bits >> 63 else bits
 
 
 def double(bits: int) -> float:
-    """The number that is written in these 64 bits."""
+    """Return the floating-point number of these 64 bits."""
     value: float = struct.unpack("<d", bits.to_bytes(8, "little"))[0]
     return value
 
 
 def words(wire: int, value: int, content: memoryview) -> list[int]:
-    """What a field adds to a list of 64-bit numbers: one of them, or many that are packed."""
+    """Return the 64-bit numbers that a field adds to a list: one, or several that are packed."""
     if wire == FIXED64:
         return [value]
     if wire != BYTES:

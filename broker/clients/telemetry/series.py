@@ -1,7 +1,8 @@
-"""What clients pushed: the last value of each metric of each client instance with each set of attributes, bounded.
+"""Pushed metrics: the last value of each metric of each client instance with each set of attributes, bounded.
 
-A delta is added to what there is, any other value takes its place. A number is one series, as Prometheus counts; a
-histogram one for each bucket, and two. What finds no room is counted and not kept; a client that is gone makes room.
+A delta is added to the current value, any other value replaces it. A number is one series, as in Prometheus; a
+histogram is one for each bucket, and two more. Values beyond the limits are counted and not stored; a removed client
+frees space.
 """
 
 from __future__ import annotations
@@ -12,19 +13,19 @@ from typing import NamedTuple
 from barnabas.broker.clients.telemetry.points import Histogram, Point, Value
 
 SERIES_MAX = 10_000
-"""How many series are kept of all clients together."""
+"""The maximum number of series of all clients together."""
 SERIES_OF_CLIENT_MAX = 2_000
-"""How many of one client instance."""
+"""The maximum number of series of one client instance."""
 TEXT_MAX = 8 << 20
-"""How many characters the names and attributes of all values have together."""
+"""The maximum number of characters of the names and attributes of all values together."""
 TEXT_OF_SERIES_MAX = 2_000
-"""How many those of one."""
+"""The maximum number of characters of the name and attributes of one value."""
 
 Key = tuple[str, tuple[tuple[str, str], ...]]
 
 
 class Client(NamedTuple):
-    """Whose series these are."""
+    """The client instance that pushed series."""
 
     instance_id: str
     client_id: str
@@ -38,7 +39,7 @@ class _Kept:
     def __init__(self) -> None:
         self.values: dict[Key, Value] = {}
         self.count = 0
-        """How many series they are."""
+        """The number of their series."""
 
 
 class PushedSeries:
@@ -49,13 +50,13 @@ class PushedSeries:
         self._count = 0
         self._text = 0
         self.left_out = 0
-        """How many points were not kept in this run, or not understood."""
+        """The number of points that were not stored or not understood in this run."""
 
     def __len__(self) -> int:
         return self._count
 
     def add(self, client: Client, point: Point) -> None:
-        """Keep the value of a point, if there is room for its series."""
+        """Store the value of a point, if the limits allow its series."""
         kept = self._by_client.setdefault(client, _Kept())
         key = (point.name, point.attributes)
         before = kept.values.get(key)
@@ -79,25 +80,25 @@ class PushedSeries:
         )
 
     def forget(self, client: Client) -> None:
-        """The client is gone, and its series with it."""
+        """Remove a client that is gone, with its series."""
         kept = self._by_client.pop(client, None)
         if kept is not None:
             self._count -= kept.count
             self._text -= sum(map(_size, kept.values))
 
     def clients(self) -> list[Client]:
-        """Those that have series."""
+        """Return the clients that have series."""
         return list(self._by_client)
 
     def of(self, client: Client) -> Iterator[tuple[str, dict[str, str], Value]]:
-        """(name, attributes, value) of all that is kept of a client, as it is when this is called."""
+        """Return an iterator of the client's (name, attributes, value), as they are at the time of the call."""
         kept = self._by_client.get(client)
         found = [] if kept is None else list(kept.values.items())
         return ((name, dict(attributes), value) for (name, attributes), value in found)
 
 
 def _sum(before: Value, more: Value) -> Value:
-    """A delta added to what there is; to what is of another kind nothing can be added."""
+    """Return the value with a delta added; a delta of another type replaces the value."""
     if isinstance(before, Histogram):
         return before.plus(more) if isinstance(more, Histogram) else more
     return more if isinstance(more, Histogram) else before + more

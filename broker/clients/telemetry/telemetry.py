@@ -1,8 +1,8 @@
-"""The broker's side of client telemetry: the instances it knows, the subscriptions in force, and what was pushed.
+"""The broker's side of client telemetry: the known instances, the subscriptions in force, and the pushed metrics.
 
 An instance is known while its connection lasts, and for three intervals after its last request, as in Apache Kafka.
-No timer forgets it: whoever asks next, or the next scrape, finds that it is gone. No more than INSTANCES_MAX are known;
-the one that was silent longest makes room.
+No timer removes it: the next request of the instance, or the next scrape, detects that it is gone. No more than
+INSTANCES_MAX are known; the longest silent one is removed for a new one.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ INSTANCES_MAX = 16_384
 RESERVED_IDS = frozenset((ZERO_UUID, (1).to_bytes(16, "big")))
 _ADDED_A_STEP = 200
 ATTRIBUTE_LENGTH_MAX = 256
-"""What a client says of itself is cut to so many characters, for it is kept longer than its connection."""
+"""Attributes of a client are cut to this number of characters, because they are stored longer than its connection."""
 
 
 _UNKNOWN = ("unknown", "unknown")
 
 
 class Origin(Protocol):
-    """The connection that a request came by."""
+    """The connection of a request."""
 
     is_closed: bool
     peer: str
@@ -44,7 +44,7 @@ class Origin(Protocol):
 
 
 class Telemetry:
-    """Of one broker. Times are milliseconds that never go back."""
+    """The client telemetry of one broker. Times are milliseconds that never go back."""
 
     def __init__(
         self,
@@ -53,20 +53,20 @@ class Telemetry:
         random_bytes: Callable[[int], bytes],
         now_ms: Callable[[], float],
     ) -> None:
-        """`bytes_max`: of a push, also once it is decompressed."""
+        """Create the telemetry. `bytes_max`: the maximum size of a push, also after decompression."""
         self.bytes_max = bytes_max
         self.series = PushedSeries()
         self._catalogue = catalogue
         self._random_bytes = random_bytes
         self._now_ms = now_ms
-        self._instances: dict[bytes, tuple[Instance, Origin | None]] = {}  # the one that was silent longest first
+        self._instances: dict[bytes, tuple[Instance, Origin | None]] = {}  # the longest silent one first
         self._subscriptions: list[Subscription] = []
         self._version = 0
         self._subscribe()
         catalogue.subscribe(_Follower(self._subscribe))
 
     def _subscribe(self) -> None:
-        """Take over the subscriptions that the catalogue has now."""
+        """Load the subscriptions that the catalogue has now."""
         self._version += 1
         self._subscriptions = []
         for name in self._catalogue.configured(CLIENT_METRICS_RESOURCE):
@@ -78,17 +78,17 @@ class Telemetry:
                 self._subscriptions.append(found)
 
     def __len__(self) -> int:
-        """How many instances are known."""
+        """Return the number of known instances."""
         return len(self._instances)
 
     def new_instance_id(self) -> bytes:
-        """An id that no instance has."""
+        """Return an id that no instance has."""
         while (found := self._random_bytes(16)) in self._instances or found in RESERVED_IDS:
             pass
         return found
 
     def instance(self, instance_id: bytes, client_id: str | None, host: str, origin: Origin | None) -> Instance:
-        """The instance that asks, known from now on."""
+        """Return the instance of a request; it is known from now on."""
         self._forget_if_gone(instance_id)
         known, _ = self._instances.pop(instance_id, (None, None))
         if known is None or known.version < self._version:
@@ -104,7 +104,7 @@ class Telemetry:
         return self._now_ms()
 
     def forget_gone(self) -> Steps[None]:
-        """Forget the instances that are gone, and what they pushed."""
+        """Remove the instances that are gone, and their metrics, in steps."""
         for number, instance_id in enumerate(list(self._instances), start=1):
             self._forget_if_gone(instance_id)
             if number % _ADDED_A_STEP == 0:
@@ -122,7 +122,7 @@ class Telemetry:
         self.series.forget(_client(instance))
 
     def keep(self, instance: Instance, compression: int, data: bytes) -> Steps[None]:
-        """Keep what an instance pushed. DecodeError for what is no metrics, and for more than `bytes_max` of them."""
+        """Store an instance's pushed metrics, in steps. Raise DecodeError if invalid, or larger than `bytes_max`."""
         if compression != NONE:
             chunks = []
             for chunk in decompress_chunks(compression, data, self.bytes_max):
@@ -133,7 +133,7 @@ class Telemetry:
         client = _client(instance)
         for number, point in enumerate(pushed.points, start=1):
             if instance.instance_id not in self._instances:
-                return  # forgotten while others had their turn
+                return  # removed while other work was done
             self.series.add(client, point)
             if number % _ADDED_A_STEP == 0:
                 yield
@@ -145,7 +145,7 @@ def _client(instance: Instance) -> Client:
 
 
 def _attributes(instance_id: bytes, client_id: str | None, host: str, origin: Origin | None) -> dict[str, str | None]:
-    """What subscriptions match of a client."""
+    """Return the attributes of a client that subscriptions match."""
     name, version = _UNKNOWN if origin is None else origin.session.client_software
     return {
         "client_instance_id": _text_of(instance_id),
@@ -158,12 +158,12 @@ def _attributes(instance_id: bytes, client_id: str | None, host: str, origin: Or
 
 
 def _text_of(instance_id: bytes) -> str:
-    """An instance's id as Kafka writes it."""
+    """Return an instance's id as Kafka formats it."""
     return urlsafe_b64encode(instance_id).decode().rstrip("=")
 
 
 class _Follower:
-    """Hears from the catalogue that subscriptions have changed."""
+    """A catalogue listener that reloads the subscriptions when they change."""
 
     def __init__(self, subscribe: Callable[[], None]) -> None:
         self._subscribe = subscribe

@@ -103,7 +103,7 @@ class Acls:
         return found
 
     def delete(self, filters: Sequence[AclFilter]) -> Steps[list[list[Acl]]]:
-        """Remove the matching entries in one batch; return each filter's matches. KafkaError if none was removed."""
+        """Remove matching entries in one batch; return each filter's matches. Raise KafkaError if none is removed."""
         found: list[list[Acl]] = []
         gone: dict[bytes, Acl] = {}
         for wanted in filters:

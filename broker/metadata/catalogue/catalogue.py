@@ -309,7 +309,7 @@ class Catalogue:
             self.commit(registered_with(self._image, every))
 
     def assign(self, directories: Mapping[tuple[str, int], bytes]) -> None:
-        """Record in which data directories (ids) these partitions lie, in as few batches as possible. KafkaError."""
+        """Record the data directories (ids) of these partitions, in as few batches as possible. Raises KafkaError."""
         if self._writer.names_directories:
             note, topics = self._writer.assignment, self.topics
             self._commit_each([note(topics[name].topic_id, number, at) for (name, number), at in directories.items()])

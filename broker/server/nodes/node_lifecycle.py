@@ -50,7 +50,7 @@ class NodeLifecycle:
         self._begin(member.listener.drain(self._drain_ms))
 
     def _start(self, node: int) -> None:
-        """Start the node: the kernel takes connections at once; they are accepted in the loop's next turn. OSError."""
+        """Start a node: the kernel takes connections at once; the loop's next turn accepts them. Raises OSError."""
         member = self._members[node]
         for bound in member.bound:
             close_sockets(bound)

@@ -208,7 +208,7 @@ def join(
     fetch_sessions: Callable[[], FetchSessions],
     root: Directory,
 ) -> SharedStorageNodes:
-    """Create one node per set of listeners, with consecutive ids from `alone`'s on. NodesFileError, StorageError."""
+    """Create a node per set of listeners, with ids from `alone`'s on. Raises NodesFileError, StorageError."""
     ids = range(alone.node.node_id, alone.node.node_id + len(bound))
     ports = [dict(zip(ids, (each.client_port for each in same), strict=True)) for same in zip(*bound, strict=True)]
     nodes = ClusterTopology(ids, parts.catalogue, parts.config, root, parts.upkeep.loop.call_soon, parts.events)

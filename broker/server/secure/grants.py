@@ -41,7 +41,7 @@ def rights_of_client() -> list[Acl]:
 
 
 def grant_once(security: Security, directory_id: bytes, acls: Acls) -> None:
-    """Give `client` its rights in the data directory of this id, unless they were given before. KafkaError, OSError.
+    """Give `client` its rights in this data directory, unless they were given before. Raises KafkaError, OSError.
 
     After a start that was killed in between, the next one gives them again.
     """
