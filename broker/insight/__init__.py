@@ -1,1 +1,1 @@
-"""What a broker can tell about itself: what there is, what happened, and why something waits."""
+"""The broker's account of itself: its present state, its recent events, and the reasons for waits."""

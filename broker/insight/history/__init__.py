@@ -1,4 +1,4 @@
-"""What happened last in a broker: a bounded ring of its events, and those who follow it."""
+"""The recent events of a broker: a bounded ring of events, and its followers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def open_history(services: Services, machine_clock: Clock) -> History:
-    """The history of a running broker, which begins now."""
+    """Begin and return the history of a running broker."""
     from barnabas.broker.insight.history.history import History
 
     return History(

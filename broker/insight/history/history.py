@@ -1,10 +1,10 @@
-"""The ring: the last events of a broker, numbered, bounded by their number and by what they take in memory.
+"""The ring: the last events of a broker, numbered, bounded by their number and by their size in memory.
 
-Hears of events, and reads clocks; knows nothing of HTTP. It is on from when it is made until it is closed. Quiet
-requests are heard of only while somebody follows all requests, and are not kept: they would push out the rest.
+Listens to events, and reads clocks; knows nothing of HTTP. It is active from its creation until it is closed. Quiet
+requests are received only while a follower asks for all requests, and are not stored: they would displace the others.
 
-Invariants: numbers rise by one and are never given twice; what is kept is the last there was, without a gap; a follower
-holds no more than FOLLOWED_MAX events, and knows how many it missed.
+Invariants: numbers rise by one and are never used twice; the stored events are the latest ones, without a gap; a
+follower holds no more than FOLLOWED_MAX events, and counts the events that it missed.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ BYTES_MAX: Final = 32 << 20
 FOLLOWED_MAX: Final = 2_000
 FOLLOWERS_MAX: Final = 16
 LOOKED_AT_MAX: Final = 20_000
-"""How many events one question looks at, which takes some 20 ms."""
+"""How many events one query examines, which takes some 20 ms."""
 
 
 class TooManyFollowers(Exception):
-    """As many follow as may."""
+    """The limit of followers is reached."""
 
 
 class Past(NamedTuple):
-    """A page of what is kept. next: the number to go on from. lost: how many from there on are not kept any more."""
+    """A page of stored events. next: the number to continue from. lost: how many from there on are no longer stored."""
 
     events: list[TraceEvent]
     next: int
@@ -43,7 +43,7 @@ class Past(NamedTuple):
 
 
 class History:
-    """What happened last in one broker."""
+    """The recent events of one broker."""
 
     def __init__(
         self,
@@ -74,14 +74,14 @@ class History:
         return self._next
 
     def close(self) -> None:
-        """Hear no more, and keep nothing."""
+        """Stop listening, and drop all stored events."""
         self._events.stop_listening(self._hear)
         for follower in list(self._followers):
             follower.close()
         self._ring.clear()
 
     def past(self, wanted: TraceFilter, start: int = 1, limit: int = 1_000, *, looks_at: int = LOOKED_AT_MAX) -> Past:
-        """What is wanted of what is kept, from a number on: at most `limit` events, of the next `looks_at`."""
+        """Return the matching events from a number on: at most `limit`, found among the next `looks_at` events."""
         first = self._next - len(self._ring)
         begin = min(max(start, first), self._next)
         found: list[TraceEvent] = []
@@ -95,7 +95,7 @@ class History:
         return Past(found, end, max(0, first - start))
 
     def last(self, wanted: TraceFilter, limit: int) -> list[TraceEvent]:
-        """The last `limit` events that are wanted, in their order."""
+        """Return the last `limit` matching events, in order."""
         found: list[TraceEvent] = []
         for told in islice(reversed(self._ring), LOOKED_AT_MAX):
             if len(found) == limit:
@@ -106,7 +106,7 @@ class History:
         return found
 
     def follow(self, wanted: TraceFilter, *, all_requests: bool = False) -> Follower:
-        """Somebody who is given what happens from now on. TooManyFollowers."""
+        """Return a follower that receives matching events from now on. Raise TooManyFollowers at the limit."""
         if len(self._followers) == FOLLOWERS_MAX:
             raise TooManyFollowers(f"{FOLLOWERS_MAX} follow the trace already")
         follower = Follower(wanted, all_requests, self._stop_following)
@@ -147,7 +147,7 @@ class History:
 
 
 class Follower:
-    """Somebody who follows, and may be slow: what does not fit is missed, the oldest first, and counted."""
+    """A follower of events, possibly slow: when its queue is full, the oldest events are dropped and counted."""
 
     def __init__(self, wanted: TraceFilter, all_requests: bool, stop: Callable[[Follower], None]) -> None:
         self.all_requests = all_requests
@@ -161,7 +161,7 @@ class Follower:
         self._is_closed = False
 
     def offer(self, told: TraceEvent) -> None:
-        """It happened."""
+        """Queue an event, if it matches."""
         if not self._wanted.has(told) or (told.kind == REQUEST_ANSWERED.name and self._is_unasked(told)):
             return
         if len(self._waiting) == FOLLOWED_MAX:
@@ -175,21 +175,21 @@ class Follower:
         return told.number is None and not self.all_requests
 
     def take(self) -> tuple[list[TraceEvent], int]:
-        """What has come since the last time, and how many were missed before it."""
+        """Return the events queued since the last call, and how many were missed before them."""
         missed, self.missed = self.missed, 0
         taken = list(self._waiting)
         self._waiting.clear()
         return taken, missed
 
     def more(self) -> Future[None]:
-        """Done when there is something to take. For one to wait for at a time."""
+        """Return a future that is done when there are events to take. Supports one waiter at a time."""
         self._woken = self._loop.create_future()
         if self._waiting or self._is_closed:
             self._woken.set_result(None)
         return self._woken
 
     def close(self) -> None:
-        """Follow no more."""
+        """Stop following."""
         if not self._is_closed:
             self._is_closed = True
             self._stop(self)
@@ -198,5 +198,5 @@ class Follower:
 
     @property
     def is_closed(self) -> bool:
-        """Whether nothing more comes."""
+        """Whether no more events will arrive."""
         return self._is_closed

@@ -1,4 +1,4 @@
-"""An event as a line that somebody reads: when, what, of whom, and what led to it. Pure."""
+"""Formatting of an event as a line for people: its time, kind, subject, facts and cause. Pure."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from datetime import UTC, datetime
 from typing import Any
 
 _ABOUT = ("transactional_id", "group", "topic")
-"""What an event is about comes first, without its name."""
+"""The subject of an event comes first, without its name."""
 
 
 def line_of(event: Mapping[str, Any]) -> str:
-    """One line. Names that somebody else has chosen are shown with their control characters escaped."""
+    """Format an event as one line. Control characters in names chosen by clients are escaped."""
     if "lost" in event:
         return f"… {event['lost']} events were missed"
     facts = dict(event["facts"])

@@ -1,7 +1,7 @@
-"""One event as the history has it: numbered, with its times and its cause, and of bounded size. Pure.
+"""One event as the history stores it: numbered, with its times and its cause, and of bounded size. Pure.
 
-Each event passes here while the broker serves, so only those of its facts are looked at that may be long texts or
-lists: all but the names in `SMALL`, which tests/broker/insight/history/test_trace_event.py holds to what is told.
+Each event passes here while the broker serves, so only those of its facts are examined that may be long texts or
+lists: all but the names in `SMALL`, which tests/broker/insight/history/test_trace_event.py checks against the events.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from barnabas.broker.runtime.events.kind import Kind
 
 TEXT_MAX: Final = 256
 SMALL_MAX: Final = 64
-"""How long a text under a name of `SMALL` may be."""
+"""Maximum length of a text under a name of `SMALL`."""
 _FIXED_BYTES: Final = 400
-"""What an event takes beside its facts, about."""
+"""Approximate size of an event without its facts."""
 _FACT_BYTES: Final = 50
-"""What a fact takes beside its text, about."""
+"""Approximate size of a fact without its text."""
 SMALL: Final = frozenset(
     {
         "ahead_ms",
@@ -68,11 +68,11 @@ SMALL: Final = frozenset(
         "was",
     }
 )
-"""Names of facts that are numbers, truth values or words of ours, never texts of any length nor lists."""
+"""Names of facts that are numbers, booleans or fixed words, never texts of any length nor lists."""
 
 
 class TraceEvent:
-    """at_ms: by the clock that clients are told. cause: what led to it; empty if that is not known."""
+    """An event. at_ms: by the broker's clock, which clients see. cause: what caused it; empty if unknown."""
 
     __slots__ = ("_number", "at_ms", "cause", "facts", "kind", "machine_at_ms", "size_bytes")
 
@@ -86,7 +86,7 @@ class TraceEvent:
         cause: Mapping[str, Any],
         size_bytes: int = 0,
     ) -> None:
-        """number: 0 for one that is not kept."""
+        """Create an event. number: 0 for an event that is not stored."""
         self._number = number
         self.at_ms = at_ms
         self.machine_at_ms = machine_at_ms
@@ -94,20 +94,20 @@ class TraceEvent:
         self.facts = facts
         self.cause = cause
         self.size_bytes = size_bytes
-        """What it takes in memory, about."""
+        """Approximate size in memory."""
 
     @property
     def number(self) -> int | None:
-        """Counts from 1; None for one that is not kept."""
+        """Number of the event, from 1; None if it is not stored."""
         return self._number or None
 
     def fact(self, name: str) -> Any:
-        """What is told under this name, of the event or of its cause; None if nothing is."""
+        """Return the fact of this name of the event, or else of its cause; None if neither has it."""
         found = self.facts.get(name)
         return self.cause.get(name) if found is None else found
 
     def as_json(self) -> dict[str, Any]:
-        """As /control/trace gives it."""
+        """Return the event in the JSON form of /control/trace."""
         return {
             "number": self.number,
             "at_ms": self.at_ms,
@@ -119,7 +119,7 @@ class TraceEvent:
 
 
 def bounded(facts: Facts) -> tuple[Facts, int]:
-    """Facts with no text longer than TEXT_MAX, and what they take in memory, about: what bounds the ring."""
+    """Return the facts with texts cut to TEXT_MAX, and their approximate size in memory, which bounds the ring."""
     size = _FACT_BYTES * len(facts)
     cut: Facts = {}
     for name, value in facts.items():
@@ -134,7 +134,7 @@ def bounded(facts: Facts) -> tuple[Facts, int]:
 
 
 def bounded_event(kind: Kind, facts: Facts) -> tuple[Facts, int]:
-    """As `bounded`, of an event, and its size with all that it takes but its cause."""
+    """Return the facts of an event as `bounded` does, and the approximate size of the event without its cause."""
     name = kind.name
     long = _long.get(name)
     if long is None:
@@ -155,7 +155,7 @@ def bounded_event(kind: Kind, facts: Facts) -> tuple[Facts, int]:
 
 
 _long: dict[str, tuple[str, ...]] = {}
-"""Kind -> the names of its facts that are looked at."""
+"""Kind -> the names of its facts that are examined."""
 
 
 def _cut_event(facts: Facts) -> tuple[Facts, int]:

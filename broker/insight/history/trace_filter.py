@@ -1,4 +1,4 @@
-"""Which events somebody wants to see. Pure."""
+"""Filters of events, and their parsing from a query. Pure."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ _PARTITION_LISTS = ("partitions", "offsets", "topics")
 
 
 class UnknownKind(ValueError):
-    """No kind of event is called so, or begins so. It says what there is."""
+    """No kind of event has this name or prefix. The message lists the known kinds."""
 
 
 class TraceFilter(NamedTuple):
-    """What an event has to be about: all that is given. kinds: names, or what names begin with: `transaction`."""
+    """Conditions on an event, all of which must hold. kinds: full names or prefixes such as `transaction`."""
 
     kinds: tuple[str, ...] = ()
     transactional_id: str | None = None
@@ -28,7 +28,7 @@ class TraceFilter(NamedTuple):
     producer_id: int | None = None
 
     def has(self, event: TraceEvent) -> bool:
-        """Whether this event is wanted. What most events fail at is asked first: some ten thousand are, at a time."""
+        """Return whether an event matches. Checks the most selective conditions first: some 10,000 events per query."""
         if self.transactional_id is not None and event.fact("transactional_id") != self.transactional_id:
             return False
         if self.group is not None and event.fact("group") != self.group:
@@ -58,7 +58,7 @@ class TraceFilter(NamedTuple):
 
 
 def wanted(given: Mapping[str, Sequence[str]]) -> TraceFilter:
-    """What a query asks for. UnknownKind, or ValueError for what is no number; each with a sentence."""
+    """Parse the filter of a query. Raise UnknownKind, or ValueError for an invalid number, each with a sentence."""
     kinds = tuple(kind.strip() for text in given.get("kind", ()) for kind in text.split(",") if kind.strip())
     for kind in kinds:
         if not any(_begins(name, kind) for name in KINDS):
@@ -77,7 +77,7 @@ def wanted(given: Mapping[str, Sequence[str]]) -> TraceFilter:
 
 
 def number(given: Mapping[str, Sequence[str]], name: str) -> int | None:
-    """A number of a query, None if it is not there. ValueError says what is wrong with it."""
+    """Return a number of a query; None if absent. Raise ValueError with the reason if it is invalid."""
     text = _last(given, name)
     if text is None:
         return None

@@ -1,4 +1,4 @@
-"""The log cleaner: what it did last, what it saw when it looked last, and the partitions that it set aside."""
+"""The log cleaner: its last cleaning, the findings of its last check, and the partitions that it excludes."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ if TYPE_CHECKING:
 
 
 class CleanerSummary(NamedTuple):
-    """All of it. Before the cleaner has looked at logs for the first time everything is 0."""
+    """The cleaner's figures. Before its first check of the logs all are 0."""
 
     max_buffer_utilization: float
-    """How full the memory for keys was in the last cleaning, 0 to 1."""
+    """Fill ratio of the key buffer in the last cleaning, 0 to 1."""
     recopied: float
-    """What was left of the bytes of the last cleaning, 0 to 1."""
+    """Ratio of the bytes left after the last cleaning, 0 to 1."""
     clean_seconds: float
-    """How long the last cleaning took."""
+    """Duration of the last cleaning."""
     max_compaction_delay_ms: int
     max_dirty_ratio: float
     since_last_look_ms: int
@@ -28,7 +28,7 @@ class CleanerSummary(NamedTuple):
 
 
 class Uncleanable(NamedTuple):
-    """A partition that is set aside until the next start."""
+    """A partition that is excluded from cleaning until the next start."""
 
     topic: str
     partition: int
@@ -40,7 +40,7 @@ class Uncleanable(NamedTuple):
 
 
 def cleaner(services: Services) -> CleanerSummary:
-    """What there is to tell of it."""
+    """Return the cleaner's figures."""
     built = services.deferred_cleaner.built
     if built is None:
         return CleanerSummary(0, 0, 0, 0, 0, 0, 0, 0, 0)
@@ -59,7 +59,7 @@ def cleaner(services: Services) -> CleanerSummary:
 
 
 def uncleanable(services: Services) -> list[Uncleanable]:
-    """The partitions that are set aside, with the reasons."""
+    """Return the partitions that are excluded from cleaning, with the reasons."""
     built = services.deferred_cleaner.built
     found = []
     for (topic, partition), why in built.set_aside() if built is not None else ():
@@ -72,5 +72,5 @@ def uncleanable(services: Services) -> list[Uncleanable]:
 
 
 def data_directories(services: Services) -> list[str]:
-    """Where partitions lie."""
+    """Return the paths of the data directories."""
     return [each.path for each in services.partitions.directory.members]

@@ -1,6 +1,6 @@
-"""The groups that are loaded: state, members, and what they committed.
+"""The groups that are loaded: state, members, and committed offsets.
 
-Groups are loaded at their first use, and looking is one: `begin_loading` has it done, and does not wait for it.
+Groups are loaded at their first use, and an inspection is a use: `begin_loading` starts it, and does not wait for it.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ if TYPE_CHECKING:
 
 
 class GroupSummary(NamedTuple):
-    """A group as it is now."""
+    """A group's present state."""
 
     state: State | GroupState
     members_count: int
 
 
 class Committed(NamedTuple):
-    """What a group committed for a partition."""
+    """An offset that a group committed for a partition."""
 
     topic: str
     partition: int
@@ -44,14 +44,14 @@ class Committed(NamedTuple):
 
 
 class Position(NamedTuple):
-    """Where a group is on one partition."""
+    """A group's position in one partition."""
 
     group_id: str
     offset: int
 
 
 class LoadedGroup:
-    """One group, to be read when its turn comes; it may be gone by then."""
+    """One group, read later by its methods; it may be gone by then."""
 
     __slots__ = ("_machine", "group_id")
 
@@ -60,50 +60,50 @@ class LoadedGroup:
         self._machine = machine
 
     def summary(self) -> GroupSummary | None:
-        """As it is now; None when it is gone."""
+        """Return the present state; None if the group is gone."""
         group = self._machine.group(self.group_id)
         return None if group is None else GroupSummary(group.state, len(group.members))
 
     def whole(self) -> Group | ConsumerGroup | None:
-        """All of it, which nobody may change; None when it is gone."""
+        """Return the whole group, which callers must not change; None if it is gone."""
         return self._machine.group(self.group_id)
 
     def some_committed(self, count: int) -> Iterator[Committed]:
-        """So much of what it committed, in no order."""
+        """Yield at most `count` committed offsets, in no order."""
         offsets = self._machine.durable.offsets(self.group_id)
         every = ((topic, *each) for topic, by_partition in offsets.items() for each in by_partition.items())
         for topic, partition, committed in islice(every, count):
             yield Committed(topic, partition, committed.offset)
 
     def committed(self) -> Iterator[Committed]:
-        """What it committed, by topic and partition; offsets in open transactions do not count yet."""
+        """Yield the committed offsets by topic and partition, without those of open transactions."""
         for topic, by_partition in sorted(self._machine.durable.offsets(self.group_id).items()):
             for partition, committed in sorted(by_partition.items()):
                 yield Committed(topic, partition, committed.offset)
 
 
 class FoundGroup(NamedTuple):
-    """What its coordinator has of one group."""
+    """One group as its coordinator has it."""
 
     group: AnyGroup | None
-    """None where there is none but for what it committed."""
+    """None if the coordinator has only committed offsets."""
     offsets: Mapping[str, Mapping[int, CommittedOffset]]
-    """topic -> partition -> what is committed"""
+    """topic -> partition -> committed offset"""
     unstable: Collection[tuple[str, int]]
-    """(topic, partition) with an offset in a transaction that is not over."""
+    """(topic, partition) with an offset in an open transaction."""
     time_left_ms: Callable[[TimerKey], int | None]
-    """How long until one of its timers fires."""
+    """Returns the time until one of the group's timers fires."""
     pending_producers: Callable[[str, int], Collection[int]]
-    """In whose open transactions an offset for (topic, partition) was committed."""
+    """Returns the producer ids whose open transactions contain an offset for (topic, partition)."""
 
     @property
     def exists(self) -> bool:
-        """Whether anything is known of it."""
+        """Whether the coordinator has anything of the group."""
         return self.group is not None or bool(self.offsets) or bool(self.unstable)
 
 
 def find_group(services: Services, group_id: str) -> FoundGroup | None:
-    """A group as it is now; None where there is no topic for groups. KafkaError while its partition loads."""
+    """Return a group's present state; None without __consumer_offsets. Raise KafkaError while its partition loads."""
     topic = services.catalogue.topics.get(CONSUMER_OFFSETS_TOPIC)
     if topic is None:
         return None
@@ -124,9 +124,9 @@ def find_group(services: Services, group_id: str) -> FoundGroup | None:
 
 
 def begin_loading(services: Services) -> None:
-    """Have every partition loaded that may have groups in it and was not used in this run."""
+    """Start to load every partition that may contain groups and was not used in this run."""
     if CONSUMER_OFFSETS_TOPIC in services.catalogue.topics:
-        on_disk = services.partitions.directory.partitions  # the others have no group in them
+        on_disk = services.partitions.directory.partitions  # the others contain no group
         used = [index for topic, index in on_disk if topic == CONSUMER_OFFSETS_TOPIC]
         for node in services.every_node:
             led = [index for index in used if node.cluster.leads(CONSUMER_OFFSETS_TOPIC, index)]
@@ -135,19 +135,19 @@ def begin_loading(services: Services) -> None:
 
 
 def loaded_groups(services: Services) -> list[LoadedGroup]:
-    """The groups of all partitions that are loaded, by id."""
+    """Return the groups of all loaded partitions, by id."""
     return sorted(every_loaded_group(services), key=lambda group: group.group_id)
 
 
 def every_loaded_group(services: Services) -> Iterator[LoadedGroup]:
-    """The same one after another, in no order. Groups that come later may be missing, and some may be gone."""
+    """Yield the groups of all loaded partitions, in no order. New groups may be missing, and some may be gone."""
     for machine in list(_machines(services)):
         for group_id in machine.group_ids():
             yield LoadedGroup(group_id, machine)
 
 
 def positions(services: Services, topic: str, partition: int) -> Iterator[Position]:
-    """What each group that is loaded committed for one partition."""
+    """Yield the position of each loaded group that committed an offset for this partition."""
     for machine in _machines(services):
         for group_id in machine.durable.groups_of(topic):
             committed = machine.durable.committed(group_id, topic, partition)
@@ -156,12 +156,12 @@ def positions(services: Services, topic: str, partition: int) -> Iterator[Positi
 
 
 def groups_in_transaction(services: Services, producer_id: int) -> set[str]:
-    """The groups that this producer committed offsets for in a transaction that has not ended."""
+    """Return the groups for which this producer committed offsets in a transaction that has not ended."""
     return {group for machine in _machines(services) for group in machine.durable.groups_in_transaction(producer_id)}
 
 
 def _machines(services: Services) -> Iterator[GroupMachine]:
-    """Of the partitions that are loaded."""
+    """Yield the state machines of the loaded partitions."""
     if CONSUMER_OFFSETS_TOPIC in services.catalogue.topics:
         for node in services.every_node:
             for partition in node.groups.loaded():

@@ -1,4 +1,4 @@
-"""How far a group is behind the partitions it reads, for either isolation level."""
+"""A group's lag in the partitions it reads, for either isolation level."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ if TYPE_CHECKING:
 
 
 class Lag(NamedTuple):
-    """How many offsets lie between what a group committed and where its readers can get."""
+    """The number of offsets between a group's committed offset and the end for its readers."""
 
     read_uncommitted: int
-    """To the high watermark; negative when the group committed an offset beyond it."""
+    """To the high watermark; negative if the group committed an offset beyond it."""
     read_committed: int
-    """To the last stable offset; 0 when the group is beyond it, as one that reads uncommitted records may be."""
+    """To the last stable offset; 0 if the group is beyond it, as a group that reads uncommitted records may be."""
 
 
 def lag(services: Services, committed: Committed) -> Lag | None:
-    """The lag on one partition; None where its end is not known without opening it, and where it is deleted.
+    """Return the lag on one partition; None if its end is unknown without opening the log, or if it is deleted.
 
-    For a log that is not open the high watermark stands for the last stable offset: what a transaction that was open at
-    the stop holds back is known from the first use of the log on. Looking does not open logs.
+    For a log that is not open the high watermark is used as the last stable offset: a transaction that was open at the
+    shutdown holds records back only from the first use of the log on. Inspection does not open logs.
     """
     found = ends(services, committed.topic, committed.partition)
     if found is None:

@@ -1,7 +1,7 @@
-"""The logs of partitions: their offsets, their size, and what was appended to them.
+"""The logs of partitions: their offsets, their size, and the records appended to them.
 
-A log that nobody used in this run is described by what the last run left, if that ended cleanly: nothing is opened for
-it.
+A log that was not used in this run is described from the state that the last run stored at a clean shutdown: no log
+is opened for it.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ if TYPE_CHECKING:
 
 
 class Ends(NamedTuple):
-    """How far readers of a partition get."""
+    """The end offsets of a partition for its readers."""
 
     high_watermark: int
     last_stable_offset: int | None
-    """None for a log that is not open: whether a transaction is open in it only opening it would tell."""
+    """None for a log that is not open: only opening it shows whether a transaction is open in it."""
 
 
 class LogSummary(NamedTuple):
-    """A log as a whole."""
+    """Summary of a log."""
 
     log_start_offset: int
     log_end_offset: int
@@ -31,19 +31,19 @@ class LogSummary(NamedTuple):
     """Bytes of its segments, without their indexes."""
     segments_count: int
     held_back: int | None
-    """How many offsets readers of committed records are kept back by transactions; None for a log that is not open."""
+    """How many offsets open transactions hide from read_committed consumers; None for a log that is not open."""
 
 
 class Recovering(NamedTuple):
-    """What is left in one data directory."""
+    """Recovery that remains in one data directory."""
 
     logs: int
     segments: int
-    """Of those that are being recovered now, beside the event loop."""
+    """Segments of the logs in recovery now, outside the event loop."""
 
 
 class Appended(NamedTuple):
-    """What was appended to one partition in this run."""
+    """Records appended to one partition in this run."""
 
     topic: str
     records: int
@@ -51,7 +51,7 @@ class Appended(NamedTuple):
 
 
 def ends(services: Services, topic: str, partition: int) -> Ends | None:
-    """Where readers get to; None without such a partition, and where only opening the log would tell."""
+    """Return the end offsets; None if there is no such partition, or if only opening the log would show them."""
     partitions = services.partitions
     if partitions.is_open(topic, partition):
         log = partitions.get(topic, partition)
@@ -61,7 +61,7 @@ def ends(services: Services, topic: str, partition: int) -> Ends | None:
 
 
 def summary(services: Services, topic: str, partition: int) -> LogSummary | None:
-    """The log of a partition that exists; None where only opening it would tell. StorageError."""
+    """Return the summary of an existing log; None if only opening it would show it. Raises StorageError."""
     partitions = services.partitions
     if partitions.is_open(topic, partition):
         log = partitions.get(topic, partition)
@@ -72,17 +72,17 @@ def summary(services: Services, topic: str, partition: int) -> LogSummary | None
 
 
 def offline_reason(services: Services) -> str | None:
-    """Why no log may be used any more; None while all is well."""
+    """Return the reason why no log can be used any more; None if logs can be used."""
     return services.partitions.directory.offline_reason
 
 
 def offline_directories(services: Services) -> int:
-    """How many data directories have failed."""
+    """Return how many data directories have failed."""
     return services.partitions.directory.offline_count
 
 
 def still_recovering(services: Services) -> dict[str, Recovering]:
-    """What is to be recovered yet after a kill, by the path of the data directory."""
+    """Return the recovery that remains after an unclean shutdown, by the path of the data directory."""
     partitions = services.partitions
     failed, line = partitions.failed, partitions.recoveries.beside
     return {
@@ -92,26 +92,26 @@ def still_recovering(services: Services) -> dict[str, Recovering]:
 
 
 def refused(services: Services) -> int:
-    """How many partitions could not be opened, when that was last tried."""
+    """Return how many partitions could not be opened at the last attempt."""
     return len(services.partitions.failed.reasons)
 
 
 def rooms(services: Services) -> Iterator[RoomReading]:
-    """The room in each data directory, as it is now."""
+    """Return the present free space of each data directory."""
     return services.room.readings()
 
 
 def below_min_insync_replicas(services: Services) -> int:
-    """How many open logs have fewer replicas in sync than their min.insync.replicas asks for."""
+    """Return how many open logs have fewer in-sync replicas than their min.insync.replicas requires."""
     return sum(not log.enough_replicas for log in services.partitions.open_logs())
 
 
 def appended(services: Services) -> Iterator[Appended]:
-    """What was appended in this run to each partition there is."""
+    """Return the records appended in this run to each open log."""
     return (Appended(log.topic, *log.appended) for log in services.partitions.open_logs())
 
 
 def appended_before(services: Services) -> tuple[int, int]:
-    """(records, bytes) appended in this run to logs that are not open any more: of partitions deleted or moved."""
+    """Return (records, bytes) appended in this run to logs no longer open: of partitions deleted or moved."""
     past = services.partitions.past_appends
     return past.records, past.size

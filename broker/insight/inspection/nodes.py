@@ -1,4 +1,4 @@
-"""The nodes there are, and how the partitions are spread over them: counted some topics at a time, others between."""
+"""The nodes, and the distribution of partitions over them, counted in steps of some topics."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ _SLICE = 100  # partitions counted in a step, a µs or two each
 
 
 class Spread(NamedTuple):
-    """Of all partitions of the catalogue."""
+    """Counts over all partitions of the catalogue."""
 
     leads: Counter[int]
-    """How many each node leads, by its id."""
+    """Number of partitions that each node leads, by node id."""
     replicas: Counter[int]
-    """How many each node has a replica of."""
+    """Number of replicas on each node."""
     under_replicated: int
-    """How many are led with fewer replicas in sync than they have."""
+    """Number of partitions that have a leader but fewer in-sync replicas than replicas."""
     leaderless: int
-    """How many nobody leads."""
+    """Number of partitions without a leader."""
 
 
 def spread(services: Services) -> Steps[Spread]:
-    """How partitions are spread over the nodes."""
+    """Return, in steps, the distribution of partitions over the nodes."""
     leads: Counter[int] = Counter()
     replicas: Counter[int] = Counter()
     under_replicated = 0
     catalogue, cluster = services.catalogue, services.cluster
     counted = 0
     for name in list(catalogue.topics):
-        topic = catalogue.topics.get(name)  # it may be gone since others had their turn
+        topic = catalogue.topics.get(name)  # it may be gone since the last step
         for number in range(len(topic.partitions)) if topic is not None else ():
             placement = cluster.placement_of(name, number)
             leads[placement.leader] += 1
@@ -51,7 +51,7 @@ def spread(services: Services) -> Steps[Spread]:
 
 
 def running(services: Services) -> dict[int, bool]:
-    """Whether each node runs, by its id."""
+    """Return whether each node runs, by node id."""
     known = services.cluster.nodes(services.node)
     return {
         **{node.node_id: True for node in known},

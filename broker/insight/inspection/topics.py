@@ -1,4 +1,4 @@
-"""The topics there are, as the catalogue has them."""
+"""The topics of the catalogue."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ if TYPE_CHECKING:
 
 
 class TopicSummary(NamedTuple):
-    """A topic and how much there is of it."""
+    """A topic and its size."""
 
     name: str
     partitions_count: int
     here: Sequence[int]
     """The numbers of the partitions that this node leads."""
     is_internal: bool
-    """Whether it is one of the broker's own."""
+    """Whether it is an internal topic of the broker."""
 
 
 def every_topic(services: Services) -> list[TopicSummary]:
-    """Every topic, in the catalogue's order."""
+    """Return every topic, in the catalogue's order."""
     return [
         TopicSummary(topic.name, len(topic.partitions), services.cluster.led(topic), topic.is_internal)
         for topic in services.catalogue.topics.values()
@@ -29,7 +29,7 @@ def every_topic(services: Services) -> list[TopicSummary]:
 
 
 def topic_name(services: Services, key: str | bytes) -> str | None:
-    """The name of the topic with this id (bytes) or name (str); None when there is no such topic now."""
+    """Return the name of the topic with this id (bytes) or name (str); None if there is no such topic now."""
     catalogue = services.catalogue
     topic = catalogue.topics_by_id.get(key) if isinstance(key, bytes) else catalogue.topics.get(key)
     return None if topic is None else topic.name

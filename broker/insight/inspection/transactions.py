@@ -1,7 +1,7 @@
-"""The transactions there are, and how many ended.
+"""The transactions, and how many ended.
 
-A `Transaction` is the coordinator's own value, which nobody changes. Where there is no `__transaction_state` yet there
-are none, and the coordinator is not built to say so.
+A `Transaction` is the coordinator's own object, which readers must not change. Without `__transaction_state` there
+are no transactions, and the coordinator is not built to find that out.
 """
 
 from __future__ import annotations
@@ -19,38 +19,38 @@ if TYPE_CHECKING:
     from barnabas.broker.coordinator.transaction.decisions.model import TopicPartition, Transaction
     from barnabas.broker.services import Services
 
-_SLICE = 1_000  # transactions passed over in a step
+_SLICE = 1_000  # transactions examined in a step
 
 
 class Ended(NamedTuple):
-    """How many transactions ended in this run."""
+    """The number of transactions that ended in this run."""
 
     committed: int = 0
     aborted: int = 0
     timed_out: int = 0
-    """Those whose abort was begun for their timeout."""
+    """Transactions aborted by their timeout."""
 
 
 class Unwritten(NamedTuple):
-    """What the end of a transaction, which is decided, waits for."""
+    """The markers that a transaction whose end is decided still waits for."""
 
     partitions_count: int
     """How many partitions have no marker yet."""
     refused: dict[TopicPartition, str]
-    """Those that did not take it, and are asked again, with the name of the error."""
+    """Partitions that refused the marker and are retried, with the name of the error."""
     without_room: frozenset[TopicPartition]
-    """Those of them whose disk is full."""
+    """The subset of `refused` whose disk is full."""
     held_at: str | None = None
-    """The step at which a fault holds it up."""
+    """The step at which a fault stops it."""
 
 
 def every_transaction(services: Services) -> list[Transaction]:
-    """Every transactional id with its present or last transaction. KafkaError, also while a partition loads."""
+    """Return every transactional id with its present or last transaction. Raise KafkaError while a partition loads."""
     return services.transactions.transactions() if _has_transactions(services) else []
 
 
 def loaded_transactions(services: Services) -> Iterator[Transaction]:
-    """Those of the partitions of `__transaction_state` that are loaded, one after another."""
+    """Yield the transactions of the loaded partitions of `__transaction_state`."""
     if _has_transactions(services):
         for node in services.every_node:
             for partition in node.transactions.loaded():
@@ -58,9 +58,9 @@ def loaded_transactions(services: Services) -> Iterator[Transaction]:
 
 
 def transaction_of(services: Services, transactional_id: str) -> Transaction | None:
-    """The present or last transaction of an id, None for an id nobody knows.
+    """Return the present or last transaction of an id; None for an unknown id.
 
-    KafkaError while its partition loads, and while no node leads it.
+    Raises KafkaError while its partition loads, and while no node leads it.
     """
     topic = services.catalogue.topics.get(TRANSACTION_STATE_TOPIC)
     if topic is None:
@@ -72,9 +72,9 @@ def transaction_of(services: Services, transactional_id: str) -> Transaction | N
 
 
 def transaction_of_producer(services: Services, producer_id: int) -> Steps[Transaction | None]:
-    """The transaction that this producer id is of, among those that are loaded; None without one.
+    """Return the transaction of this producer id among the loaded ones, in steps; None if there is none.
 
-    Those that are not loaded begin to be.
+    Starts to load the partitions that are not loaded.
     """
     for node in services.every_node if _has_transactions(services) else ():
         node.transactions.load_all()
@@ -87,7 +87,7 @@ def transaction_of_producer(services: Services, producer_id: int) -> Steps[Trans
 
 
 def are_loaded(services: Services) -> bool:
-    """Whether every partition of `__transaction_state` is led and loaded: what is not found is not there then."""
+    """Return whether every partition of `__transaction_state` is led and loaded, so that a missing id is unknown."""
     if not _has_transactions(services):
         return True
     loaded = sum(1 for node in services.every_node for _ in node.transactions.loaded())
@@ -95,7 +95,7 @@ def are_loaded(services: Services) -> bool:
 
 
 def unwritten(services: Services, transactional_id: str) -> Unwritten | None:
-    """Which markers of a transaction that is prepared are not written; None where nothing is being finished."""
+    """Return the markers not yet written of a prepared transaction; None if no transaction of the id is being ended."""
     for node in services.every_node if _has_transactions(services) else ():
         for job in node.transactions.markers.jobs_of(transactional_id):
             refused = {where: code.name for where, code in job.parked.items()}
@@ -104,7 +104,7 @@ def unwritten(services: Services, transactional_id: str) -> Unwritten | None:
 
 
 def ended(services: Services) -> Ended:
-    """How many ended, and how."""
+    """Return how many transactions ended, by outcome."""
     if not _has_transactions(services):
         return Ended()
     found = [node.transactions for node in services.every_node]
@@ -116,12 +116,12 @@ def ended(services: Services) -> Ended:
 
 
 def is_open(txn: Transaction) -> bool:
-    """Whether it is open, or ended and not complete: readers of committed records may be waiting for it."""
+    """Return whether it is open, or ended but not complete: read_committed consumers may be waiting for it."""
     return txn.state.is_open
 
 
 def started_ms(txn: Transaction) -> int | None:
-    """When its first partition was added; None for an id that had no transaction yet."""
+    """Return when its first partition was added; None for an id that had no transaction yet."""
     return txn.start_timestamp_ms if txn.start_timestamp_ms >= 0 else None
 
 

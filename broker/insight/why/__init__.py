@@ -1,1 +1,1 @@
-"""Why does it hang? Questions about consumers, producers, records and groups, answered in sentences with evidence."""
+"""Diagnosis of waits: queries about consumers, producers, records and groups, answered in sentences with evidence."""

@@ -1,7 +1,7 @@
-"""What is known of what a group reads: its subscription, and partition by partition position, lag and what holds it.
+"""Facts about the partitions that a group reads: its subscription, and per partition position, lag and blockers.
 
-Every partition is looked at in passing first; those with most to say are then looked into. What is behind a position
-is read in steps, and no more batches of all of them together than positions.py has.
+Every partition is first checked cheaply; the most relevant ones are then examined. The batches behind a position are
+read in steps, and for all partitions together no more of them than positions.py allows.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ if TYPE_CHECKING:
     from barnabas.broker.services import Services
 
 PARTITIONS_MAX = 100
-"""That are looked into."""
+"""Maximum number of partitions to examine."""
 PASSED_MAX = 10_000
-"""That are looked at in passing."""
+"""Maximum number of partitions to check cheaply."""
 TOPICS_MAX = 100
 _A_STEP = 50
 _READS = ("Fetch", "ListOffsets", "OffsetForLeaderEpoch", "Metadata")
-"""What a consumer asks without naming its group."""
+"""Requests of a consumer that do not name its group."""
 
 
 def consumer_facts(known: WhySources, group_id: str, topic: str | None) -> Steps[ConsumerFacts]:
-    """The facts for `why consumer`."""
+    """Collect the facts for `why consumer`."""
     services = known.services
     group, found = yield from group_facts(known, group_id)
     clients = yield from clients_of(found)
@@ -73,12 +73,12 @@ def consumer_facts(known: WhySources, group_id: str, topic: str | None) -> Steps
 
 
 def _near(absent: Sequence[str], there: Iterable[str]) -> tuple[tuple[str, str], ...]:
-    """Topics that are not there, and what may be meant by them."""
+    """Return missing topics with the existing name that is nearest to each."""
     return tuple((name, near[0]) for name in absent if (near := nearest(name, there)))
 
 
 def _held(known: WhySources, group_id: str, topic: str | None, clients: set[Client]) -> Steps[HeldRequests | None]:
-    """What faults hold up of a group's own requests, and of those that its members' clients read with."""
+    """Return the requests held up by faults: the group's own, and the read requests of its members' clients."""
 
     def is_meant(held: HeldFacts) -> bool:
         if held.groups:
@@ -95,7 +95,7 @@ def _held(known: WhySources, group_id: str, topic: str | None, clients: set[Clie
 def _chosen(
     services: Services, found: FoundGroup, reading: Reading, topic: str | None
 ) -> Steps[tuple[list[Where], int]]:
-    """The partitions to look into, those with most to say, in their order; and how many more the group reads."""
+    """Return the partitions to examine, the most relevant ones, sorted; and how many more the group reads."""
     ranks: list[tuple[int, int, Where]] = []
     count = 0
     for where in _read(services, found, reading, topic):
@@ -109,7 +109,7 @@ def _chosen(
 
 
 def _read(services: Services, found: FoundGroup, reading: Reading, topic: str | None) -> Iterator[Where]:
-    """Every partition that the group reads, as far as that is known, each once; or all of one topic."""
+    """Yield every partition that the group reads, as far as known, each once; or all partitions of one topic."""
     topics = services.catalogue.topics
     if topic is not None:
         there = topics.get(topic)
@@ -124,7 +124,7 @@ def _read(services: Services, found: FoundGroup, reading: Reading, topic: str | 
 
 
 def _in_passing(services: Services, found: FoundGroup, where: Where) -> tuple[int, int]:
-    """How much there is to say of a partition, the most first, by what is known without opening its log."""
+    """Return the rank of a partition, the most relevant lowest, as known without opening its log."""
     if missing(services, *where) is not None or leaderless(services, *where) is not None:
         return 0, 0
     if where in found.unstable:

@@ -1,4 +1,4 @@
-"""What is known of a group, member by member, for both protocols."""
+"""Facts about a group, member by member, for both protocols."""
 
 from __future__ import annotations
 
@@ -29,21 +29,21 @@ if TYPE_CHECKING:
     from barnabas.broker.services import Services
 
 MEMBERS_MAX = 100
-"""That are told of, those that others wait for first."""
+"""Maximum number of members reported; those that hold the group up come first."""
 _PARTITIONS_MAX = 20
-"""Of one member that are named."""
+"""Maximum number of partitions named per member."""
 _MEMBERS_A_STEP = 50
 
 
 def group_facts(known: WhySources, group_id: str) -> Steps[tuple[GroupFacts, FoundGroup | None]]:
-    """A group, member by member, and as it was found."""
+    """Return the facts of a group, member by member, and the group as found."""
     facts, found = yield from _group_facts(known, group_id)
     clients = yield from clients_of(found)
     return facts._replace(kept_out=kept_out(known.services, of_group(group_id, clients))), found
 
 
 def waiting_facts(known: WhySources, group_id: str) -> Steps[GroupFacts]:
-    """The facts for `why group`: with what transactions hold back of what it reads."""
+    """Collect the facts for `why group`, including the partitions that transactions hold back."""
     facts, found = yield from group_facts(known, group_id)
     if found is None:
         return facts
@@ -55,7 +55,7 @@ def waiting_facts(known: WhySources, group_id: str) -> Steps[GroupFacts]:
 
 
 def clients_of(found: FoundGroup | None) -> Steps[set[Client]]:
-    """The clients of a group's members."""
+    """Return the clients of a group's members."""
     clients: set[Client] = set()
     group = None if found is None else found.group
     members = () if group is None else [(each.client_id, each.client_host) for each in group.members.values()]
@@ -207,7 +207,7 @@ def _member(
 
 
 def _names(services: Services, partitions: Iterable[tuple[bytes, int]]) -> tuple[str, ...]:
-    """The partitions as people write them."""
+    """Format the partitions for people."""
     topics = services.catalogue.topics_by_id
     told = []
     for topic_id, number in partitions:

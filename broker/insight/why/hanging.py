@@ -1,8 +1,8 @@
-"""All that hangs: directories that take no records, requests that faults hold up, open transactions, groups that
-rebalance or wait for a transaction; then what clients were refused lately.
+"""All that hangs: directories that accept no records, requests held up by faults, open transactions, groups that
+rebalance or wait for a transaction; then the recent refusals of clients.
 
-For the report of a test that failed, and for a broker under load: a transaction counts from a second on. Some of each
-are told, the oldest first, and how many more there are; all are looked at, in steps, however many there are.
+Used in the report of a failed test, and for a broker under load: a transaction counts after one second. Some of each
+kind are reported, the oldest first, with the number of the others; all are examined, in steps.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ if TYPE_CHECKING:
 
 EACH_MAX = 5
 LONGER_THAN_MS = 1_000
-"""Under load, a younger transaction is at work. Where the clock stands, none is too young."""
+"""Under load, a younger transaction is normal. While the clock is frozen, no transaction is too young."""
 _A_STEP = 200
-"""Transactions, groups and logs that are passed over."""
+"""Transactions, groups and logs that are checked in a step."""
 
 
 class _Oldest:
-    """Those that wait for longest, and how many there are."""
+    """The names that wait longest, and the total count."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -56,13 +56,13 @@ class _Oldest:
 
     @property
     def folded(self) -> int:
-        """How many are not told one by one."""
+        """How many are not reported one by one."""
         return max(0, self.count - EACH_MAX)
 
 
 def hanging(known: WhySources, longer_than_ms: int = LONGER_THAN_MS) -> Steps[dict[str, Answer]]:
-    """The answers, by what they are about: "disk", "fault f", "transactional id tx", "hanging transaction t-0",
-    "group g", "consumer g", "more" (of these, folded), and "clients": what they were refused or throttled lately.
+    """Return, in steps, the answers by subject: "disk", "fault f", "transactional id tx", "hanging transaction t-0",
+    "group g", "consumer g", "more" (of these, folded), and "clients": their recent refusals and throttles.
 
     longer_than_ms: how long a transaction has to be open.
     """
@@ -108,7 +108,7 @@ def _folded(transactions: int, rebalancing: int, held_up: int) -> dict[str, Answ
 
 
 def _disk(services: Services) -> dict[str, Answer]:
-    """Why producers wait, or are refused, whatever they write."""
+    """Return why producers wait or are refused for every partition."""
     full = services.room.full_reasons
     directories = services.partitions.directory.every
     offline = {each.path: each.offline_reason for each in directories if each.offline_reason is not None}
@@ -118,7 +118,7 @@ def _disk(services: Services) -> dict[str, Answer]:
 
 
 def _open_transactions(services: Services, begun_by_ms: int) -> Steps[tuple[_Oldest, dict[int, int]]]:
-    """Those that are open for longest, and when each that is open began, by its producer id."""
+    """Return the transactions open longest, and the start time of each open transaction, by producer id."""
     oldest, began_ms = _Oldest(), dict[int, int]()
     for number, txn in enumerate(loaded_transactions(services)):
         if txn.state.is_open:
@@ -131,7 +131,7 @@ def _open_transactions(services: Services, begun_by_ms: int) -> Steps[tuple[_Old
 
 
 def _without_coordinator(known: WhySources, began_ms: dict[int, int]) -> Steps[dict[str, Answer]]:
-    """What Kafka calls hanging transactions, in logs that are open: no coordinator will end them."""
+    """Return what Kafka calls hanging transactions, in open logs: no coordinator will end them."""
     holders, found = Holders(known), dict[str, Answer]()
     for number, log in enumerate(list(known.services.partitions.open_logs())):
         undecided = log.first_undecided
@@ -145,7 +145,7 @@ def _without_coordinator(known: WhySources, began_ms: dict[int, int]) -> Steps[d
 
 
 def _waiting_groups(services: Services, began_ms: dict[int, int], begun_by_ms: int) -> Steps[tuple[_Oldest, _Oldest]]:
-    """Groups that rebalance, and others that a transaction holds back that is not young, by when it began."""
+    """Return the groups that rebalance, and those held back by a transaction that is old enough, by its start time."""
     rebalancing, held_up = _Oldest(), _Oldest()
     looked_at = 0
     for each in every_loaded_group(services):
@@ -154,7 +154,7 @@ def _waiting_groups(services: Services, began_ms: dict[int, int], begun_by_ms: i
         if summary is not None and summary.state.value in group.REBALANCING:
             rebalancing.add(0, each.group_id)
         else:
-            # What no coordinator knows hangs already.
+            # A transaction unknown to every coordinator hangs already.
             committed = {(at.topic, at.partition): at.offset for at in each.some_committed(PARTITIONS_MAX)}
             looked_at += len(committed) + (0 if summary is None else summary.members_count)
             places = yield from held_back(services, each.whole(), committed)

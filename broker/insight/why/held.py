@@ -1,4 +1,4 @@
-"""Which of the requests that faults hold up a question is about: what they name, and whose client they come from."""
+"""Selection of the requests held up by faults that concern a query: by the names in them, and by their client."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from barnabas.broker.insight.why.sources.why_sources import WhySources
 from barnabas.storage.steps import Steps
 
 HELD_MAX = 20
-"""That are told of in one answer, those that wait longest."""
+"""Maximum number reported in one answer; those that wait longest are chosen."""
 _A_STEP = 200
 
 
 def held_requests(known: WhySources, is_meant: Callable[[HeldFacts], bool]) -> Steps[HeldRequests | None]:
-    """Those that are meant; None where there are none."""
+    """Return the requests that match, in steps; None if there are none."""
     found = _Found()
     for number, each in enumerate(known.held_up.requests()):
         if is_meant(each):
@@ -28,7 +28,7 @@ def held_requests(known: WhySources, is_meant: Callable[[HeldFacts], bool]) -> S
 
 
 def held_step(known: WhySources, transactional_id: str, point: str) -> HeldFacts | None:
-    """The end of a transaction that stands at this step."""
+    """Return the end of a transaction that is stopped at this step."""
     for each in known.held_up.steps():
         if each.point == point and transactional_id in each.transactional_ids:
             return each
@@ -36,7 +36,7 @@ def held_step(known: WhySources, transactional_id: str, point: str) -> HeldFacts
 
 
 def held_by_fault(known: WhySources, faults_max: int) -> Steps[dict[str, HeldRequests]]:
-    """All that is held up, by the fault that does it, of so many faults."""
+    """Return, in steps, everything held up, by the name of the fault, of at most `faults_max` faults."""
     found: dict[str, _Found] = {}
     for number, each in enumerate(chain(known.held_up.steps(), known.held_up.requests())):
         if each.fault in found or len(found) < faults_max:
@@ -47,12 +47,12 @@ def held_by_fault(known: WhySources, faults_max: int) -> Steps[dict[str, HeldReq
 
 
 def comes_from(held: HeldFacts, clients: Collection[Client]) -> bool:
-    """Whether one of these clients sent it."""
+    """Return whether one of these clients sent the request."""
     return (held.client_id or "", (held.client_host or "").lstrip("/")) in clients
 
 
 class _Found:
-    """Those that wait longest, and how many there are."""
+    """The requests that wait longest, and the total count."""
 
     def __init__(self) -> None:
         self.count = 0

@@ -1,4 +1,4 @@
-"""A partition as a question finds it: its log, opened to be read, or why that cannot be had: the end of a sentence."""
+"""A partition as a query finds it: its log, opened for reading, or the reason why not, as the end of a sentence."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def leaderless(services: Services, topic: str, partition: int) -> str | None:
-    """Why no node leads a partition that exists; None where one does."""
+    """Return why no node leads an existing partition; None if it has a leader."""
     placement = services.cluster.placement_of(topic, partition)
     if placement.leader != NO_LEADER:
         return None
@@ -26,7 +26,7 @@ def leaderless(services: Services, topic: str, partition: int) -> str | None:
 
 
 def missing(services: Services, topic: str, partition: int) -> str | None:
-    """Why there is no such partition; None where there is."""
+    """Return why there is no such partition; None if there is one."""
     found = services.catalogue.topics.get(topic)
     if found is None:
         return f"there is no topic {named(topic)}{meant(topic, services.catalogue.topics)}"
@@ -36,7 +36,7 @@ def missing(services: Services, topic: str, partition: int) -> str | None:
 
 
 def opened(services: Services, topic: str, partition: int) -> PartitionLog | str | None:
-    """The log; None where nothing was ever written; or why it cannot be had."""
+    """Return the log; None if the partition was never written to; or the reason why the log is unavailable."""
     why = missing(services, topic, partition) or leaderless(services, topic, partition)
     if why is not None:
         return why
@@ -49,7 +49,7 @@ def opened(services: Services, topic: str, partition: int) -> PartitionLog | str
 
 
 def refusal(services: Services, topic: str, partition: int, error: str, message: str | None = None) -> str:
-    """Why a partition that exists refuses what is to be written to it, or read."""
+    """Return why an existing partition refuses to be written or read."""
     known = services.partitions.failed.reasons.get((topic, partition)) or services.partitions.directory.offline_reason
     if known is not None:
         return f"its log cannot be used: {known}"

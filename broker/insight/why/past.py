@@ -1,6 +1,6 @@
-"""What answers take from the history of what happened: whose a transactional id is, and what was refused to it.
+"""Lookups of answers in the history: the client of a transactional id, and the refusals of its requests.
 
-The one place of `why` that knows the names of events and of their facts (broker/runtime/events/kinds.py).
+The only module of `why` that knows the names of events and of their facts (broker/runtime/events/kinds.py).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from barnabas.broker.insight.why.rules.producer import Told
 from barnabas.broker.insight.why.sources.ring import Happened, Ring
 from barnabas.broker.runtime.events import kinds
 
-# A request may be told of by several; the first says most.
+# Several events may report one request; the first kind has the most detail.
 _REFUSED = (kinds.TRANSACTION_REFUSED.name, kinds.PRODUCE_REFUSED.name, kinds.REQUEST_ANSWERED.name)
 _BEGUN = (kinds.TRANSACTION_BEGUN.name, kinds.PRODUCER_ID_GIVEN.name)
 _FENCED, _TIMED_OUT = kinds.PRODUCER_FENCED.name, kinds.TRANSACTION_TIMED_OUT.name
@@ -27,25 +27,25 @@ _REFUSALS = (
     "OUT_OF_ORDER_SEQUENCE_NUMBER",
     "INVALID_TRANSACTION_TIMEOUT",
 )
-"""What a producer does not get over by asking again."""
+"""Errors that a producer does not overcome by a retry."""
 BY_ANOTHER = "another producer begins"
-"""Why a producer was fenced, in the words of broker/coordinator/events/transactions.py."""
+"""The reason why a producer was fenced, in the words of broker/coordinator/events/transactions.py."""
 
 
 class Past:
-    """What is remembered of one transactional id."""
+    """The recorded history of one transactional id."""
 
     def __init__(self, ring: Ring, transactional_id: str, now_ms: int) -> None:
         self._events: Sequence[Happened] = ring.of(transactional_id, _KINDS)
         self._now_ms = now_ms
 
     def client_of(self, producer_id: int, producer_epoch: int) -> Told | None:
-        """Whose the transaction of a producer is: who began it, else who got the id and epoch."""
+        """Return the client of a producer's transaction: the one that began it, else the one given the id and epoch."""
         mine = {"producer_id": producer_id, "producer_epoch": producer_epoch}
         return self._last(_BEGUN[:1], **mine) or self._last(_BEGUN[1:], **mine)
 
     def refused(self) -> Told | None:
-        """The last request of the id that was refused, and that the producer does not get over."""
+        """Return the last refused request of the id whose error the producer cannot retry."""
         refused = [each for each in self._events if each.kind in _REFUSED and each.facts.get("error") in _REFUSALS]
         if not refused:
             return None
@@ -57,18 +57,18 @@ class Past:
         return self._told(told_best)
 
     def fenced(self, refused: Told | None) -> Told | None:
-        """The last InitProducerId by which another producer took the id over from the one that was refused."""
+        """Return the last InitProducerId by which another producer fenced the one that was refused."""
         facts: dict[str, Any] = {"why": BY_ANOTHER}
         if refused is not None and refused.producer_epoch is not None:
             facts |= {"producer_id": refused.producer_id, "producer_epoch": refused.producer_epoch}
         return self._last((_FENCED,), **facts)
 
     def timed_out(self) -> Told | None:
-        """The last time that a transaction of the id was aborted for its timeout."""
+        """Return the last abort of a transaction of the id for its timeout."""
         return self._last((_TIMED_OUT,))
 
     def expired(self) -> Told | None:
-        """The last time that the id was removed, since nobody had used it for long."""
+        """Return the last removal of the id for expiration."""
         return self._last((_EXPIRED,))
 
     def _last(self, names: Sequence[str], **facts: Any) -> Told | None:
@@ -80,7 +80,7 @@ class Past:
     def _told(self, event: Happened) -> Told:
         facts, cause = event.facts, event.cause
         is_fence = event.kind == _FENCED
-        asked = facts if is_fence else {**facts, **cause}  # what a request says it has, not what the coordinator has
+        asked = facts if is_fence else {**facts, **cause}  # the values in the request, not those of the coordinator
         return Told(
             at_ms=event.at_ms,
             ago_ms=self._now_ms - event.at_ms,

@@ -1,4 +1,4 @@
-"""What lies behind a position of a partition: read by the headers of batches, some in each step, not without end."""
+"""The records behind a position of a partition, counted by batch headers, in steps and with a limit."""
 
 from __future__ import annotations
 
@@ -14,30 +14,30 @@ if TYPE_CHECKING:
     from barnabas.storage.log.log import PartitionLog
 
 BATCHES_MAX = 50_000
-"""That one question looks at, over all partitions."""
+"""Maximum number of batches examined by one query, over all partitions."""
 _BATCHES_A_STEP = 20
 
 
 class Budget:
-    """How many batches a question may still look at."""
+    """How many more batches a query may examine."""
 
     def __init__(self, batches: int = BATCHES_MAX) -> None:
         self.left = batches
 
     def take(self) -> bool:
-        """One more; False when there is none left."""
+        """Take one batch from the budget; return False if none was left."""
         self.left -= 1
         return self.left >= 0
 
 
 class _Counts:
-    """Records behind a position, told apart as their markers come."""
+    """Counts of the records behind a position, classified when their markers are read."""
 
     def __init__(self, position: int, log_start_offset: int, last_stable_offset: int) -> None:
         self._position = position
         self._looked_from = max(position, log_start_offset)
         self._last_stable_offset = last_stable_offset
-        self._pending: defaultdict[int, list[int]] = defaultdict(lambda: [0, 0])  # producer id -> below it, and not
+        self._pending: defaultdict[int, list[int]] = defaultdict(lambda: [0, 0])  # producer id -> [below it, not below]
         self.readable = self.held_back = self.aborted = self.markers = 0
 
     def add(self, batch: LogBatch) -> None:
@@ -63,7 +63,7 @@ class _Counts:
             self.readable += count
 
     def contents(self, log: PartitionLog, looked_to: int, *, is_whole: bool) -> Contents:
-        """As it stands; what no marker decided is open, or decided further on."""
+        """Return the present counts; records without a marker so far are of transactions open or decided later."""
         left = [
             (sum(counts), log.transaction_begin(producer_id) is not None)
             for producer_id, counts in self._pending.items()
@@ -82,7 +82,7 @@ class _Counts:
 
 
 def contents(log: PartitionLog, position: int, budget: Budget) -> Steps[Contents]:
-    """What lies between a position and the high watermark. What is appended meanwhile does not count."""
+    """Return, in steps, the contents between a position and the high watermark, as it was at the start."""
     end = log.high_watermark
     counts = _Counts(position, log.log_start_offset, log.last_stable_offset)
     looked_to = max(position, log.log_start_offset)
@@ -96,6 +96,6 @@ def contents(log: PartitionLog, position: int, budget: Budget) -> Steps[Contents
             looked_to = batch.header.next_offset
             if number % _BATCHES_A_STEP == _BATCHES_A_STEP - 1:
                 yield
-    except StorageError:  # deleted or damaged meanwhile: what was seen so far was true
+    except StorageError:  # deleted or damaged in the meantime: the counts so far were true
         return counts.contents(log, looked_to, is_whole=False)
     return counts.contents(log, end, is_whole=True)

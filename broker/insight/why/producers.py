@@ -1,4 +1,4 @@
-"""What is known of a transactional id: its producer, its transaction, and what was refused to it."""
+"""Facts about a transactional id: its producer, its transaction, and the refusals of its requests."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.storage.steps import Steps
 
 PARTITIONS_MAX = 100
-"""That are named."""
+"""Maximum number of partitions named."""
 
 
 def producer_facts(known: WhySources, transactional_id: str) -> Steps[ProducerFacts]:
-    """The facts for `why producer`."""
+    """Collect the facts for `why producer`."""
     past = Past(known.ring, transactional_id, known.services.clock.now_ms())
     facts = yield from _producer_facts(known, transactional_id, past)
     meant = of_transactional_id(transactional_id, _clients(facts, past))
@@ -27,7 +27,7 @@ def producer_facts(known: WhySources, transactional_id: str) -> Steps[ProducerFa
 
 
 def _clients(facts: ProducerFacts, past: Past) -> set[Client]:
-    """Who had the id last, as far as that is known."""
+    """Return the last client that used the id, as far as known."""
     client = facts.refused
     if facts.producer_id is not None and facts.producer_epoch is not None:
         client = past.client_of(facts.producer_id, facts.producer_epoch) or client

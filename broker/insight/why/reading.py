@@ -1,6 +1,6 @@
-"""What a group reads, as far as it says so, and what a transaction keeps from its readers.
+"""The partitions a group reads, as far as its members report them, and the records that a transaction hides from it.
 
-A group without commits reads what its members are assigned. Nothing here opens a log.
+A group without commits reads the partitions assigned to its members. Nothing here opens a log.
 """
 
 from __future__ import annotations
@@ -22,34 +22,34 @@ if TYPE_CHECKING:
     from barnabas.broker.services import Services
 
 ASSIGNMENT_BYTES_MAX = 64 << 10
-"""What a classic member was assigned is not read where it is longer."""
+"""A classic member's assignment is not read if it is longer."""
 PARTITIONS_MAX = 100
-"""Of a group, committed and assigned, at which is looked for transactions."""
+"""Maximum number of a group's committed partitions, and of its assigned ones, checked for transactions."""
 _A_STEP = 50
 
 Where = tuple[str, int]
 
 
 class Reading(NamedTuple):
-    """What a group says that it reads."""
+    """The topics and partitions of a group."""
 
     subscribed: frozenset[str] | None
-    """None where that is not known."""
+    """None if not known."""
     assigned: dict[Where, str]
     """Partition -> member id."""
     is_whole: bool = True
-    """Whether all that is assigned is in it."""
+    """Whether all assigned partitions are included."""
 
 
 class HeldBack(NamedTuple):
-    """A partition whose readers of committed records a transaction keeps from what is behind the group's position."""
+    """A partition in which a transaction hides records behind the group's position from read_committed consumers."""
 
     where: Where
     producer_id: int
 
 
 def reading(services: Services, group: AnyGroup | None) -> Steps[Reading]:
-    """What the members of a group are assigned, and subscribe to."""
+    """Return, in steps, the assignment and the subscription of a group's members."""
     assigned: dict[Where, str] = {}
     if isinstance(group, ConsumerGroup):
         subscribed = frozenset(group.subscribed_topics())
@@ -76,7 +76,7 @@ def reading(services: Services, group: AnyGroup | None) -> Steps[Reading]:
 
 
 def _assigned(assignment: bytes) -> list[Where]:
-    """What a classic member was assigned, as far as it is an assignment of consumers."""
+    """Return a classic member's assigned partitions; none if it is not a consumer assignment."""
     try:
         found = decode_assignment(assignment).assigned_partitions if assignment else []
     except DecodeError:
@@ -85,7 +85,7 @@ def _assigned(assignment: bytes) -> list[Where]:
 
 
 def held_back(services: Services, group: AnyGroup | None, committed: Mapping[Where, int]) -> Steps[list[HeldBack]]:
-    """Where transactions hold a group's readers back, of the first partitions that it committed for or is assigned."""
+    """Return where transactions hold a group's readers back, of its first committed or assigned partitions."""
     assigned = (yield from reading(services, group)).assigned
     return list(_held_back(services, committed, assigned))
 

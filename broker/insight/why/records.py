@@ -1,8 +1,8 @@
-"""What is known of one offset of a partition: its batch, its transaction's marker, and who is kept from seeing it.
+"""Facts about one offset of a partition: its batch, its transaction's marker, and the consumers that cannot see it.
 
-What became of a record follows from three things, the first that says something: its producer's open transaction, the
-index of aborted transactions, and that neither has it. So it is known however far its marker is away; the marker itself
-is looked for, and not without end.
+The outcome of a record follows from three checks, the first that applies: its producer's open transaction, the index
+of aborted transactions, and its absence from both. So it is known however far away its marker is; the search for the
+marker itself is limited.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _BATCHES_A_STEP = 20
 
 
 def record_facts(known: WhySources, topic: str, partition: int, offset: int) -> Steps[RecordFacts]:
-    """The facts for `why record`."""
+    """Collect the facts for `why record`."""
     facts = RecordFacts(topic, partition, offset)
     log = opened(known.services, topic, partition)
     if isinstance(log, str):
@@ -57,7 +57,7 @@ def record_facts(known: WhySources, topic: str, partition: int, offset: int) -> 
 
 
 def _found(log: PartitionLog, facts: RecordFacts) -> Steps[tuple[RecordFacts, LogBatch | None]]:
-    """What is at the offset."""
+    """Return the facts extended by the record or batch at the offset, and the batch."""
     offset = facts.offset
     batch = next(log.batches(offset), None)
     if batch is None or batch.header.base_offset > offset:
@@ -81,7 +81,7 @@ def _found(log: PartitionLog, facts: RecordFacts) -> Steps[tuple[RecordFacts, Lo
 
 
 def _first_left(log: PartitionLog, offset: int) -> Steps[int]:
-    """The first offset at or behind one that its batch, which was compacted, still has; the batch's end if none."""
+    """Return the first remaining offset of a compacted batch, from the given one on; the end of the batch if none."""
     end = offset
     for number, record in enumerate(iter_records_with_pauses(log.read_own(offset, 1))):
         if record is None or number % _RECORDS_A_STEP == _RECORDS_A_STEP - 1:
@@ -95,7 +95,7 @@ def _first_left(log: PartitionLog, offset: int) -> Steps[int]:
 
 
 def _decided(log: PartitionLog, facts: RecordFacts, batch: LogBatch) -> Steps[RecordFacts]:
-    """What became of the transaction of a record, and by which marker."""
+    """Return the facts extended by the outcome of the record's transaction, and its marker."""
     producer_id = batch.header.producer_id
     begin = log.transaction_begin(producer_id)
     if begin is not None and begin <= facts.offset:
@@ -125,7 +125,7 @@ def _marker(batch: LogBatch) -> MarkerFacts:
 
 
 def _with_transaction(log: PartitionLog, facts: RecordFacts, holders: Holders, ring: Ring) -> Steps[RecordFacts]:
-    """With the transactional id, who wrote it, and what holds it back."""
+    """Return the facts extended by the transactional id, the writing client, and the transaction that holds it back."""
     where = facts.topic, facts.partition
     producer_id = facts.producer_id
     if (facts.fate is not None or facts.place is Place.MARKER) and producer_id is not None:

@@ -1,4 +1,4 @@
-"""What is known of a transaction that is not over, whoever asks for it: its coordinator's state, and who began it."""
+"""Facts about an open or ending transaction, for all queries: its coordinator's state, and its client."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ if TYPE_CHECKING:
     from barnabas.broker.services import Services
 
 UNMARKED_MAX = 100
-"""Partitions without a marker that are told one by one."""
+"""Maximum number of partitions without a marker that are reported one by one."""
 ASKED_MAX = 20
-"""Transactions of one question whose past is looked at."""
+"""Maximum number of transactions per query whose history is examined."""
 
 
 class Holders:
-    """The transactions that one question comes across: each producer is looked for once."""
+    """The transactions found by one query: each producer is looked up once."""
 
     def __init__(self, known: WhySources) -> None:
         self._known = known
         self._found: dict[int, Transaction | None] = {}
 
     def transaction(self, producer_id: int) -> Steps[Transaction | None]:
-        """The transactional id's transaction that the producer is, or was, of."""
+        """Return the transaction of the transactional id that has, or had, this producer id."""
         if producer_id not in self._found:
             self._found[producer_id] = yield from transaction_of_producer(self._known.services, producer_id)
         return self._found[producer_id]
 
     def holder(self, producer_id: int, where: tuple[str, int], start_offset: int) -> Steps[TransactionFacts]:
-        """The transaction of a producer that a partition waits for from `start_offset` on."""
+        """Return the transaction of a producer for which a partition waits from `start_offset` on."""
         txn = yield from self.transaction(producer_id)
         place = f"{where[0]}:{where[1]}"
         if txn is None or (where not in txn.partitions and not txn.state.is_open):
@@ -52,7 +52,7 @@ class Holders:
 
 
 def open_facts(known: WhySources, txn: Transaction) -> TransactionFacts:
-    """A transaction that is open, or being ended."""
+    """Return the facts of a transaction that is open, or being ended."""
     services = known.services
     began_ms, now_ms = started_ms(txn), services.clock.now_ms()
     times_out_at_ms: int | None = None

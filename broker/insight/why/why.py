@@ -1,7 +1,7 @@
-"""The questions. Facts are collected in slices, and the answer follows from them.
+"""The queries. Facts are collected in slices, and the answer follows from them.
 
-Invariant: however much there is to look at, and however many ask, the event loop is held for some milliseconds at a
-time, and half of it stays free.
+Invariant: however many objects there are, and however many queries run, the event loop is blocked for some
+milliseconds at a time, and half of its time stays free.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ ASKING = WorkClass(under_way_max=2)
 
 
 class Why:
-    """What may be asked of one broker. An answer is there at once, or when its future is done."""
+    """The queries of one broker. An answer is returned at once, or as a future."""
 
     def __init__(self, services: Services, ring: Ring = NO_RING, held_up: HeldUp = NOTHING_HELD_UP) -> None:
-        """services: of all nodes. ring: what happened so far, where that is kept. held_up: by faults."""
+        """Create it. services: of all nodes. ring: the history, if stored. held_up: requests stopped by faults."""
         self._known = WhySources(services, ring, held_up)
 
     def consumer(self, group_id: str, topic: str | None = None) -> Answer | Future[Answer]:
-        """Why a group's consumers get nothing, or stop: from one topic, or from all that they read."""
+        """Explain why a group's consumers receive nothing, or stop: for one topic, or for all that they read."""
         collect = consumer_facts
         return self._answer(
             lambda: collect(self._known, group_id, topic),
@@ -44,29 +44,29 @@ class Why:
         )
 
     def producer(self, transactional_id: str) -> Answer | Future[Answer]:
-        """Why a transactional producer was fenced or refused, or what its EndTxn waits for."""
+        """Explain why a transactional producer was fenced or refused, or what its EndTxn waits for."""
         return self._answer(
             lambda: producer_facts(self._known, transactional_id),
             lambda found: self._in_time(producer.explain(found)),
         )
 
     def record(self, topic: str, partition: int, offset: int) -> Answer | Future[Answer]:
-        """What became of a record, and who can see it."""
+        """Explain the outcome of a record, and who can see it."""
         collect = record_facts
         return self._answer(lambda: collect(self._known, topic, partition, offset), record.explain)
 
     def group(self, group_id: str) -> Answer | Future[Answer]:
-        """What a group's rebalance waits for, member by member."""
+        """Explain what a group's rebalance waits for, member by member."""
         return self._answer(
             lambda: waiting_facts(self._known, group_id), lambda found: self._in_time(group.explain(found))
         )
 
     def hanging(self, longer_than_ms: int = LONGER_THAN_MS) -> dict[str, Answer] | Future[dict[str, Answer]]:
-        """All that hangs, by what it is. Of transactions, those that are open for so long."""
+        """Explain all that hangs, by subject. Of transactions only those that are open for longer than this."""
         return self._known.services.slices.in_slices(lambda: hanging(self._known, longer_than_ms), ASKING)
 
     def _in_time(self, answer: Answer) -> Answer:
-        """The answer, and that the times in it do not come, where the clock stands."""
+        """Return the answer, extended while the clock is frozen by a sentence that its times do not come."""
         if not self._known.services.clock.is_frozen:
             return answer
         return Answer((*answer.sentences, STANDS), {**answer.evidence, "clock_is_frozen": True})

@@ -1,1 +1,1 @@
-"""What follows from facts, in sentences. Pure: no broker, no clock, no waiting."""
+"""Conclusions from facts, in sentences. Pure: no broker, no clock, no waiting."""

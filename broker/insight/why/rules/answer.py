@@ -1,4 +1,4 @@
-"""An answer: sentences, the important one first, and the facts beneath them."""
+"""An answer: sentences, the important one first, and the facts as evidence."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ STANDS = (
     "The broker's clock stands, so that no timeout and no delay comes to its end: `barnabas clock run` lets it go on, "
     "`barnabas clock advance TIME` moves it."
 )
-"""Beside answers about what waits, where the clock is frozen."""
+"""Added to answers about waits while the clock is frozen."""
 
 
 class Answer(NamedTuple):
-    """What is told to whoever asked why. str() is the sentences, a line each."""
+    """The answer to a query of `why`. str() is the sentences, a line each."""
 
     sentences: tuple[str, ...]
     evidence: Mapping[str, Any]
@@ -23,12 +23,12 @@ class Answer(NamedTuple):
         return "\n".join(self.sentences)
 
     def as_json(self) -> dict[str, Any]:
-        """The same as a value for JSON."""
+        """Return the answer as a value for JSON."""
         return {"sentences": list(self.sentences), "evidence": dict(self.evidence)}
 
 
 def evidence(facts: Any) -> dict[str, Any]:
-    """Facts by name, for an answer. None, the empty and what begins with `_` is left out."""
+    """Return facts by name, for an answer. Omits None, empty values and names that begin with `_`."""
     return {
         name: plain(value)
         for name, value in facts._asdict().items()
@@ -37,7 +37,7 @@ def evidence(facts: Any) -> dict[str, Any]:
 
 
 def plain(value: Any) -> Any:
-    """A value of a NamedTuple as JSON has it."""
+    """Convert a value of a NamedTuple to JSON values."""
     if isinstance(value, Enum):
         return value.value
     if hasattr(value, "_asdict"):

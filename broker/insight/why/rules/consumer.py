@@ -1,4 +1,4 @@
-"""Why a group's consumer gets nothing, or stops: its group, then partition by partition, the worst first."""
+"""Why a group's consumer receives nothing, or stops: its group, then partition by partition, the worst first."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ from barnabas.broker.insight.why.rules.transaction import TransactionFacts, wait
 from barnabas.broker.insight.why.rules.words import counted, listed, named
 
 SHOWN_MAX = 5
-"""Partitions with sentences of their own."""
+"""Maximum number of partitions with separate sentences."""
 
 
 class Contents(NamedTuple):
-    """What lies between a position and the log's end, as far as was looked."""
+    """The contents between a position and the log's end, as far as examined."""
 
     readable_records: int = 0
     """Committed, or in no transaction, below the last stable offset."""
     aborted_records: int = 0
     markers: int = 0
     open_records: int = 0
-    """In transactions that are not over."""
+    """In open transactions."""
     held_back_records: int = 0
     """Committed, or in no transaction, at or above the last stable offset."""
     undecided_records: int = 0
-    """In transactions that end behind what was looked at."""
+    """In transactions that end after the examined offsets."""
     looked_from: int = 0
     looked_to: int = 0
-    """The first offset that was not looked at."""
+    """The first offset that was not examined."""
     is_whole: bool = True
-    """Whether all was looked at."""
+    """Whether everything was examined."""
 
 
 class PartitionFacts(NamedTuple):
@@ -44,26 +44,26 @@ class PartitionFacts(NamedTuple):
     topic: str
     partition: int
     committed: int | None = None
-    """The group's position: None where it committed nothing."""
+    """The group's position: None if it committed nothing."""
     member_id: str | None = None
-    """Who is assigned the partition."""
+    """The member to which the partition is assigned."""
     is_assignment_known: bool = True
-    """Whether that it is nobody's means so."""
+    """Whether a missing member means that the partition is not assigned."""
     trouble: str | None = None
     """Why the partition cannot be read."""
     log_start_offset: int | None = None
     last_stable_offset: int | None = None
     high_watermark: int | None = None
     lag: int | None = None
-    """As Kafka counts it: to the high watermark."""
+    """Lag as Kafka defines it: to the high watermark."""
     lag_read_committed: int | None = None
     contents: Contents | None = None
     holder: TransactionFacts | None = None
-    """What holds the last stable offset back."""
+    """The transaction that holds the last stable offset back."""
     is_position_pending: bool = False
-    """Whether an offset is committed in a transaction that is not over."""
+    """Whether an offset is committed in an open transaction."""
     position_holder: TransactionFacts | None = None
-    """That transaction, as far as it is known."""
+    """That transaction, as far as known."""
 
     @property
     def where(self) -> str:
@@ -72,33 +72,33 @@ class PartitionFacts(NamedTuple):
 
 
 class ConsumerFacts(NamedTuple):
-    """A group, and what it reads."""
+    """A group, and the partitions it reads."""
 
     group: GroupFacts
     topic: str | None = None
-    """What was asked about; None: all that it reads."""
+    """The topic of the query; None: all that the group reads."""
     is_there: bool = True
-    """Whether there is such a topic."""
+    """Whether the topic exists."""
     is_subscribed: bool | None = None
-    """Whether members subscribe to it; None where that is not known."""
+    """Whether members subscribe to it; None if not known."""
     subscribed_topics: tuple[str, ...] = ()
     missing_topics: tuple[str, ...] = ()
-    """Subscribed topics that there are not."""
+    """Subscribed topics that do not exist."""
     near_topics: tuple[tuple[str, str], ...] = ()
-    """Those of them, and of what was asked about, that have a name near to a topic's; and this topic."""
+    """Missing topics (of the subscription or the query), each with the existing topic whose name is nearest."""
     partitions: tuple[PartitionFacts, ...] = ()
     partitions_left_out: int = 0
-    """How many were not looked at, where there are many."""
+    """How many were not examined, if there are many."""
     full: tuple[str, ...] = ()
-    """Data directories without room."""
+    """Full data directories."""
     held: HeldRequests | None = None
     """Requests of the group and of its members' clients that faults hold up."""
     kept_out: RefusedClients | None = None
-    """What they were refused lately."""
+    """Their recent refusals."""
 
 
 def explain(facts: ConsumerFacts) -> Answer:
-    """The answer to `why consumer`."""
+    """Return the answer to `why consumer`."""
     return Answer((*held_sentences(facts.held), *beside(facts.kept_out, _sentences(facts))), evidence(facts))
 
 
@@ -107,7 +107,7 @@ def _sentences(facts: ConsumerFacts) -> list[str]:
     if not facts.is_there or facts.group.unavailable is not None or not facts.group.exists:
         return of_group
     ranked = sorted(facts.partitions, key=_rank)
-    is_held_anyway = bool(ranked) and _rank(ranked[0]) <= _HELD  # also for consumers that are in no group
+    is_held_anyway = bool(ranked) and _rank(ranked[0]) <= _HELD  # also for consumers without a group
     if not (is_held_anyway and facts.group.state == "Empty"):
         of_group, told = [], of_group
     by_partition = [_of_partition(each, facts) for each in ranked]
@@ -152,7 +152,7 @@ _TROUBLE, _OUT_OF_RANGE, _PENDING, _HELD, _UNASSIGNED, _LAGS, _NOTHING_LEFT, _RE
 
 
 def _rank(each: PartitionFacts) -> int:
-    """The worse, the lower."""
+    """Return the rank of a partition: the worse, the lower."""
     if each.trouble is not None:
         return _TROUBLE
     if _is_out_of_range(each):
@@ -240,7 +240,7 @@ def _lags(each: PartitionFacts, facts: ConsumerFacts) -> list[str]:
 
 def _whose_turn(each: PartitionFacts, facts: ConsumerFacts) -> list[str]:
     if is_rebalancing(facts.group):
-        return []  # what it waits for is told
+        return []  # the wait of the group is reported already
     if facts.group.members_count and each.is_assignment_known and each.member_id is None:
         return ["No member is assigned this partition."]
     if facts.held is not None or facts.kept_out is not None or each.contents is None or _is_unseen(each.contents):
@@ -274,7 +274,7 @@ def _unread(contents: Contents) -> str:
 
 
 def _is_unseen(contents: Contents) -> bool:
-    """Whether nothing was looked at: so nothing may be said of it."""
+    """Return whether nothing was examined, so that the contents are unknown."""
     return not contents.is_whole and contents.looked_to <= contents.looked_from
 
 

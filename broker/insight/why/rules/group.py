@@ -1,4 +1,4 @@
-"""What a group waits for: member by member, for the classic protocol and for the consumer protocol (KIP-848)."""
+"""The members that a group waits for, for the classic protocol and for the consumer protocol (KIP-848)."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from barnabas.broker.insight.why.rules.refused_clients import RefusedClients, be
 from barnabas.broker.insight.why.rules.words import as_argument, counted, duration, listed, named
 
 SHOWN_MAX = 10
-"""Members with a sentence of their own."""
+"""Maximum number of members with separate sentences."""
 
 
 class Stands(StrEnum):
-    """Where a member stands."""
+    """The state of a member."""
 
     DONE = "has its assignment"
     JOINED = "has joined again, and waits for the others"
@@ -38,15 +38,15 @@ HOLDS_UP = (
     Stands.NOT_REVOKED,
     Stands.BEHIND,
 )
-"""Those that others wait for."""
+"""States of members that the others wait for."""
 
 
 REBALANCING = ("PreparingRebalance", "CompletingRebalance", "Assigning", "Reconciling")
-"""The states of a group that its members wait for."""
+"""The states of a group in which its members wait for it."""
 
 
 class MemberFacts(NamedTuple):
-    """One member. Times are how long it has left."""
+    """One member. Times are the time left."""
 
     member_id: str
     stands: Stands
@@ -56,24 +56,24 @@ class MemberFacts(NamedTuple):
     member_epoch: int | None = None
     speaks_classic: bool | None = None
     session_left_ms: int | None = None
-    """Until it is removed, unless it is heard of."""
+    """Until it is removed, unless it sends a heartbeat."""
     deadline_left_ms: int | None = None
-    """Until it is removed, unless it does what it is waited for."""
+    """Until it is removed, unless it does what the group waits for."""
     partitions: tuple[str, ...] = ()
-    """What it has to give up, or waits for."""
+    """Partitions that it has to revoke, or waits for."""
     of_members: tuple[str, ...] = ()
-    """Who has what it waits for."""
+    """The members that own the partitions it waits for."""
 
 
 class GroupFacts(NamedTuple):
-    """A group as it is now."""
+    """A group's present state."""
 
     group: str
     unavailable: str | None = None
-    """Why its coordinator cannot say."""
+    """Why its coordinator is unavailable."""
     exists: bool = True
     near: str | None = None
-    """A group with a name near to this one, where this one does not exist."""
+    """A group with a similar name, if this one does not exist."""
     protocol: str = "classic"
     state: str = "Empty"
     generation_id: int | None = None
@@ -81,35 +81,35 @@ class GroupFacts(NamedTuple):
     assignment_epoch: int | None = None
     members_count: int = 0
     members: tuple[MemberFacts, ...] = ()
-    """Those that others wait for first; not all, where there are many."""
+    """Members that the others wait for come first; not all, if there are many."""
     holding_up_count: int = 0
-    """How many members others wait for."""
+    """How many members the others wait for."""
     state_since_ms: int | None = None
     """How long it has been in this state."""
     rebalance_left_ms: int | None = None
-    """Until the join phase, or the wait for assignments, is over by its time."""
+    """Until the join phase, or the wait for assignments, times out."""
     is_initial_delay: bool = False
-    """Whether the join phase only waits for company."""
+    """Whether the join phase only waits for the initial rebalance delay."""
     held_back: tuple[str, ...] = ()
-    """Partitions that it reads, of which a transaction holds records back."""
+    """Partitions that it reads in which a transaction holds records back."""
     held: HeldRequests | None = None
     """Requests of the group that faults hold up."""
     kept_out: RefusedClients | None = None
-    """What its clients were refused lately."""
+    """Recent refusals of its clients."""
 
 
 def explain(facts: GroupFacts) -> Answer:
-    """The answer to `why group`."""
+    """Return the answer to `why group`."""
     return Answer((*held_sentences(facts.held), *beside(facts.kept_out, sentences(facts))), evidence(facts))
 
 
 def is_rebalancing(facts: GroupFacts) -> bool:
-    """Whether members wait for the group."""
+    """Return whether members wait for the group."""
     return facts.state in REBALANCING
 
 
 def sentences(facts: GroupFacts) -> list[str]:
-    """What the group waits for, then what each member does."""
+    """Return what the group waits for, then the state of each member."""
     group = named(facts.group)
     if facts.unavailable is not None:
         return [f"The coordinator of group {group} cannot be asked: {facts.unavailable}."]

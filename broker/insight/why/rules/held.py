@@ -1,4 +1,4 @@
-"""What a fault holds up: which fault, which request, since when, and what ends it."""
+"""Requests that a fault holds up: the fault, the request, since when, and how to end it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from barnabas.broker.insight.why.rules.answer import Answer, plain
 from barnabas.broker.insight.why.rules.words import counted, duration, named
 
 SHOWN_MAX = 5
-"""With a sentence of their own."""
+"""Maximum number with separate sentences."""
 
 
 class HeldFacts(NamedTuple):
@@ -19,7 +19,7 @@ class HeldFacts(NamedTuple):
     """pause, delay, throttle, drop or lose_answer"""
     held_for_ms: int
     left_ms: int | None = None
-    """Until it goes on by itself, or its connection is closed."""
+    """Until it continues automatically, or its connection is closed."""
     bytes_per_s: int | None = None
     api: str | None = None
     node: int | None = None
@@ -27,23 +27,23 @@ class HeldFacts(NamedTuple):
     client_host: str | None = None
     peer: str | None = None
     point: str | None = None
-    """The step at which it stands."""
+    """The step at which it is stopped."""
     topics: tuple[str, ...] = ()
-    """What the request names, of many some; likewise the two that follow."""
+    """Names in the request, some of them if there are many; likewise the next two fields."""
     groups: tuple[str, ...] = ()
     transactional_ids: tuple[str, ...] = ()
 
 
 class HeldRequests(NamedTuple):
-    """All that are held up of something."""
+    """All requests held up in one context."""
 
     longest: tuple[HeldFacts, ...]
-    """Of many some, those that wait longest first."""
+    """Some if there are many; the longest waiting first."""
     requests_count: int
 
 
 def sentences(held: HeldRequests | None) -> list[str]:
-    """One for each that is held up; of many, how many more."""
+    """Return a sentence for each request, and one with the number of the others."""
     if held is None:
         return []
     told = [_sentence(each) for each in held.longest[:SHOWN_MAX]]
@@ -52,7 +52,7 @@ def sentences(held: HeldRequests | None) -> list[str]:
 
 
 def explain(held: HeldRequests) -> Answer:
-    """What a fault holds up."""
+    """Return the answer about everything that a fault holds up."""
     return Answer(tuple(sentences(held)), {"held": plain(held)})
 
 

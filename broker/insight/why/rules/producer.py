@@ -13,12 +13,12 @@ from barnabas.broker.insight.why.rules.words import duration, listed, moment, na
 
 
 class Told(NamedTuple):
-    """Something that happened to the transactional id, as the history has it."""
+    """An event of the transactional id, from the history."""
 
     at_ms: int
     ago_ms: int
     request: str | None = None
-    """The name of the API."""
+    """Name of the API."""
     error: str | None = None
     why: str | None = None
     """Why it was refused, as a sentence without its end."""
@@ -26,20 +26,20 @@ class Told(NamedTuple):
     peer: str | None = None
     producer_id: int | None = None
     producer_epoch: int | None = None
-    """What the request said it has; of an InitProducerId what was given."""
+    """The epoch in the request; for an InitProducerId the new epoch."""
     epoch_before: int | None = None
-    """Of an InitProducerId."""
+    """Of an InitProducerId only."""
 
 
 class ProducerFacts(NamedTuple):
-    """A transactional id, and what happened to it."""
+    """A transactional id, and its history."""
 
     transactional_id: str
     unavailable: str | None = None
-    """Why its coordinator cannot say."""
+    """Why its coordinator is unavailable."""
     exists: bool = True
     near: str | None = None
-    """An id that is near to this one, where this one does not exist."""
+    """An id that is similar to this one, if this one does not exist."""
     state: str | None = None
     producer_id: int | None = None
     producer_epoch: int | None = None
@@ -48,25 +48,25 @@ class ProducerFacts(NamedTuple):
     partitions: tuple[str, ...] = ()
     partitions_count: int = 0
     transaction: TransactionFacts | None = None
-    """The one that is not over."""
+    """The open transaction."""
     refused: Told | None = None
-    """The last request of it that was refused."""
+    """Its last request that was refused."""
     fenced: Told | None = None
-    """The last InitProducerId by which another producer took it over."""
+    """The last InitProducerId by which another producer fenced it."""
     timed_out: Told | None = None
-    """The last time that a transaction of it was aborted for its timeout."""
+    """The last abort of one of its transactions for the timeout."""
     held: HeldRequests | None = None
     """Its requests that faults hold up."""
     kept_out: RefusedClients | None = None
-    """What its clients were refused lately."""
+    """Recent refusals of its clients."""
     expired: Told | None = None
-    """When the id was removed, of one that does not exist."""
+    """When the id was removed, if it does not exist."""
     has_history: bool = False
-    """Whether what happened was kept."""
+    """Whether a history is stored."""
 
 
 def explain(facts: ProducerFacts) -> Answer:
-    """The answer to `why producer`."""
+    """Return the answer to `why producer`."""
     return Answer((*held_sentences(facts.held), *beside(facts.kept_out, _sentences(facts))), evidence(facts))
 
 
@@ -107,7 +107,7 @@ def _refusal(name: str, facts: ProducerFacts) -> list[str]:
 
 
 def _reason(refused: Told, facts: ProducerFacts) -> list[str]:
-    """What raised the epoch: the later of a timeout and an InitProducerId that came before the refusal."""
+    """Return what raised the epoch: the later of a timeout and an InitProducerId before the refusal."""
     told: list[tuple[int, list[str]]] = []
     if facts.timed_out is not None and facts.timed_out.at_ms <= refused.at_ms:
         told.append((facts.timed_out.at_ms, _timeout(facts)))

@@ -1,4 +1,4 @@
-"""What became of a record: committed, aborted or open, by whom, since when, and who can see it."""
+"""The outcome of a record: committed, aborted or open, by which producer, since when, and who can see it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from barnabas.broker.insight.why.rules.words import moment, named
 
 
 class Place(StrEnum):
-    """What is at an offset."""
+    """The kind of content at an offset."""
 
     BEFORE_START = "before the log's start"
     BEYOND_END = "beyond the log's end"
@@ -22,7 +22,7 @@ class Place(StrEnum):
 
 
 class Fate(StrEnum):
-    """What became of the transaction that a record stands in."""
+    """The outcome of a record's transaction."""
 
     COMMITTED = "committed"
     ABORTED = "aborted"
@@ -30,7 +30,7 @@ class Fate(StrEnum):
 
 
 class MarkerFacts(NamedTuple):
-    """The marker that decided."""
+    """The marker that ended the transaction."""
 
     offset: int
     timestamp_ms: int | None
@@ -40,22 +40,22 @@ class MarkerFacts(NamedTuple):
 
 
 class RecordFacts(NamedTuple):
-    """An offset of a partition, and what is known of it."""
+    """An offset of a partition, and the facts about it."""
 
     topic: str
     partition: int
     offset: int
     trouble: str | None = None
-    """Why the log cannot be looked into."""
+    """Why the log cannot be read."""
     log_start_offset: int | None = None
     last_stable_offset: int | None = None
     high_watermark: int | None = None
     log_end_offset: int | None = None
     place: Place | None = None
     next_offset: int | None = None
-    """Of what is gone: the first offset behind it that is there."""
+    """If the offset is gone: the first existing offset after it."""
     base_offset: int | None = None
-    """Of its batch; the last one is `last_offset`."""
+    """Of its batch, from this offset to `last_offset`."""
     last_offset: int | None = None
     batch_timestamp_ms: int | None = None
     producer_id: int | None = None
@@ -65,12 +65,12 @@ class RecordFacts(NamedTuple):
     """None for a record in no transaction."""
     marker: MarkerFacts | None = None
     batches_read: int = 0
-    """How many were looked at for the marker."""
+    """How many batches were examined for the marker."""
     transactional_id: str | None = None
     client_id: str | None = None
     peer: str | None = None
     transaction: TransactionFacts | None = None
-    """What holds the last stable offset back, where it is at or below this one."""
+    """The transaction that holds the last stable offset back, if that is at or below this offset."""
 
     @property
     def where(self) -> str:
@@ -79,7 +79,7 @@ class RecordFacts(NamedTuple):
 
 
 def explain(facts: RecordFacts) -> Answer:
-    """The answer to `why record`."""
+    """Return the answer to `why record`."""
     return Answer(tuple(_sentences(facts)), evidence(facts))
 
 

@@ -1,4 +1,4 @@
-"""What clients are refused, and what would let them go on: rights that they lack, quotas, logins that failed."""
+"""Refusals of clients and how to end them: missing rights, quotas, failed logins."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from barnabas.broker.insight.why.rules.answer import Answer, plain
 from barnabas.broker.insight.why.rules.words import counted, duration, listed, named
 
 SHOWN_MAX: Final = 3
-"""Of each with a sentence of its own."""
+"""Maximum number of each kind with separate sentences."""
 LATELY_MS: Final = 60_000
-"""What was throttled or did not get in before that is over, as far as anybody can tell."""
+"""Throttles and failed logins that are older are presumably over."""
 _WHAT_IS_NEEDED: Final = {("FindCoordinator", "TRANSACTIONAL_ID"): "WRITE", ("FindCoordinator", "GROUP"): "READ"}
-"""Who asks for a coordinator wants to do more than to know it. These imply DESCRIBE, which is what was denied."""
+"""A client that looks up a coordinator needs more than DESCRIBE, which was denied. These operations imply DESCRIBE."""
 
 
 class AclFacts(NamedTuple):
@@ -27,7 +27,7 @@ class AclFacts(NamedTuple):
 
 
 class DenialFacts(NamedTuple):
-    """Something that a principal asked for and may not do, now as then."""
+    """A request of a principal that was denied, and still would be."""
 
     principal: str
     host: str
@@ -40,17 +40,17 @@ class DenialFacts(NamedTuple):
     times: int
     ago_ms: int
     acl: AclFacts | None = None
-    """What denies it; None where nothing allows it."""
+    """The ACL that denies it; None if no ACL allows it."""
 
 
 class ThrottleFacts(NamedTuple):
-    """A client that used more than its quota."""
+    """A client that exceeded its quota."""
 
     user: str
     client_id: str
     quota: str
     entity: tuple[str, ...]
-    """Whose the quota is: `user alice`, `client-id <default>`."""
+    """The entity of the quota: `user alice`, `client-id <default>`."""
     limit: float | None
     throttle_ms: int
     api: str
@@ -58,11 +58,11 @@ class ThrottleFacts(NamedTuple):
     times: int
     ago_ms: int
     is_set: bool = True
-    """Whether the quota is still there."""
+    """Whether the quota still exists."""
 
 
 class RefusalFacts(NamedTuple):
-    """A client that did not get in, or not in time."""
+    """A client that was not authenticated, or whose connection was throttled."""
 
     host: str
     listener: str
@@ -73,28 +73,28 @@ class RefusalFacts(NamedTuple):
     mechanism: str | None = None
     is_again: bool = False
     is_sure: bool = True
-    """Whether it is known to be a client that the question is about."""
+    """Whether it is certainly a client of the query."""
 
 
 class RefusedClients(NamedTuple):
-    """All of it, of the clients that a question is about. Of many some, the latest first."""
+    """All refusals of the clients of a query. If there are many, the latest ones first."""
 
     bootstrap: str
-    """Where commands reach the broker."""
+    """Bootstrap server for commands."""
     asked_about: str | None = None
-    """A group, a transactional id; None where the question is about everybody."""
+    """A group, a transactional id; None if the query is about all clients."""
     denials: tuple[DenialFacts, ...] = ()
     throttles: tuple[ThrottleFacts, ...] = ()
     refusals: tuple[RefusalFacts, ...] = ()
 
     @property
     def is_empty(self) -> bool:
-        """Whether nobody was refused anything."""
+        """Whether there are no refusals."""
         return not (self.denials or self.throttles or self.refusals)
 
 
 def sentences(kept_out: RefusedClients | None, shown_max: int = SHOWN_MAX) -> list[str]:
-    """One for each, with what ends it."""
+    """Return a sentence for each, with what ends it."""
     if kept_out is None:
         return []
     told = [_denial(each, kept_out.bootstrap) for each in kept_out.denials[:shown_max]]
@@ -107,19 +107,19 @@ def sentences(kept_out: RefusedClients | None, shown_max: int = SHOWN_MAX) -> li
 
 
 def beside(kept_out: RefusedClients | None, told: list[str]) -> list[str]:
-    """What clients were refused and what else there is to say: what is long over comes last."""
+    """Return the sentences about refusals before the others, or after them if all refusals are old."""
     said = sentences(kept_out)
     return [*told, *said] if kept_out is not None and _is_over(kept_out) else [*said, *told]
 
 
 def _is_over(kept_out: RefusedClients) -> bool:
-    """Whether it is all of the past. A denial holds now as then."""
+    """Return whether all refusals are old. A denial is always current."""
     agos_ms = [each.ago_ms for each in kept_out.throttles] + [each.ago_ms for each in kept_out.refusals]
     return not kept_out.denials and all(ago_ms > LATELY_MS for ago_ms in agos_ms)
 
 
 def explain(kept_out: RefusedClients) -> Answer:
-    """What all clients were refused."""
+    """Return the answer about the refusals of all clients."""
     return Answer(tuple(sentences(kept_out)), {"kept_out": plain(kept_out)})
 
 
@@ -155,12 +155,12 @@ def _option(resource: str, name: str) -> str:
 
 
 def _shell(name: str) -> str:
-    """A name as a command has it that is to be copied; NAME where it is too long for that, or no text."""
+    """Quote a name for a command to copy; return NAME if it is too long, or not printable."""
     return quote(name) if named(name) == name else "NAME"
 
 
 def _word(operation: str) -> str:
-    """TWO_PHASE_COMMIT as `barnabas acls` and kafka-acls.sh have it: TwoPhaseCommit."""
+    """Format TWO_PHASE_COMMIT as `barnabas acls` and kafka-acls.sh do: TwoPhaseCommit."""
     return operation.title().replace("_", "")
 
 
@@ -205,7 +205,7 @@ _MAYBE: Final[dict[str | None, str]] = {
     "group": "belong to this group",
     "transactional id": "use this transactional id",
 }
-"""What is not sure of a client that got no further, by what the question is about."""
+"""The uncertainty about a client that was not authenticated, by the subject of the query."""
 
 
 def _refusal(refusal: RefusalFacts, asked_about: str | None) -> str:
@@ -219,7 +219,7 @@ def _refusal(refusal: RefusalFacts, asked_about: str | None) -> str:
     return f"{who} {what} by listener {refusal.listener}{by}{_often(refusal)}: {named(reason)}{end}"
 
 
-# --- what they have in common ---
+# --- common parts ---
 
 
 def _client(client_id: str | None) -> str:

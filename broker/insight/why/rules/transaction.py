@@ -1,4 +1,4 @@
-"""A transaction that is not over: whose it is, what it waits for, and what will end it."""
+"""A transaction that is not over: its producer, what it waits for, and what will end it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from barnabas.broker.insight.why.rules.words import as_argument, counted, durati
 
 
 class Unmarked(NamedTuple):
-    """A partition that has not taken the marker yet."""
+    """A partition that has not accepted the marker yet."""
 
     partition: str
     reason: str
@@ -19,34 +19,34 @@ class Unmarked(NamedTuple):
 
 
 class TransactionFacts(NamedTuple):
-    """A transaction that is open, or whose end is decided and not carried out."""
+    """A transaction that is open, or whose end is decided but not complete."""
 
     producer_id: int
     producer_epoch: int | None = None
     transactional_id: str | None = None
-    """None where no coordinator knows one of this producer."""
+    """None if no coordinator has an id with this producer."""
     state: str | None = None
     age_ms: int | None = None
     time_left_ms: int | None = None
-    """Until its timeout; negative when that is over; None where no timeout ends it."""
+    """Until its timeout; negative if that has passed; None if no timeout ends it."""
     times_out_at_ms: int | None = None
     unmarked: tuple[Unmarked, ...] = ()
     unmarked_count: int = 0
     held_at: str | None = None
-    """The step at which a test holds it up."""
+    """The step at which a test stops it."""
     held: HeldFacts | None = None
-    """By which fault, and since when."""
+    """The fault that stops it, and since when."""
     client_id: str | None = None
     peer: str | None = None
     is_sure: bool = True
-    """Whether all coordinators were asked; otherwise some still load."""
+    """Whether all coordinators were queried; otherwise some still load."""
     where: str | None = None
-    """The partition that waits for it, and where it begins there."""
+    """The partition that waits for it; `start_offset` is its first offset there."""
     start_offset: int | None = None
 
 
 def whose(txn: TransactionFacts) -> str:
-    """transactional id tx (producer 4000, epoch 1, client c from 127.0.0.1:4711), open for 12 s"""
+    """Format as: transactional id tx (producer 4000, epoch 1, client c from 127.0.0.1:4711), begun 12 s ago."""
     facts = [f"producer {txn.producer_id}"]
     if txn.producer_epoch is not None:
         facts.append(f"epoch {txn.producer_epoch}")
@@ -58,13 +58,13 @@ def whose(txn: TransactionFacts) -> str:
 
 
 def explain(txn: TransactionFacts) -> Answer:
-    """The answer about a transaction that a partition waits for."""
+    """Return the answer about a transaction that a partition waits for."""
     first = f"{txn.where} is held at offset {txn.start_offset} by {whose(txn)}."
     return Answer((first, *waits_for(txn)), evidence(txn))
 
 
 def waits_for(txn: TransactionFacts) -> list[str]:
-    """What its end waits for, and what would bring it about."""
+    """Return what the end of the transaction waits for, and how to bring it about."""
     if txn.held_at is not None:
         return [_held_up(txn)]
     match txn.state:

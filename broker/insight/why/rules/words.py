@@ -1,4 +1,4 @@
-"""How answers put things: lengths of time, moments, names, counts. A sentence is a line, whatever a name has in it."""
+"""Formatting for answers: durations, times, names, counts. A sentence is one line, whatever a name contains."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _UNITS = (("d", 86_400_000), ("h", 3_600_000), ("min", 60_000), ("s", 1_000))
 
 
 def duration(ms: int) -> str:
-    """950 ms, 12.3 s, 4 min 5 s, 2 h 3 min, 3 d 4 h."""
+    """Format a duration: 950 ms, 12.3 s, 4 min 5 s, 2 h 3 min, 3 d 4 h."""
     if ms < 0:
         return f"-{duration(-ms)}"
     if ms < 1_000:
@@ -31,7 +31,7 @@ def duration(ms: int) -> str:
 
 
 def moment(ms: int) -> str:
-    """2026-11-24T13:20:00.000Z; the number where no calendar has it."""
+    """Format a time: 2026-11-24T13:20:00.000Z; as a number of ms if it is out of the calendar's range."""
     try:
         at = datetime.fromtimestamp(0, UTC) + timedelta(milliseconds=ms)
     except OverflowError:
@@ -40,31 +40,31 @@ def moment(ms: int) -> str:
 
 
 def counted(count: int, what: str) -> str:
-    """1 record, 2 records."""
+    """Format a count with its noun: 1 record, 2 records."""
     return f"{count} {what}" if count == 1 else f"{count} {what}s"
 
 
 def named(name: str) -> str:
-    """A name of a client's on one line, and not longer than a sentence bears."""
+    """Format a name given by a client on one line, cut to a reasonable length for a sentence."""
     shown = "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in name)
     return shown if len(shown) <= _NAME_CHARACTERS_MAX else f"{shown[:_NAME_CHARACTERS_MAX]}…"
 
 
 def meant(name: str, known: Iterable[str]) -> str:
-    """` (did you mean orders?)`, behind a name that is not there; empty where none is near."""
+    """Return ` (did you mean orders?)`, to follow a name that does not exist; empty if no name is similar."""
     near = did_you_mean(name, known, "")
     return f" ({near})" if near else ""
 
 
 def as_argument(name: str) -> str:
-    """A name as a shell takes it in a command that is to be copied; ID where it is too long for that, or no text."""
+    """Quote a name as a shell argument for a command to copy; return ID if it is too long, or not printable."""
     if named(name) != name:
         return "ID"
     return f"-- {quote(name)}" if name.startswith("-") else quote(name)
 
 
 def listed(names: Sequence[str], count: int | None = None) -> str:
-    """a, b and c; of many the first five, and how many more. count: how many there are, if these are not all."""
+    """Format as a, b and c; of many the first five, and how many more. count: the total, if `names` is only a part."""
     total = len(names) if count is None else count
     shown = list(names[:_LISTED_MAX])
     more = total - len(shown)

@@ -1,1 +1,1 @@
-"""What questions are answered from, besides the broker's state: what happened, and what faults hold up."""
+"""Sources of answers besides the broker's state: recent events, and requests that faults hold up."""

@@ -1,4 +1,4 @@
-"""The faults of a broker, as questions ask for what they hold up."""
+"""The broker's faults as a source for queries about held-up requests."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ if TYPE_CHECKING:
 
 
 class ArmedFaults:
-    """A `HeldUp`. Faults that nobody has asked for hold nothing up, and are not built in order to say so."""
+    """A `HeldUp` over the broker's faults. Faults that were never used hold nothing up, and are not built."""
 
     def __init__(self, faults: Deferred[Faults]) -> None:
         self._faults = faults
 
     def requests(self) -> Iterator[HeldFacts]:
-        """As `HeldUp.requests`."""
+        """Implement `HeldUp.requests`."""
         return (each for each in self._every() if each.point is None)
 
     def steps(self) -> Iterator[HeldFacts]:
-        """As `HeldUp.steps`."""
+        """Implement `HeldUp.steps`."""
         return (each for each in self._every() if each.point is not None)
 
     def _every(self) -> Iterator[HeldFacts]:

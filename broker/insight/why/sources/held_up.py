@@ -1,4 +1,4 @@
-"""What is asked of the faults that a test arms, where a broker has them: what they hold up at present."""
+"""The interface to the faults that a test arms, if the broker has them: the requests and steps they hold up now."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from barnabas.broker.insight.why.rules.held import HeldFacts
 
 
 class HeldUp(Protocol):
-    """Who knows what faults hold up."""
+    """The source of requests and steps held up by faults."""
 
     def requests(self) -> Iterable[HeldFacts]:
-        """Every request that is held up now, one after another. What is so later may be missing."""
+        """Yield every request that is held up now. Requests held up later may be missing."""
 
     def steps(self) -> Iterable[HeldFacts]:
-        """Every transaction whose end stands at a step."""
+        """Yield every transaction whose end is stopped at a step."""
 
 
 class NothingHeldUp:
-    """Where no faults are."""
+    """The `HeldUp` of a broker without faults."""
 
     def requests(self) -> Iterable[HeldFacts]:
-        """None."""
+        """Return nothing."""
         return ()
 
     def steps(self) -> Iterable[HeldFacts]:
-        """None."""
+        """Return nothing."""
         return ()
 
 

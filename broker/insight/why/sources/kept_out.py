@@ -1,7 +1,7 @@
-"""Who was denied, throttled or not let in lately, as questions ask for it.
+"""The clients that were denied, throttled or not authenticated recently, for queries.
 
-Events keep it by case, whether or not somebody listens (`Events.lately`). What is denied is judged again: a right that
-has come since is no answer any more. Invariant: no more is looked at than events keep.
+Events store them by case, with or without listeners (`Events.lately`). Denials are evaluated again: if a right was
+added since, the denial is omitted. Invariant: no more cases are examined than events store.
 """
 
 from __future__ import annotations
@@ -33,28 +33,28 @@ if TYPE_CHECKING:
     from barnabas.broker.services import Services
 
 CASES_MAX: Final = 20
-"""Of each that are told of in one answer."""
+"""Maximum number of each kind reported in one answer."""
 LATELY_MS: Final = 600_000
-"""How long ago a refusal may be to be told."""
+"""Maximum age of a refusal in an answer."""
 THROTTLED_LATELY_MS: Final = 60_000
-"""The same of a throttle, beside the time that it takes."""
+"""Maximum age of a throttle, in addition to its duration."""
 
 Facts = Mapping[str, Any]
 IsMeant = Callable[[Facts], bool]
 Client = tuple[str, str]
-"""A client id, and the host it is at."""
+"""A client id, and its host."""
 
 
 class Meant(NamedTuple):
-    """Which of them a question is about."""
+    """The cases that a query is about."""
 
     denial: IsMeant
     client: IsMeant
     """By `client_id` and `host`."""
     maybe: IsMeant = lambda _: False
-    """Clients that did not get in and may be meant: who has not logged in has not said what for."""
+    """Clients that were not authenticated and may belong to the query: their purpose is not known yet."""
     asked_about: str | None = None
-    """As `RefusedClients` has it."""
+    """See `RefusedClients`."""
 
 
 EVERYBODY: Final = Meant(lambda _: True, lambda _: True)
@@ -73,7 +73,7 @@ _READS: Final = frozenset(
         ApiKey.TXN_OFFSET_COMMIT,
     )
 )
-"""What consumers ask and name topics in. Client ids are often those that a library has by default."""
+"""Requests of consumers that name topics. Many client ids are the default of a library."""
 _WRITES: Final = frozenset(
     each.api_name
     for each in (
@@ -88,7 +88,7 @@ _WRITES: Final = frozenset(
 
 
 def of_group(group_id: str, clients: Collection[Client], topic: str | None = None) -> Meant:
-    """What a group is refused, whose members are these clients; of what they read only one topic, where it is given."""
+    """Select the refusals of a group whose members are these clients; of reads only those of `topic`, if given."""
     mine = partial(_is_of, clients)
 
     def is_denied(facts: Facts) -> bool:
@@ -105,7 +105,7 @@ def of_group(group_id: str, clients: Collection[Client], topic: str | None = Non
 
 
 def of_transactional_id(transactional_id: str, clients: Collection[Client]) -> Meant:
-    """What the producers of an id are refused, whose last ones were these clients."""
+    """Select the refusals of the producers of an id, whose last clients were these."""
     mine = partial(_is_of, clients)
 
     def is_denied(facts: Facts) -> bool:
@@ -127,12 +127,12 @@ def _is_of(clients: Collection[Client], facts: Facts) -> bool:
 
 
 def _maybe(clients: Collection[Client], facts: Facts) -> bool:
-    """Whether it may be one of these: who got no further has not always said its name."""
+    """Return whether it may be one of these clients: one not authenticated has not always sent its client id."""
     return not clients or (facts["client_id"] is None and any(facts["host"] == host for _, host in clients))
 
 
 def kept_out(services: Services, meant: Meant) -> RefusedClients | None:
-    """All that is meant; None where nothing is."""
+    """Return the refusals that match; None if there are none."""
     found = RefusedClients(
         f"{services.node.host}:{services.node.port}",
         meant.asked_about,
@@ -149,7 +149,7 @@ def _some(found: Iterator[Any]) -> Iterator[Any]:
 
 
 def _lately(services: Services, kind: Kind) -> Iterator[tuple[Facts, int, int]]:
-    """(facts, how often, how long ago in ms), the last first."""
+    """Yield (facts, count, age in ms), the latest first."""
     now_s = services.events.stopwatch()
     for case in services.events.lately(kind):
         yield case.facts, case.count, max(0, int((now_s - case.last_s) * 1000))
@@ -204,7 +204,7 @@ def _throttles(services: Services, is_meant: IsMeant) -> Iterator[ThrottleFacts]
 
 
 def _is_set(services: Services, entity: tuple[str, ...], quota: str) -> bool:
-    """Whether the quota, which throttled a client then, is there now."""
+    """Return whether the quota that throttled a client still exists."""
     from barnabas.broker.metadata.image.image import quota_entity
 
     pairs = (each.partition(" ")[::2] for each in entity)
@@ -213,7 +213,7 @@ def _is_set(services: Services, entity: tuple[str, ...], quota: str) -> bool:
 
 
 def host_of(peer: str) -> str:
-    """The address of a peer without its port."""
+    """Return the address of a peer without its port."""
     return peer.rpartition(":")[0].strip("[]")
 
 

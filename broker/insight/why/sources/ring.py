@@ -1,4 +1,4 @@
-"""What is asked of the history of what happened, where one is kept (broker/insight/history/)."""
+"""The interface to the history, if one is stored (broker/insight/history/)."""
 
 from __future__ import annotations
 
@@ -13,29 +13,29 @@ class Happened(NamedTuple):
     at_ms: int
     facts: Mapping[str, Any]
     cause: Mapping[str, Any]
-    """What led to it: of a request api, client_id, peer, and what it says (broker/runtime/events/cause.py)."""
+    """What caused it: of a request api, client_id, peer, and the values in it (broker/runtime/events/cause.py)."""
 
 
 class Ring(Protocol):
-    """Who remembers the last events."""
+    """A store of the last events."""
 
     is_kept: bool
-    """Whether anything is remembered at all."""
+    """Whether events are stored at all."""
 
     def of(self, transactional_id: str, kinds: Collection[str]) -> Sequence[Happened]:
-        """The events of these kinds about a transactional id, by their facts or their cause, the newest first.
+        """Return the events of these kinds about a transactional id, by their facts or their cause, the newest first.
 
-        Not more than a thousand or so.
+        At most about a thousand.
         """
 
 
 class NoRing:
-    """Where nothing is remembered."""
+    """The `Ring` of a broker that stores no history."""
 
     is_kept = False
 
     def of(self, transactional_id: str, kinds: Collection[str]) -> Sequence[Happened]:
-        """Nothing."""
+        """Return nothing."""
         return ()
 
 

@@ -1,4 +1,4 @@
-"""The ring of a broker that keeps its history, as questions ask it."""
+"""The history of a broker as a source for queries."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ EVENTS_MAX: Final = 1_000
 
 
 class TraceRing:
-    """A `Ring`."""
+    """A `Ring` over the history."""
 
     is_kept = True
 
@@ -21,6 +21,6 @@ class TraceRing:
         self._history = history
 
     def of(self, transactional_id: str, kinds: Collection[str]) -> Sequence[Happened]:
-        """As `Ring.of`."""
+        """Implement `Ring.of`."""
         found = self._history.last(TraceFilter(tuple(kinds), transactional_id=transactional_id), EVENTS_MAX)
         return [Happened(each.kind, each.at_ms, each.facts, each.cause) for each in reversed(found)]

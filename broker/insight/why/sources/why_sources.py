@@ -1,4 +1,4 @@
-"""All that a question is answered from, together."""
+"""All sources of answers together."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ if TYPE_CHECKING:
 
 
 class WhySources(NamedTuple):
-    """services: of all nodes."""
+    """The sources of answers. services: of all nodes."""
 
     services: Services
     ring: Ring = NO_RING
-    """What happened so far, where that is kept."""
+    """The history, if it is stored."""
     held_up: HeldUp = NOTHING_HELD_UP
-    """What faults hold up, where there are any."""
+    """The requests and steps held up by faults, if there are faults."""
