@@ -1,1 +1,1 @@
-"""What changes how a broker behaves while it runs: faults, and its clock."""
+"""Control of a running broker's behaviour: faults, and its clock."""

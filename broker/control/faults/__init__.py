@@ -1,4 +1,4 @@
-"""Faults that a test arms: what they match, what they do, how often; and the requests that they meet."""
+"""Faults that a test arms: what they match, what they do, how often; and the requests that match them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def open_faults(
     *,
     may_crash: bool = True,
 ) -> Faults:
-    """The faults of a broker, none armed: as `Faults`."""
+    """Create the faults of a broker, none armed. The parameters are those of `Faults`."""
     from barnabas.broker.control.faults.faults import Faults
 
     return Faults(nodes, loop, clock, events, disks, may_crash=may_crash)

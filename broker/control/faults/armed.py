@@ -1,7 +1,7 @@
-"""One fault that is armed: how often it matched and fired, and what it holds up at present.
+"""One armed fault: how often it matched and fired, and what it holds up at present.
 
-What it holds up is a future for each: it is done when that may go on, after its time or because it is let go. One whose
-waiter went away is cancelled by that waiter. Invariant: once disarmed, it holds nothing up.
+Each thing held up is a future: it is done when that may continue, after its time or because it is released. A waiter
+that goes away cancels its future. Invariant: once disarmed, the fault holds nothing up.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from barnabas.broker.runtime.clock import Clock
 
 
 class Armed:
-    """A fault and its counters."""
+    """An armed fault and its counters."""
 
     def __init__(
         self, fault: Fault, seed: int, loop: AbstractEventLoop, clock: Clock, changed: Callable[[], None]
     ) -> None:
-        """clock: the machine's. changed: is called when more or fewer stand at it."""
+        """Arm the fault. clock: the machine's. changed: called when the number of things held up changes."""
         self.fault = fault
         self.chances = Chances(fault.often, seed, fault.name)
         self.is_armed = True
@@ -31,7 +31,7 @@ class Armed:
 
     @property
     def name(self) -> str:
-        """Its name, which no other armed fault has."""
+        """The name, unique among the armed faults."""
         return self.fault.name
 
     @property
@@ -41,17 +41,17 @@ class Armed:
 
     @property
     def is_unfired(self) -> bool:
-        """Whether it did not fire as often as it was to; one without an end: not even once."""
+        """Whether it fired less often than it was meant to; a fault without a limit: not even once."""
         return self.chances.fired < (self.fault.often.times or 1)
 
     @property
     def standing(self) -> int:
-        """How many stand at its pause."""
+        """How many requests or steps are paused by it."""
         return sum(each.why is Held.PAUSED for each in self._held.values())
 
     @property
     def who_stands(self) -> list[Mapping[str, Any]]:
-        """What is known of each who stands at its pause: the facts of a step, or of a request."""
+        """The facts of each request or step that is paused by it."""
         return [each.about.facts for each in self._held.values() if each.why is Held.PAUSED]
 
     @property
@@ -60,7 +60,7 @@ class Armed:
         return bool(self._held)
 
     def state(self) -> dict[str, Any]:
-        """As JSON: what it is, as it was given, and how far it is."""
+        """Return the state as JSON: the fault as it was given, and its counters."""
         return {
             "name": self.name,
             "match": self.fault.told["match"],
@@ -72,11 +72,11 @@ class Armed:
         }
 
     def held_up(self) -> list[HeldUp]:
-        """All that is held up, the first that came first."""
+        """Return everything that is held up, the earliest first."""
         return list(self._held.values())
 
     def hold(self, why: Held, about: BlockedRequest, delay_ms: float | None = None) -> Future[None]:
-        """Something that waits until it is let go, or until so much time is over."""
+        """Return a future that is done when it is released, or after `delay_ms`; at once if the fault is disarmed."""
         future: Future[None] = self._loop.create_future()
         if not self.is_armed:
             future.set_result(None)
@@ -91,7 +91,7 @@ class Armed:
         return future
 
     def let_go(self, why: Held | None = None) -> int:
-        """Let what is held up go on, for one reason or for all; how many."""
+        """Release what is held up, for one reason or for all; return how many."""
         going = [future for future, held in self._held.items() if why is None or held.why is why]
         for future in going:
             del self._held[future]
@@ -99,7 +99,7 @@ class Armed:
         return len(going)
 
     def disarm(self) -> None:
-        """It fires no more and holds nothing up."""
+        """Disarm the fault: it no longer fires, and everything it holds up is released."""
         self.is_armed = False
         self.let_go()
 

@@ -1,11 +1,11 @@
-"""Which error codes an API can give: a table, and what follows from it.
+"""The error codes that each API can return: a table, and functions over it.
 
-The table is Apache Kafka 4.4.0's, from what its response classes and its handlers name; a test holds it against the
-recorded answers of Kafka (tests/golden/probes) and against what has a place in our responses. Codes of an authorizer
-follow from the operations that an API is (broker/api/table.py): there is no authorizer here, but a client meets them.
+The table is Apache Kafka 4.4.0's, taken from its response classes and its handlers; a test checks it against the
+recorded answers of Kafka (tests/golden/probes) and against the codes that our responses can hold. Authorization codes
+follow from the operations of an API (broker/api/table.py): no authorizer is needed here, but clients receive them.
 
-Where an answer has codes at its top and with each partition, it matters which code goes where: a client looks for
-FETCH_SESSION_ID_NOT_FOUND at the top of a Fetch, and for NOT_LEADER_OR_FOLLOWER with the partition.
+Where a response has codes at its top level and with each partition, the place of a code matters: a client expects
+FETCH_SESSION_ID_NOT_FOUND at the top level of a Fetch response, and NOT_LEADER_OR_FOLLOWER with the partition.
 """
 
 from __future__ import annotations
@@ -144,7 +144,7 @@ AT_THE_TOP: Final = frozenset(
         ErrorCode.REBOOTSTRAP_REQUIRED,
     }
 )
-"""Where an answer has both, these stand at its top, and all others with topics and partitions."""
+"""If a response has both places, these codes are set at its top level, and all others with topics and partitions."""
 FOR_THE_TOPIC: Final = frozenset(
     {
         ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
@@ -153,16 +153,16 @@ FOR_THE_TOPIC: Final = frozenset(
         ErrorCode.TOPIC_AUTHORIZATION_FAILED,
     }
 )
-"""What AddPartitionsToTxn says of single partitions; all else is said of the whole transaction."""
+"""Codes that AddPartitionsToTxn sets for single partitions; all others are set for the whole transaction."""
 
 
 def codes_of(api: ApiKey) -> tuple[ErrorCode, ...]:
-    """Those that the API can give, in their order."""
+    """Return the codes that the API can return, sorted."""
     named = {ErrorCode[name] for name in f"{_EVERYWHERE} {_TABLE.get(api, '')}".split()}
     operations = _ROWS[api].accesses if api in _ROWS else ()
     return tuple(sorted(named | {_UNAUTHORIZED[each.resource] for each in operations}))
 
 
 def names_of(codes: Iterable[ErrorCode]) -> str:
-    """For a sentence."""
+    """Format codes for a sentence."""
     return ", ".join(code.name for code in codes)

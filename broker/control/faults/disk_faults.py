@@ -1,14 +1,15 @@
-"""The disk faults that are armed: which call they strike, and whose files those are meanwhile.
+"""The armed disk faults: which call they affect, and the replacement of the files while there are such faults.
 
-Knows the data directories' disks, not who arms what. What a failing disk does to a broker is the broker's: it is told
-by the same calls as of a real one, and answers as it does then. What is offline after a failed sync stays so.
+Knows the data directories' disks, not the clients that arm faults. The effect of a failing disk on a broker is up to
+the broker: it sees the same failing calls as from a real disk, and reacts as it does then. A data directory that is
+offline after a failed sync stays offline.
 
-Theory of operation: while nothing is armed the disks have their own files, and no call costs more. The first fault puts
-`FaultyFiles` in their place and closes every open file, so that each is opened again through them; the last that is
-taken back undoes it. Meanwhile files are synced one by one, never by one call for all.
+Theory of operation: while nothing is armed the disks use their own files, and no call costs more. The first fault puts
+`FaultyFiles` in their place and closes every open file, so that each is opened again through them; disarming the last
+fault reverts this. Meanwhile files are synced one by one, never by one call for all.
 
-Invariants: counters change under a lock, for files are synced in threads; a fault that is taken back lets a sync go on
-that it made slow; in the event loop no sync is slow, for that would hold up everything.
+Invariants: counters change under a lock, because files are synced in threads; a disarmed fault ends the delay of a
+sync in progress; in the event loop no sync is delayed, because that would block everything.
 """
 
 from __future__ import annotations
@@ -31,10 +32,10 @@ if TYPE_CHECKING:
 
 
 class DiskFaults:
-    """Those of one broker. Made on its event loop."""
+    """The disk faults of one broker. Created on its event loop."""
 
     def __init__(self, registry: FaultRegistry, disks: Sequence[Disk], loop: AbstractEventLoop) -> None:
-        """disks: of all data directories."""
+        """Follow the registry. disks: of all data directories."""
         self._registry = registry
         self._disks = disks
         self._loop = loop
@@ -45,7 +46,7 @@ class DiskFaults:
         registry.listen(self._follow)
 
     def _follow(self) -> None:
-        """There are other faults."""
+        """Take over the live faults of the registry after a change."""
         live = []
         for each in self._registry.live:
             match, action = each.fault.match, each.fault.action
@@ -71,10 +72,10 @@ class DiskFaults:
             disk.descriptors.evict_all()
         self._own = []
 
-    # --- asked by the files, in any thread ---
+    # --- called by the files, in any thread ---
 
     def strike(self, operation: DiskOperation, place: DiskPlace) -> DiskError | None:
-        """What the disk says instead of doing this. A sync that is to be slow has waited on return."""
+        """Return the error of the disk if a fault fires, else None. A delayed sync has waited before the return."""
         is_on_loop = threading.get_ident() == self._loop_thread
         with self._changed:
             struck = self._struck(operation, place, is_on_loop)
@@ -99,7 +100,7 @@ class DiskFaults:
         return None
 
     def is_full(self) -> bool:
-        """Whether an append found no room, and the next would find none either."""
+        """Return whether an append failed for lack of space, and the next would fail too."""
         with self._changed:
             return any(
                 action.error is DiskError.ENOSPC and armed.chances.fired > 0 and armed.is_live

@@ -1,4 +1,4 @@
-"""The faults of one broker: what can be armed there, what is armed, and what meets it."""
+"""The faults of one broker: which can be armed, which are armed, and the parts that apply them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class Faults:
-    """registry: those that are armed."""
+    """The faults of one broker. registry: the armed faults."""
 
     def __init__(
         self,
@@ -39,7 +39,7 @@ class Faults:
         *,
         may_crash: bool = True,
     ) -> None:
-        """clock: the machine's. disks: of the data directories. may_crash: whether the process is the broker's own."""
+        """Create it. clock: the machine's. disks: of the data directories. may_crash: whether crashes may be armed."""
         self.registry = FaultRegistry(loop, clock, events)
         self._may_crash = may_crash
         self._points = PointFaults(self.registry, events)
@@ -48,11 +48,11 @@ class Faults:
         self._known = known_in(nodes[0].services.config, [node.node_id for node in nodes])
 
     def arm_json(self, text: bytes | str) -> list[Armed]:
-        """Arm a plan, or one fault. FaultRefused."""
+        """Arm a plan, or one fault. Raise FaultRefused if it is invalid."""
         return self._arm(read_plan(text, self._known))
 
     def arm_value(self, asked: Any) -> list[Armed]:
-        """As `arm_json`, of a value that JSON has."""
+        """Arm a plan or fault given as a decoded JSON value; see `arm_json`."""
         return self._arm(plan_of(asked, self._known))
 
     def _arm(self, plan: Plan) -> list[Armed]:
@@ -62,7 +62,7 @@ class Faults:
 
 
 def known_in(config: BrokerConfig, nodes: Collection[int]) -> Known:
-    """What there is to match in a broker of this configuration."""
+    """Return what can be matched in a broker of this configuration."""
     return Known(
         apis={row.key: (row.min_version, row.max_version) for row in table_for(config)},
         nodes=nodes,

@@ -1,11 +1,11 @@
-"""Files of a disk that fails where a test wants it to: writes, syncs and reads, of one kind of file at a time.
+"""Files of a disk that fails where a test requires it: writes, syncs and reads, of one kind of file at a time.
 
-Knows which file is for what, by its path; which call fails is for `Strikes` to say. Put in the place of a data
-directory's files while such a fault is armed, and taken away after that (disk_faults.py).
+Knows the purpose of each file, by its path; `Strikes` decides which call fails. Replaces a data directory's files while
+such a fault is armed, and is removed afterwards (disk_faults.py).
 
-Of a partition these are the log with its batches, its three indexes, the snapshots of its producers and its leader
-epochs, each a kind of its own, so that one append is one call, and the third is the third. A file that is written under
-a temporary name is the one that it will be. What is being deleted, or written by the cleaner, is left alone.
+Of a partition these are the log with its batches, its three indexes, the producer snapshots and the leader epochs, each
+a separate kind, so that one append is one call, and the n-th call is the n-th append. A file that is written under a
+temporary name counts as the file it will become. Files in deletion, or written by the cleaner, are not affected.
 """
 
 from __future__ import annotations
@@ -49,17 +49,17 @@ _ERRNO = {DiskError.ENOSPC: errno.ENOSPC, DiskError.EIO: errno.EIO}
 
 
 class Strikes(Protocol):
-    """Whether an armed fault strikes. Asked in any thread."""
+    """Decides whether an armed fault fires. Called in any thread."""
 
     def strike(self, operation: DiskOperation, place: DiskPlace) -> DiskError | None:
-        """What the disk says instead of doing it, if anything. A fault that makes it slow is over on return."""
+        """Return the error of the disk if a fault fires, else None. A delay by a fault is over on return."""
 
     def is_full(self) -> bool:
-        """Whether somebody's appends find no room, as long as that lasts."""
+        """Return whether appends find no space at present, because of a fault."""
 
 
 class WrappedFile:
-    """Another file, as it is."""
+    """A file that passes every call to another file."""
 
     def __init__(self, file: File) -> None:
         self.file = file
@@ -87,7 +87,7 @@ class WrappedFile:
 
 
 class FaultyFile(WrappedFile):
-    """A file that a fault may strike."""
+    """A file that a fault may affect."""
 
     def __init__(self, file: File, strikes: Strikes, place: DiskPlace) -> None:
         super().__init__(file)
@@ -113,8 +113,10 @@ class FaultyFile(WrappedFile):
 
 
 class FileWithoutRoom(WrappedFile):
-    """Try whether there is room again (broker/partitions/disk_space/disk_space_watch.py): not while appends find
-    none."""
+    """The trial file that checks whether there is space again (broker/partitions/disk_space/disk_space_watch.py).
+
+    Its writes fail while appends find no space.
+    """
 
     def __init__(self, file: File, strikes: Strikes) -> None:
         super().__init__(file)
@@ -127,7 +129,7 @@ class FileWithoutRoom(WrappedFile):
 
 
 class FaultyFiles:
-    """Other files, some of which fail."""
+    """Files of a disk, some of which fail."""
 
     def __init__(self, files: Files, strikes: Strikes) -> None:
         self.files = files
@@ -173,7 +175,7 @@ class FaultyFiles:
 
 
 def place_of(directory: str, name: str) -> DiskPlace | None:
-    """Which file this is, by its name and that of the directory it is in; None for one that no fault strikes."""
+    """Return which file this is, by its name and its directory's name; None for a file that no fault affects."""
     if name in _CHECKPOINTS:
         return DiskPlace(DiskFile.CHECKPOINT)
     found = parse_partition_directory(directory)

@@ -1,6 +1,6 @@
-"""What a fault holds up: a request, or the end of a transaction at a step. Values, for whoever asks what hangs.
+"""Requests, and ends of transactions at a step, that a fault holds up. Values, for queries about what hangs.
 
-Invariant: however much a request names, little of it is kept.
+Invariant: however many names a request has, only a limited number of characters of them is stored.
 """
 
 from __future__ import annotations
@@ -13,24 +13,24 @@ from typing import Any, NamedTuple
 from barnabas.broker.control.faults.matching import Asked
 
 _NAMES_CHARACTERS_MAX = 4096
-"""Of all topics that one request names, of all groups, and of all transactional ids."""
+"""Limit for all topics that one request names, for all groups, and for all transactional ids."""
 
 
 class Held(Enum):
-    """Why something is held up."""
+    """The reason why something is held up."""
 
     PAUSED = "paused"
-    """It stands until it is released."""
+    """Waits until it is released."""
     DELAYED = "delayed"
-    """It goes on after its time."""
+    """Continues after its delay."""
     THROTTLED = "throttled"
-    """It goes on bit by bit."""
+    """Sent or received at a limited rate."""
     UNANSWERED = "unanswered"
     """A connection waits for an answer that never comes."""
 
 
 class BlockedRequest(NamedTuple):
-    """What is held up. since_ms: when it met the fault, by the machine's clock."""
+    """A request or a step that is held up. since_ms: when the fault stopped it, by the machine's clock."""
 
     since_ms: int
     api: str | None = None
@@ -39,22 +39,22 @@ class BlockedRequest(NamedTuple):
     client_host: str | None = None
     peer: str | None = None
     point: str | None = None
-    """The step, where it is no request."""
+    """The step, if it is not a request."""
     topics: tuple[str, ...] = ()
     groups: tuple[str, ...] = ()
     transactional_ids: tuple[str, ...] = ()
     facts: Mapping[str, Any] = MappingProxyType({})
-    """What events tell of it: to be shown."""
+    """The facts of its event, for display."""
 
     def naming(self, asked: Asked) -> BlockedRequest:
-        """With what a request names."""
+        """Return a copy with the names in a request."""
         return self._replace(
             topics=_some(asked.partitions), groups=_some(asked.groups), transactional_ids=_some(asked.transactional_ids)
         )
 
 
 class HeldUp(NamedTuple):
-    """until_ms: when it goes on by itself, by the machine's clock; None for never."""
+    """An entry of a fault's list. until_ms: when it continues automatically, by the machine's clock; None for never."""
 
     why: Held
     about: BlockedRequest
@@ -62,7 +62,7 @@ class HeldUp(NamedTuple):
 
 
 def about_step(since_ms: int, point: str, facts: Mapping[str, Any]) -> BlockedRequest:
-    """What stands at a step."""
+    """Describe a step that is held up."""
     names = {name: str(facts[name]) for name in ("topic", "transactional_id") if name in facts}
     return BlockedRequest(
         since_ms,
@@ -74,7 +74,7 @@ def about_step(since_ms: int, point: str, facts: Mapping[str, Any]) -> BlockedRe
 
 
 def _some(names: Iterable[str]) -> tuple[str, ...]:
-    """The first of them."""
+    """Return the first names, within the limit of characters."""
     kept: list[str] = []
     left = _NAMES_CHARACTERS_MAX
     for name in names:

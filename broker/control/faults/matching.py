@@ -1,6 +1,6 @@
-"""Whether a fault matches, and whether it fires then. Pure but for the counters of `Chances`.
+"""Whether a fault matches, and whether it then fires. Pure except for the counters of `Chances`.
 
-A text in a match is a pattern: `*` stands for any characters, also none; everything else for itself.
+A text in a match is a pattern: `*` stands for any characters, including none; every other character for itself.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from barnabas.broker.control.faults.model import (
 )
 
 _MEANS_MAX = 20
-"""An exponentially distributed delay is never longer than so many times its mean."""
+"""An exponentially distributed delay is at most this many times its mean."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """What a request names in its body. partitions: by topic; None for a topic that is named as a whole."""
+    """The names in a request's body. partitions: by topic; None for a topic that is named as a whole."""
 
     partitions: Mapping[str, Collection[int] | None] = field(default_factory=dict)
     groups: Collection[str] = ()
@@ -37,7 +37,7 @@ NOTHING = Asked()
 
 
 def fits(pattern: str | None, text: str) -> bool:
-    """Whether the text is as the pattern says. None fits everything."""
+    """Return whether the text matches the pattern. None matches everything."""
     if pattern is None or pattern == text:
         return True
     first, *rest = pattern.split("*")
@@ -54,7 +54,7 @@ def fits(pattern: str | None, text: str) -> bool:
 
 
 def matches_body(match: RequestMatch, asked: Asked) -> bool:
-    """Whether what the request names is what the match says."""
+    """Return whether the names in a request match."""
     if match.group is not None and not _any_fits(match.group, asked.groups):
         return False
     if match.transactional_id is not None and not _any_fits(match.transactional_id, asked.transactional_ids):
@@ -69,12 +69,12 @@ def matches_body(match: RequestMatch, asked: Asked) -> bool:
 
 
 def matches_partition(match: RequestMatch | DiskMatch, topic: str, partition: int | None) -> bool:
-    """Whether topic and partition are as the match says. partition: None where only the topic is named."""
+    """Return whether topic and partition match. partition: None if only the topic is named."""
     return fits(match.topic, topic) and (match.partition is None or match.partition == partition)
 
 
 def matches_point(match: PointMatch, kind: str, facts: Mapping[str, Any]) -> bool:
-    """Whether it is this step, with these facts."""
+    """Return whether this step with these facts matches."""
     return match.point == kind and all(
         _any_fits(wanted, _texts(facts.get(name))) if isinstance(wanted, str) else facts.get(name) == wanted
         for name, wanted in match.facts.items()
@@ -82,12 +82,12 @@ def matches_point(match: PointMatch, kind: str, facts: Mapping[str, Any]) -> boo
 
 
 def _texts(fact: Any) -> Iterable[str]:
-    """A fact as texts: of a list each."""
+    """Return a fact as texts: one for each element of a list."""
     return [str(each) for each in fact] if isinstance(fact, list | tuple) else [str(fact)]
 
 
 class DiskPlace(NamedTuple):
-    """A file on the disk. topic: empty for what is of the whole data directory."""
+    """A file on the disk. topic: empty for a file of the whole data directory."""
 
     file: DiskFile
     topic: str = ""
@@ -95,7 +95,7 @@ class DiskPlace(NamedTuple):
 
 
 def matches_disk(match: DiskMatch, operation: DiskOperation, place: DiskPlace) -> bool:
-    """Whether it is done, and with this file."""
+    """Return whether the operation and the file match."""
     if match.operation is not operation or match.file is not place.file:
         return False
     return matches_partition(match, place.topic, place.partition)
@@ -106,9 +106,9 @@ def _any_fits(pattern: str, texts: Iterable[str]) -> bool:
 
 
 class Chances:
-    """How often something matched and fired, and whether it fires at the next match.
+    """Counts how often a fault matched and fired, and decides whether it fires at the next match.
 
-    By a random generator of its own: other faults, and what they meet, change nothing of its answers.
+    Uses a separate random generator: other faults, and the requests that match them, do not change its decisions.
     """
 
     def __init__(self, often: Often, seed: int, name: str) -> None:
@@ -119,11 +119,11 @@ class Chances:
 
     @property
     def is_over(self) -> bool:
-        """Whether it fires no more."""
+        """Whether it no longer fires."""
         return self._often.times is not None and self.fired >= self._often.times
 
     def fires(self) -> bool:
-        """It matched once more: whether it fires."""
+        """Count one more match, and return whether the fault fires."""
         self.matched += 1
         if self.matched < self._often.nth or self.is_over:
             return False
@@ -133,7 +133,7 @@ class Chances:
         return True
 
     def delay_ms(self, delay: Delay) -> float:
-        """One length of this distribution."""
+        """Draw one delay from this distribution."""
         if delay.mean_ms is not None:
             return min(self._random.expovariate(1 / delay.mean_ms), _MEANS_MAX * delay.mean_ms)
         return self._random.uniform(delay.min_ms, delay.max_ms)

@@ -1,8 +1,8 @@
-"""What a fault is: what it matches, what it does, and how often. Values, and nothing else.
+"""The model of a fault: what it matches, what it does, and how often. Values only.
 
-There are three kinds. A fault of requests matches what a client sends. A fault at a point matches a named step of the
-broker's (broker/runtime/events/kinds.py). A fault of the disk matches what is done with a partition's log, or another
-file. They differ in what they match and in what they can do; how often is the same for all.
+There are three kinds. A fault of requests matches requests of clients. A fault at a point matches a named step of the
+broker (broker/runtime/events/kinds.py). A fault of the disk matches operations on a partition's log, or another
+file. They differ in what they match and in what they can do; the frequency is defined alike for all.
 
 Texts in a match are exact, or patterns in which `*` stands for any characters (matching.py).
 """
@@ -20,19 +20,19 @@ from barnabas.protocol.registry import ApiKey
 PLAN_VERSION = 1
 PLAN_BYTES_MAX = 64 << 10
 FAULTS_MAX = 200
-"""In a plan, and armed at a time."""
+"""Limit in a plan, and of armed faults."""
 COUNT_MAX = 1_000_000_000
 DELAY_MS_MAX = 3_600_000
 ALWAYS = "always"
-"""How often a fault fires that is not to end."""
+"""The value of `times` for a fault that fires without a limit."""
 
 
 class FaultRefused(Exception):
-    """What was asked for makes no sense. str() says why in one sentence, and names what there is."""
+    """A fault or plan is invalid. str() says why in one sentence, with the valid values."""
 
 
 class Cut(Enum):
-    """Where a connection is cut, seen from the answer."""
+    """Where a connection is cut, relative to the answer."""
 
     BEFORE = "before"
     MIDDLE = "middle"
@@ -40,7 +40,7 @@ class Cut(Enum):
 
 
 class DiskOperation(Enum):
-    """What the disk is asked to do with a file."""
+    """An operation of the disk on a file."""
 
     APPEND = "append"
     """Any write."""
@@ -49,7 +49,7 @@ class DiskOperation(Enum):
 
 
 class DiskFile(Enum):
-    """The files of a data directory, by what they are for."""
+    """The files of a data directory, by purpose."""
 
     LOG = "log"
     """The batches of a partition."""
@@ -57,15 +57,15 @@ class DiskFile(Enum):
     TIMEINDEX = "timeindex"
     TXNINDEX = "txnindex"
     SNAPSHOT = "snapshot"
-    """Of a partition's producers."""
+    """The producer snapshot of a partition."""
     CHECKPOINT = "checkpoint"
     """The data directory's offsets of all partitions, and each partition's leader epochs."""
     CATALOGUE = "catalogue"
-    """All files of `__cluster_metadata`, and of nothing else."""
+    """All files of `__cluster_metadata`, and no others."""
 
 
 class DiskError(Enum):
-    """What the disk says instead, by its name in errno."""
+    """The error of the disk, by its name in errno."""
 
     ENOSPC = "ENOSPC"
     EIO = "EIO"
@@ -73,7 +73,7 @@ class DiskError(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Delay:
-    """How long: `min_ms` to `max_ms`, each as likely; or, with a mean, exponentially distributed around that."""
+    """A delay: uniform from `min_ms` to `max_ms`; or, with a mean, exponentially distributed around it."""
 
     min_ms: float
     max_ms: float
@@ -82,19 +82,19 @@ class Delay:
 
 @dataclass(frozen=True, slots=True)
 class Often:
-    """Of what matches: how often a fault fires."""
+    """How often a fault fires on its matches."""
 
     nth: int = 1
-    """From the n-th on that matches."""
+    """Fires from the n-th match on."""
     probability: float = 1.0
-    """Each of those fires with this probability."""
+    """Probability of firing for each of these matches."""
     times: int | None = 1
-    """So many times in all; None for no end."""
+    """Maximum number of firings; None for no limit."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestMatch:
-    """Requests for which everything is so that is given. A text is a pattern."""
+    """Requests for which all given values match. A text is a pattern."""
 
     api: ApiKey | None = None
     versions: tuple[int, int] | None = None
@@ -111,16 +111,16 @@ class RequestMatch:
 
     @property
     def looks_inside(self) -> bool:
-        """Whether the body of a request has to be decoded to tell."""
+        """Whether the body of a request has to be decoded to match."""
         return any(each is not None for each in (self.topic, self.partition, self.group, self.transactional_id))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestAction:
-    """One of error, drop, lose_answer and cut at most; `drop` may come with a cut before the answer."""
+    """At most one of error, drop, lose_answer and cut; `drop` may be combined with a cut before the answer."""
 
     error: ErrorCode | None = None
-    """The request is not applied, and answered with this."""
+    """The request is not applied, and answered with this code."""
     drop: bool = False
     """It is not applied, and never answered."""
     lose_answer: bool = False
@@ -130,19 +130,19 @@ class RequestAction:
     delay: Delay | None = None
     """Before anything else, by the machine's clock."""
     pause: bool = False
-    """Before anything else it stands until it is released."""
+    """Before anything else it waits until it is released."""
     throttle: int | None = None
-    """Its bytes and those of its answer come and go at so many a second."""
+    """Its bytes and those of its answer are transferred at this many bytes per second."""
 
     @property
     def holds_up(self) -> bool:
-        """Whether a request waits by it, or is never answered."""
+        """Whether a request is delayed by it, or never answered."""
         return self.pause or self.drop or self.lose_answer or self.delay is not None or self.throttle is not None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PointMatch:
-    """A step of the broker's whose facts are as given. A text is a pattern."""
+    """A step of the broker whose facts are as given. A text is a pattern."""
 
     point: str
     """The name of its kind in broker.events.KINDS."""
@@ -151,17 +151,17 @@ class PointMatch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PointAction:
-    """One of the two."""
+    """Exactly one of the two."""
 
     crash: bool = False
     """The process ends as by SIGKILL."""
     pause: bool = False
-    """What goes on stands until it is released."""
+    """The step waits until it is released."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiskMatch:
-    """What is done on the disk with such files of these partitions. The topic is a pattern."""
+    """Operations of the disk on such files of these partitions. The topic is a pattern."""
 
     operation: DiskOperation
     file: DiskFile = DiskFile.LOG
@@ -171,7 +171,7 @@ class DiskMatch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiskAction:
-    """One of the two. Only a sync is delayed: all else is done in the event loop, and would hold up everything."""
+    """Exactly one of the two. Only a sync is delayed: all else runs in the event loop, and would block everything."""
 
     error: DiskError | None = None
     delay: Delay | None = None
@@ -183,7 +183,7 @@ Action: TypeAlias = RequestAction | PointAction | DiskAction
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fault:
-    """A match and an action of the same kind, and how often. told: as it was given, to be shown."""
+    """A match and an action of the same kind, and how often. told: the fault as it was given, for display."""
 
     name: str
     match: Match
@@ -194,7 +194,7 @@ class Fault:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Faults that are armed together. Same plan, same seed, same answers."""
+    """Faults that are armed together. The same plan and seed give the same decisions."""
 
     faults: tuple[Fault, ...]
     seed: int = 0

@@ -1,8 +1,8 @@
-"""What a request names: topics and partitions, groups, transactional ids. By its schema, for every API alike.
+"""The names in a request: topics and partitions, groups, transactional ids. Found by its schema, for every API alike.
 
-A request names a topic where it has a list of topics, whatever Kafka calls that list and what is in it: names or ids,
-partitions as numbers or with more about each. What it mentions besides is not what it is about: the owned partitions
-in a ConsumerGroupHeartbeat, the topics that a Fetch forgets.
+A request names a topic if it has a list of topics, whatever Kafka calls that list and its elements: names or ids,
+partitions as numbers or as structs. Topics that are mentioned for another purpose are ignored: the owned partitions
+in a ConsumerGroupHeartbeat, the forgotten topics of a Fetch.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from barnabas.protocol.registry import ApiKey, spec
 
 TOPIC, PARTITION, GROUP, TRANSACTIONAL_ID = "topic", "partition", "group", "transactional_id"
 OF_TOPICS: Final = ("topics", "topic_data", "v3_and_below_topics", "topic_partitions", "topic_names", "responses")
-"""What lists of topics are called, in requests and responses."""
+"""Field names of lists of topics, in requests and responses."""
 TOPIC_NAMES: Final = ("name", "topic", "topic_name")
 OF_PARTITIONS: Final = ("partitions", "partition_data", "partition_indexes", "partition_responses")
 PARTITION_NUMBERS: Final = ("partition_index", "partition", "index")
@@ -29,11 +29,11 @@ _NO_ID = bytes(16)
 _MENTIONS_TOPICS = frozenset({ApiKey.CONSUMER_GROUP_HEARTBEAT})
 
 NameOfId = Callable[[bytes], str]
-"""The name of the topic with this id; "" where there is none."""
+"""Returns the name of the topic with this id; "" if there is none."""
 
 
 def named_by(api: ApiKey, versions: range) -> frozenset[str]:
-    """Which of topic, partition, group and transactional_id the API's requests name in any of these versions."""
+    """Return which of topic, partition, group and transactional_id the API's requests name in any of these versions."""
     if api is ApiKey.FIND_COORDINATOR:
         return frozenset((GROUP, TRANSACTIONAL_ID))
     named = frozenset(_named_by(spec(api).request, versions))
@@ -60,7 +60,7 @@ def _named_by(struct: type[Struct], versions: range) -> Iterator[str]:
 
 
 def asked_by(api: ApiKey, request: Request, name_of_id: NameOfId) -> Asked:
-    """What this request names."""
+    """Return the names in this request."""
     partitions: dict[str, set[int] | None] = {}
     groups: list[str] = []
     transactional_ids: list[str] = []
@@ -90,7 +90,7 @@ def asked_by(api: ApiKey, request: Request, name_of_id: NameOfId) -> Asked:
 
 
 def _structs(request: Request) -> Iterator[Any]:
-    """The request, and what is around topics in it."""
+    """Yield the request, and the structs around its topics."""
     yield request
     for name in _AROUND_TOPICS:
         for element in getattr(request, name, None) or ():
@@ -99,13 +99,13 @@ def _structs(request: Request) -> Iterator[Any]:
 
 
 def topics_in(struct: Any) -> Iterator[Any]:
-    """The elements of its lists of topics: structs, or bare names."""
+    """Yield the elements of its lists of topics: structs, or bare names."""
     for name in OF_TOPICS:
         yield from getattr(struct, name, None) or ()
 
 
 def topic_name(topic: Any, name_of_id: NameOfId) -> str:
-    """The name of one element."""
+    """Return the name of one element."""
     if isinstance(topic, str):
         return topic
     for name in TOPIC_NAMES:
@@ -116,7 +116,7 @@ def topic_name(topic: Any, name_of_id: NameOfId) -> str:
 
 
 def partition_numbers(topic: Any) -> list[int] | None:
-    """The partitions of one element; None where it is named as a whole."""
+    """Return the partitions of one element; None if it is named as a whole."""
     for name in OF_PARTITIONS:
         listed = getattr(topic, name, None)
         if listed is not None:
@@ -125,7 +125,7 @@ def partition_numbers(topic: Any) -> list[int] | None:
 
 
 def partition_number(partition: Any) -> int:
-    """The number of one element, which may be that number."""
+    """Return the number of one element, which may be that number."""
     if isinstance(partition, int):
         return partition
     for name in PARTITION_NUMBERS:
@@ -136,7 +136,7 @@ def partition_number(partition: Any) -> int:
 
 
 def _texts(value: Any) -> list[str]:
-    """A text, or those in a list; nothing for what is absent or no text."""
+    """Return a text, or the texts of a list; nothing for an absent value or another type."""
     if isinstance(value, str):
         return [value] if value else []
     return [each for each in value if isinstance(each, str)] if isinstance(value, list) else []

@@ -1,10 +1,10 @@
-"""Where faults meet the steps of the broker: a listener of its events, while there are faults of steps.
+"""The interception of the broker's steps by faults: a listener of its events, while there are faults of steps.
 
-At a step that a live fault matches what goes on is held up, or the process ends as by SIGKILL: nothing is finished,
-flushed or said to anybody, but for a line in the log before it. `barnabas serve` is gone then; whoever embeds the
+At a step that matches a live fault the work is held up, or the process ends as by SIGKILL: nothing is finished,
+flushed or sent, except for a line in the log before it. `barnabas serve` is gone then; a program that embeds the
 broker sees that its process has ended (barnabas/embedded), and starts it again.
 
-Where the broker shares its process with whoever tests it, no crash is armed: that is refused when the plan is read.
+If the broker shares its process with the test, no crash is armed: the plan is refused.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ if TYPE_CHECKING:
 
 _log = logger("faults")
 CRASHING = "fault crashes the broker"
-"""How the last line begins, by which a crash is told from any other end."""
+"""The beginning of the last log line, which distinguishes a crash from any other end."""
 
 
 def crash() -> None:
-    """End this process as SIGKILL does, its log written."""
+    """End this process as SIGKILL does, after its log is flushed."""
     for stream in (sys.stdout, sys.stderr):
         stream.flush()
     os.kill(os.getpid(), signal.SIGKILL)
 
 
 def check_ends_nobody(plan: Plan) -> None:
-    """FaultRefused where a fault of the plan would end a process that is not the broker's alone."""
+    """Raise FaultRefused if a fault of the plan would end a process that is not the broker's alone."""
     for fault in plan.faults:
         if isinstance(fault.action, PointAction) and fault.action.crash:
             raise FaultRefused(
@@ -51,10 +51,10 @@ def check_ends_nobody(plan: Plan) -> None:
 
 
 class PointFaults:
-    """Those of one broker."""
+    """The faults at points of one broker."""
 
     def __init__(self, registry: FaultRegistry, events: Events, end: Callable[[], None] = crash) -> None:
-        """end: ends the process."""
+        """Follow the registry. end: ends the process."""
         self._registry = registry
         self._events = events
         self._end = end
@@ -62,7 +62,7 @@ class PointFaults:
         registry.listen(self._follow)
 
     def _follow(self) -> None:
-        """There are other faults."""
+        """Take over the live faults of the registry after a change."""
         was_listening = bool(self._live)
         self._live = []
         for each in self._registry.live:
@@ -75,7 +75,7 @@ class PointFaults:
             self._events.stop_listening(self._meet)
 
     def _meet(self, kind: Kind, facts: Facts) -> Future[None] | None:
-        """A `Listener`. The first fault that fires does what it does; the others only count."""
+        """Handle an event as a `Listener`. The first fault that fires takes effect; the others only count."""
         fired: tuple[PointAction, Armed] | None = None
         for match, action, armed in self._live:
             if not matches_point(match, kind.name, facts):

@@ -1,9 +1,9 @@
-"""The faults that are armed in a broker: armed, listed, disarmed, released, waited for.
+"""The armed faults of a broker: armed, listed, disarmed, released, awaited.
 
-Knows no requests, steps and disks: what meets these asks for the armed faults, and is told when they are others. It
-says `fired` when one did what it does. Each change and each firing is a line in the log and an event.
+Knows no requests, steps and disks: the parts that intercept these read the armed faults, and are notified of changes.
+They call `fired` when a fault took effect. Each change and each firing is a line in the log and an event.
 
-Invariants: names are unique among the armed; a plan is armed as a whole or not at all; a broker that stops has none.
+Invariants: names are unique among the armed; a plan is armed as a whole or not at all; a stopping broker has none.
 """
 
 from __future__ import annotations
@@ -27,22 +27,22 @@ from barnabas.client.near_names import did_you_mean
 
 _log = logger("faults")
 _LINES_MAX = 100
-"""So many firings of one fault are logged one by one, from then on one a minute."""
+"""How many firings of one fault are logged one by one; after that one line a minute."""
 
 
 class NoSuchFault(FaultRefused):
-    """There is none of this name."""
+    """No fault has this name."""
 
 
 class NotInTime(Exception):
-    """What was waited for has not come in the time given. str() says how far it is."""
+    """The awaited state was not reached within the timeout. str() describes the progress."""
 
 
 class FaultRegistry:
-    """Those of one broker, however many nodes it has."""
+    """The armed faults of one broker, however many nodes it has."""
 
     def __init__(self, loop: AbstractEventLoop, clock: Clock, events: Events) -> None:
-        """clock: the machine's."""
+        """Create the registry. clock: the machine's."""
         self._loop, self._clock, self._events = loop, clock, events
         self._armed: dict[str, Armed] = {}
         self._listeners: list[Callable[[], None]] = []
@@ -51,24 +51,24 @@ class FaultRegistry:
         self._is_closed = False
         self._seldom = Seldom(_log.info)
 
-    # --- for whoever meets what faults match ---
+    # --- for the parts that intercept ---
 
     def listen(self, listener: Callable[[], None]) -> None:
-        """Call it whenever there are other faults that may fire."""
+        """Call the listener now, and whenever the live faults change."""
         self._listeners.append(listener)
         listener()
 
     @property
     def live(self) -> Sequence[Armed]:
-        """Those that may fire, in the order in which they were armed."""
+        """The faults that may fire, in the order in which they were armed."""
         return [each for each in self._armed.values() if each.is_live]
 
     def now_ms(self) -> int:
-        """The time, by the machine's clock."""
+        """Return the time, by the machine's clock."""
         return self._clock.now_ms()
 
     def fired(self, armed: Armed, does: str, facts: Mapping[str, Any]) -> None:
-        """It did what it does, to something of which these are facts."""
+        """Record that a fault took effect. facts: of the request, step or file."""
         if armed.chances.fired <= _LINES_MAX:
             _log.info(line("fault fired", fault=armed.name, does=does, **facts))
         else:
@@ -79,10 +79,10 @@ class FaultRegistry:
             self._tell_listeners()
         self._changed()
 
-    # --- for whoever tests ---
+    # --- for tests ---
 
     def arm(self, plan: Plan) -> list[Armed]:
-        """Arm all of them. FaultRefused, and nothing is armed then."""
+        """Arm all faults of a plan. Raise FaultRefused, with nothing armed, if that is impossible."""
         if self._is_closed:
             raise FaultRefused("the broker stops")
         there_are = len(self._armed)
@@ -105,11 +105,11 @@ class FaultRegistry:
         return added
 
     def every(self) -> list[Armed]:
-        """All that are armed, also those that fire no more."""
+        """Return all armed faults, including those that no longer fire."""
         return list(self._armed.values())
 
     def get(self, name: str) -> Armed:
-        """NoSuchFault says which there are."""
+        """Return the fault of this name. Raise NoSuchFault, with the existing names, if there is none."""
         armed = self._armed.get(name)
         if armed is None:
             there_are = f"there are {', '.join(self._armed)}" if self._armed else "none is armed"
@@ -117,44 +117,44 @@ class FaultRegistry:
         return armed
 
     def unfired(self) -> list[str]:
-        """The names of those that did not fire as often as they were to."""
+        """Return the names of the faults that fired less often than they were meant to."""
         return [each.name for each in self._armed.values() if each.is_unfired]
 
     def release(self, name: str) -> int:
-        """Let go on what stands at its pause; how many. NoSuchFault."""
+        """Release what is paused by the fault; return how many. Raises NoSuchFault."""
         count = self.get(name).let_go(Held.PAUSED)
         self._note("released", name, count=count)
         self._changed()
         return count
 
     def disarm(self, name: str) -> Armed:
-        """Take one back, and let go on all that it holds up. NoSuchFault."""
+        """Disarm a fault, and release all that it holds up. Raises NoSuchFault."""
         armed = self.get(name)
         self._take_back([armed])
         return armed
 
     def reset(self) -> int:
-        """Take all back; how many there were."""
+        """Disarm all faults; return how many there were."""
         armed = self.every()
         self._take_back(armed)
         return len(armed)
 
     async def wait_fired(self, name: str, times: int, timeout_s: float) -> Armed:
-        """Wait until it has fired so often. NoSuchFault, also if it is disarmed meanwhile; NotInTime."""
+        """Wait until it has fired this often. Raises NoSuchFault, also if it is disarmed meanwhile; NotInTime."""
         armed = self.get(name)
         if not await self._until(lambda: armed.chances.fired >= times, armed, timeout_s):
             raise NotInTime(f"fault {name} has fired {armed.chances.fired} of {times} times in {timeout_s:g} s")
         return armed
 
     async def wait_standing(self, name: str, count: int, timeout_s: float) -> Armed:
-        """Wait until so many stand at its pause. As `wait_fired`."""
+        """Wait until this many are paused by it. Raises as `wait_fired` does."""
         armed = self.get(name)
         if not await self._until(lambda: armed.standing >= count, armed, timeout_s):
             raise NotInTime(f"{armed.standing} of {count} stand at fault {name} after {timeout_s:g} s")
         return armed
 
     def close(self) -> None:
-        """The broker stops: take all back, and arm none any more."""
+        """Disarm all faults, and arm no more, because the broker stops."""
         self._is_closed = True
         if self._armed:
             self.reset()
@@ -165,7 +165,7 @@ class FaultRegistry:
         for each in armed:
             del self._armed[each.name]
             each.is_armed = False
-        self._tell_listeners()  # so that what goes on now meets none of them
+        self._tell_listeners()  # so that released requests match none of them
         for each in armed:
             each.disarm()
             self._note("disarmed", each.name, matched=each.chances.matched, fired=each.chances.fired)
@@ -188,13 +188,13 @@ class FaultRegistry:
             listener()
 
     def _changed(self) -> None:
-        """Wake whoever waits, to look again."""
+        """Wake the waiters, to check again."""
         news, self._news = self._news, None
         if news is not None and not news.done():
             news.set_result(None)
 
     async def _until(self, is_so: Callable[[], bool], armed: Armed, timeout_s: float) -> bool:
-        """Whether it came to be so in time."""
+        """Wait for the condition; return whether it was met in time."""
         with suppress(TimeoutError):
             async with asyncio.timeout(timeout_s):
                 while armed.is_armed and not is_so():

@@ -1,4 +1,4 @@
-"""The clock that clients are told, stopped and moved ahead: for tests of what happens when time goes by."""
+"""Control of the broker's clock, which clients see: stopped and moved ahead, for tests of time-dependent behaviour."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def open_time_control(
     flush: GroupFlush,
     root: Directory,
 ) -> TimeControl:
-    """What stops and moves the clock of a running broker. ClockRefused where that cannot be moved."""
+    """Return the control over the clock of a running broker. Raise ClockRefused if the clock cannot be moved."""
     from barnabas.broker.control.time_control.movable_clock import ClockRefused, MovableClock
     from barnabas.broker.control.time_control.settling import Settling
     from barnabas.broker.control.time_control.time_control import TimeControl

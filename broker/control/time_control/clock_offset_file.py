@@ -1,8 +1,8 @@
-"""`barnabas-clock-ahead` in the root of a data directory: how far the clock that clients are told was moved ahead.
+"""`barnabas-clock-ahead` in the root of a data directory: how far the broker's clock was moved ahead.
 
-A file of ours, which Apache Kafka ignores: milliseconds in decimal digits, and a line end. It is on the disk before the
-clock shows a time that is further ahead, so that after a kill, too, no record was stamped later than the next run's
-clock. Whoever wants the machine's time again begins a new data directory, or removes the file and what it was about.
+A file of Barnabas, which Apache Kafka ignores: milliseconds in decimal digits, and a line end. It is on the disk before
+the clock shows a time that is further ahead, so that even after a kill no record has a later timestamp than the next
+run's clock. To return to the machine's time, use a new data directory, or remove the file and the affected data.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _DIGITS_MAX = 15
 
 
 def read(root: Directory) -> int:
-    """Milliseconds; 0 without the file. StorageError where it is not what this version writes."""
+    """Return the milliseconds; 0 without the file. Raise StorageError if its content is invalid."""
     data = root.read(FILE_NAME)
     if data is None:
         return 0
@@ -27,7 +27,7 @@ def read(root: Directory) -> int:
 
 
 def write(root: Directory, ahead_ms: int) -> None:
-    """Put it in the place of what is there, synced; 0 or less removes it. StorageError."""
+    """Replace the file, synced; 0 or less removes it. Raises StorageError."""
     if ahead_ms > 0:
         root.write_atomically(FILE_NAME, b"%d\n" % ahead_ms)
     elif root.exists(FILE_NAME):

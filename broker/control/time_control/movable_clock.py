@@ -1,14 +1,14 @@
-"""A clock that somebody stops, moves ahead and lets go on: the broker's, over the machine's.
+"""A clock that can be stopped, moved ahead and started again: the broker's, over the machine's.
 
-Knows timers, not what they are about. While it runs it is the machine's clock, so far ahead of it as it was moved.
+Knows timers, not their purpose. While it runs it is the machine's clock, plus the distance it was moved ahead.
 
 Theory of operation: timers are in a heap of this clock. While it runs, the machine's clock has one timer for the
-earliest of them. While it stands, nothing falls due. To move it ahead is to stop it, to go from one timer that is due
-to the next, and to let it go on if it went before: each timer runs at its own time, and what it brings about is over
-before the clock moves on. What that is only the broker knows: it is the caller's business to wait for it (`settled`).
+earliest of them. While it is stopped, no timer is due. A move ahead stops it, steps from one timer that is due to the
+next, and starts it again if it ran before: each timer runs at its own time, and its effects are complete before the
+clock moves on. Only the broker knows these effects: the caller waits for them (`settled`).
 
-Work that is done every so often, over and over, is done a bounded number of times in one move (`until_next`): a week
-has sixty thousand intervals of ten seconds, and what was done in most of them would only be done over.
+Periodic work is done a bounded number of times in one move (`until_next`): a week has sixty thousand intervals of ten
+seconds, and the work of most of them would only be repeated.
 
 Invariants: it never goes backwards, neither its wall clock nor the monotonic one, unless the machine's does; timers run
 in the order of their times; one move at a time; a turn of the loop runs timers for some milliseconds at most.
@@ -22,19 +22,19 @@ from collections.abc import Awaitable, Callable
 from barnabas.broker.runtime.clock import Clock, Stopwatch, Timer, TimerQueue, monotonic
 
 MOVE_MS_MAX = 100 * 365 * 86_400_000
-"""A hundred years: what is further away is a mistake in the units."""
+"""A hundred years: a larger distance is a mistake in the units."""
 TIMES_IN_A_MOVE = 16
-"""How often about something is done in one move that is done again and again: its last time before the end included."""
+"""About how often periodic work runs in one move, including its last time before the end."""
 _TURN_S = 0.002
-_EPSILON_S = 1e-6  # half a minute twice is a minute, whatever is lost in the sums
+_EPSILON_S = 1e-6  # twice half a minute is a minute, whatever is lost in the sums
 
 
 class ClockRefused(Exception):
-    """The clock cannot be moved like this. str() is a sentence for whoever asked."""
+    """The clock cannot be moved like this. str() is a sentence for the user."""
 
 
 class MovableClock:
-    """A `Clock`. Made where it is to run: it begins as far ahead of the machine's as it is told."""
+    """A `Clock` that can be moved. Created running, ahead of the machine's clock by `ahead_ms`."""
 
     def __init__(
         self,
@@ -50,15 +50,15 @@ class MovableClock:
         self._armed: Timer | None = None
         self._armed_for_s = 0.0
         self.is_frozen = False
-        """Whether it stands until somebody says otherwise, and not only while it is moved."""
+        """Whether it is stopped until `run` is called, and not only during a move."""
         self._ahead_s = 0.0  # of the machine's monotonic clock, while it runs
         self._ahead_ms = ahead_ms  # of its wall clock, while it runs
         self._stands_at_s: float | None = None
         self._stopped_at = 0.0, 0  # monotonic and wall, when it was stopped
-        self._moves: tuple[float, float] | None = None  # from when until when
+        self._moves: tuple[float, float] | None = None  # (from, until) of the move
         self._moving = Lock()
 
-    # --- what the broker asks ---
+    # --- the interface of `Clock` ---
 
     @property
     def is_moving(self) -> bool:
@@ -87,24 +87,24 @@ class MovableClock:
             self._arm(timer.due)
         return timer
 
-    # --- what a user does ---
+    # --- control ---
 
     @property
     def ahead_ms(self) -> int:
-        """How far it is ahead of the machine's wall clock; below zero if it stood for long."""
+        """How far it is ahead of the machine's wall clock; negative if it was stopped for long."""
         return self._ahead_ms if self._stands_at_s is None else self.now_ms() - self._machine.now_ms()
 
     def start_ahead(self, ahead_ms: int) -> None:
-        """So far ahead of the machine's clock from the start: before anybody has asked it anything."""
+        """Set how far it is ahead of the machine's clock at the start, before its first use."""
         self._ahead_ms = ahead_ms
 
     def freeze(self) -> None:
-        """Stand still from now on, until `run`; `advance` moves it meanwhile."""
+        """Stop until `run`; `advance` moves it meanwhile."""
         self.is_frozen = True
         self._stop()
 
     def run(self) -> None:
-        """Go on from where it stands."""
+        """Run on from the present time of the clock."""
         self.is_frozen = False
         if not self.is_moving:
             self._go()
@@ -117,11 +117,11 @@ class MovableClock:
         begins: Callable[[int], None] = lambda _: None,
         ends: Callable[[], None] = lambda: None,
     ) -> None:
-        """Move ahead, and return when all that fell due on the way is done. ClockRefused.
+        """Move ahead, and return when everything that fell due on the way is done. Raises ClockRefused.
 
-        settled: is asked before, and after each time at which something fell due, and returns when nothing goes on. An
-        exception of it ends the move where it has come. begins: is told before how far ahead it will be at most. ends:
-        is called at the end of the way, before `settled` is asked for the last time.
+        settled: called at the beginning, and after each time at which a timer fell due; returns when no work is in
+        progress. Its exception ends the move at the time reached. begins: called first, with how far ahead the clock
+        will be at most. ends: called at the end of the way, before the last call of `settled`.
         """
         async with self._moving:
             _check(by_ms)
@@ -136,7 +136,7 @@ class MovableClock:
         begins: Callable[[int], None] = lambda _: None,
         ends: Callable[[], None] = lambda: None,
     ) -> None:
-        """Stop, and move to a moment as `advance` does. ClockRefused if that is over, and nothing has changed then."""
+        """Stop, and move to a time as `advance` does. Raise ClockRefused, with nothing changed, if it has passed."""
         async with self._moving:
             by_ms = wall_ms - self.now_ms()
             _check(by_ms)
@@ -169,7 +169,7 @@ class MovableClock:
                 self._go()
 
     async def _run_due(self, loop: AbstractEventLoop) -> None:
-        """All timers of the time it stands at, with turns for others in between."""
+        """Run all timers of the present time, with turns for other tasks in between."""
         assert self._stands_at_s is not None
         begun_s = self._stopwatch()
         while self._timers.run_next(self._stands_at_s + _EPSILON_S):

@@ -1,14 +1,14 @@
-"""When everything is done that was begun because its time had come: what moving the clock ahead waits for.
+"""Detection that all work begun by timers is complete: the condition that a move of the clock waits for.
 
-Knows of each part of a running broker whether it is idle, not what it does. Nothing is waited for here that a client
-has to do: a member that is expected to rejoin, an answer that is to be read.
+Knows of each part of a running broker whether it is idle, not what it does. Actions of clients are not awaited: a
+member that is expected to rejoin, an answer that is to be read.
 
-Theory of operation: whatever a timer brings about either ends in its own callback, or is something that one of the
-parts below knows to be under way, and tells the end of: work in slices, with the threads and processes that it waits
-for; syncs; a pass of retention or removals; markers to write. What one ends may begin another: a look for transactions
-that take too long begins their markers, and these a sync. So all are asked anew when what was under way has ended, and
-after some turns of the event loop, for callbacks that are due at once. Clients may keep a part busy for ever: what they
-begin meanwhile is not told from the rest, so after some such passes it is not waited for any more.
+Theory of operation: the work begun by a timer either ends in its own callback, or is known to one of the parts below as
+in progress, with its end: work in slices, with the threads and processes that it waits for; syncs; a pass of retention
+or removals; markers to write. The end of one may begin another: a check for transactions over their timeout begins
+their markers, and these a sync. So all parts are checked again when the work in progress has ended, and after some
+turns of the event loop, for callbacks that are due at once. Clients may keep a part busy forever: their new work is not
+distinguished from the rest, so the number of such passes is limited.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ if TYPE_CHECKING:
     from barnabas.broker.services import Services
 
 PATIENCE_S = 60.0
-"""Of the machine's time: what takes longer is told, and not waited for any more."""
+"""By the machine's clock: work that takes longer is reported, and no longer awaited."""
 _QUIET_TURNS = 3
 _PASSES_MAX = 16
 
 
 class Unsettled(Exception):
-    """Something goes on for too long. str() says what."""
+    """Some work takes too long. str() says which."""
 
 
 class Settling:
-    """Of one broker, however many nodes it has."""
+    """Waits until one broker, with all its nodes, is idle."""
 
     def __init__(
         self,
@@ -50,7 +50,7 @@ class Settling:
         self._patience_s = patience_s
 
     async def __call__(self) -> None:
-        """Return when nothing is under way that was begun before. Unsettled when something has gone on for too long."""
+        """Return when the work begun before is complete. Raise Unsettled if some of it takes too long."""
         for _ in range(_PASSES_MAX):
             waits = self._waits()
             for _ in range(_QUIET_TURNS):
@@ -64,14 +64,14 @@ class Settling:
                 raise Unsettled(f"{waits[pending.pop()]} for more than {self._patience_s:g} s")
 
     def flush_due(self) -> None:
-        """Sync what is to be synced by now, and not when the machine's time says so: only that is compacted."""
+        """Sync the data that is due now, before the next check by the machine's clock: only synced data is cleaned."""
         self._housekeeping.flush_due()
 
     def look_again(self) -> None:
-        """The clock stands at the end of a move: do what has fallen due since it was last looked for.
+        """Do the periodic checks that are due at the end of a move.
 
-        Transactions that take too long and records that are too old are looked for every so often, and whoever moves
-        the clock by a timeout would else find them there still.
+        Transactions over their timeout and records over their retention are searched for periodically; without this
+        they would still be there after a move of the clock by the timeout.
         """
         for node in self._services.every_node:
             if (coordinator := node.deferred_transactions.built) is not None:
@@ -79,11 +79,11 @@ class Settling:
         self._housekeeping.retain_now()
 
     def answer_parked(self) -> None:
-        """A move is given up: requests parked on the way may have been given a deadline that is far away now."""
+        """Wake the parked requests of an aborted move: they may have a deadline that is far away now."""
         self._services.waiters.wake_all()
 
     def _waits(self) -> dict[Future[Any], str]:
-        """What is done when all that goes on now has ended, and what that is, in words."""
+        """Return a future for each part with work in progress, and a description of that work."""
         services = self._services
         parts: list[tuple[Future[Any] | None, str]] = [
             (services.upkeep.under_way_now.all_ended(), "logs are cleaned, recovered or looked through"),

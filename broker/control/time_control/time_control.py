@@ -1,6 +1,6 @@
-"""What somebody may do to the clock of a running broker: stop it, let it run, move it ahead. Each change is logged.
+"""Operations on the clock of a running broker: stop it, run it, move it ahead. Each change is logged.
 
-Knows the clock, when a broker is settled, and where is noted how far ahead the clock is; not who asks.
+Knows the clock, when a broker is settled, and the file that stores how far the clock is ahead; not the client.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ _log = logger("control")
 
 
 class GaveUp(ClockRefused):
-    """The clock came not so far, or can be moved no more."""
+    """The clock did not reach the requested time, or can no longer be moved."""
 
 
 class ClockState(NamedTuple):
-    """What a clock shows. state: running, frozen or advancing. ahead_ms: of the machine's clock."""
+    """The state of a clock. state: running, frozen or advancing. ahead_ms: ahead of the machine's clock."""
 
     state: str
     now_ms: int
@@ -37,10 +37,10 @@ class ClockState(NamedTuple):
 
 
 class TimeControl:
-    """Of one broker. Everything raises ClockRefused, with a sentence, or StorageError."""
+    """The clock control of one broker. All operations raise ClockRefused, with a sentence, or StorageError."""
 
     def __init__(self, clock: MovableClock, settling: Settling, root: Directory, events: Events) -> None:
-        """root: where is noted how far ahead the clock is."""
+        """Control the clock. root: the directory of the file that stores how far the clock is ahead."""
         self._clock = clock
         self._settling = settling
         self._root = root
@@ -49,26 +49,26 @@ class TimeControl:
 
     @property
     def state(self) -> ClockState:
-        """The clock as it is now."""
+        """The present state of the clock."""
         clock = self._clock
         state = "advancing" if clock.is_moving else "frozen" if clock.is_frozen else "running"
         now_ms = clock.now_ms()
         return ClockState(state, now_ms, moment_text(now_ms), clock.ahead_ms)
 
     def freeze(self) -> ClockState:
-        """Have the clock stand still."""
+        """Stop the clock."""
         self._check_open()
         self._clock.freeze()
         return self._changed("clock frozen")
 
     def run(self) -> ClockState:
-        """Have the clock go on from where it stands."""
+        """Run the clock from its present time on."""
         self._check_open()
         self._clock.run()
         return self._changed("clock runs")
 
     async def advance(self, by_ms: float) -> ClockState:
-        """Move the clock ahead; return when all that fell due is done. It stands or runs then as it did before."""
+        """Move the clock ahead; return when everything that fell due is done. It then stands or runs as before."""
         self._check_open()
         try:
             await self._clock.advance(by_ms, self._settled, begins=self._begins, ends=self._settling.look_again)
@@ -77,7 +77,7 @@ class TimeControl:
         return self._changed("clock advanced", by_ms=round(by_ms))
 
     async def at(self, wall_ms: int) -> ClockState:
-        """Have the clock stand at a moment to come, in ms since 1970, once all that fell due by then is done."""
+        """Stop the clock at a future time, in ms since 1970, once everything that fell due by then is done."""
         self._check_open()
         if wall_ms < self._clock.now_ms():
             raise ClockRefused(f"the clock does not go back; it shows {self.state.now}")
@@ -88,7 +88,7 @@ class TimeControl:
         return self._changed("clock frozen")
 
     def close(self) -> None:
-        """The broker stops. A clean stop leaves a note of how far ahead the clock is now: StorageError."""
+        """Close, because the broker stops. A clean stop stores how far the clock is ahead. Raises StorageError."""
         self._is_closed = True
         clock_offset_file.write(self._root, self._clock.ahead_ms)
 

@@ -1,4 +1,4 @@
-"""How people write times: `15m`, `7d`, `1h30m`; `2026-11-24T13:20:00Z`. Pure."""
+"""Parsing and formatting of times: `15m`, `7d`, `1h30m`; `2026-11-24T13:20:00Z`. Pure."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ _DIGITS = re.compile("[0-9]{1,15}")
 
 
 def duration_ms(text: str) -> int:
-    """Milliseconds of `15m` and the like. ClockRefused."""
+    """Return the milliseconds of `15m` and the like. Raises ClockRefused."""
     if _WHOLE.fullmatch(text) is None:
         raise ClockRefused(f"{text!r} is no length of time such as 90s, 15m, 1h30m or 7d")
     return round(sum(float(number) * _UNITS_MS[unit] for number, unit in _PART.findall(text)))
 
 
 def moment_ms(text: str) -> int:
-    """Milliseconds since 1970 of a time in ISO 8601 (UTC if it does not say), or of such a number. ClockRefused."""
+    """Return ms since 1970 of a time in ISO 8601 (UTC by default), or of such a number. Raises ClockRefused."""
     if _DIGITS.fullmatch(text) is not None:
         return int(text)
     try:
@@ -34,7 +34,7 @@ def moment_ms(text: str) -> int:
 
 
 def moment_text(wall_ms: int) -> str:
-    """As people read it: in UTC, with milliseconds. Beyond the year 9999 it is the number."""
+    """Format a time in UTC, with milliseconds; beyond the year 9999 as the number."""
     try:
         moment = _EPOCH + timedelta(milliseconds=wall_ms)
     except OverflowError:

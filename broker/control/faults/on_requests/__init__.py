@@ -1,1 +1,1 @@
-"""What faults do to the requests that they match: held up, refused, dropped, the answer lost, slowed or cut."""
+"""Effects of faults on the requests that match: held up, refused, dropped, the answer lost, throttled or cut."""

@@ -1,12 +1,12 @@
-"""What a fault does to a request that it met: held up, refused, dropped, its answer lost or slowed, its connection cut.
+"""The effect of a fault on a matched request: hold it up, refuse or drop it, lose or throttle its answer, cut it.
 
-In this order: it is held up, by a delay or at a pause; then it is applied, or refused, or dropped; then its answer is
-sent, lost or cut. A request whose answer never comes holds its connection up, as a broker does that hangs: nothing
-behind it is served, so answers stay in order.
+In this order: it is held up, by a delay or a pause; then it is applied, or refused, or dropped; then its answer is
+sent, lost or cut. A request that is never answered blocks its connection, as in a broker that hangs: no request after
+it is served, so answers stay in order.
 
-What a test can make a broker hold is bounded: so many bytes of requests that are held up; and a connection whose answer
-never comes is closed after a while, since a peer that went away may not be noticed while nothing is received from it.
-All of it is let go when its fault is taken back, and so when the broker stops.
+The memory that a test can make a broker hold is bounded: requests that are held up have a limit in bytes; and a
+connection whose answer never comes is closed after a while, since the loss of the peer may not be noticed while
+nothing is received from it. All of it is released when its fault is disarmed, and so when the broker stops.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ if TYPE_CHECKING:
     from barnabas.broker.control.faults.registry import FaultRegistry
 
 HELD_BYTES_MAX = 64 << 20
-"""Of all requests that are held up, but for the first."""
+"""Limit for all requests that are held up, without the first."""
 UNANSWERED_MS_MAX = 600_000
 UNANSWERED_MAX = 1_000
 _NOTHING = BlockedRequest(0)
-"""Of what is not held up."""
+"""Placeholder for a request that is not held up."""
 
 
 class Actions:
-    """Those of one broker."""
+    """The actions of one broker."""
 
     def __init__(self, registry: FaultRegistry, loop: AbstractEventLoop) -> None:
         self._registry = registry
@@ -49,7 +49,7 @@ class Actions:
         self._unanswered: dict[Future[None], None] = {}  # the oldest first
 
     def do(self, armed: Armed, met: MatchedRequest, frame: memoryview) -> Answer:
-        """The answer to a request at which the fault fires. As an `Entry`."""
+        """Return the answer to a request at which the fault fires, as an `Entry` does."""
         action = armed.fault.action
         assert isinstance(action, RequestAction)
         self._registry.fired(armed, "+".join(armed.fault.told["do"]), met.facts())
@@ -62,7 +62,7 @@ class Actions:
             return self._held(armed, met, frame, Held.THROTTLED, about, len(frame) * 1000 / action.throttle)
         return self._go_on(armed, met, frame, about)
 
-    # --- before it is applied ---
+    # --- before the request is applied ---
 
     def _held(
         self,
@@ -73,7 +73,7 @@ class Actions:
         about: BlockedRequest,
         delay_ms: float | None = None,
     ) -> Answer:
-        """Later. The frame is copied: its bytes are the receiver's."""
+        """Answer later. Copies the frame, because its bytes belong to the receiver."""
         size = len(frame)
         if self._held_bytes and self._held_bytes + size > HELD_BYTES_MAX:
             raise CloseConnection(f"more than {HELD_BYTES_MAX} bytes of requests are held up by faults")
@@ -87,7 +87,7 @@ class Actions:
         self._held_bytes -= size
 
     def _go_on(self, armed: Armed, met: MatchedRequest, frame: memoryview, about: BlockedRequest) -> Answer:
-        """Apply it, or do not."""
+        """Apply the request, or refuse or drop it."""
         action = armed.fault.action
         assert isinstance(action, RequestAction)
         if action.error is not None:
@@ -103,13 +103,13 @@ class Actions:
             return after(answer, partial(paced, armed, about, action.throttle, met.client))
         return answer
 
-    # --- after it was applied ---
+    # --- after the request is applied ---
 
     def _lose(self, armed: Armed, about: BlockedRequest, answer: Answer) -> Answer:
         return None if answer is None else self._never(armed, about)
 
     def _never(self, armed: Armed, about: BlockedRequest) -> Answer:
-        """No answer: nothing more comes from this connection, until it is closed."""
+        """Never answer: nothing more comes from this connection, until it is closed."""
         if len(self._unanswered) >= UNANSWERED_MAX:
             next(iter(self._unanswered)).set_result(None)
         future = armed.hold(Held.UNANSWERED, about, UNANSWERED_MS_MAX)
@@ -121,7 +121,7 @@ class Actions:
         self._unanswered.pop(future, None)
 
     def _cut(self, armed: Armed, where: Cut, client: RequestConnection, answer: Answer) -> Answer:
-        """The connection is closed once what is to leave of the answer is with the kernel."""
+        """Close the connection once the part of the answer to send is with the kernel."""
         if answer is None or where is Cut.BEFORE:
             return _cut_now(armed)
         assert not isinstance(answer, DeferredResponse)
@@ -138,7 +138,7 @@ class Actions:
 
 
 def after(answer: Answer, change: Callable[[Answer], Answer]) -> Answer:
-    """What `change` makes of the answer, once that is here."""
+    """Return the result of `change` on the answer, once the answer is available."""
     if not isinstance(answer, DeferredResponse):
         return change(answer)
     answer.then(partial(after, change=change))

@@ -1,4 +1,4 @@
-"""What a request that met a fault names, and whose it is."""
+"""The names in a request that matched a fault, and its client."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def asked_in(services: Services, api: ApiKey, version: int, frame: memoryview, position: int) -> Asked:
-    """What the request in a frame names; nothing, where it cannot be decoded: the entry says so."""
+    """Return the names in the request of a frame; none if it cannot be decoded, which the entry reports."""
     try:
         request = decoded_request(api, version, frame, position)
     except DecodeError:
@@ -27,7 +27,7 @@ def asked_in(services: Services, api: ApiKey, version: int, frame: memoryview, p
 
 
 def about_request(met: MatchedRequest, frame: memoryview, now_ms: int) -> BlockedRequest:
-    """What is held up, where this request is."""
+    """Describe this request as one that is held up."""
     asked = met.asked
     if asked is None:
         asked = asked_in(met.services, met.api, met.version, frame, met.position)
@@ -49,7 +49,7 @@ def _topic_name(services: Services, topic_id: bytes) -> str:
 
 
 def _in_session(services: Services, asked: Asked, request: Any) -> Asked:
-    """A Fetch asks for what it names, and for the rest of its session."""
+    """Add the rest of its session to the partitions that a Fetch names."""
     if request.session_epoch <= 0:
         return asked
     partitions: dict[str, set[int]] = {name: set(numbers or ()) for name, numbers in asked.partitions.items()}

@@ -1,4 +1,4 @@
-"""Requests and answers as bytes: decoded, encoded again, put together. In any version of any API."""
+"""Requests and answers as bytes: decoded, encoded again, joined. In any version of any API."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ _SIZE = 4
 
 
 def decoded_request(api: ApiKey, version: int, frame: memoryview, position: int) -> Any:
-    """The request in a frame, whose header, but for its tags, ends at `position`. DecodeError."""
+    """Decode the request in a frame; its header ends, without its tags, at `position`. Raises DecodeError."""
     if api.is_flexible(version):
         position = skip_tags(frame, position)
     return request_codec(api, version).decode(frame, position)[0]
 
 
 def encoded_request(api: ApiKey, version: int, header: memoryview, request: Request) -> memoryview:
-    """A frame with this header, without tags."""
+    """Encode a frame with this header, without tags."""
     tags = b"\0" if api.is_flexible(version) else b""
     return memoryview(bytearray(header) + tags + request_codec(api, version).encode(request))
 
 
 def decoded_response(api: ApiKey, version: int, answer: bytearray | Sequence[Sized]) -> tuple[int, Any]:
-    """The correlation id, and the response. StorageError, EOFError for what is in a file."""
+    """Decode to the correlation id and the response. Raises StorageError or EOFError for a part in a file."""
     data = joined(answer)[_SIZE:]
     correlation_id, position = parse_response_header(api, version, data)
     return correlation_id, response_codec(api, version).decode(memoryview(data), position)[0]
 
 
 def encoded_response(api: ApiKey, version: int, correlation_id: int, response: Response) -> bytearray:
-    """The whole frame."""
+    """Encode the whole frame."""
     out = bytearray(_SIZE) + encode_response_header(api, version, correlation_id)
     response_codec(api, version).encode_into(response, out)
     out[:_SIZE] = (len(out) - _SIZE).to_bytes(_SIZE, "big")
@@ -43,17 +43,17 @@ def encoded_response(api: ApiKey, version: int, correlation_id: int, response: R
 
 
 def parts_of(answer: bytearray | Sequence[Sized]) -> Sequence[Sized]:
-    """An answer as a sequence of our own bytes and slices of files."""
+    """Return an answer as a sequence of byte buffers and slices of files."""
     return [answer] if isinstance(answer, bytearray) else answer
 
 
 def size_of(answer: bytearray | Sequence[Sized]) -> int:
-    """Its bytes."""
+    """Return its size in bytes."""
     return sum(map(len, parts_of(answer)))
 
 
 def joined(answer: bytearray | Sequence[Sized], size: int | None = None) -> bytearray:
-    """Its bytes, or so many of the first. StorageError, EOFError."""
+    """Return its bytes, or the first `size` of them. Raises StorageError, EOFError."""
     wanted = size_of(answer) if size is None else size
     outgoing = PendingSend(parts_of(answer))
     out = bytearray()

@@ -1,4 +1,4 @@
-"""A request that met a fault."""
+"""A request that matched a fault."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class MatchedRequest(NamedTuple):
-    """A request that met a fault, but for its bytes. position: where its header ends, but for the header's tags."""
+    """A request that matched a fault, without its bytes. position: the end of its header, without the header's tags."""
 
     api: ApiKey
     version: int
@@ -23,10 +23,10 @@ class MatchedRequest(NamedTuple):
     correlation_id: int
     client: RequestConnection
     asked: Asked | None = None
-    """What it names, where somebody has looked already."""
+    """The names in it, if they were decoded already."""
 
     def facts(self) -> dict[str, Any]:
-        """Which request it is, and whose."""
+        """Return the API, the node and the client of the request."""
         return {
             "api": self.api.api_name,
             "node": self.services.node.node_id,
@@ -35,6 +35,6 @@ class MatchedRequest(NamedTuple):
         }
 
     def topic_name(self, topic_id: bytes) -> str:
-        """The name of the topic with this id; "" where there is none."""
+        """Return the name of the topic with this id; "" if there is none."""
         topic = self.services.catalogue.topics_by_id.get(topic_id)
         return "" if topic is None else topic.name

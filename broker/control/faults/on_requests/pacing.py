@@ -1,7 +1,7 @@
-"""An answer that is sent at so many bytes a second: a piece of it each time, and a wait in between.
+"""An answer that is sent at a limited rate: one piece at a time, and a wait in between.
 
-A piece goes out only while the peer takes what was written before, so no more of the answer is in memory than there
-was. When the fault is taken back, the rest is sent at once.
+A piece is sent only while the peer takes what was written before, so no more of the answer is in memory than
+before. When the fault is disarmed, the rest is sent at once.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ PIECE_BYTES_MAX = 1 << 20
 
 
 def paced(armed: Armed, about: BlockedRequest, bytes_per_s: int, client: RequestConnection, answer: Answer) -> Answer:
-    """The answer, bit by bit."""
+    """Send the answer in pieces."""
     if answer is None:
         return None
     assert not isinstance(answer, DeferredResponse)
@@ -49,7 +49,7 @@ class _Paced:
         self._next: bytearray | None = next(self._pieces, None)
 
     def go_on(self) -> Answer:
-        """Wait, then send a piece; the last one is what is answered."""
+        """Wait, then send a piece; the last piece is returned as the answer."""
         held = self._armed.hold(Held.THROTTLED, self._about, self._wait_ms)
         return DeferredResponse(held, self._send, may_be_given_up=True)
 
@@ -74,7 +74,7 @@ class _Paced:
 
 
 def _pieces(parts: Sequence[Sized], size: int) -> Iterator[bytearray]:
-    """Its bytes, so many at a time. EOFError, StorageError."""
+    """Yield its bytes in pieces of this size. Raises EOFError, StorageError."""
     for part in parts:
         for start in range(0, len(part), size):
             count = min(size, len(part) - start)

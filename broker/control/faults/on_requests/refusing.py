@@ -1,10 +1,10 @@
 """The answer to a request that a fault refuses with an error code.
 
-A request is not applied, except for what is only read: Fetch and Metadata are answered as ever, and the code is put in,
-since a client can do nothing with an answer that says nothing of its session, or of any node.
+A request is not applied, except for reads: Fetch and Metadata are answered as usual, and the code is inserted, since a
+client cannot use an answer without its session, or without nodes.
 
-Where a fault matches by topic or partition, and each partition of the answer has a code of its own, the others are
-applied and answered as ever. AddPartitionsToTxn adds all or none, as in Kafka: the others are OPERATION_NOT_ATTEMPTED.
+If a fault matches by topic or partition, and each partition of the answer has a separate code, the others are applied
+and answered as usual. AddPartitionsToTxn adds all or none, as in Kafka: the others are OPERATION_NOT_ATTEMPTED.
 """
 
 from __future__ import annotations
@@ -47,23 +47,23 @@ _IN_PARTS: Final = frozenset(
         ApiKey.CREATE_PARTITIONS,
     }
 )
-"""Whose answers have nothing but codes of topics or partitions, each on its own."""
+"""APIs whose answers have only codes of topics or partitions, each separately."""
 PARTED: Final = _IN_PARTS | {ApiKey.FETCH, ApiKey.METADATA}
-"""In whose answers only what a fault matches has its code."""
+"""APIs in whose answers only the partitions that match have the code."""
 _ONE_FOR_ALL_SINCE: Final = 4
-"""The version of AddPartitionsToTxn from which on brokers ask each other, for several transactions at a time."""
+"""The version of AddPartitionsToTxn from which on brokers send it to each other, for several transactions at a time."""
 
 _OF_PARTITIONS_IN_METADATA: Final = frozenset(
     {ErrorCode.LEADER_NOT_AVAILABLE, ErrorCode.REPLICA_NOT_AVAILABLE, ErrorCode.LISTENER_NOT_FOUND}
 )
-"""All other codes are said of a topic as a whole."""
+"""All other codes are set for a topic as a whole."""
 
 Wanted = Callable[[str, "int | None"], bool]
-"""Whether a partition of a topic is meant; None: the topic as a whole."""
+"""Returns whether a partition of a topic matches; None: the topic as a whole."""
 
 
 def refused(armed: Armed, code: ErrorCode, met: MatchedRequest, frame: memoryview) -> Answer:
-    """The answer. CloseConnection where there is no place for the code, and with acks=0."""
+    """Return the answer. Raise CloseConnection if it has no place for the code, and with acks=0."""
     try:
         request = decoded_request(met.api, met.version, frame, met.position)
     except DecodeError as error:
@@ -110,7 +110,7 @@ def _response(armed: Armed, met: MatchedRequest, code: ErrorCode, request: Any) 
 
 
 def _not_added(armed: Armed, met: MatchedRequest, code: ErrorCode, request: Any, wanted: Wanted) -> bytearray:
-    """One transaction: each partition that is meant has the code, the others were not tried."""
+    """Refuse one transaction: each matching partition has the code, the others were not attempted."""
     response = _response(armed, met, code, request)
     if code in FOR_THE_TOPIC and met.version < _ONE_FOR_ALL_SINCE:
         for topic in response.results_by_topic_v3_and_below:
@@ -120,11 +120,11 @@ def _not_added(armed: Armed, met: MatchedRequest, code: ErrorCode, request: Any,
     return encoded_response(met.api, met.version, met.correlation_id, response)
 
 
-# --- some of a request -----------------------------------------------------------------------------------------------
+# --- parts of a request ----------------------------------------------------------------------------------------------
 
 
 def _lists(struct: Any) -> Iterator[tuple[str, list[Any]]]:
-    """Its lists of topics that are not empty."""
+    """Yield its non-empty lists of topics."""
     for name in (*OF_TOPICS, "results"):
         listed = getattr(struct, name, None)
         if listed:
@@ -138,7 +138,7 @@ def _partitions_of(struct: Any) -> Iterator[Any]:
 
 
 def _listed_partitions(topic: Any) -> tuple[str, list[Any]]:
-    """The name of its list of partitions, and that; ("", []) where it is named as a whole."""
+    """Return the field name of its list of partitions, and the list; ("", []) if it is named as a whole."""
     for name in OF_PARTITIONS:
         listed = getattr(topic, name, None)
         if listed is not None:
@@ -147,7 +147,7 @@ def _listed_partitions(topic: Any) -> tuple[str, list[Any]]:
 
 
 def _keep(met: MatchedRequest, request: Any, keep: Wanted) -> None:
-    """Leave in the request only these partitions."""
+    """Remove all other partitions from the request."""
     for name, topics in list(_lists(request)):
         kept = []
         for topic in topics:
@@ -163,7 +163,7 @@ def _keep(met: MatchedRequest, request: Any, keep: Wanted) -> None:
 
 
 def _merge(response: Any, failed: Any) -> None:
-    """Add what failed to what was answered: to the topic that is there, or behind the others."""
+    """Add the failed partitions to the answer: to the topic if it is there, or after the others."""
     for name, topics in _lists(failed):
         there: list[Any] = getattr(response, name)
         for topic in topics:
@@ -179,13 +179,13 @@ def _identity(topic: Any) -> tuple[object, ...]:
     return tuple(getattr(topic, name, None) for name in ("name", "topic", "topic_id"))
 
 
-# --- what is only read -----------------------------------------------------------------------------------------------
+# --- reads -----------------------------------------------------------------------------------------------------------
 
 
 def _put_in(
     armed: Armed, match: RequestMatch, code: ErrorCode, met: MatchedRequest, frame: memoryview, request: Any
 ) -> Answer:
-    """Read what is asked for, at once, and put the code in."""
+    """Read the requested data, without waiting, and insert the code."""
     if code in AT_THE_TOP:
         return _at_the_top(armed, met, code)
     if met.api is ApiKey.FETCH:
@@ -207,7 +207,7 @@ def _at_the_top(armed: Armed, met: MatchedRequest, code: ErrorCode) -> bytearray
 
 
 def _put_into_fetch(response: Any, code: ErrorCode, met: MatchedRequest, wanted: Wanted) -> None:
-    """Into all partitions that are meant, those included of which a session would not tell, as nothing is new there."""
+    """Set the code in all matching partitions, including those that a session omits because they have nothing new."""
     missing = (
         {} if response.error_code else dict.fromkeys(met.services.fetch_sessions.partitions_of(response.session_id))
     )
@@ -234,7 +234,7 @@ def _failed_fetch(number: int, code: ErrorCode) -> PartitionData:
 
 
 def _put_into_metadata(response: Any, code: ErrorCode, met: MatchedRequest, wanted: Wanted) -> None:
-    """Into the topics that are meant, or into their partitions."""
+    """Set the code in the matching topics, or in their partitions."""
     for topic in response.topics:
         if wanted(topic.name or "", None):
             if code in _OF_PARTITIONS_IN_METADATA:
@@ -245,7 +245,7 @@ def _put_into_metadata(response: Any, code: ErrorCode, met: MatchedRequest, want
 
 
 def _once_here(answer: Answer, change: Callable[[Any], None], met: MatchedRequest) -> Answer:
-    """An answer with its response changed, once it is here."""
+    """Return the answer with its response changed, once it is available."""
     if isinstance(answer, DeferredResponse):
         answer.then(lambda late: _once_here(late, change, met))
         return answer

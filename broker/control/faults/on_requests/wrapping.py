@@ -1,9 +1,9 @@
-"""Where faults meet requests: the entries of the APIs that they name, wrapped, and nothing else of a dispatcher.
+"""The interception of requests by faults: the entries of the APIs that they name, wrapped, and nothing else.
 
-Each time the live faults are others, every node's dispatcher is given a new wrap, and forgets the entries it wrapped
-before. An entry that no live fault may match is left as it is: where nothing is armed, nothing is in the way.
+Each time the live faults change, every node's dispatcher gets a new wrap, and drops the entries it wrapped before. An
+entry that no live fault may match stays unwrapped: while nothing is armed, requests have no overhead.
 
-All faults that match a request count it; the first of them that fires does what it does, and no other then.
+All faults that match a request count it; the first of them that fires takes effect, and no other.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class Intercepted(Protocol):
-    """A node whose requests may be met: `broker/server/nodes/broker_node.py`."""
+    """A node whose requests may be intercepted: `broker/server/nodes/broker_node.py`."""
 
     services: Services
 
@@ -39,7 +39,7 @@ class Intercepted(Protocol):
 
 
 class RequestFaults:
-    """Those of one broker, for all its nodes."""
+    """The request faults of one broker, for all its nodes."""
 
     def __init__(self, registry: FaultRegistry, nodes: Sequence[Intercepted], actions: Actions) -> None:
         self._registry = registry
@@ -93,7 +93,7 @@ class _Faulty:
         self._looks_inside = any(_of(each).looks_inside for each in armed)
 
     def serve(self, frame: memoryview, position: int, correlation_id: int, client: RequestConnection) -> Answer:
-        """An `FrameHandler`."""
+        """Serve a request as a `FrameHandler` does."""
         asked = NOTHING
         if self._looks_inside:
             asked = asked_in(self._services, self._api, self._version, frame, position)
@@ -114,7 +114,7 @@ class _Faulty:
 
 
 def _matches_outside(match: RequestMatch, client: RequestConnection) -> bool:
-    """Whether the connection is as the match says."""
+    """Return whether the client and its connection match."""
     return (
         fits(match.client_id, client.client_id or "")
         and fits(match.listener, client.session.listener)

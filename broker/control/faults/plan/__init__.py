@@ -1,1 +1,1 @@
-"""From JSON to a plan: read, checked against what there is, and refused in one sentence where it makes no sense."""
+"""From JSON to a plan: parsed, checked against the broker, and refused in one sentence if it is invalid."""

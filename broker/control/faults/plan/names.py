@@ -1,4 +1,4 @@
-"""Names in a match: patterns that can fit something, and numbers of partitions. Pure."""
+"""Names in a match: patterns that can match a valid name, and numbers of partitions. Pure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _TOPIC_CHARS_MAX = 249
 
 
 def topic_pattern(value: Any) -> str:
-    """A pattern that some name of a topic fits. FaultRefused."""
+    """Read a pattern that some topic name matches. Raises FaultRefused."""
     pattern = text(value, "topic")
     if _TOPIC.fullmatch(pattern) is None or len(pattern.replace("*", "")) > _TOPIC_CHARS_MAX:
         raise FaultRefused(
@@ -25,7 +25,7 @@ def topic_pattern(value: Any) -> str:
 
 
 def peer_pattern(value: Any) -> str:
-    """A pattern that some client's address and port fits. FaultRefused."""
+    """Read a pattern that some client's address and port matches. Raises FaultRefused."""
     pattern = text(value, "connection")
     host, _, port = pattern.rpartition(":")
     if "*" not in pattern and not (host and port.isascii() and port.isdecimal()):
@@ -36,5 +36,5 @@ def peer_pattern(value: Any) -> str:
 
 
 def partition_number(value: Any) -> int:
-    """FaultRefused."""
+    """Read a partition number. Raises FaultRefused."""
     return whole_number(value, "partition", 0, PARTITION_MAX)

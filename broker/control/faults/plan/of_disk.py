@@ -15,7 +15,7 @@ _ACTIONS = ("error", "delay")
 
 
 def disk_fault(match: Mapping[str, Any], do: Mapping[str, Any]) -> tuple[DiskMatch, DiskAction]:
-    """FaultRefused."""
+    """Read a fault of the disk. Raises FaultRefused."""
     object_of(match, "what a fault of the disk matches", MATCHES)
     operation = DiskOperation(one_of(match["disk"], "disk", tuple(each.value for each in DiskOperation)))
     done = object_of(do, "what a fault of the disk does", _ACTIONS)
@@ -42,7 +42,7 @@ def disk_fault(match: Mapping[str, Any], do: Mapping[str, Any]) -> tuple[DiskMat
 
 
 def _check_is_there(file: DiskFile, operation: DiskOperation, match: Mapping[str, Any]) -> None:
-    """FaultRefused where there is no such file of such a partition."""
+    """Raise FaultRefused if there is no such file of such a partition."""
     if file is DiskFile.CATALOGUE:
         if operation is DiskOperation.READ:
             raise FaultRefused("the catalogue is read at the start alone, before a fault is armed")

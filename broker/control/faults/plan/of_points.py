@@ -1,4 +1,4 @@
-"""Faults at named steps, read from JSON: which step, with which facts, and whether it can be done there. Pure."""
+"""Faults at named steps, read from JSON: which step, with which facts, and whether it allows the action. Pure."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ NUMBERS = {
     "records_count": 0,
     "topics_count": 0,
 }
-"""Facts that are numbers, and where these begin."""
+"""Facts that are numbers, and their minimum."""
 FLAGS = ("is_commit",)
 TEXTS = ("assignor", "group", "leader_id", "partitions", "protocol", "state", "topics", "transactional_id", "why")
 _ONE_OF = {
@@ -45,14 +45,14 @@ _ONE_OF = {
 
 
 def points() -> dict[str, Kind]:
-    """The steps at which something can be done, by name."""
+    """Return the steps at which an action is possible, by name."""
     return {name: kind for name, kind in KINDS.items() if kind.may_crash or kind.may_pause}
 
 
 def point_fault(
     match: Mapping[str, Any], do: Mapping[str, Any], known: Mapping[str, Kind]
 ) -> tuple[PointMatch, PointAction]:
-    """FaultRefused."""
+    """Read a fault at a point. Raises FaultRefused."""
     kind = known[one_of(match["point"], "a point", tuple(known))]
     facts = {name: value for name, value in match.items() if name != "point"}
     for name, value in facts.items():
@@ -68,7 +68,7 @@ def point_fault(
 
 
 def _check(name: str, value: Any) -> None:
-    """FaultRefused for a value that the fact never has."""
+    """Raise FaultRefused for a value that the fact never has."""
     if name == "topic":
         topic_pattern(value)
     elif name == "partition":

@@ -52,7 +52,7 @@ def request_fault(
     nodes: Collection[int],
     listeners: Collection[str],
 ) -> tuple[RequestMatch, RequestAction]:
-    """FaultRefused."""
+    """Read a fault of requests. Raises FaultRefused."""
     given = object_of(match, "what a fault of requests matches", (*MATCHES, "point", "disk"))
     api = _api(given["api"], apis) if "api" in given else None
     low, high = (0, 0) if api is None else apis[api]
@@ -89,7 +89,7 @@ def _node(value: Any, nodes: Collection[int]) -> int:
 
 
 def _check_inside(given: Mapping[str, Any], apis: Mapping[ApiKey, tuple[int, int]], match: RequestMatch) -> None:
-    """Whether the API's requests name what the match is about, all of it together."""
+    """Raise FaultRefused unless the API's requests contain all the names in the match together."""
     wanted = [name for name in _INSIDE if name in given]
     if not wanted:
         return

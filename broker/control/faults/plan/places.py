@@ -1,11 +1,11 @@
-"""Where each key of a fault belongs, for whoever gave it elsewhere: in match, in do, beside them, or with a point."""
+"""The place of each key of a fault, for refusals of a misplaced one: in match, in do, beside them, or with a point."""
 
 from __future__ import annotations
 
 from barnabas.broker.control.faults.plan import of_disk, of_points, of_requests
 
 FACTS = frozenset({*of_points.NUMBERS, *of_points.FLAGS, *of_points.TEXTS} - {*of_requests.MATCHES})
-"""That only points have."""
+"""Facts that only points have."""
 ACTIONS = frozenset({*of_requests.ACTIONS, *of_points.ACTIONS})
 _MATCHES = frozenset({*of_requests.MATCHES, *of_disk.MATCHES, "point"})
 OF_PLANS = ("version", "seed", "faults")
@@ -13,12 +13,12 @@ _OF_FAULTS = ("name", "times", "match", "do")
 
 
 def points_with(fact: str) -> list[str]:
-    """The points that tell it."""
+    """Return the points that have the fact."""
     return [name for name, kind in of_points.points().items() if fact in kind.facts]
 
 
 def place_of(key: str, inside: str) -> str:
-    """`: error belongs in do`, behind a refusal; empty for a key that belongs nowhere. inside: match, do or fault."""
+    """Return `: error belongs in do`, to end a refusal; empty for an unknown key. inside: match, do or fault."""
     if key in FACTS and points_with(key):
         return f"; {key} is a fact of a point, beside which it stands in match: of {' or '.join(points_with(key))}"
     if key in ACTIONS and inside != "do":

@@ -1,11 +1,11 @@
-"""From JSON to a plan. What makes no sense, or could never match, is refused in one sentence that says what there is.
+"""From JSON to a plan. An invalid fault, or one that could never match, is refused in one sentence with valid values.
 
-Pure: what there is in a broker (its nodes, listeners, APIs and points) is given as `Known`.
+Pure: the contents of a broker (its nodes, listeners, APIs and points) are given as `Known`.
 
     {"version": 1, "seed": 7, "faults": [{"name": "lost-commit",
       "match": {"api": "EndTxn", "transactional_id": "orders-*", "nth": 1}, "do": {"lose_answer": true}, "times": 1}]}
 
-A fault may also be given alone. One that is given no name gets one from the registry.
+A fault may also be given alone. A fault without a name gets one from the registry.
 """
 
 from __future__ import annotations
@@ -46,31 +46,31 @@ _OFTEN_KEYS = ("nth", "probability")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Known:
-    """What there is for a fault to match."""
+    """The APIs, nodes, listeners and points that a fault can match."""
 
     apis: Mapping[ApiKey, tuple[int, int]]
-    """The versions that are offered."""
+    """The supported versions."""
     nodes: Collection[int]
     listeners: Collection[str]
     points: Mapping[str, Kind] = field(default_factory=dict)
-    """Those at which something can be done."""
+    """The points at which an action is possible."""
 
 
 def read_plan(data: bytes | str, known: Known) -> Plan:
-    """The plan, or the one fault, in this JSON. FaultRefused."""
+    """Read the plan, or the one fault, in this JSON. Raises FaultRefused."""
     if len(data) > PLAN_BYTES_MAX:
         raise FaultRefused(f"a plan has at most {PLAN_BYTES_MAX} bytes, not {len(data)}")
     try:
         asked: Any = json.loads(data, object_pairs_hook=_no_key_twice, parse_constant=_no_number)
     except RecursionError:
         raise FaultRefused("this is no JSON: it is nested too deeply") from None
-    except ValueError as error:  # also of bytes that are no UTF-8
+    except ValueError as error:  # also for bytes that are not UTF-8
         raise FaultRefused(f"this is no JSON: {error}") from None
     return plan_of(asked, known)
 
 
 def plan_of(asked: Any, known: Known) -> Plan:
-    """The plan, or the one fault, in this value of JSON. FaultRefused."""
+    """Read the plan, or the one fault, in this JSON value. Raises FaultRefused."""
     if not isinstance(asked, dict) or not {"faults", "version"} & asked.keys():
         return Plan((_fault(asked, "the fault", known),))
     version = asked.get("version")

@@ -1,4 +1,4 @@
-"""Single values of a plan's JSON: numbers, texts, lengths of time. Each is taken, or refused in a sentence. Pure."""
+"""Single values of a plan's JSON: numbers, texts, durations. Each is accepted, or refused in a sentence. Pure."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _OF_JSON = {None: "null", True: "true", False: "false"}
 
 
 class UnknownKey(FaultRefused):
-    """A key is not one of the object that it is in. `key`: which."""
+    """An unknown key of an object. `key`: its name."""
 
     def __init__(self, key: str, sentence: str) -> None:
         super().__init__(sentence)
@@ -25,25 +25,25 @@ class UnknownKey(FaultRefused):
 
 
 def shown(value: object) -> str:
-    """A value as a sentence quotes it: in one line, and no longer than a line."""
+    """Format a value for a sentence: in one line, and no longer than a line."""
     text = _OF_JSON[value] if value is None or isinstance(value, bool) else repr(value)
     return text if len(text) <= _SHOWN_CHARS_MAX else f"{text[: _SHOWN_CHARS_MAX - 1]}…"
 
 
 def listed(names: Collection[str]) -> str:
-    """`a, b and c`."""
+    """Format as `a, b and c`."""
     *first, last = names
     return f"{', '.join(first)} and {last}" if first else last
 
 
 def typo(value: Any, known: Iterable[str]) -> str:
-    """`'EndTx': did you mean EndTxn? `, before a sentence that says what there is; empty where no name is near."""
+    """Return `'EndTx': did you mean EndTxn? `, to begin a refusal; empty if no known name is similar."""
     meant = did_you_mean(value, known) if isinstance(value, str) else ""
     return f"{shown(value)}{meant} " if meant else ""
 
 
 def object_of(value: Any, what: str, known: Collection[str]) -> Mapping[str, Any]:
-    """A JSON object with no other keys than these."""
+    """Read a JSON object that has only these keys. Raises FaultRefused."""
     if not isinstance(value, dict):
         raise FaultRefused(f"{what} is an object with {listed(known)}, not {shown(value)}")
     for key in value:
@@ -53,14 +53,14 @@ def object_of(value: Any, what: str, known: Collection[str]) -> Mapping[str, Any
 
 
 def whole_number(value: Any, what: str, low: int, high: int) -> int:
-    """An integer in these bounds."""
+    """Read an integer within these bounds. Raises FaultRefused."""
     if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
         raise FaultRefused(f"{what} is a whole number from {low} to {high}, not {shown(value)}")
     return value
 
 
 def text(value: Any, what: str) -> str:
-    """A text of this length, with nothing in it that is no character."""
+    """Read a text of limited length, without surrogates. Raises FaultRefused."""
     if not isinstance(value, str) or len(value) > PATTERN_CHARS_MAX:
         raise FaultRefused(f"{what} is a text of at most {PATTERN_CHARS_MAX} characters, not {shown(value)}")
     if any("\ud800" <= char <= "\udfff" for char in value):
@@ -69,28 +69,28 @@ def text(value: Any, what: str) -> str:
 
 
 def one_of(value: Any, what: str, known: Collection[str]) -> str:
-    """One of these texts."""
+    """Read one of these texts. Raises FaultRefused."""
     if not isinstance(value, str) or value not in known:
         raise FaultRefused(f"{typo(value, known)}{what} is one of {', '.join(known)}, not {shown(value)}")
     return value
 
 
 def flag(value: Any, what: str) -> bool:
-    """True: what is not to be done is left out."""
+    """Read True; an action that is not wanted is omitted. Raises FaultRefused."""
     if value is not True:
         raise FaultRefused(f"{what} is true, or left out, not {shown(value)}")
     return True
 
 
 def boolean(value: Any, what: str) -> bool:
-    """true or false."""
+    """Read true or false. Raises FaultRefused."""
     if not isinstance(value, bool):
         raise FaultRefused(f"{what} is true or false, not {shown(value)}")
     return value
 
 
 def probability(value: Any, what: str) -> float:
-    """Above 0, and 1 at most."""
+    """Read a number above 0, and at most 1. Raises FaultRefused."""
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     if not is_number or not isfinite(value) or not 0 < value <= 1:
         raise FaultRefused(f"{what} is a number above 0 and at most 1, not {shown(value)}")
@@ -98,7 +98,7 @@ def probability(value: Any, what: str) -> float:
 
 
 def versions(value: Any, what: str, low: int, high: int) -> tuple[int, int]:
-    """One version, or {"min": 2, "max": 4}."""
+    """Read one version, or {"min": 2, "max": 4}. Raises FaultRefused."""
     if isinstance(value, dict):
         bounds = object_of(value, what, ("min", "max"))
         first = whole_number(bounds.get("min", low), f"{what}: min", low, high)
@@ -111,7 +111,7 @@ def versions(value: Any, what: str, low: int, high: int) -> tuple[int, int]:
 
 
 def delay(value: Any, what: str) -> Delay:
-    """`"200ms"`, {"min": "100ms", "max": "1s"} or {"mean": "200ms"}."""
+    """Read `"200ms"`, {"min": "100ms", "max": "1s"} or {"mean": "200ms"}. Raises FaultRefused."""
     if isinstance(value, str):
         fixed_ms = _length_ms(value, what)
         return Delay(fixed_ms, fixed_ms)
