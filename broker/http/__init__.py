@@ -1,6 +1,6 @@
-"""What a broker tells over HTTP: whether it lives, whether it can be used, and its metrics. Off unless asked for.
+"""The broker's pages over HTTP: liveness, readiness and metrics. Off by default.
 
-`server` and `connection` speak HTTP/1.1 on the broker's event loop; `pages` knows which pages there are; `metrics/` is
-the table of metrics and what each is read from. Nothing here is imported by a broker without `--http`, and the metrics
-only when they are first asked for.
+`server` and `connection` speak HTTP/1.1 on the broker's event loop; `pages` maps paths to pages; `metrics/` has the
+table of metrics and the readers of their values. A broker without `--http` imports nothing from here, and the metrics
+are imported at the first scrape.
 """

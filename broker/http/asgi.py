@@ -1,7 +1,7 @@
-"""An ASGI application behind our HTTP server: a whole request in; out comes a whole answer, or one bit by bit.
+"""An ASGI application behind the HTTP server: takes a whole request, returns a whole answer or a stream of chunks.
 
-Knows ASGI's messages, not what the application does. Requests have small bodies that are there already. An application
-that answers bit by bit is asked for the next bit when the peer has taken the last, and cancelled when the peer is gone.
+Knows ASGI's messages, not what the application does. Requests have small bodies that are received already. A streaming
+application produces the next chunk when the peer has taken the last, and is cancelled when the peer is gone.
 """
 
 from __future__ import annotations
@@ -29,21 +29,21 @@ class AsgiRequest(NamedTuple):
 
 
 class Mounted(NamedTuple):
-    """Where an application is: below a path, with bodies of so many bytes."""
+    """An application, the path below which it is served, and the maximum size of a request's body."""
 
     path: bytes
     app: AsgiApp
     body_bytes_max: int
     gives_way: bool = False
-    """Whether an answer that comes bit by bit may be cut off where others need room: who follows it asks again."""
+    """Whether a stream may be cut off when other connections need room, because its client reconnects by itself."""
 
     def has(self, target: bytes) -> bool:
-        """Whether a request for this goes there."""
+        """Return whether a request for this target belongs to the application."""
         path = target.partition(b"?")[0]
         return path == self.path or path.startswith(self.path + b"/")
 
     async def answer(self, request: AsgiRequest) -> Page | Stream:
-        """The application's answer: whole, or bit by bit where it sends it so."""
+        """Return the application's answer: whole, or as a stream if the application sends it in chunks."""
         path, _, query = request.target.partition(b"?")
         scope = {
             "type": "http",
@@ -75,7 +75,7 @@ class Mounted(NamedTuple):
 
 
 class _Exchange:
-    """An application that answers one request. It runs ahead of whoever takes its answer by one message."""
+    """An application that answers one request. It runs at most one message ahead of the reader of its answer."""
 
     def __init__(self, app: AsgiApp, scope: MutableMapping[str, Any], body: bytes) -> None:
         self._body: bytes | None = body
@@ -83,7 +83,7 @@ class _Exchange:
         self._task = asyncio.ensure_future(app(scope, self._receive, self._messages.put))
 
     async def next(self) -> Message:
-        """The next message of its answer. What it raised, or RuntimeError if it ended without a whole answer."""
+        """Return the next message of the answer. Raises the application's exception; RuntimeError if it ends early."""
         message = asyncio.ensure_future(self._messages.get())
         try:
             await asyncio.wait({message, self._task}, return_when=asyncio.FIRST_COMPLETED)
@@ -97,16 +97,16 @@ class _Exchange:
         raise RuntimeError("the application ended before its answer")
 
     async def ended(self) -> None:
-        """Its answer is whole: wait until it has come to its end. What it raised."""
+        """Wait for the end of the application, once its answer is whole. Raises its exception."""
         await self._task
 
     def cancel(self) -> None:
-        """Nobody wants the answer any more."""
+        """Cancel the application, because the answer is not needed any more."""
         self._task.cancel()
 
     async def _receive(self) -> Message:
         if self._body is None:
-            await asyncio.Future()  # nothing more comes: the task is cancelled when the peer is gone
+            await asyncio.Future()  # nothing more arrives: the task is cancelled when the peer is gone
         body, self._body = self._body, None
         return {"type": "http.request", "body": body, "more_body": False}
 
@@ -136,7 +136,7 @@ def _stream(status: int, headers: Iterable[tuple[bytes, bytes]], chunks: AsyncGe
 
 
 def _split(headers: Iterable[tuple[bytes, bytes]]) -> tuple[str, tuple[tuple[str, str], ...]]:
-    """The content type, and the headers that our server does not send by itself."""
+    """Return the content type, and the headers that the HTTP server does not send by itself."""
     own = {b"content-length": b"", b"content-type": b"text/plain; charset=utf-8"}
     told = own | {name.lower(): value for name, value in headers}
     others = tuple((name.decode(), value.decode("latin-1")) for name, value in told.items() if name not in own)

@@ -1,6 +1,6 @@
-"""POST /clean?partition=TOPIC[:N,…]&…: logs are compacted now, and a line of JSON tells how far it is, now and then.
+"""POST /clean?partition=TOPIC[:N,…]&…: compacts logs now, and reports the progress in lines of JSON.
 
-One at a time: another one is told so. Who goes away ends it, after the log that is being compacted.
+One request at a time: another one is refused. A client that disconnects ends it, after the log in progress.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ if TYPE_CHECKING:
 
     from barnabas.broker.services import Services
 
-_PARTITIONS_MAX = 1_000  # that a query may name
+_PARTITIONS_MAX = 1_000  # in one query
 
 
 class Compaction:
-    """What is asked for of one broker."""
+    """Compaction on request, for one broker."""
 
     def __init__(self, services: Services) -> None:
         self._services = services
         self._is_under_way = False
 
     def begin(self, query: str) -> Page | Stream:
-        """The lines that tell, or why there are none."""
+        """Return the stream of progress lines, or a page with the reason for a refusal."""
         if self._is_under_way:
             return Page(CONFLICT, b"somebody else has logs compacted now\n")
         services = self._services

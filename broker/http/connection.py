@@ -1,12 +1,12 @@
-"""One HTTP connection: bytes in, one request at a time, its answer out. h11 knows the protocol.
+"""One HTTP connection: bytes in, one request at a time, its answer out. h11 implements the protocol.
 
-A peer can hold little: a request's head of 16 KiB at most, a body only where an application takes it, and each request
-has to be whole within some seconds of its first byte; nothing is received while an answer is made or waits for the peer
-to take it, and a peer that takes nothing is cut off. While an answer comes bit by bit, what comes from the peer is
-thrown away: only that it goes is of interest. HEAD is GET without the body. POST is for /clean, whose answer comes bit
-by bit; it is refused where it comes from a page in a browser. Other methods are refused. What lies below the path of an
-application (asgi.py) is the application's, whatever the method. It may answer bit by bit, too. Where there is a guard,
-who does not say who it is gets no further than a request's head.
+The memory that a peer can use is limited: a request's head of 16 KiB at most, a body only if an application takes it,
+and each request has to be complete within some seconds of its first byte; nothing is received while an answer is made
+or waits for the peer to take it, and a peer that takes nothing is cut off. While an answer is streamed, received data
+is discarded: only the end of the connection matters. HEAD is GET without the body. POST is for /clean, whose answer is
+streamed; it is refused if it comes from a page in a browser. Other methods are refused. A path below that of an
+application (asgi.py) belongs to the application, for every method. Its answer may be streamed, too. If there is a
+guard, a peer without credentials gets no further than a request's head.
 """
 
 from __future__ import annotations
@@ -34,36 +34,36 @@ if TYPE_CHECKING:
 _log = logger("http")
 HEAD_BYTES_MAX = 16 << 10
 REQUEST_TIMEOUT_MS = 5_000
-"""For a whole request, for what is between two requests, and for the peer to take an answer."""
+"""For a whole request, for the time between two requests, and for the peer to take an answer."""
 _METHODS = (b"GET", b"HEAD", b"POST")
 _INTERNAL_ERROR, _CONTENT_TOO_LARGE = 500, 413
 
 
 class Server(Protocol):
-    """The server as one connection needs it: what it serves, and what the connection calls."""
+    """The server as a connection needs it: what it serves, and the callbacks of the connection."""
 
     clock: Clock
     pages: Pages
     mounted: Sequence[Mounted]
     guard: Guard | None
-    """Who says who may ask, where that is not everybody."""
+    """Authorizes requests; None if every client may send them."""
     is_closing: bool
 
     def connection_opened(self, connection: HttpConnection) -> None:
-        """It is there."""
+        """Note a new connection."""
 
     def connection_answered(self, connection: HttpConnection) -> None:
-        """It waits for its next request."""
+        """Note that the connection waits for its next request."""
 
     def connection_closed(self, connection: HttpConnection) -> None:
-        """It is gone."""
+        """Note that the connection is closed."""
 
 
 class HttpConnection(asyncio.Protocol):
     """The protocol of one accepted socket."""
 
     def __init__(self, server: Server, principal: Principal = ANONYMOUS) -> None:
-        """`principal`: whom the peer's certificate speaks for."""
+        """Create the protocol. `principal`: of the peer's certificate."""
         self._server = server
         self._principal = principal
         self._headers: Sequence[tuple[bytes, bytes]] = ()
@@ -74,12 +74,12 @@ class HttpConnection(asyncio.Protocol):
         self._target = b""
         self._is_head = self._is_post = self._is_streaming = False
         self._request: h11.Request | None = None
-        self._mounted: Mounted | None = None  # what the request is for, if it is for an application
+        self._mounted: Mounted | None = None  # the application of the request, if any
         self._body = bytearray()
         self._is_writable = True
         self._waits_to_write: asyncio.Future[None] | None = None
         self.gives_way = False
-        """Whether it may be closed for another while it answers (`server.py`)."""
+        """Whether it may be closed for another connection while it answers (`server.py`)."""
         self.peer = self._host = "?"
         self._port = 0
 
@@ -102,7 +102,7 @@ class HttpConnection(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         if self._is_streaming:
-            return  # the connection ends with that answer: nothing that comes now is a request
+            return  # the connection ends with that answer: no request can follow
         self._http.receive_data(data)
         self._go_on()
 
@@ -111,7 +111,7 @@ class HttpConnection(asyncio.Protocol):
             return False  # the peer is gone
         self._http.receive_data(b"")
         self._go_on()
-        return self._answering is not None  # the answer still leaves
+        return self._answering is not None  # the answer is still sent
 
     def pause_writing(self) -> None:
         self._is_writable = False
@@ -128,7 +128,7 @@ class HttpConnection(asyncio.Protocol):
     # --- requests --------------------------------------------------------------------------------------------------
 
     def _go_on(self) -> None:
-        """Read on until a request is whole, or what is there does not suffice, or is no HTTP."""
+        """Read until a request is complete, or more data is needed, or the data is not HTTP."""
         try:
             while self._answering is None and not self._is_closing:
                 event = self._http.next_event()
@@ -213,9 +213,9 @@ class HttpConnection(asyncio.Protocol):
             self._expect("the answer was not taken in time")
 
     def _is_for_another_site(self, path: str) -> bool:
-        """Whether a browser on this machine may be led here by a page whose site has a name for this address.
+        """Return whether a browser on this machine may have been led here by a site with a name for this address.
 
-        As `Admission` has it, for metrics; but those who scrape here by a short name are let in, which no site has.
+        As in `Admission`, for metrics; but local scrapes by a short name are accepted, because no site has such a name.
         """
         if path not in ("/metrics", "/listeners") or self._server.guard is not None or not is_loopback(self._host):
             return False
@@ -229,13 +229,13 @@ class HttpConnection(asyncio.Protocol):
         return await self._mounted.answer(asked)
 
     async def _stream(self, stream: Stream) -> None:
-        """An answer as it comes, no faster than the peer takes it, until the peer is gone.
+        """Send an answer as a stream, no faster than the peer takes it, until the peer is gone.
 
-        The connection ends with it: who sees no end of it knows that it was cut off.
+        The connection ends with it: a peer that receives no end of the stream knows that it was cut off.
         """
         self._is_streaming = True
         self.gives_way = self._mounted is not None and self._mounted.gives_way
-        self._transport.resume_reading()  # else it is not seen that the peer goes before something is written
+        self._transport.resume_reading()  # otherwise the loss of the peer is noticed only at the next write
         headers = [("content-type", stream.content_type), *stream.headers, ("connection", "close")]
         response = h11.Response(status_code=stream.status, headers=headers)
         self._transport.write(self._http.send(response) or b"")
@@ -255,7 +255,7 @@ class HttpConnection(asyncio.Protocol):
         await self._waits_to_write
 
     def _answered(self) -> None:
-        """The answer is with the kernel: on to the next request."""
+        """Continue with the next request, because the answer is with the kernel."""
         if self._is_closing:
             return
         if self._http.our_state is not h11.DONE or self._http.their_state is not h11.DONE:
@@ -283,7 +283,7 @@ class HttpConnection(asyncio.Protocol):
     # --- the end ---------------------------------------------------------------------------------------------------
 
     def _expect(self, otherwise: str) -> None:
-        """Something has to happen in time; if not, the connection ends for that reason."""
+        """Start the timeout for the next expected event; if it expires, the connection is closed for that reason."""
         self._stop_waiting()
         self._timer = self._server.clock.call_later(REQUEST_TIMEOUT_MS, lambda: self._cut_off(otherwise))
 
@@ -302,7 +302,7 @@ class HttpConnection(asyncio.Protocol):
 
     @property
     def is_answering(self) -> bool:
-        """An answer is being made, or waits for the peer to take it."""
+        """Whether an answer is being made, or waits for the peer to take it."""
         return self._answering is not None or not self._is_writable
 
     def abort(self) -> None:
@@ -311,7 +311,7 @@ class HttpConnection(asyncio.Protocol):
             self._transport.abort()
 
     def close(self) -> None:
-        """Close after what was written, as far as the peer takes it in time."""
+        """Close after the written data is sent, as far as the peer takes it in time."""
         if not self._is_closing:
             self._transport.close()
             self._expect("the answer was not taken in time")

@@ -1,4 +1,4 @@
-"""From a broker to its pages."""
+"""The connection between a broker and its HTTP pages."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ if TYPE_CHECKING:
     from barnabas.broker.runtime.clock import Clock
     from barnabas.broker.services import Deferred, Services
 
-_CONSOLE_BODY_BYTES_MAX = 1 << 20  # of a form, which may have a record in it
+_CONSOLE_BODY_BYTES_MAX = 1 << 20  # of a form, which may contain a record
 
 
 class Observed(Protocol):
-    """What is asked of a broker."""
+    """The parts of a broker that its pages use."""
 
     services: Services
     state: int
-    """Kafka's number of it: metrics/sources.py."""
+    """The state as a number of Kafka's: metrics/sources.py."""
     recovery: RecoveryPass
     time_control: Deferred[TimeControl]
     history: Deferred[History]
@@ -42,14 +42,14 @@ class Observed(Protocol):
 
     @property
     def members(self) -> Sequence[ServedNode]:
-        """Its nodes."""
+        """The nodes of the broker."""
 
     def unready_reason(self) -> str | None:
-        """Why clients cannot work with it now, or None."""
+        """Return why clients cannot work with it now, or None."""
 
 
 def awaited(broker: Observed) -> list[str]:
-    """What somebody may wait for although the broker can be used, in words."""
+    """Return what clients may wait for although the broker can be used, in words."""
     recovering = broker.recovery.progress
     return [*broker.services.room.full_reasons, *([] if recovering is None else [str(recovering)])]
 
@@ -66,7 +66,7 @@ def _control(broker: Observed, admission: Admission) -> Mounted:
     from barnabas.broker.insight.why.sources.trace_ring import TraceRing
     from barnabas.broker.insight.why.why import Why
 
-    history = broker.history.get()  # it keeps what happens from now on
+    history = broker.history.get()  # it stores events from now on
     rooms = [
         clock_room(broker.time_control.get()),
         faults_room(broker.faults.get()),
@@ -77,7 +77,7 @@ def _control(broker: Observed, admission: Admission) -> Mounted:
 
 
 def _console(broker: Observed, clock: Clock, control: Admission | None, *, is_guarded: bool) -> Mounted:
-    """It is loaded when it is first asked for."""
+    """Mount the console, which is loaded at its first request."""
     from barnabas.broker.http.asgi import Mounted
 
     application: AsgiApp | None = None
@@ -118,8 +118,9 @@ async def open_http(
 ) -> HttpServer:
     """Serve the broker's pages on bound sockets.
 
-    clock: the machine's, for what peers do and for a page's age. control: who may change something, if anybody may.
-    security: None where the port speaks plain HTTP; otherwise its guard has let in whoever comes as far as a page.
+    clock: the machine's, for timeouts of peers and for a page's age. control: the access to changes, None if changes
+    are not allowed. security: None if the port speaks plain HTTP; otherwise its guard has authorized every request that
+    reaches a page.
     """
 
     async def scrape() -> bytes:

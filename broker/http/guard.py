@@ -1,12 +1,12 @@
-"""Who may ask for what over HTTP where users are asked for: a user of the broker, or whoever knows the control token.
+"""Authorization over HTTP when users are required: a user of the broker, or a client with the control token.
 
-/live and /ready are open. A user says a password (Basic), or was let in by a client certificate. Where there is an
-authorizer, metrics and /listeners need Describe on the cluster; the console, /control and /clean, which show records
-and change things, need Alter. Without one every user may do everything, as on the listeners.
+/live and /ready are open. A user sends a password (Basic), or was authenticated by a client certificate. If there is
+an authorizer, metrics and /listeners need Describe on the cluster; the console, /control and /clean, which show
+records and change things, need Alter. Without one every user may do everything, as on the listeners.
 
-Everybody is judged, and refusals alone are held back, as long as those of a listener are: as many as there are
-connections, which give way to others meanwhile. No line and no answer has a password, a token, or the name that
-somebody only claimed to have.
+Every request is checked, and only refusals are delayed, as long as those of a listener are: their number is limited by
+that of the connections, which give way to others meanwhile. No log line and no answer contains a password, a token, or
+a user name that was not authenticated.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ Headers = Sequence[tuple[bytes, bytes]]
 
 
 class Guard:
-    """Of one broker's HTTP port."""
+    """The guard of one broker's HTTP port."""
 
     def __init__(
         self,
@@ -49,7 +49,7 @@ class Guard:
         authorizer: Authorizer | None = None,
         delay_ms: int = 0,
     ) -> None:
-        """`passwords`: None where users have none. `token`: who knows it may do everything. `clock`: the machine's."""
+        """Create the guard. `passwords`: None without users. `token`: allows everything. `clock`: the machine's."""
         self._passwords = passwords
         self._clock = clock
         self._token = token
@@ -59,13 +59,13 @@ class Guard:
         self._denied = Seldom(_log.info)
 
     def refusal_at_once(self, path: str, headers: Headers, principal: Principal) -> Page | None:
-        """Of who does not even say who it is: before a body is received."""
+        """Return the refusal of a request without credentials, before a body is received; else None."""
         if path in _OPEN or principal is not ANONYMOUS or _authorization(headers):
             return None
         return self._unauthorized(path, "say who you are: a user of the broker with its password")
 
     async def refusal(self, path: str, headers: Headers, host: str, principal: Principal) -> Page | None:
-        """None if the request may be answered. `host`: the peer's. `principal`: whom its certificate speaks for."""
+        """Return None if the request may be answered. `host`: the peer's. `principal`: of its certificate."""
         if path in _OPEN:
             return None
         scheme, _, given = _authorization(headers).partition(" ")
@@ -81,7 +81,7 @@ class Guard:
         return await self._held_back(path, host)
 
     async def _user(self, given: str) -> str | None:
-        """Who it is, by what stands in the header; None where that is not proven."""
+        """Return the user of the header; None if it is not authenticated."""
         try:
             user, colon, password = b64decode(given, validate=True).decode().partition(":")
         except (NotBase64, UnicodeDecodeError):
@@ -101,7 +101,7 @@ class Guard:
         return self._unauthorized(path, "no such user, or another password or token")
 
     def _objection(self, path: str, host: str, principal: Principal) -> Page | None:
-        """Why the principal may not have it, or None."""
+        """Return the refusal if the principal has no right to the path, or None."""
         if self._authorizer is None:
             return None
         operation = Operation.ALTER if path.startswith(_FOR_ALTER) else Operation.DESCRIBE

@@ -1,9 +1,9 @@
-"""The pages: /live, /ready, /metrics, /listeners, and a list of them at /; and what can be asked for: POST /clean.
+"""The pages: /live, /ready, /metrics, /listeners, and a list of them at /; and the action POST /clean.
 
-/live answers 200 for as long as the event loop turns. /ready answers 200 when clients can work with the broker, else
-503 with the reason in a line. While a data directory is full it answers 200, and says so: consumers and whoever deletes
-something have to get in. So it does while partitions are recovered in the background. /metrics is what Prometheus
-scrapes: it is made at most once a second, however many ask. /listeners says where clients connect, in JSON.
+/live answers 200 while the event loop runs. /ready answers 200 when clients can work with the broker, else 503 with
+the reason in a line. While a data directory is full it answers 200, with a line about it: consumers, and clients that
+delete data, need access. Likewise while partitions are recovered in the background. /metrics is scraped by Prometheus:
+it is made at most once a second, for any number of requests. /listeners returns where clients connect, in JSON.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _FRESH_S = 1.0
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a peer's address is this machine's own."""
+    """Return whether a peer's address is of this machine."""
     try:
         address = ip_address(host)
     except ValueError:
@@ -49,21 +49,21 @@ class Page(NamedTuple):
     body: bytes
     content_type: str = PLAIN_TEXT
     headers: tuple[tuple[str, str], ...] = ()
-    """Further ones."""
+    """Further headers."""
 
 
 class Stream(NamedTuple):
-    """An answer that comes bit by bit. It is closed when the peer has gone."""
+    """An answer that is streamed. It is closed when the peer has gone."""
 
     status: int
     content_type: str
     chunks: AsyncGenerator[bytes, None]
     headers: tuple[tuple[str, str], ...] = ()
-    """Further ones."""
+    """Further headers."""
 
 
 class Pages:
-    """Which page is at which path."""
+    """The pages by path."""
 
     def __init__(
         self,
@@ -74,11 +74,11 @@ class Pages:
         awaited: Callable[[], Iterable[str]] = tuple,
         listeners: Callable[[], bytes] = bytes,
     ) -> None:
-        """unready_reason: why the broker cannot be used now, or None. scrape: makes the text of the metrics. clean: has
-        logs compacted, given a query.
+        """Create the pages. unready_reason: returns why the broker cannot be used now, or None. scrape: returns the
+        metrics as text. clean: compacts logs, given a query.
 
-        awaited: what somebody may wait for although the broker can be used, in words: room on a disk, recoveries.
-        listeners: where clients connect, in JSON.
+        awaited: returns what clients may wait for although the broker can be used, in words: disk space, recoveries.
+        listeners: returns where clients connect, in JSON.
         """
         self._clock = clock
         self._unready_reason = unready_reason
@@ -90,7 +90,7 @@ class Pages:
         self._scraped_at = 0.0
 
     async def page(self, path: str) -> Page:
-        """What is at a path, which has no query any more."""
+        """Return the page at a path without its query."""
         if path == "/live":
             return Page(OK, b"live\n")
         if path == "/ready":
@@ -107,13 +107,13 @@ class Pages:
         return Page(NOT_FOUND, b"there are /live, /ready, /metrics, /listeners and /console\n")
 
     def act(self, query: str, host: str) -> Page | Stream:
-        """What a POST to /clean does, for whoever is on this machine."""
+        """Perform a POST to /clean, for clients on this machine only."""
         if not is_loopback(host):
             return Page(FORBIDDEN, b"only from this machine\n")
         return self._clean(query)
 
     async def _metrics(self) -> bytes:
-        """The metrics, as they were at most a second ago. Who asks while they are made waits for the same."""
+        """Return the metrics, at most a second old. Concurrent requests share one scrape."""
         scraping = self._scraping
         if scraping is None or (scraping.done() and not self._is_fresh(scraping)):
             scraping = self._scraping = asyncio.ensure_future(self._scrape_now())

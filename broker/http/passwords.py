@@ -1,9 +1,10 @@
-"""Whether a password is a user's, of those who may log in to a listener with PLAIN or SCRAM.
+"""Verification of passwords, for the users who may log in to a listener with PLAIN or SCRAM.
 
-What a listener's clients prove by an exchange, HTTP says outright. The work is bounded: one derivation of SCRAM at a
-time, in a thread, and none again for what was right before. Whether there is such a user does not show in the time.
+The clients of a listener prove a password by an exchange, over HTTP it is sent itself. The work is bounded: one SCRAM
+derivation at a time, in a thread, and none for a password that was verified before. The time does not reveal whether a
+user exists.
 
-Invariants: nothing that was right before is believed once the user's credential is another; no password is kept.
+Invariants: a verified password is not accepted any more once the user's credential has changed; no password is stored.
 """
 
 from __future__ import annotations
@@ -17,17 +18,17 @@ from barnabas.broker.security.sasl.mechanism import AuthenticationFailed, Exchan
 from barnabas.protocol.security.scram import ITERATIONS_MIN, ScramCredential, ScramMechanism, credential_of, salted
 
 KNOWN_MAX = 64
-"""How many that were right are remembered."""
+"""Maximum number of verified passwords that are remembered."""
 _CREDENTIAL_OF_NOBODY = ScramCredential(bytes(16), bytes(64), bytes(64), ITERATIONS_MIN)
 Lookup = tuple[ScramMechanism, Callable[[str], ScramCredential | None]]
-"""A mechanism, and what is kept of a user's password for it."""
+"""A mechanism, and the lookup of a user's stored credential for it."""
 
 
 class Passwords:
-    """Those of one listener's users."""
+    """The passwords of one listener's users."""
 
     def __init__(self, begin_plain: Callable[[], Exchange] | None, scram: Sequence[Lookup], secret: bytes) -> None:
-        """`begin_plain`: begins an exchange of PLAIN, where it is served. `secret`: of this run, to remember by."""
+        """Create it. `begin_plain`: begins a PLAIN exchange, if enabled. `secret`: of this run, to hash passwords."""
         self._begin_plain = begin_plain
         self._scram = scram
         self._secret = secret
@@ -35,7 +36,7 @@ class Passwords:
         self._deriving = asyncio.Lock()
 
     async def is_right(self, user: str, password: str) -> bool:
-        """Whether it is the user's."""
+        """Return whether it is the user's password."""
         if not user or not password or "\0" in user or "\0" in password:
             return False
         if self._begin_plain is not None and _is_plain(self._begin_plain(), user, password):

@@ -1,7 +1,7 @@
 """HTTPS: connections of HTTP over the TLS of a listener, and the guard before the pages.
 
-TLS is the listener's own endpoint: its certificate, suites and client certificates, followed when stores change, and
-handshakes are bounded as there. Users are those of the broker's first listener that has some.
+TLS uses the listener's own endpoint: its certificate, suites and client certificates, reloaded when stores change, and
+handshakes are limited as there. Users are those of the broker's first listener with users.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ if TYPE_CHECKING:
 
 _RECEIVE_BYTES = 16 << 10
 HANDSHAKES_MAX = 32
-"""As many as there may be connections of HTTP: few descriptors are there for it."""
+"""As many as the HTTP connections: few file descriptors are available for it."""
 
 
 class HttpSecurity:
-    """How the HTTP port is secured."""
+    """The security of the HTTP port."""
 
     def __init__(self, endpoint: Endpoint, guard: Guard) -> None:
         self.guard = guard
@@ -45,23 +45,23 @@ class HttpSecurity:
     def accepting(
         self, connection: Callable[[Principal], HttpConnection], network: Network, clock: Clock
     ) -> Callable[[], asyncio.BaseProtocol]:
-        """What makes the protocol of each accepted socket."""
+        """Return the factory for the protocol of each accepted socket."""
         self._handshakes = Handshakes(clock, HANDSHAKES_MAX)
         memory = TlsMemory(asyncio.get_running_loop(), self._handshakes, network.send)
         buffer = bytearray(_RECEIVE_BYTES)
         return lambda: TlsStream(memory, self._endpoint, lambda principal: _Decrypted(connection(principal), buffer))
 
     def close(self) -> None:
-        """Nobody is waited for any more who has not shaken hands yet."""
+        """Abort the handshakes in progress."""
         if self._handshakes is not None:
             self._handshakes.close()
 
 
 class _Decrypted(asyncio.BufferedProtocol):
-    """From a TLS stream, which fills buffers, to a connection, which is given bytes."""
+    """An adapter from a TLS stream, which fills buffers, to a connection, which receives bytes."""
 
     def __init__(self, connection: HttpConnection, buffer: bytearray) -> None:
-        """`buffer`: one for all, since what is in it is taken before another stream is served."""
+        """Create the adapter. `buffer`: shared by all, since its data is consumed before another stream is served."""
         self._connection = connection
         self._buffer = memoryview(buffer)
 
@@ -92,7 +92,10 @@ def http_security(
     token: str | None,
     random_bytes: Callable[[int], bytes],
 ) -> HttpSecurity:
-    """That of a broker with these endpoints and doors, by listener. ConfigError where nobody could come in."""
+    """Return the security of a broker with these TLS endpoints and SASL listeners, by listener name.
+
+    Raises ConfigError if no client could be authorized.
+    """
     named = [listener.name for listener in services.config.listeners]
     speaking = [name for name in named if name in endpoints]
     asking = [name for name in named if name in doors]

@@ -1,4 +1,4 @@
-"""What pages look at in a node: its sockets, its connections, and what its clients have to prove."""
+"""The parts of a node that pages read: its sockets, its connections, and the authentication of its clients."""
 
 from __future__ import annotations
 
@@ -21,4 +21,4 @@ class ServedNode(Protocol):
 
     @property
     def node_id(self) -> int:
-        """Its id in the cluster."""
+        """The node id in the cluster."""

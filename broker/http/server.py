@@ -1,8 +1,8 @@
-"""The sockets that speak HTTP, and how many connections they keep.
+"""The sockets that speak HTTP, and the limit of connections.
 
-A connection more than there may be takes the place of the one that has waited longest for its next request, else of
-the oldest that gives way: whose peer has yet to prove who it is, or that follows a page which asks again by itself. So
-neither many peers that say nothing or guess passwords, nor many open pages, keep anybody out.
+A connection above the limit replaces the one that has waited longest for its next request, else the oldest that gives
+way: one whose peer is not authenticated yet, or that streams a page which reconnects by itself. So neither many peers
+that are silent or guess passwords, nor many open pages, block other clients.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _log = logger("http")
 CONNECTIONS_MAX = 32
-"""More than may follow the trace: /ready and /control answer while all of these do."""
+"""More than the followers of the trace: /ready and /control answer while all of these are connected."""
 
 
 class HttpServer:
@@ -34,7 +34,7 @@ class HttpServer:
     def __init__(
         self, clock: Clock, pages: Pages, mounted: Sequence[Mounted] = (), security: HttpSecurity | None = None
     ) -> None:
-        """mounted: applications, each below a path of its own. security: None where it is plain HTTP for everybody."""
+        """Create the server. mounted: applications, each below a separate path. security: None for plain HTTP."""
         self.clock = clock
         self.pages = pages
         self.mounted = mounted
@@ -58,12 +58,12 @@ class HttpServer:
         _log.info(line("http listening", address=address, secured=None if security is None else True))
 
     def _connection(self, principal: Principal = ANONYMOUS) -> HttpConnection:
-        from barnabas.broker.http.connection import HttpConnection  # thirty milliseconds that a start need not wait for
+        from barnabas.broker.http.connection import HttpConnection  # thirty milliseconds that a start does not need
 
         return HttpConnection(self, principal)
 
     def connection_opened(self, connection: HttpConnection) -> None:
-        """Called by the connection."""
+        """Add a connection, and close another if there are too many. Called by the connection."""
         self._connections[connection] = None
         if len(self._connections) > CONNECTIONS_MAX:
             others = [each for each in self._connections if each is not connection]
@@ -72,16 +72,16 @@ class HttpServer:
             (give_way[0] if give_way else connection).abort()
 
     def connection_closed(self, connection: HttpConnection) -> None:
-        """Called by the connection."""
+        """Remove a connection. Called by the connection."""
         self._connections.pop(connection, None)
 
     def connection_answered(self, connection: HttpConnection) -> None:
-        """Called by the connection: of all that wait for their next request, it is the one that waits shortest."""
+        """Move the connection to the end of those that wait for a request. Called by the connection."""
         if self._connections.pop(connection, self) is None:
             self._connections[connection] = None
 
     def close(self) -> None:
-        """No more connections; those there are end, what was written still leaves."""
+        """Accept no more connections, and close the idle ones; the others end after their answer."""
         self.is_closing = True
         for each in self._listening:
             each.close()

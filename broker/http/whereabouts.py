@@ -1,6 +1,6 @@
-"""/listeners: where clients connect to the broker, for whoever has found its HTTP port; and of which cluster it is.
+"""/listeners: the addresses where clients connect, and the cluster id, for clients that know the HTTP port.
 
-A host is null where clients are to take the address by which they came: one of this machine, as they know it.
+A host is null if clients should use the address by which they reached the page: one of this machine, as seen by them.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def whereabouts(cluster_id: str, members: Iterable[ServedNode]) -> bytes:
-    """In JSON, of all nodes."""
+    """Return the listeners of all nodes in JSON."""
     found = [_listener(bound) for member in members for bound in member.bound]
     return json.dumps({"cluster_id": cluster_id, "listeners": found}).encode()
 

@@ -1,6 +1,6 @@
-"""The console: pages in a browser that show what a broker holds, and let whoever has --control change some of it.
+"""The console: pages in a browser that show a broker's state, and allow some changes with --control.
 
-HTML is made here, on the server; a page that is left open is sent its live part again when that has changed. Nothing of
-this is imported before somebody asks for /console. `looking/` reads the broker, `pages/` makes of it what a template
-shows, `application` puts the pages together and lets in who may be.
+HTML is rendered on the server; an open page is sent its live part again when that has changed. Nothing of this is
+imported before the first request to /console. `queries/` reads the broker, `pages/` converts it to the values of a
+template, `application` combines the pages and controls access.
 """

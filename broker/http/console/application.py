@@ -1,7 +1,7 @@
-"""The application below /console: pages, what they load, actions, and the sign-in where there is a token.
+"""The application below /console: pages, their static files, actions, and the sign-in if there is a token.
 
-Lets in who may be (entering.py). Without --control nothing can be changed. An answer that is no page of ours in a
-browser cannot be made of one: the Content-Security-Policy allows nothing but what this server sends.
+Controls access (sign_in.py). Without --control nothing can be changed. An answer that is not a page of the console
+cannot become one in a browser: the Content-Security-Policy allows only content of this server.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _FOR_A_DAY = "max-age=86400, immutable"
 
 
 def application(observed: Observed, admission: Admission) -> ASGIApp:
-    """What is served below /console."""
+    """Create the application below /console."""
     console = _Console(observed)
     routes = [Route("/console", console.front), Route("/console/static/{name}", console.static)]
     routes += [Route(page.path, console.shown(page)) for page in PAGES]
@@ -59,11 +59,11 @@ class _Console:
         self._loaded: set[str] = set()
 
     async def front(self, request: Request) -> Response:
-        """The first page is the one that is asked for most."""
+        """Redirect to the page that is used most."""
         return RedirectResponse("/console/transactions", _SEE_OTHER)
 
     async def static(self, request: Request) -> Response:
-        """A file that pages load. Its address names its content, so it may be kept."""
+        """Return a static file. Its address contains its hash, so it may be cached."""
         name = request.path_params["name"]
         if name not in rendering.STATIC:
             raise HTTPException(NOT_FOUND)
@@ -72,7 +72,7 @@ class _Console:
         return answer
 
     def shown(self, page: Page) -> Callable[[Request], Awaitable[Response]]:
-        """The page, its live part alone, or that again and again: as the request accepts it."""
+        """Return a handler for the page, its live part alone, or a stream of live parts, as the request accepts it."""
 
         async def show(request: Request) -> Response:
             await self._load(page.template)
@@ -88,7 +88,7 @@ class _Console:
         return self._answered(show)
 
     def done(self, action: Action) -> Callable[[Request], Awaitable[Response]]:
-        """What the action does, and the page that shows it."""
+        """Return a handler that performs the action and redirects to the page that shows it."""
 
         async def do(request: Request) -> Response:
             if not self._observed.may_change:
@@ -99,7 +99,7 @@ class _Console:
         return self._answered(do)
 
     async def _load(self, template: str) -> None:
-        """Have it at hand: when it is first shown, it is compiled, and others have their turns meanwhile."""
+        """Load a template at its first use: it is compiled in a thread, so that the event loop continues."""
         if template not in self._loaded:
             await asyncio.get_running_loop().run_in_executor(None, rendering.load, template)
             self._loaded.add(template)
@@ -138,19 +138,19 @@ class _Console:
         return answered
 
     def failed(self, request: Request, status: int, why: str) -> Response:
-        """A page with one sentence."""
+        """Return a page with one sentence."""
         facts = self._common(request.scope["path"]) | {"status": status, "why": why}
         return _html(rendering.page("refused.html", facts), status)
 
     async def http_error(self, request: Request, error: Exception) -> Response:
-        """What Starlette itself answers."""
+        """Return the page for an error of Starlette."""
         assert isinstance(error, HTTPException)
         sentences = {NOT_FOUND: "there is no such page", 405: "this is not asked for like that"}
         return self.failed(request, error.status_code, sentences.get(error.status_code, error.detail))
 
 
 class _Entered:
-    """The application for whoever may be let in, with the headers that every answer has."""
+    """The application behind the access control, with the headers that every answer has."""
 
     def __init__(self, app: Starlette, door: Door, console: _Console) -> None:
         self._app = app
@@ -158,7 +158,7 @@ class _Entered:
         self._console = console
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """As ASGI has it."""
+        """Serve a request by the ASGI protocol."""
 
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
@@ -172,12 +172,12 @@ class _Entered:
         await (self._app if answer is None else answer)(scope, receive, send_with_headers)
 
     async def _answer_at_the_door(self, request: Request, peer_is_local: bool) -> Response | None:
-        """None for who may come in."""
+        """Return None if the request is admitted, else the answer."""
         path, headers = request.scope["path"], request.headers
         if path == SIGN_IN and request.method == "POST":
             refusal = self._door.refusal_to_sign_in(headers, peer_is_local)
             return await self._sign_in(request) if refusal is None else self._refused(request, refusal)
-        if path.startswith("/console/static/"):  # which the sign-in needs, and which are the same everywhere
+        if path.startswith("/console/static/"):  # needed by the sign-in, and the same for every broker
             refusal = self._door.refusal_to_sign_in(headers, peer_is_local)
         else:
             refusal = self._door.refusal(request.method, headers, peer_is_local)
@@ -204,7 +204,7 @@ class _Entered:
 
 
 def _html(text: str, status: int = 200) -> Response:
-    """Names of headers may have bytes in them that are no text (protocol/records/record.py)."""
+    """Return an HTML answer. Names of headers may contain invalid UTF-8 (protocol/records/record.py)."""
     return HTMLResponse(text.encode("utf-8", "replace"), status)
 
 

@@ -1,4 +1,4 @@
-"""What the console is given of a broker, and how it looks at much of it without holding up others."""
+"""The parts of a broker that the console uses, and reads of much data in slices of the event loop."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LOOK = WorkClass(under_way_max=2, steps_max=50)
 
 
 class Observed(NamedTuple):
-    """A broker."""
+    """The parts of a broker that the console reads and changes."""
 
     services: Services
     """Of all its nodes."""
@@ -31,24 +31,24 @@ class Observed(NamedTuple):
     time_control: Deferred[TimeControl]
     faults: Deferred[Faults]
     unready_reason: Callable[[], str | None]
-    """Why clients cannot work with it now, or None."""
+    """Returns why clients cannot work with the broker now, or None."""
     awaited: Callable[[], Iterable[str]]
-    """What somebody may wait for although it can be used, in words."""
+    """Returns what clients may wait for although the broker can be used, in words."""
     clock: Clock
-    """The machine's: how often a page is looked at again."""
+    """The machine's: sets how often a page is refreshed."""
     may_change: bool
     """Whether there is --control."""
     history: History | None = None
-    """What happened, where that is kept: with --control."""
+    """The recent events, if they are stored: with --control."""
     why: Why | None = None
-    """What may be asked, with --control."""
+    """The queries about waits, with --control."""
 
     @property
     def now_ms(self) -> int:
-        """By the clock that clients are told."""
+        """The time by the broker's clock."""
         return self.services.clock.now_ms()
 
     async def in_turns(self, begin: Callable[[], Work[T]]) -> T:
-        """What comes of the steps. Others have their turns in between."""
+        """Return the result of the steps. Other tasks run in between."""
         found = self.services.slices.in_slices(begin, LOOK)
         return await found if isinstance(found, Future) else found

@@ -1,7 +1,7 @@
-"""The live part of a page, for as long as somebody has it open: server-sent events, each with the whole part anew.
+"""The live part of a page, while it is open: server-sent events, each with the whole part.
 
-A part is sent when it has changed. In between a comment goes out now and then, so that a peer that vanished without a
-word is noticed. The clock is the machine's, so pages live on while the broker's clock stands.
+A part is sent when it has changed. In between a comment is sent now and then, so that the loss of a peer is noticed.
+The clock is the machine's, so that pages are refreshed while the broker's clock is stopped.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _COMMENT_EVERY = 5  # looks
 
 
 async def events(look: Callable[[], Awaitable[str]], clock: Clock) -> AsyncGenerator[bytes, None]:
-    """The part as it is now, and again whenever it is another."""
+    """Yield the part as it is now, and again whenever it has changed."""
     shown, unchanged = "", 0
     while True:
         part = await look()

@@ -1,4 +1,4 @@
-"""A page, and an action: what pages/ gives and application.py serves."""
+"""A page, and an action: defined in pages/ and served by application.py."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Facts = dict[str, Any]
 
 
 class Page(NamedTuple):
-    """`look` gives what the template shows. is_live: it is shown anew as long as it is open."""
+    """A page. `look` returns the values for the template. is_live: it is refreshed while it is open."""
 
     path: str
     template: str
@@ -21,7 +21,7 @@ class Page(NamedTuple):
 
 
 class Action(NamedTuple):
-    """What is done for a POST: `do` gives the address of the page that shows it."""
+    """The handler of a POST: `do` returns the address of the page that shows the result."""
 
     path: str
     do: Callable[[Observed, Asked], Awaitable[str]]

@@ -1,4 +1,4 @@
-"""What a request asks for: its query and its form, read and checked. A refusal is one sentence."""
+"""The parameters of a request: its query and its form, parsed and checked. A refusal is one sentence."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _FIELDS_MAX = 50
 
 
 class Refused(Exception):
-    """It is not done, or not there. str() is the sentence."""
+    """A request is refused, or its subject does not exist. str() is the sentence."""
 
     def __init__(self, why: str, status: int = BAD_REQUEST) -> None:
         super().__init__(why)
@@ -20,35 +20,35 @@ class Refused(Exception):
 
 
 class Asked(NamedTuple):
-    """words: the query's, or the form's where there is one. path: what the path names."""
+    """The parameters of a request. words: of the query, or of the form if there is one. path: of the path."""
 
     words: Mapping[str, str]
     path: Mapping[str, str]
 
     def word(self, name: str, default: str = "") -> str:
-        """As it was written; the default where it is empty."""
+        """Return the parameter unchanged; the default if it is empty."""
         return self.words.get(name) or default
 
     def needed(self, name: str) -> str:
-        """As `word`. Refused without it."""
+        """Return the parameter. Raise Refused if it is missing."""
         if not self.words.get(name):
             raise Refused(f"{name} is missing")
         return self.words[name]
 
     def one_of(self, name: str, *allowed: str) -> str:
-        """One of these words, the first where none is given."""
+        """Return one of these words, the first if none is given. Raise Refused for another word."""
         word = self.word(name, allowed[0])
         if word not in allowed:
             raise Refused(f"{name} is one of {', '.join(allowed)}")
         return word
 
     def number(self, name: str, default: int, least: int = 0, most: int = OFFSET_MAX) -> int:
-        """A whole number."""
+        """Return a whole number. Raise Refused if it is invalid, or outside the bounds."""
         return whole(name, self.word(name, str(default)), least, most)
 
 
 def whole(name: str, text: str, least: int = 0, most: int = OFFSET_MAX) -> int:
-    """Text as a whole number. Refused for any other, and outside the bounds."""
+    """Parse text as a whole number. Raise Refused if it is invalid, or outside the bounds."""
     digits = text.removeprefix("-")
     if not (digits.isascii() and digits.isdecimal() and len(digits) <= 19):
         raise Refused(f"{name} is no whole number")
@@ -59,7 +59,7 @@ def whole(name: str, text: str, least: int = 0, most: int = OFFSET_MAX) -> int:
 
 
 def words_of(text: bytes) -> dict[str, str]:
-    """A query, or a form. Of a word that comes twice the last counts."""
+    """Parse a query, or a form. If a name occurs twice the last value counts."""
     try:
         pairs = parse_qsl(text.decode("ascii"), True, max_num_fields=_FIELDS_MAX, errors="strict")
         return dict(pairs)

@@ -1,4 +1,4 @@
-"""Templates to HTML. Everything that is put into one is escaped; a template is loaded when it is first shown."""
+"""Templates to HTML. All values are escaped; a template is loaded at its first use."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from barnabas.broker.http.console import words
 
 _HERE = Path(__file__).parent
 STATIC = {"console.css": "text/css; charset=utf-8", "console.js": "text/javascript; charset=utf-8"}
-"""The files that pages load, and what they are."""
+"""The static files, and their content types."""
 NAVIGATION = (
     ("transactions", "Transactions"),
     ("topics", "Topics"),
@@ -28,7 +28,7 @@ NAVIGATION = (
     ("clock", "Clock"),
 )
 LIVE = "live"
-"""The block of a page that is shown anew when it has changed."""
+"""The block of a page that is refreshed when it has changed."""
 
 
 @lru_cache(1)
@@ -46,31 +46,31 @@ def _environment() -> Environment:
 
 
 def load(template: str) -> None:
-    """Read and compile a template and the one around it, which takes some hundredths of a second. For a thread."""
+    """Read and compile a template and its layout, which takes some hundredths of a second. Called in a thread."""
     for name in ("layout.html", template):
         _environment().get_template(name)
 
 
 def page(template: str, facts: dict[str, Any]) -> str:
-    """A whole page."""
+    """Render a whole page."""
     return _environment().get_template(template).render(facts)
 
 
 def live_part(template: str, facts: dict[str, Any]) -> str:
-    """What of the page changes while it is open."""
+    """Render the part of the page that changes while it is open."""
     made = _environment().get_template(template)
     return "".join(made.blocks[LIVE](made.new_context(facts)))
 
 
 def url(path: str, **query: object) -> str:
-    """A page of the console with a query."""
+    """Return the address of a page of the console with a query."""
     said = {name.rstrip("_"): value for name, value in query.items() if value not in (None, "")}
     return f"/console{path}" + (f"?{urlencode(said)}" if said else "")
 
 
 @lru_cache(len(STATIC))
 def static_bytes(name: str) -> bytes:
-    """A file that pages load."""
+    """Return the content of a static file."""
     return (_HERE / "static" / name).read_bytes()
 
 

@@ -1,9 +1,9 @@
-"""Who may look: as for /control (control/admission.py), but a browser may say the token once, and links may be
-followed.
+"""Access to the console: as for /control (control/admission.py), but a browser may send the token once, and links
+may be followed.
 
-Pure but for the secret of this run. A token that was said in the sign-in form is exchanged for a cookie: a secret of
-this run, not the token, since other servers on this host are sent the cookie, too. A page of another site may lead here
-(a GET that shows a page of ours) and never sees the answer; it may ask for nothing else.
+Pure except for the secret of this run. A token from the sign-in form is exchanged for a cookie: a secret of this run,
+not the token, because other servers on this host receive the cookie, too. A page of another site may link here
+(a GET that shows a page of the console) and never sees the answer; no other request of it is accepted.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from barnabas.broker.http.control.admission import UNAUTHORIZED, Admission, Refu
 
 
 class Door:
-    """Of one run. `admission`: as for /control; one without a token where there is no --control."""
+    """The access control of one run. `admission`: as for /control; without --control one without a token."""
 
     def __init__(self, admission: Admission) -> None:
         self._admission = admission
         self._secret = secrets.token_urlsafe(32)
 
     def refusal(self, method: str, headers: Mapping[str, str], peer_is_local: bool) -> Refusal | None:
-        """None if the request may be answered. headers: by names in small letters."""
+        """Return None if the request may be answered. headers: by lower-case names."""
         seen = dict(headers)
         if method in ("GET", "HEAD") and _shows_a_page(seen):
             seen.pop("sec-fetch-site", None)
@@ -35,12 +35,12 @@ class Door:
         return self._admission.refusal(seen, peer_is_local)
 
     def refusal_to_sign_in(self, headers: Mapping[str, str], peer_is_local: bool) -> Refusal | None:
-        """As `refusal`, for whoever brings the token itself."""
+        """Return the refusal of a sign-in request, which contains the token itself; None if it may be answered."""
         refusal = self._admission.refusal(headers, peer_is_local)
         return None if refusal is None or refusal.status == UNAUTHORIZED else refusal
 
     def signed_in(self, token: str, host: str) -> str | None:
-        """The cookie for who knows the token; None for who does not, and where there is none."""
+        """Return the cookie if the token is right; None if it is wrong, and if there is no token."""
         if self._admission.token is None or not compare_digest(token.encode(), self._admission.token.encode()):
             return None
         return f"{_cookie_name(host)}={self._secret}; Path=/console; HttpOnly; SameSite=Lax"
@@ -58,7 +58,7 @@ def _shows_a_page(headers: Mapping[str, str]) -> bool:
 
 
 def _cookie_name(host: str) -> str:
-    """With the port, since cookies do not know ports, and brokers beside each other have different tokens."""
+    """Return a name with the port, since cookies ignore ports, and brokers on one host have different tokens."""
     try:
         port = urlsplit(f"//{host}").port
     except ValueError:

@@ -1,4 +1,4 @@
-"""How numbers, times and bytes are written for a reader. Pure; everything is escaped later, by the templates."""
+"""Formatting of numbers, times and bytes for people. Pure; the templates escape the result."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ CUT = "…"
 
 
 def number(value: int) -> str:
-    """With thin spaces between thousands, as tables are read best."""
+    """Format a number with thin spaces between thousands, which are easy to read in tables."""
     return f"{value:,}".replace(",", "\u202f")
 
 
 def duration(ms: int) -> str:
-    """Two units at most: 3 min 20 s."""
+    """Format a duration with two units at most: 3 min 20 s."""
     sign, ms = ("−", -ms) if ms < 0 else ("", ms)
     if ms < _S:
         return f"{sign}{ms} ms"
@@ -32,7 +32,7 @@ def duration(ms: int) -> str:
 
 
 def moment(ms: int) -> str:
-    """A time in UTC to the millisecond; a dash for none, the number itself for one that no calendar has."""
+    """Format a time in UTC to the millisecond; a dash for none, the number for one out of the calendar's range."""
     if ms < 0:
         return "–"
     if ms > _MOMENT_MS_MAX:
@@ -42,7 +42,7 @@ def moment(ms: int) -> str:
 
 
 def size(count: int) -> str:
-    """Bytes, in the unit that fits."""
+    """Format bytes, in a suitable unit."""
     value = float(count)
     for unit in ("B", "kB", "MB", "GB"):
         if value < 1000:
@@ -52,12 +52,12 @@ def size(count: int) -> str:
 
 
 def counted(count: int, noun: str) -> str:
-    """The number with its noun: 1 partition, 2 partitions."""
+    """Format a number with its noun: 1 partition, 2 partitions."""
     return f"{number(count)} {noun}" if count == 1 else f"{number(count)} {noun}s"
 
 
 def preview(data: bytes | None, characters_max: int = 120) -> str:
-    """One line of it."""
+    """Format the beginning of the data on one line."""
     if data is None:
         return "null"
     head = data[: characters_max * 4]  # a character has four bytes at most
@@ -71,12 +71,12 @@ def preview(data: bytes | None, characters_max: int = 120) -> str:
 
 
 def as_text(data: bytes, bytes_max: int) -> str:
-    """As UTF-8, with marks where it is none."""
+    """Decode as UTF-8, with replacement characters for invalid bytes."""
     return data[:bytes_max].decode("utf-8", "replace") + (CUT if len(data) > bytes_max else "")
 
 
 def as_json(data: bytes, bytes_max: int) -> str | None:
-    """Laid out, or None where it is no JSON."""
+    """Format as indented JSON; return None if it is not JSON."""
     if len(data) > bytes_max:
         return None
     try:
@@ -86,7 +86,7 @@ def as_json(data: bytes, bytes_max: int) -> str | None:
 
 
 def as_hex(data: bytes, bytes_max: int) -> str:
-    """Rows of sixteen bytes, with their text beside them."""
+    """Format in rows of sixteen bytes, with their text beside them."""
     rows = []
     for start in range(0, min(len(data), bytes_max), _HEX_ROW):
         row = data[start : min(start + _HEX_ROW, bytes_max)]
@@ -96,7 +96,7 @@ def as_hex(data: bytes, bytes_max: int) -> str:
 
 
 def _text_of(data: bytes, *, is_cut: bool) -> str | None:
-    """UTF-8, whose last character may be cut; None if it is none."""
+    """Decode UTF-8 whose last character may be cut; return None if it is invalid."""
     try:
         return getincrementaldecoder("utf-8")().decode(data, final=not is_cut)
     except UnicodeDecodeError:

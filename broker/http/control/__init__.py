@@ -1,1 +1,1 @@
-"""What a test may do to a running broker over HTTP, where `serve --control` lets it: JSON over Starlette."""
+"""Operations of tests on a running broker over HTTP, where `serve --control` allows them: JSON over Starlette."""

@@ -1,9 +1,9 @@
-"""Who may ask for changes: peers on this machine, or whoever knows the token; no page of another site in a browser.
+"""Access to changes: clients on this machine, or clients with the token; no page of another site in a browser.
 
-Pure. A page in a browser on this machine can send requests, too: it is told by its Origin, and where it hides behind a
-name of its own that leads here, by the Host. Without a token the Host has to be an address or localhost; with one it
-may be any name, since whoever knows the token is meant to ask. Ports in the Host are not compared: a container's port
-is mapped to another.
+Pure. A page in a browser on this machine can send requests, too: it is recognized by its Origin, and if it uses a
+domain name that resolves to this address, by the Host. Without a token the Host has to be an address or localhost;
+with one it may be any name, because clients with the token are trusted. Ports in the Host are not compared: a
+container's port is mapped to another.
 """
 
 from __future__ import annotations
@@ -18,23 +18,23 @@ UNAUTHORIZED, FORBIDDEN = 401, 403
 
 
 class Refusal(NamedTuple):
-    """Why not. status: of the answer."""
+    """The reason of a refusal. status: of the answer."""
 
     status: int
     why: str
 
 
 class Admission(NamedTuple):
-    """token: what has to be known, None where peers on this machine may ask for anything.
+    """token: required from clients; None if clients on this machine may do anything.
 
-    is_guarded: whoever comes as far as here has proven who it is, and may ask.
+    is_guarded: requests that arrive here are authenticated and authorized already.
     """
 
     token: str | None = None
     is_guarded: bool = False
 
     def refusal(self, headers: Mapping[str, str], peer_is_local: bool) -> Refusal | None:
-        """None if the request may be answered. headers: by names in small letters."""
+        """Return None if the request may be answered. headers: by lower-case names."""
         host = headers.get("host", "")
         if not host:
             return Refusal(FORBIDDEN, "a request names its Host")
@@ -65,7 +65,7 @@ def _authority(origin: str) -> str:
 
 
 def is_plain_host(host: str) -> bool:
-    """Whether it is an address or localhost, with a port or without."""
+    """Return whether it is an address or localhost, with or without a port."""
     try:
         name = urlsplit(f"//{host}").hostname or ""
         if name == "localhost" or name.endswith(".localhost"):

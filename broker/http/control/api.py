@@ -1,4 +1,4 @@
-"""One room of /control: what is asked for there, and how that is described. The application puts the rooms together."""
+"""One room of /control: its routes, and their description. The application combines the rooms."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ BAD_REQUEST, NOT_FOUND, SERVICE_UNAVAILABLE, GATEWAY_TIMEOUT = 400, 404, 503, 50
 
 
 class Description(NamedTuple):
-    """In OpenAPI. paths: by path below the root. schemas: by name."""
+    """A description in OpenAPI. paths: by path below the root. schemas: by name."""
 
     paths: Mapping[str, Any]
     schemas: Mapping[str, Any]
 
 
 class Room(NamedTuple):
-    """routes: all paths are those of `description`, and the other way round."""
+    """The routes of one subject. routes: their paths are exactly those of `description`."""
 
     routes: Sequence[Route]
     description: Description
 
 
 def refused(why: str, status: int = BAD_REQUEST) -> JSONResponse:
-    """Why something was not done, in a sentence."""
+    """Return an answer with the reason for a refusal, in a sentence."""
     return JSONResponse({"error": why}, status)

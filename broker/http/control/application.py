@@ -1,6 +1,6 @@
 """The application: the rooms of /control, and their description. An answer is JSON; a refusal is {"error": a sentence}.
 
-Lets in who may be (admission.py), and knows nothing of what is done in a room.
+Controls access (admission.py), and does not know the operations of a room.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from barnabas.broker.http.control.openapi import OPENAPI, PATH, document
 
 
 def application(rooms: Sequence[Room], admission: Admission) -> ASGIApp:
-    """What is served below /control."""
+    """Create the application below /control."""
     every_room = [*rooms, Room([Route(PATH, _describe, methods=["GET"])], OPENAPI)]
     routes = [route for room in every_room for route in room.routes]
     *others, last = dict.fromkeys(route.path for route in routes)
@@ -37,14 +37,14 @@ def application(rooms: Sequence[Room], admission: Admission) -> ASGIApp:
 
 
 class Admitted:
-    """An application for whoever may be let in."""
+    """An application behind the access control."""
 
     def __init__(self, app: Starlette, admission: Admission) -> None:
         self.app = app
         self._admission = admission
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """As ASGI has it."""
+        """Serve a request by the ASGI protocol."""
         refusal = self._admission.refusal(Request(scope).headers, scope["barnabas.peer_is_local"])
         if refusal is None:
             await self.app(scope, receive, send)

@@ -1,4 +1,4 @@
-"""What a request asks the clock for, from the JSON of its body. Pure."""
+"""The change of the clock that a request contains, from the JSON of its body. Pure."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ _INTEGER_MAX = 1 << 53
 
 
 class Change(NamedTuple):
-    """ms: how far to advance, or to which moment since 1970."""
+    """A change. ms: how far to advance, or the time since 1970 to move to."""
 
     what: Literal["freeze", "run", "advance", "at"]
     ms: int = 0
 
 
 def read_change(body: bytes) -> Change:
-    """ClockRefused says in a sentence what is wrong with the body."""
+    """Parse the body of a request. Raise ClockRefused, with a sentence, if it is invalid."""
     try:
         asked: Any = json.loads(body)
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""/control/clock: what a test does to the clock. A move goes on to its end, also when who asked for it goes away."""
+"""/control/clock: operations of a test on the clock. A move continues to its end, even if the client disconnects."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from barnabas.storage.errors import StorageError
 
 
 def clock_room(clock: TimeControl) -> Room:
-    """Over the clock of one broker."""
+    """Create the room for the clock of one broker."""
     return Room([Route(PATH, _Pages(clock).clock, methods=["GET", "POST"])], CLOCK)
 
 
@@ -60,4 +60,4 @@ class _Pages:
     def _over(self, task: asyncio.Task[ClockState]) -> None:
         self._moves.discard(task)
         if not task.cancelled():
-            task.exception()  # whoever is there still is told; the log has it anyway
+            task.exception()  # a connected client receives it; the log has it anyway

@@ -1,4 +1,4 @@
-"""How operations are described in OpenAPI: the pieces that the rooms of /control have in common."""
+"""Descriptions of operations in OpenAPI: the parts that the rooms of /control share."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def operation(
     body: str | None = None,
     parameters: Sequence[dict[str, Any]] = (),
 ) -> dict[str, Any]:
-    """One method of a path. found: the answer with status 200. body: the schema of the request's, if it has one."""
+    """Describe one method of a path. found: the answer with status 200. body: the schema of the request's, if any."""
     told = _EVERYWHERE | (refusals or {}) | ({} if body is None else _WITH_BODY)
     responses = {status: {"description": told[status], "content": json_of("Refusal")} for status in sorted(told)}
     described: dict[str, Any] = {"operationId": name, "summary": summary, "responses": {"200": found, **responses}}
@@ -40,16 +40,16 @@ def operation(
 
 
 def parameter(name: str, place: str, description: str, schema: dict[str, Any]) -> dict[str, Any]:
-    """A part of the path, or of the query. Those of the path are always there."""
+    """Describe a part of the path, or of the query. Parts of the path are required."""
     described = {"name": name, "in": place, "description": description, "schema": schema}
     return {**described, "required": True} if place == "path" else described
 
 
 def answer(description: str, schema: str) -> dict[str, Any]:
-    """An answer in JSON."""
+    """Describe an answer in JSON."""
     return {"description": description, "content": json_of(schema)}
 
 
 def json_of(schema: str) -> dict[str, Any]:
-    """JSON by one of the schemas."""
+    """Describe JSON content by one of the schemas."""
     return {"application/json": {"schema": {"$ref": f"#/components/schemas/{schema}"}}}

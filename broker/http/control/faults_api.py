@@ -1,4 +1,4 @@
-"""/control/faults: armed, listed, waited for, released and taken back, as JSON."""
+"""/control/faults: faults armed, listed, awaited, released and disarmed, as JSON."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Endpoint = Callable[[Request], Awaitable[Response]]
 
 
 def faults_room(faults: Faults) -> Room:
-    """Over the faults of one broker."""
+    """Create the room for the faults of one broker."""
     pages = _Pages(faults)
     routes = [
         Route(PATH, _answering(pages.all_of_them), methods=["GET", "POST", "DELETE"]),
@@ -56,7 +56,7 @@ class _Pages:
         self._registry = faults.registry
 
     async def all_of_them(self, request: Request) -> Response:
-        """Listed; armed, and those that were; taken back, and what they were."""
+        """List the faults; arm some, and return them; or disarm all, and return their last state."""
         if request.method == "POST":
             return _told(self._faults.arm_json(await request.body()))
         told = _told(self._registry.every())
@@ -65,7 +65,7 @@ class _Pages:
         return told
 
     async def one(self, request: Request) -> Response:
-        """As it is now, or when what is waited for has come; taken back, and what it was."""
+        """Return the present state, after an optional wait; or disarm the fault, and return its last state."""
         name = request.path_params["name"]
         if request.method == "DELETE":
             state = self._registry.get(name).state()
@@ -82,7 +82,7 @@ class _Pages:
         return JSONResponse(found.state())
 
     async def release(self, request: Request) -> Response:
-        """What stands at its pause goes on."""
+        """Release what is paused by the fault."""
         name = request.path_params["name"]
         self._registry.release(name)
         return JSONResponse(self._registry.get(name).state())

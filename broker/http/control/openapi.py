@@ -17,11 +17,11 @@ PATH = "/control/openapi.json"
 _ITSELF = {"description": "It.", "content": {"application/json": {"schema": {"type": "object"}}}}
 OPENAPI = Description({PATH: {"get": operation("describe", "This description", _ITSELF)}}, {})
 DESCRIPTIONS = (CLOCK, FAULTS, TRACE, WHY, OPENAPI)
-"""In the order in which they are told."""
+"""In the order of the document."""
 
 
 def document() -> dict[str, Any]:
-    """The whole description."""
+    """Return the whole description."""
     paths: dict[str, Any] = {}
     schemas: dict[str, Any] = {}
     for each in DESCRIPTIONS:

@@ -1,4 +1,4 @@
-"""/control/trace: what happened last, as JSON; and what happens, as server-sent events for whoever follows."""
+"""/control/trace: recent events as JSON; and new events, as server-sent events for followers."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from barnabas.client.near_names import did_you_mean
 
 EVENT_STREAM = "text/event-stream"
 KEEP_ALIVE_S = 5.0
-"""How often a follower is written to at least, so that one that vanished without a word is noticed."""
+"""Maximum interval between writes to a follower, so that the loss of its connection is noticed."""
 
 
 def trace_room(history: Callable[[], History]) -> Room:
-    """Over the history of one broker."""
+    """Create the room for the history of one broker."""
     return Room([Route(PATH, _Pages(history).trace, methods=["GET"])], TRACE)
 
 
@@ -57,7 +57,7 @@ _FRESH = {"cache-control": "no-store"}
 
 
 def _page(history: History, asked: TraceFilter, start: int | None, limit: int | None) -> Mapping[str, Any]:
-    """The last events; from a number on, if one is given."""
+    """Return the last events; or those from a number on, if one is given."""
     count = min(LIMIT if limit is None else limit, LIMIT_MAX)
     if start is None:
         return {
@@ -70,7 +70,7 @@ def _page(history: History, asked: TraceFilter, start: int | None, limit: int | 
 
 
 async def _stream(history: History, follower: Follower, asked: TraceFilter, begin: int | None) -> AsyncIterator[str]:
-    """What is kept from `begin` on, if that is given, and then all that happens."""
+    """Yield the stored events from `begin` on, if that is given, and then all new events."""
     try:
         yield ": the trace of a Barnabas\n\n"
         until = history.next_number
@@ -105,7 +105,7 @@ def _lost(count: int) -> str:
 
 
 def _query(request: Request) -> Mapping[str, Sequence[str]]:
-    """What is asked for. ValueError for a word that means nothing here."""
+    """Parse the query. Raise ValueError for an unknown parameter."""
     given = parse_qs(request.url.query, keep_blank_values=True, max_num_fields=50)
     unknown = next((name for name in given if name not in FILTERS), None)
     if unknown is not None:

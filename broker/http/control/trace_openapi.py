@@ -26,7 +26,7 @@ FILTERS: dict[str, tuple[str, dict[str, Any]]] = {
     "limit": (f"How many events at most: {LIMIT} unless given, {LIMIT_MAX} at most.", NUMBER),
     "requests": ("all: who follows is told of every request, also of those that carry data. They are not kept.", _TEXT),
 }
-"""What may be asked for, and what it means."""
+"""Parameters of the query, with their meaning."""
 
 _EVENT = {
     "type": "object",

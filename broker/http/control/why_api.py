@@ -1,4 +1,4 @@
-"""/control/why: questions about what hangs. Nothing is changed by them."""
+"""/control/why: queries about what hangs. They change nothing."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ _INTEGER_MAX = 2**63 - 1
 
 
 class _Unclear(Exception):
-    """What is asked makes no sense; the sentence says why not."""
+    """A query is invalid; the sentence says why."""
 
 
 def why_room(why: Why) -> Room:
-    """Over what may be asked of one broker."""
+    """Create the room for the queries of one broker."""
     pages = _Pages(why)
     questions: dict[str, Callable[[Mapping[str, Any]], Answer | Future[Answer]]] = {
         "consumer": lambda asked: why.consumer(asked["group"], asked.get("topic")),
@@ -64,7 +64,7 @@ class _Pages:
 
 
 def _asked(name: str, request: Request) -> dict[str, Any]:
-    """What is asked about, by name."""
+    """Return the parameters of the query, by name."""
     parameters = PARAMETERS[name]
     asked: dict[str, Any] = {}
     for each, text in request.query_params.multi_items():
@@ -90,13 +90,13 @@ def _number(name: str, text: str) -> int:
 
 
 async def _when_there(found: T | Future[T]) -> T | None:
-    """What was found; None where it was given up, since the broker stops."""
+    """Return the result; None if it was cancelled, because the broker stops."""
     if not isinstance(found, Future):
         return found
     try:
         await wait([found])
     finally:
-        found.cancel()  # nothing where it is done: otherwise whoever asked is gone
+        found.cancel()  # no effect if it is done: otherwise the client is gone
     return None if found.cancelled() else found.result()
 
 

@@ -17,7 +17,7 @@ _REFUSALS = {
 
 
 def _question(name: str, summary: str, parameters: dict[str, tuple[dict[str, Any], bool]]) -> dict[str, Any]:
-    """parameters: the schema of each, and whether it has to be there."""
+    """Describe a query. parameters: the schema of each, and whether it is required."""
     told = answer("Sentences, the important one first, and what they stand on.", "Why")
     if name == "hanging":
         told = answer("None where nothing hangs.", "Hanging")
@@ -58,7 +58,7 @@ PARAMETERS: dict[str, dict[str, tuple[dict[str, Any], bool]]] = {
     },
     "group": {"group": (TEXT, True)},
 }
-"""What each question is asked with."""
+"""Parameters of each query."""
 _SUMMARIES = {
     "consumer": ("whyConsumer", "Why a group's consumers get nothing, or stop"),
     "producer": ("whyProducer", "Why a transactional producer was fenced or refused, or what its EndTxn waits for"),

@@ -1,1 +1,1 @@
-"""Metrics: a table of what there is, and for each part of the broker a module that reads it when somebody scrapes."""
+"""Metrics: a table of all metrics, and for each part of the broker a module that reads its values at a scrape."""

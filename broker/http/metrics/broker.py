@@ -1,4 +1,4 @@
-"""The broker as a whole: which it is, how it is, and how much there is of it."""
+"""The broker as a whole: its identity, its state, and its numbers of topics, partitions and connections."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def read_broker(sources: Sources, readings: Readings) -> Steps[None]:
 
 
 def _read_outcomes(doors: Sequence[SaslListener], readings: Readings) -> None:
-    """Of authentications, by listener: those of several nodes together."""
+    """Add the outcomes of authentications, by listener, summed over the nodes."""
     for listener in dict.fromkeys(door.listener for door in doors):
         outcomes = [door.outcomes for door in doors if door.listener == listener]
         for name, counts in (
@@ -85,7 +85,7 @@ def _read_outcomes(doors: Sequence[SaslListener], readings: Readings) -> None:
 
 
 def _version() -> str:
-    """Of the package; run from a source tree that was not installed, there is none."""
+    """Return the version of the package; "unknown" in a source tree that is not installed."""
     try:
         return version("barnabas")
     except PackageNotFoundError:

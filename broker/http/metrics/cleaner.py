@@ -7,7 +7,7 @@ from barnabas.broker.insight.inspection.cleaning import cleaner, data_directorie
 
 
 def read_cleaner(sources: Sources, readings: Readings) -> None:
-    """Add what the cleaner did last, and what it set aside."""
+    """Add the results of the cleaner's last run, and the partitions that it excludes."""
     found = cleaner(sources.services)
     readings.add("kafka_log_logcleaner_max_buffer_utilization_percent", int(100 * found.max_buffer_utilization))
     readings.add("kafka_log_logcleaner_cleaner_recopy_percent", int(100 * found.recopied))

@@ -1,8 +1,8 @@
-"""What clients pushed of themselves (KIP-714): metrics whose names and labels they choose, made fit for Prometheus.
+"""Metrics pushed by clients (KIP-714): names and labels chosen by clients are converted for Prometheus.
 
-`org.apache.kafka.producer.record.send.total` is `barnabas_client_producer_record_send_total`. Every series says whose
-it is, in labels that a client's own attributes never replace. How many series there are is bounded where they are kept
-(`broker/clients/telemetry/series.py`).
+`org.apache.kafka.producer.record.send.total` is `barnabas_client_producer_record_send_total`. Every series identifies
+its client, in labels that a client's own attributes never replace. The number of series is limited where they are
+stored (`broker/clients/telemetry/series.py`).
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ Series = tuple[str, dict[str, str], float | Times]
 
 
 def read_clients(sources: Sources, readings: Readings) -> None:
-    """Add how many values of clients were not kept, where clients push any."""
+    """Add how many values of clients were dropped, if clients push any."""
     telemetry = sources.services.deferred_telemetry.built
     if telemetry is not None:
         readings.add("barnabas_metrics_left_out", telemetry.series.left_out, "client metrics")
 
 
 def read_pushed(sources: Sources) -> Steps[list[Series]]:
-    """(name, labels, value) of everything that a client pushed which is still there."""
+    """Return, in steps, (name, labels, value) of every metric that clients pushed and that is still stored."""
     telemetry = sources.services.deferred_telemetry.built
     found: dict[_Key, Series] = {}
     if telemetry is None:
@@ -52,7 +52,7 @@ def read_pushed(sources: Sources) -> Steps[list[Series]]:
             shown: float | Times = value if isinstance(value, float) else _times(value)
             if isinstance(shown, Times):
                 labels.pop("le", None)  # its buckets have it
-            found[_key(fit, labels)] = fit, labels, shown  # two that are fit for the same are one
+            found[_key(fit, labels)] = fit, labels, shown  # two with the same converted name and labels are one
             passed += len(shown.buckets) if isinstance(shown, Times) else 1
             if passed >= _A_STEP:
                 passed = 0
@@ -65,7 +65,7 @@ def _key(name: str, labels: dict[str, str]) -> _Key:
 
 
 def _is_part_of_another(series: Series, found: dict[_Key, Series]) -> bool:
-    """Whether this is named as the buckets, the count or the sum of a histogram with the same labels."""
+    """Return whether it has the name of the buckets, the count or the sum of a histogram with the same labels."""
     name, labels, _ = series
     without_le = {key: text for key, text in labels.items() if key != "le"}
     for part in _PARTS:
@@ -76,7 +76,7 @@ def _is_part_of_another(series: Series, found: dict[_Key, Series]) -> bool:
 
 
 def _times(histogram: Histogram) -> Times:
-    """Prometheus's buckets hold what is in those below, too."""
+    """Convert to the cumulative buckets of Prometheus."""
     bounds = [*map(repr, histogram.bounds), "+Inf"]
     return Times(list(zip(bounds, accumulate(histogram.counts), strict=True)), histogram.total)
 

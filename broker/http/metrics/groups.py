@@ -1,6 +1,6 @@
-"""Groups of consumers: members, what they committed, how far behind they are.
+"""Consumer groups: members, committed offsets, lag.
 
-Groups are loaded at their first use; a scrape is one. Those that are still being loaded are in the next scrape.
+Groups are loaded at their first use; a scrape is a use. Groups that are still loading are in the next scrape.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from barnabas.storage.steps import Steps
 if TYPE_CHECKING:
     from barnabas.broker.services import Services
 
-_SLICE = 100  # groups looked at in a step
+_SLICE = 100  # groups read in a step
 _CONSUMER_GROUPS = "kafka_server_group_coordinator_metrics_consumer_group_count"
 _OF_STATE = "kafka_coordinator_group_groupmetadatamanager_numgroups"
 
@@ -34,7 +34,7 @@ def read_groups(sources: Sources, readings: Readings) -> Steps[None]:
     reader = _GroupReader(sources.services, readings)
     for number, group in enumerate(found, start=1):
         summary = group.summary()
-        if summary is not None:  # it may be gone since others had their turn
+        if summary is not None:  # it may be gone since the last step
             states[summary.state] += 1
             if number <= GROUPS_MAX:
                 readings.add("kafka_consumergroup_members", summary.members_count, group.group_id)
@@ -51,7 +51,7 @@ def read_groups(sources: Sources, readings: Readings) -> Steps[None]:
 
 
 class _GroupReader:
-    """Adds what groups committed, for as many partitions as have series of their own."""
+    """Adds the committed offsets of groups, up to the limit of partitions with separate series."""
 
     def __init__(self, services: Services, readings: Readings) -> None:
         self._services = services
@@ -60,7 +60,7 @@ class _GroupReader:
         self.left_out = 0
 
     def read(self, group: LoadedGroup) -> None:
-        """One group."""
+        """Add one group."""
         for topic, of_topic in groupby(group.committed(), key=attrgetter("topic")):
             found = [self._read_partition(group.group_id, committed) for committed in of_topic]
             known = [to_end for to_end in found if to_end is not None]
@@ -68,7 +68,7 @@ class _GroupReader:
                 self._readings.add("kafka_consumergroup_lag_sum", sum(known), group.group_id, topic)
 
     def _read_partition(self, group_id: str, committed: Committed) -> int | None:
-        """The lag to the end, where it is known."""
+        """Add one partition; return the lag to its end, if it is known."""
         if self._added == GROUP_PARTITIONS_MAX:
             self.left_out += 1
             return None

@@ -1,7 +1,7 @@
-"""Topics and partitions: offsets, sizes, and what went in and out.
+"""Topics and partitions: offsets, sizes, and traffic.
 
-Nothing is opened for a scrape. Of a partition that nobody used in this run there is what is known of it from the last
-one, if that ended cleanly; after a kill it has no series until somebody uses it.
+A scrape opens no log. A partition not used in this run has the values that the last run stored at a clean shutdown;
+after a kill it has no series until it is used.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _SLICE = 100  # partitions read in a step, some ten µs each
 
 
 def read_partitions(sources: Sources, readings: Readings) -> Steps[None]:
-    """Add the values of topics and partitions, the users' before the broker's own."""
+    """Add the values of topics and partitions, user topics before internal ones."""
     found = sorted(every_topic(sources.services), key=lambda topic: (topic.is_internal, topic.name))
     for topic in found[:TOPICS_MAX]:
         readings.add("kafka_topic_partitions", topic.partitions_count, topic.name)
@@ -44,7 +44,7 @@ def _places(found: list[TopicSummary]) -> Iterator[tuple[str, int]]:
 
 
 def _read_traffic(sources: Sources, with_series: list[str], readings: Readings) -> None:
-    """What went in and out since the start, by topic; the sums have what was deleted, too."""
+    """Add the traffic since the start, by topic; the sums include deleted topics."""
     records: Counter[str] = Counter()
     size: Counter[str] = Counter()
     for topic, more_records, more_bytes in logs.appended(sources.services):
@@ -64,7 +64,7 @@ def _read_traffic(sources: Sources, with_series: list[str], readings: Readings) 
 
 
 def _bytes_read(sources: Sources) -> Counter[str]:
-    """By topic; what was read of topics that are deleted now is under the empty name, and kept there."""
+    """Return the bytes fetched by topic; those of deleted topics are moved to the empty name."""
     counted = sources.meter.bytes_read
     read: Counter[str] = Counter()
     for key, size in list(counted.items()):
@@ -81,7 +81,7 @@ def _read_partition(services: Services, topic: str, partition: int, readings: Re
     try:
         log = logs.summary(services, topic, partition)
     except StorageError:
-        return  # the directory is offline, which has a metric of its own
+        return  # the directory is offline, which has a separate metric
     if log is None:
         return
     if log.held_back is not None:

@@ -1,4 +1,4 @@
-"""Quotas of clients: what they use, and how long they are told to wait. Nothing while there are no quotas."""
+"""Quotas of clients: their usage, and their throttle times. Nothing while there are no quotas."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _A_STEP = 50
 
 
 def read_quotas(sources: Sources, readings: Readings) -> Steps[None]:
-    """Of every node, as the brokers of a cluster tell it each for itself."""
+    """Add the quota usage of every node separately, as the brokers of a Kafka cluster report it."""
     muted, shown, left_out = 0, 0, 0
     is_any = False
     for services in sources.services.every_node:

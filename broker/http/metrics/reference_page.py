@@ -144,7 +144,7 @@ _OF = {
 
 
 def render() -> str:
-    """The whole page."""
+    """Return the whole page."""
     return "\n".join(_lines()) + "\n"
 
 

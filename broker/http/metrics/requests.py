@@ -1,4 +1,4 @@
-"""Requests, their times and errors: what the meter has counted."""
+"""Requests, their times and errors: the counters of the meter."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from barnabas.protocol.errors import ErrorCode
 
 _NS_PER_MS = 1_000_000
 _FIRST_BOUND = 4
-"""Times below 16 µs are not distinguished: nothing here is that fast, seen from a network."""
+"""Times below 16 µs are not distinguished: no request is that fast, measured from a network."""
 _BOUNDS = [f"{2**exponent / 1000:g}" for exponent in range(_FIRST_BOUND, TIME_BUCKETS - 1)]
 
 
 def read_requests(sources: Sources, readings: Readings) -> None:
-    """Add what the meter has counted."""
+    """Add the counters of the meter."""
     meter = sources.meter
     buckets: defaultdict[str, list[int]] = defaultdict(lambda: [0] * TIME_BUCKETS)
     total_ns: defaultdict[str, int] = defaultdict(int)

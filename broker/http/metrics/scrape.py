@@ -1,7 +1,7 @@
-"""One scrape: every part is read, then written down in Prometheus's text format, family by family.
+"""One scrape: every part is read, then written in Prometheus's text format, family by family.
 
-It runs on the event loop, where what is read cannot change meanwhile, in slices of a few milliseconds: between two of
-them whatever else is due has its turn. So a scrape is not of one instant, but each value in it is true.
+It runs on the event loop, where the data cannot change meanwhile, in slices of a few milliseconds: other tasks run
+between two of them. So a scrape is not of one instant, but each value in it is true.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _UNKNOWN = "unknown"
 
 
 async def scrape(sources: Sources) -> bytes:
-    """The metrics as text."""
+    """Return the metrics as text."""
     client: Any = await asyncio.get_running_loop().run_in_executor(None, import_module, "prometheus_client")
     text = sources.services.slices.in_slices(lambda: _written(client, sources), _SCRAPE)
     return await text if isinstance(text, asyncio.Future) else text
@@ -52,7 +52,7 @@ def _written(client: Any, sources: Sources) -> Steps[bytes]:
 
 
 def read_all(sources: Sources) -> Steps[Readings]:
-    """The values of every metric there is something to say for."""
+    """Return, in steps, the values of every metric that has any."""
     readings = Readings()
     yield from read_broker(sources, readings)
     read_requests(sources, readings)
@@ -66,7 +66,7 @@ def read_all(sources: Sources) -> Steps[Readings]:
 
 
 def _pushed(client: Any, sources: Sources) -> Steps[list[Family]]:
-    """Those that clients pushed, under names that no other metric has."""
+    """Return, in steps, the families pushed by clients, under names that no other metric has."""
     families: dict[str, Family] = {}
     for name, labels, value in (yield from read_pushed(sources)):
         kind = HISTOGRAM if isinstance(value, Times) else _UNKNOWN
@@ -74,7 +74,7 @@ def _pushed(client: Any, sources: Sources) -> Steps[list[Family]]:
             families[name] = client.Metric(name, PUSHED_HELP, kind)
         family = families[name]
         if family.type != kind:
-            family.type = _UNKNOWN  # two clients push different kinds under one name
+            family.type = _UNKNOWN  # clients push different kinds under one name
         if isinstance(value, Times):
             _add_times(family, name, labels, value)
         else:
@@ -83,7 +83,7 @@ def _pushed(client: Any, sources: Sources) -> Steps[list[Family]]:
 
 
 class _Registry:
-    """As much of a registry as is needed to write families down."""
+    """The part of a registry that the text output needs."""
 
     def __init__(self, families: Iterable[Family]) -> None:
         self._families = families
@@ -93,7 +93,7 @@ class _Registry:
 
 
 def _pythons_own(client: Any) -> Iterable[Family]:
-    """Those of the process, the interpreter and its garbage collector."""
+    """Return the families of the process, the interpreter and its garbage collector."""
     registry = client.CollectorRegistry()
     for collector in (client.ProcessCollector, client.PlatformCollector, client.GCCollector):
         collector(registry=registry)
@@ -112,7 +112,7 @@ def _family(client: Any, metric: Metric, readings: Readings) -> Family:
 
 
 def _add_times(family: Family, name: str, labels: dict[str, str], value: Times) -> None:
-    """A histogram's samples. Each bucket counts what is in those below, too."""
+    """Add a histogram's samples. Buckets are cumulative."""
     for bound, count in value.buckets:
         family.add_sample(f"{name}_bucket", labels | {"le": bound}, count)
     family.add_sample(f"{name}_count", labels, value.buckets[-1][1])

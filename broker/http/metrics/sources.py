@@ -1,4 +1,4 @@
-"""What is read for a scrape, and what comes of it."""
+"""The sources of a scrape, and its results."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ class Sources(NamedTuple):
     services: Services
     meter: Meter
     connections: Callable[[], Mapping[int, int]]
-    """How many connections of Kafka's protocol there are, by the id of the node."""
+    """Returns the number of connections of Kafka's protocol, by node id."""
     state: Callable[[], int]
-    """STARTING, RUNNING or STOPPING."""
+    """Returns STARTING, RUNNING or STOPPING."""
     doors: Sequence[SaslListener] = ()
-    """What the listeners ask of those who come in, of all nodes."""
+    """The listeners with authentication, of all nodes."""
 
 
 class Times(NamedTuple):
     """The value of a histogram."""
 
     buckets: Sequence[tuple[str, int]]
-    """(upper bound, how many are not above it), the last one `+Inf`."""
+    """(upper bound, number of values up to it), the last one `+Inf`."""
     total: float | None
-    """Their sum; None where a client does not tell it."""
+    """The sum of the values; None if a client does not send it."""
 
 
 class Readings:
@@ -47,7 +47,7 @@ class Readings:
         """name -> [(labels, number or Times)]"""
 
     def add(self, name: str, value: float | Times, *labels: object) -> None:
-        """A value. `labels` are those of the table in their order, or none at all for the sum over them."""
+        """Add a value. `labels` are those of the table in order, or none at all for the sum over them."""
         metric = BY_NAME[name]
         assert isinstance(value, Times) == (metric.kind == HISTOGRAM), f"{name} is a {metric.kind}"
         assert len(labels) in (0, len(metric.labels)), f"{name} has the labels {metric.labels}"

@@ -1,8 +1,8 @@
-"""Every metric of this broker: name, kind, labels, meaning. docs/metrics.md is made from it, and tests hold the rest.
+"""Every metric of the broker: name, kind, labels, meaning. docs/metrics.md is generated from it; tests check the rest.
 
-Where an exporter that people have in front of Apache Kafka gives a metric, it has that exporter's name here, so that
-dashboards and alerts stay as they are: `JMX` is the Prometheus JMX exporter with the rules that come with it, `lag` is
-kafka_exporter. What neither has begins with `barnabas_`. prometheus-client adds those of the process and of Python.
+A metric that a common exporter for Apache Kafka has, has that exporter's name here, so that dashboards and alerts work
+unchanged: `JMX` is the Prometheus JMX exporter with its bundled rules, `lag` is kafka_exporter. Metrics that neither
+has begin with `barnabas_`. prometheus-client adds those of the process and of Python.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ COUNTER, GAUGE, HISTOGRAM = "counter", "gauge", "histogram"
 JMX, LAG, OWN = "JMX exporter", "kafka_exporter", "Barnabas"
 
 PARTITIONS_MAX = 1_000
-"""How many partitions have series of their own."""
+"""How many partitions have separate series."""
 TOPICS_MAX = 500
-"""How many topics have."""
+"""How many topics have separate series."""
 GROUPS_MAX = 500
-"""How many groups have."""
+"""How many groups have separate series."""
 GROUP_PARTITIONS_MAX = 1_000
-"""How many pairs of a group and a partition it committed something for have."""
+"""How many pairs of a group and a partition with a committed offset have separate series."""
 
 QUOTAS_MAX = 1_000
-"""How many sharings of a quota have."""
+"""How many sharings of a quota have separate series."""
 
 _PARTITION = ("topic", "partition")
 _SHARED = ("resource", "user", "clientId", "node")
@@ -37,7 +37,7 @@ class Metric(NamedTuple):
     labels: tuple[str, ...]
     help: str
     like: str
-    """Whose name it is."""
+    """The exporter whose name it has."""
 
 
 METRICS = (

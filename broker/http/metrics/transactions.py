@@ -9,7 +9,7 @@ from barnabas.broker.http.metrics.sources import Readings, Sources
 from barnabas.broker.insight.inspection.transactions import ended, is_open, loaded_transactions, started_ms
 from barnabas.storage.steps import Steps
 
-_SLICE = 2_000  # transactions looked at in a step
+_SLICE = 2_000  # transactions read in a step
 _NEVER_SEEN = (TransactionState.DEAD, TransactionState.PREPARE_EPOCH_FENCE)
 
 

@@ -1,4 +1,4 @@
-"""The pages, and what can be done on them. Each module has what its templates show, in plain values."""
+"""The pages, and their actions. Each module computes the values of its templates, in plain types."""
 
 from barnabas.broker.http.console.pages import (
     broker,

@@ -1,4 +1,4 @@
-"""The broker itself: its health, the clients that are connected, who may do what, and its settings."""
+"""The broker itself: its health, the connected clients, security, and its settings."""
 
 from __future__ import annotations
 

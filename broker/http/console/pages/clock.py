@@ -1,4 +1,4 @@
-"""The clock that clients are told: shown, stopped, let go on, moved ahead."""
+"""The broker's clock: shown, stopped, started, moved ahead."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _HERE = "/console/clock"
 _STEPS = ("1s", "10s", "1m", "15m", "1h", "1d", "7d")
 _MOVES: set[asyncio.Task[ClockState]] = set()
-"""Moves go on to their end, also when who asked for it goes away."""
+"""Moves continue to their end, even if the client disconnects."""
 
 
 async def _look(observed: Observed, asked: Asked) -> Facts:

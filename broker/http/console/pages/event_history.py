@@ -1,7 +1,7 @@
-"""What the trace has of a transactional id or a group, in sentences, each with what led to it; and the answer to why.
+"""The history of a transactional id or a group, in sentences, each with its cause; and the answers of `why`.
 
-There is none of it without --control, since a broker keeps no trace then. Invariant: a look takes a bounded part of the
-trace at a time, and others have their turns in between.
+Available only with --control, since a broker stores no trace otherwise. Invariant: a query reads a bounded part of the
+trace at a time, and other tasks run in between.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ if TYPE_CHECKING:
 SHOWN_MAX: Final = 60
 _IN_A_STEP: Final = 500
 _LEFT_OUT = (kinds.TRANSACTION_WRITING.name, kinds.MARKER_WRITING.name, kinds.GROUP_WRITING.name)
-"""What is about to be done is told of by what was done; where it was not done, the page of faults shows who stands."""
+"""Omitted, because the event after the write covers them; a write stopped by a fault is shown on the page of faults."""
 
 
 async def why(ask: Callable[[Why], Answer | Future[Answer]], observed: Observed) -> tuple[str, ...] | None:
-    """The sentences of an answer; None where nobody may ask."""
+    """Return the sentences of an answer; None if queries are not available."""
     if observed.why is None:
         return None
     return (await when_there(ask(observed.why))).sentences
 
 
 async def of_transactional_id(observed: Observed, transactional_id: str) -> list[Facts] | None:
-    """What happened to it last, the newest first; None where nothing is kept."""
+    """Return its recent events, the newest first; None if no events are stored."""
     history = observed.history
     if history is None:
         return None
@@ -48,7 +48,7 @@ async def of_transactional_id(observed: Observed, transactional_id: str) -> list
 
 
 def last(history: History, wanted: TraceFilter) -> Steps[list[TraceEvent]]:
-    """The last events that are wanted and that are shown, the newest first, as far as they are kept."""
+    """Return, in steps, the last matching events to show, the newest first, as far as they are stored."""
     found: list[TraceEvent] = []
     end = history.next_number
     while end > 1 and len(found) < SHOWN_MAX:
@@ -64,7 +64,7 @@ def last(history: History, wanted: TraceFilter) -> Steps[list[TraceEvent]]:
 
 
 def row_of(told: TraceEvent) -> Facts:
-    """The event as a page shows it."""
+    """Return the event as a page shows it."""
     sentence, style = _SENTENCES.get(told.kind, _plainly)(told.facts, told)
     return {
         "at_ms": told.at_ms,
@@ -82,13 +82,13 @@ def _because(cause: Mapping[str, Any]) -> str:
     return f"timer: {cause['timer']}" if "timer" in cause else ""
 
 
-# --- what each kind says. Facts are those of broker/runtime/events/kinds.py ---
+# --- sentences by kind. Facts are those of broker/runtime/events/kinds.py ---
 
 _Said = tuple[str, str]
 
 
 def _plainly(facts: Mapping[str, Any], told: TraceEvent) -> _Said:
-    """What the kind says, and its facts."""
+    """Return the description of the kind, and its facts."""
     what = KINDS[told.kind].what if told.kind in KINDS else told.kind
     named = [f"{name} {_text(value)}" for name, value in facts.items() if value not in (None, "")]
     return f"{what[0].upper()}{what[1:]}: {', '.join(named)}.", "quiet"

@@ -1,6 +1,6 @@
-"""Faults: those that are armed, how often each fired and who stands at it; more are armed, let go and taken back.
+"""Faults: the armed ones, how often each fired and what it holds up; they can be armed, released and disarmed.
 
-The steps at which one can be armed are drawn where they are on a commit's way. Each is a link that fills the form in.
+The steps at which a fault can be armed are drawn at their place in a commit. Each is a link that fills in the form.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from barnabas.broker.runtime.events import Kind
 _HERE = "/console/faults"
 SHOWN_MAX = 200
 STANDING_MAX = 5
-"""Of those who stand at one fault, so many are named."""
+"""Maximum number of held-up requests or steps that are named per fault."""
 _EXAMPLE = {"name": "lost-commit", "match": {"api": "EndTxn"}, "do": {"lose_answer": True}}
 _TEXTS = ("transactional_id", "group", "topic", "state", "protocol", "leader_id", "assignor", "why")
-"""Facts of steps that are texts; `is_commit` is a truth value, the others are numbers."""
+"""Facts of steps that are texts; `is_commit` is a boolean, the others are numbers."""
 
 
 async def _look(observed: Observed, asked: Asked) -> Facts:
@@ -58,7 +58,7 @@ _At = Callable[[str, dict[str, str]], Sequence[Mark]]
 
 
 def _marks(armed: Sequence[Armed]) -> _At:
-    """What is armed at a step, of which so much is known beforehand."""
+    """Return a function for the faults armed at a step, given the facts that are known beforehand."""
     by_point: dict[str, list[tuple[PointMatch, Armed]]] = {}
     for each in armed:
         match = each.fault.match
@@ -72,7 +72,7 @@ def _marks(armed: Sequence[Armed]) -> _At:
 
 
 def _may_meet(match: PointMatch, known: dict[str, str]) -> bool:
-    """Whether what is known is as the match says; what is not known yet may be."""
+    """Return whether the known facts match; facts that are not known yet may match."""
     decided = {name: wanted for name, wanted in match.facts.items() if name in known}
     return matches_point(PointMatch(point=match.point, facts=decided), match.point, known)
 
@@ -85,7 +85,7 @@ def _mark(armed: Armed) -> Mark:
 
 
 def _who(facts: Any) -> str:
-    """Of a step its transactional id; of a request what it is, and whose."""
+    """Describe what is held up: of a step its transactional id; of a request its API and client."""
     where = f" at {facts['topic']}-{facts['partition']}" if "topic" in facts and "partition" in facts else ""
     if "transactional_id" in facts:
         return f"{facts['transactional_id']}{where}"
@@ -100,7 +100,7 @@ def _listed(kind: Kind, at: _At, chosen: str) -> Place:
 
 
 def _form(asked: Asked) -> Facts:
-    """What the form has in it: an example, or a fault at the step that was chosen, with the facts that were named."""
+    """Return the values of the form: an example, or a fault at the chosen step, with the given facts."""
     name = asked.word("point")
     if not name:
         return {"plan": json.dumps(_EXAMPLE, indent=2), "point": None}
@@ -132,7 +132,7 @@ def _fact(name: str, text: str) -> str | int | bool:
     return whole(name, text)
 
 
-# --- what is done ---
+# --- actions ---
 
 
 async def _arm(observed: Observed, asked: Asked) -> str:
@@ -144,7 +144,7 @@ async def _arm(observed: Observed, asked: Asked) -> str:
 
 
 async def _change(observed: Observed, asked: Asked) -> str:
-    """One is let go on or taken back; or all are taken back."""
+    """Release or disarm one fault; or disarm all."""
     registry, what = observed.faults.get().registry, asked.one_of("what", "release", "disarm", "reset")
     try:
         if what == "release":

@@ -1,4 +1,4 @@
-"""Messages of a partition: a page of them from an offset, a time or the end, a search, and one whole."""
+"""Messages of a partition: a page of them from an offset, a time or the end, a search, and one complete record."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ async def _list(observed: Observed, asked: Asked) -> Facts:
 
 
 def _first(log: PartitionLog, where: str, committed: bool) -> Work[int]:
-    """The offset that is meant. Refused for what is none."""
+    """Return the offset of the query. Raise Refused if it is invalid."""
     bound = log.last_stable_offset if committed else log.high_watermark
     if where == _EARLIEST:
         return log.log_start_offset
@@ -142,13 +142,13 @@ async def _one(observed: Observed, asked: Asked) -> Facts:
 
 
 def _header(name: str, value: bytes | None) -> Facts:
-    """Its value in a line, and in the other ways in which it can be read."""
+    """Return the value of a header on one line, and in the other formats."""
     head = value if value is None else value[:_HEADER_BYTES_MAX]
     return _part(name, head, len(value or b"")) | {"preview": words.preview(head, 200)}
 
 
 def _part(name: str, data: bytes | None, size: int) -> Facts:
-    """A key or a value in all the ways in which it can be read."""
+    """Return a key or a value in all formats."""
     if data is None:
         return {"name": name, "is_null": True}
     return {

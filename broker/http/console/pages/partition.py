@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def named(services: Services, asked: Asked) -> tuple[str, int]:
-    """The topic and partition of the path. Refused where there is none."""
+    """Return the topic and partition of the path. Raise Refused if they do not exist."""
     topic = services.catalogue.topics.get(asked.path["topic"])
     if topic is None:
         raise Refused(f"there is no topic {asked.path['topic']}", NOT_FOUND)
@@ -58,7 +58,7 @@ def _offset(asked: Asked, name: str) -> int | None:
 
 
 async def _batch(observed: Observed, topic: str, number: int, at: int, strip: Strip) -> Facts:
-    """The batch that has an offset in it, in words."""
+    """Return a description of the batch that contains an offset."""
     if not strip.log_start_offset <= at < strip.log_end_offset:
         raise Refused(
             f"there is no offset {at}: the log has {strip.log_start_offset} to {strip.log_end_offset - 1}", NOT_FOUND

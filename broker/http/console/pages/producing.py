@@ -1,7 +1,7 @@
-"""One record is produced, alone or in a transaction that stays open until a button ends it.
+"""Production of one record, alone or in a transaction that stays open until a button ends it.
 
-That transaction has a transactional id of its own. Nothing is kept of it here: the coordinator knows its producer, and
-the log the producer's next sequence number, so it is gone on with after a restart, too.
+The transaction has a separate transactional id. No state of it is stored here: the coordinator has its producer, and
+the log the producer's next sequence number, so it can be continued after a restart, too.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _TIMEOUT_MS = 300_000
 
 
 async def _produce(observed: Observed, asked: Asked) -> str:
-    """Refused for the broker's own topics. KafkaError."""
+    """Produce a record. Raise Refused for internal topics. Raises KafkaError."""
     services = observed.services
     topic, number = named(services, asked)
     if services.catalogue.topics[topic].is_internal:
@@ -66,7 +66,7 @@ async def _produce(observed: Observed, asked: Asked) -> str:
 
 
 async def _joined(services: Services, topic: str, number: int) -> tuple[int, int]:
-    """The producer of our transaction, to which the partition was added."""
+    """Return the producer of the console's transaction, after the partition was added to it."""
     coordinator = services.transactions_of(TRANSACTIONAL_ID)
     txn = find(services, TRANSACTIONAL_ID)
     if txn is None:
@@ -90,7 +90,7 @@ def _next_sequence(services: Services, topic: str, number: int, producer_id: int
 
 
 async def _commit(observed: Observed, asked: Asked) -> str:
-    """Commit our transaction, if it is the one that was shown."""
+    """Commit the console's transaction, if it is the one that was shown."""
     services = observed.services
     shown = asked.number("producer_id", -1), asked.number("producer_epoch", -1)
     txn = find(services, TRANSACTIONAL_ID)
@@ -105,7 +105,7 @@ async def _commit(observed: Observed, asked: Asked) -> str:
 
 
 def _version(services: Services) -> int:
-    """The protocol that ends the transaction: TV2 where the feature is on."""
+    """Return the protocol version that ends the transaction: TV2 if the feature is enabled."""
     return 2 if services.catalogue.feature_level("transaction.version") >= 2 else 0
 
 

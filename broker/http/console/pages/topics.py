@@ -1,4 +1,4 @@
-"""Topics: all of them, and one with its partitions and the settings that are its own."""
+"""Topics: all of them, and one with its partitions and its settings."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ async def _list(observed: Observed, asked: Asked) -> Facts:
 
 
 def _sums(services: Services, topics: list[tuple[bool, str, int]]) -> Steps[list[Facts]]:
-    """Each topic with its records and bytes, as far as logs say without being opened."""
+    """Return, in steps, each topic with its records and bytes, as far as known without opening logs."""
     rows, looked_at = [], 0
     for is_internal, name, count in topics:
         found: list[LogSummary] = []
@@ -67,7 +67,7 @@ def _summary(services: Services, topic: str, partition: int) -> LogSummary | Non
     try:
         return summary(services, topic, partition)
     except StorageError:
-        return None  # the page of its health says why
+        return None  # the health page shows the reason
 
 
 async def _one(observed: Observed, asked: Asked) -> Facts:

@@ -1,4 +1,4 @@
-"""Transactions: all transactional ids, and one of them with its history, who waits for it, and a way to end it."""
+"""Transactions: all transactional ids, and one of them with its history, its waiting consumers, and a way to end it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ ROWS_MAX = 100
 _HOLDS_IN_A_ROW = 10
 _HOLDS_MAX = 100
 _ENDING = (ErrorCode.NONE, ErrorCode.CONCURRENT_TRANSACTIONS)
-"""What InitProducerId answers when it has begun to abort: that it has, or that whoever asked is to ask again."""
+"""Answers of InitProducerId when it has begun to abort: success, or a request to retry."""
 
 
 async def _list(observed: Observed, asked: Asked) -> Facts:
@@ -94,7 +94,7 @@ async def _one(observed: Observed, asked: Asked) -> Facts:
     begin_loading(services)
     changes = await observed.in_turns(lambda: looking.history(services, transactional_id))
     told = await event_history.of_transactional_id(observed, transactional_id)
-    txn = looking.find(services, transactional_id)  # what follows is of one moment
+    txn = looking.find(services, transactional_id)  # the rest is of one instant
     if txn is None and not changes:
         raise Refused(f"there is no transactional id {transactional_id}", NOT_FOUND)
     holds = list(looking.holds(services, txn, _HOLDS_MAX)) if txn is not None and txn.state.is_open else []
@@ -116,7 +116,7 @@ async def _one(observed: Observed, asked: Asked) -> Facts:
 
 
 def _what_abort_does(txn: Transaction, holds: list[Hold], groups: list[str]) -> list[str]:
-    """In sentences, before anybody presses the button; none where there is nothing to abort."""
+    """Describe the effects of an abort in sentences, before the button is pressed; empty if nothing can be aborted."""
     if txn.state is not TransactionState.ONGOING:
         return []
     data = sum(1 for topic, _ in txn.partitions if topic != CONSUMER_OFFSETS_TOPIC)
@@ -137,7 +137,7 @@ def _what_abort_does(txn: Transaction, holds: list[Hold], groups: list[str]) -> 
 
 
 async def _abort(observed: Observed, asked: Asked) -> str:
-    """As `barnabas txn abort`: another producer begins with the id, so this one is fenced and its transaction ends."""
+    """Abort as `barnabas txn abort` does: InitProducerId for the id fences its producer and ends the transaction."""
     services = observed.services
     transactional_id = asked.needed("id")
     producer = asked.number("producer_id", -1), asked.number("producer_epoch", -1)

@@ -1,6 +1,6 @@
-"""Why something hangs: what hangs at all, and the answers to questions, with the evidence beneath the sentences.
+"""Diagnosis of waits: all that hangs, and the answers to queries, with the evidence below the sentences.
 
-Each question has an address. There are no answers without --control.
+Each query has an address. There are no answers without --control.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _EVIDENCE_CHARACTERS_MAX = 20_000
 
 
 async def when_there(found: T | Future[T]) -> T:
-    """An answer that is there, or comes."""
+    """Return an answer that is present, or await it."""
     return await found if isinstance(found, Future) else found
 
 
@@ -42,7 +42,7 @@ async def _look(observed: Observed, asked: Asked) -> Facts:
 
 
 def _asking(why: Why, question: str, asked: Asked) -> tuple[str, Answer | Future[Answer]]:
-    """What it is about, and its answer. Refused where a word is missing."""
+    """Return the subject of the query, and its answer. Raise Refused if a parameter is missing."""
     if question == _PRODUCER:
         transactional_id = asked.needed("transactional_id")
         return f"Transactional id {transactional_id}", why.producer(transactional_id)
@@ -75,7 +75,7 @@ def _shown(about: str, answer: Answer, href: str | None) -> Facts:
 
 
 def _page_of(about: str) -> str | None:
-    """The page of what hangs, by how `why` names it."""
+    """Return the page for an entry of `hanging`, by its name."""
     for prefix, path in (("transactional id ", "/transaction"), ("group ", "/group"), ("consumer ", "/group")):
         if about.startswith(prefix):
             return url(path, id=about.removeprefix(prefix))

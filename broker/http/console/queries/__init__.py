@@ -1,4 +1,4 @@
-"""What the console looks at beside the read model (broker/insight/inspection/): holds, histories, logs, records.
+"""Queries of the console beyond the read model (broker/insight/inspection/): holds, histories, logs, records.
 
-Nothing here changes anything, and nothing knows HTML. Long work comes in steps.
+Nothing here changes anything, and nothing knows HTML. Long work is done in steps.
 """

@@ -1,4 +1,4 @@
-"""Groups: their members with what they are assigned, and how far behind they are, whichever protocol they speak."""
+"""Groups: their members with their assignments, and their lag, for both protocols."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Place = tuple[str, int]
 
 
 class Behind(NamedTuple):
-    """A partition that a group committed an offset for. lag: None where the log's end is not known."""
+    """A partition for which a group committed an offset. lag: None if the log's end is not known."""
 
     topic: str
     partition: int
@@ -33,7 +33,7 @@ class Behind(NamedTuple):
 
 
 class MemberSeen(NamedTuple):
-    """A member of a group. epoch: its own in the new protocol, the group's generation in the classic one."""
+    """A member of a group. epoch: the member epoch in the new protocol, the group's generation in the classic one."""
 
     member_id: str
     instance_id: str | None
@@ -45,7 +45,7 @@ class MemberSeen(NamedTuple):
 
 
 class GroupSeen(NamedTuple):
-    """A group as a whole. lag: of all its partitions whose lag is known."""
+    """Summary of a group. lag: of all its partitions whose lag is known."""
 
     group_id: str
     state: str
@@ -57,7 +57,7 @@ class GroupSeen(NamedTuple):
 
 
 def every_group(services: Services, needle: str = "") -> Steps[tuple[list[GroupSeen], int]]:
-    """The first groups by name that have the needle in it, and how many there are."""
+    """Return, in steps, the first groups by name whose name contains the needle, and how many there are."""
     found = [group for group in loaded_groups(services) if needle in group.group_id]
     seen = []
     for group in found[:GROUPS_MAX]:
@@ -70,12 +70,12 @@ def every_group(services: Services, needle: str = "") -> Steps[tuple[list[GroupS
 
 
 def find(services: Services, group_id: str) -> LoadedGroup | None:
-    """The group, if it is loaded."""
+    """Return the group, if it is loaded."""
     return next((group for group in loaded_groups(services) if group.group_id == group_id), None)
 
 
 def behind_of(services: Services, group: LoadedGroup) -> Steps[list[Behind]]:
-    """What it committed, partition by partition, and how far that is behind."""
+    """Return, in steps, its committed offsets, partition by partition, with the lag."""
     found: list[Behind] = []
     for committed in group.committed():
         found.append(Behind(*committed, lag(services, committed)))
@@ -87,7 +87,7 @@ def behind_of(services: Services, group: LoadedGroup) -> Steps[list[Behind]]:
 
 
 def described(services: Services, group: LoadedGroup) -> Steps[tuple[GroupSeen, list[MemberSeen], list[Behind]] | None]:
-    """All of one group; None when it is gone."""
+    """Return, in steps, everything about one group; None if it is gone."""
     behind = yield from behind_of(services, group)
     whole = group.whole()
     if whole is None:
@@ -141,7 +141,7 @@ def _members(services: Services, whole: Group | ConsumerGroup) -> list[MemberSee
 
 
 def _classic_assignment(data: bytes) -> list[Place]:
-    """As consumers write it; nothing where it is something else, as Connect's is."""
+    """Decode the assignment of a consumer; empty if it has another format, as that of Connect."""
     try:
         version = min(int.from_bytes(data[:2], "big"), ConsumerProtocolAssignment.__schema__.valid_versions[-1])
         found, _ = codec(ConsumerProtocolAssignment, version).decode(data, 2)

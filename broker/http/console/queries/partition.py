@@ -1,4 +1,4 @@
-"""A partition's log as it is drawn: its marks, cells, borders of segments, and where groups are."""
+"""A partition's log for drawing: its offsets, cells, segment borders, and the positions of groups."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ GROUPS_MAX = 20
 
 
 class Strip(NamedTuple):
-    """first and end: the offsets that are shown."""
+    """A view of a log. first and end: the range of offsets shown."""
 
     first: int
     end: int
@@ -34,7 +34,7 @@ class Strip(NamedTuple):
     borders: list[int]
     """Offsets where segments begin, within the view."""
     groups: list[Position]
-    """Furthest behind first."""
+    """The largest lag first."""
     groups_count: int
     producers_open: list[tuple[int, int]]
     """(first offset, producer id) of each transaction that holds the last stable offset back, the oldest first."""
@@ -46,13 +46,13 @@ class Strip(NamedTuple):
 
 
 def look(services: Services, topic: str, partition: int, first: int | None, end: int | None) -> Steps[Strip | None]:
-    """The log between two offsets, all of it where none are given; None for one never written to. KafkaError."""
+    """Return, in steps, the log between two offsets, or all of it; None if never written to. Raises KafkaError."""
     log = services.partitions.get_if_written(topic, partition)
     if log is None:
         return None
     try:
         return (yield from _look(services, log, first, end))
-    except FileRemoved:  # retention took a segment meanwhile: the log as it is now
+    except FileRemoved:  # retention removed a segment meanwhile: the log as it is now
         return (yield from _look(services, log, first, end))
 
 
@@ -81,7 +81,7 @@ def _look(services: Services, log: PartitionLog, first: int | None, end: int | N
 
 
 def transaction_of(services: Services, header: BatchHeader) -> str | None:
-    """The transactional id of a batch's producer, where that producer still has the id's newest producer id."""
+    """Return the transactional id of a batch's producer, if that producer still has the id's newest producer id."""
     from barnabas.broker.insight.inspection.transactions import loaded_transactions
 
     if not header.has_producer_id or not header.is_transactional:

@@ -1,7 +1,7 @@
-"""Records of a partition from an offset on, those that match, up to a page of them; and one record, whole.
+"""Records of a partition from an offset on, those that match, up to a page of them; and one complete record.
 
-A search stops after some records or bytes and says where it came to, so that who asks again goes on from there. Values
-are kept cut, as far as they are shown. Records of the broker's own topics, and control records, are decoded.
+A search stops after some records or bytes and returns where it stopped, so that the next request can continue there.
+Values are stored truncated, as far as they are shown. Records of internal topics, and control records, are decoded.
 """
 
 from __future__ import annotations
@@ -31,32 +31,32 @@ _MARKER = "marker"
 
 
 class Seen(NamedTuple):
-    """A record that is shown. kind: what became of it. Key and value are cut; their sizes are whole."""
+    """A record to show. kind: its outcome, such as aborted. Key and value are truncated; their sizes are complete."""
 
     record: Record
     kind: str
     key_size: int
     value_size: int
     decoded: str | None
-    """What a record of an internal topic, or a control record, says."""
+    """The content of a record of an internal topic, or of a control record."""
     header: BatchHeader
 
 
 class Found(NamedTuple):
-    """next_offset: where to go on, None at the end. is_full: the page is; else the search had looked at enough."""
+    """A page of records. next_offset: where to continue, None at the end. is_full: else the search limit is reached."""
 
     records: list[Seen]
     next_offset: int | None
     looked_at: int
     is_full: bool
     damage: str | None
-    """Why no further could be read."""
+    """Why reading stopped, if the log is damaged."""
 
 
 def search(log: PartitionLog, first: int, needle: str, *, committed: bool, shown_max: int = SHOWN_MAX) -> Steps[Found]:
-    """The records from an offset on that have the needle in their key, value, headers or what they decode to.
+    """Return, in steps, the records from an offset on whose key, value, headers or decoded content contain the needle.
 
-    committed: as a reader of committed records sees them; else all, markers included. StorageError.
+    committed: as a read_committed consumer sees them; else all, markers included. Raises StorageError.
     """
     offset = max(first, log.log_start_offset)
     records: list[Seen] = []
@@ -94,7 +94,7 @@ def search(log: PartitionLog, first: int, needle: str, *, committed: bool, shown
                 return Found(records, header.next_offset, looked_at, is_full=False, damage=str(damage))
             offset = header.next_offset
         if offset == before:
-            break  # the end, for such a reader
+            break  # the end, for this isolation level
     return Found(records, None, looked_at, is_full=False, damage=None)
 
 

@@ -1,7 +1,7 @@
-"""Who may come in and do what: listeners that ask, users, rights and quotas; who is connected as whom; who is refused.
+"""Security: listeners with authentication, users, rights and quotas; the principals of connections; refused clients.
 
-Names, mechanisms and numbers, and nothing that a password could be guessed by. Invariant: of each there are so many at
-most, and many are looked at in steps.
+Names, mechanisms and numbers, and nothing that helps to guess a password. Invariant: each list has a maximum length,
+and long lists are read in steps.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _IN_A_STEP = 1_000
 
 
 class AclSeen(NamedTuple):
-    """One entry, in words, in the order in which they are shown."""
+    """One ACL, in words, in the order in which they are shown."""
 
     resource: str
     name: str
@@ -48,24 +48,24 @@ class QuotaSeen(NamedTuple):
 
 
 class UserSeen(NamedTuple):
-    """A user of SCRAM: its mechanisms with their iterations."""
+    """A SCRAM user: its mechanisms with their iterations."""
 
     name: str
     credentials: list[tuple[str, int]]
 
 
 def refused_lately(services: Services) -> list[str]:
-    """In sentences, each with what ends it."""
+    """Return the recent refusals of clients in sentences, each with what ends it."""
     return sentences(kept_out(services, EVERYBODY), shown_max=CASES_MAX)
 
 
 def doors(members: Sequence[ServedNode]) -> list[tuple[int, SaslListener]]:
-    """What listeners ask of those who come in, by node."""
+    """Return the listeners with authentication, by node."""
     return [(member.node_id, door) for member in members for door in member.doors.values()]
 
 
 def connected(members: Sequence[ServedNode]) -> list[tuple[tuple[str, str, str], int]]:
-    """How many connections each principal has, by how it proved who it is and where it came in."""
+    """Return the number of connections of each principal, by mechanism and listener."""
     found: Counter[tuple[str, str, str]] = Counter()
     for member in members:
         for connection in member.listener.connections:
@@ -76,7 +76,7 @@ def connected(members: Sequence[ServedNode]) -> list[tuple[tuple[str, str, str],
 
 
 def principals(members: Sequence[ServedNode]) -> Mapping[Client, list[str]]:
-    """As whom the clients are connected that had to say so, by client id and host."""
+    """Return the principals of the authenticated clients, by client id and host."""
     found: defaultdict[Client, set[str]] = defaultdict(set)
     for member in members:
         for connection in member.listener.connections:
@@ -87,13 +87,13 @@ def principals(members: Sequence[ServedNode]) -> Mapping[Client, list[str]]:
 
 
 def muted_count(services: Services) -> int:
-    """How many connections wait for the end of a throttle now."""
+    """Return how many connections wait for the end of a throttle now."""
     in_force = (node.quotas.in_force for node in services.every_node)
     return sum(len(each.muting) for each in in_force if each is not None)
 
 
 def users(services: Services) -> list[UserSeen]:
-    """All users of SCRAM."""
+    """Return all SCRAM users."""
     iterations = services.catalogue.users.iterations()
     if not iterations:
         return []
@@ -107,7 +107,7 @@ def users(services: Services) -> list[UserSeen]:
 
 
 def quotas(services: Services) -> list[QuotaSeen]:
-    """All quotas of clients and addresses."""
+    """Return all quotas of clients and addresses."""
     entities = services.catalogue.client_quotas.entities.items()
     every = (QuotaSeen(_whose(entity), key, value) for entity, values in entities for key, value in values.items())
     return sorted(every)
@@ -118,7 +118,7 @@ def _whose(entity: Iterable[tuple[str, str | None]]) -> str:
 
 
 def acls(services: Services, needle: str) -> Steps[tuple[list[AclSeen], int]]:
-    """The first entries that have the needle in a name or a principal, and how many there are."""
+    """Return, in steps, the first ACLs that contain the needle in a name or a principal, and how many there are."""
     if services.access is None:
         return [], 0
     from barnabas.broker.security.acl.acl import Acl, PatternType, Permission  # few brokers have an authorizer
@@ -148,5 +148,5 @@ def acls(services: Services, needle: str) -> Steps[tuple[list[AclSeen], int]]:
 
 
 def _word(kind: type[Resource] | type[PatternType] | type[Operation] | type[Permission], number: int) -> str:
-    """TRANSACTIONAL_ID as people say it; the number of what a newer Kafka wrote."""
+    """Format TRANSACTIONAL_ID as words; return the number if a newer Kafka wrote it."""
     return kind(number).name.lower().replace("_", " ") if number in set(kind) else str(number)

@@ -1,7 +1,7 @@
-"""Transactions: who is held back by one, what it did before, and how it stands now.
+"""Transactions: the groups held back by one, its earlier changes, and its present state.
 
-Its history is read from the end of `__transaction_state`, where every change is a record: so it is there after a
-restart, too, and shows what compaction left.
+Its history is read from the end of `__transaction_state`, where every change is a record: so it is available after a
+restart, too, and contains what compaction left.
 """
 
 from __future__ import annotations
@@ -35,29 +35,29 @@ _length = Struct(">h").pack
 
 
 class Hold(NamedTuple):
-    """A partition of an open transaction, and who waits there. Offsets are None where nothing was written yet."""
+    """A partition of an open transaction, and its waiting readers. Offsets are None if nothing was written yet."""
 
     topic: str
     partition: int
     first_offset: int | None
-    """Of the transaction, here."""
+    """Of the transaction in this partition."""
     last_stable_offset: int
     high_watermark: int
     is_first: bool
-    """Whether it is this transaction that readers of committed records wait for; else one before it."""
+    """Whether read_committed consumers wait for this transaction; else for an earlier one."""
     waiting: int
-    """Requests that wait here."""
+    """Number of requests that wait here."""
     groups: list[Position]
-    """Groups that have read as far as they may, or will come to it."""
+    """Groups whose position is below the high watermark."""
 
     @property
     def held_back(self) -> int:
-        """Offsets that readers of committed records do not see yet."""
+        """Number of offsets that read_committed consumers do not see yet."""
         return self.high_watermark - self.last_stable_offset
 
 
 class Change(NamedTuple):
-    """What became of an id. offset: of its record in `__transaction_state`. txn: None if the id expired."""
+    """A change of an id. offset: of its record in `__transaction_state`. txn: None if the id expired."""
 
     offset: int
     timestamp_ms: int
@@ -65,7 +65,7 @@ class Change(NamedTuple):
 
 
 def every_id(services: Services) -> Steps[list[Transaction]]:
-    """All transactional ids that are loaded: open ones first, each by the last change."""
+    """Return, in steps, all loaded transactional ids: open ones first, each by the last change."""
     found: list[Transaction] = []
     for txn in loaded_transactions(services):
         found.append(txn)
@@ -76,7 +76,7 @@ def every_id(services: Services) -> Steps[list[Transaction]]:
 
 
 def find(services: Services, transactional_id: str) -> Transaction | None:
-    """The transaction as it now is, if its partition is loaded."""
+    """Return the present transaction of an id, if its partition is loaded."""
     topic = services.catalogue.topics.get(TRANSACTION_STATE_TOPIC)
     if topic is None:
         return None
@@ -89,14 +89,14 @@ def find(services: Services, transactional_id: str) -> Transaction | None:
 
 
 def until_timeout_ms(txn: Transaction, now_ms: int) -> int | None:
-    """How long until it is aborted; None unless it is open and undecided."""
+    """Return the time until it is aborted; None unless it is open and undecided."""
     if txn.state is not TransactionState.ONGOING:
         return None
     return txn.start_timestamp_ms + txn.timeout_ms - now_ms
 
 
 def holds(services: Services, txn: Transaction, partitions_max: int) -> Iterator[Hold]:
-    """Where the transaction may hold readers back: its partitions that are open, but for groups' offsets."""
+    """Yield where the transaction may hold readers back: its partitions with open logs, without __consumer_offsets."""
     places = sorted(place for place in txn.partitions if place[0] != CONSUMER_OFFSETS_TOPIC)
     for topic, partition in places[:partitions_max]:
         if services.partitions.is_open(topic, partition):
@@ -114,7 +114,7 @@ def _hold(services: Services, log: PartitionLog, txn: Transaction) -> Hold:
 
 
 def history(services: Services, transactional_id: str) -> Steps[list[Change]]:
-    """What became of the id, oldest first: the last changes among the last records of its partition. KafkaError."""
+    """Return, in steps, the last changes of an id, oldest first, in its partition's last records. Raises KafkaError."""
     topic = services.catalogue.topics.get(TRANSACTION_STATE_TOPIC)
     if topic is None:
         return []
@@ -122,7 +122,7 @@ def history(services: Services, transactional_id: str) -> Steps[list[Change]]:
     if log is None:
         return []
     name = transactional_id.encode("utf-8", "surrogatepass")
-    key = b"\0\0" + _length(len(name)) + name  # as TransactionLogKey is written
+    key = b"\0\0" + _length(len(name)) + name  # the encoding of TransactionLogKey
     found: deque[Change] = deque(maxlen=HISTORY_MAX)
     offset, end = max(log.log_start_offset, log.log_end_offset - _RECORDS_LOOKED_AT), log.log_end_offset
     while offset < end:
@@ -134,7 +134,7 @@ def history(services: Services, transactional_id: str) -> Steps[list[Change]]:
                 _note_changes(data[position : position + header.size_in_bytes], key, found)
             offset = header.next_offset
         if offset == before:
-            break  # less than a batch: the log was cut meanwhile
+            break  # less than a batch: the log was truncated meanwhile
     return list(found)
 
 
@@ -145,4 +145,4 @@ def _note_changes(batch: bytes, key: bytes, found: deque[Change]) -> None:
                 stored = decode(record.key, record.value)
                 found.append(Change(record.offset, record.timestamp, None if stored is None else stored.stored))
     except DecodeError:
-        return  # what cannot be read is told of where partitions are checked, not here
+        return  # unreadable records are reported where partitions are checked, not here

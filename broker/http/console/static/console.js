@@ -1,14 +1,14 @@
-// What moves on a page: its live part, and the strip of a partition's log. Pages work without it.
+// The dynamic parts of a page: its live part, and the strip of a partition's log. Pages work without it.
 
 const here = () => location.pathname + location.search;
 
-// --- the live part: as long as the page is looked at, the server sends it anew when it has changed ---
+// --- the live part: while the page is visible, the server sends it again when it has changed ---
 
 const live = document.querySelector("[data-live]");
 const standing = document.querySelector("[data-connection]");
 let source = null;
 
-/** Put HTML of our own server in the place of what is shown; the focus and what was opened stay. */
+/** Replace the content by HTML of this server; keep the focus and the opened details. */
 function show(html) {
   const focused = document.activeElement && live.contains(document.activeElement) ? document.activeElement.id : "";
   const opened = new Set([...live.querySelectorAll("details[open][id]")].map((each) => each.id));
@@ -35,7 +35,7 @@ function rest() {
   source = null;
 }
 
-/** Whether somebody is about to press or to type: then nothing moves under their hands. */
+/** Return whether the user is about to press a button or to type: then nothing is replaced. */
 function isBusy() {
   const focused = document.activeElement;
   return Boolean(live.querySelector("button:active")) || (live.contains(focused) && focused.matches("input, textarea, select"));
@@ -46,11 +46,11 @@ window.addEventListener("pagehide", rest);
 window.addEventListener("pageshow", follow);
 follow();
 
-// --- the strip of a log: another view is another address; the server draws it ---
+// --- the strip of a log: each view has an address; the server draws it ---
 
-let asked = null; // the view that is on its way
+let asked = null; // the view that is being loaded
 
-/** The live part of the page at an address; null if another one was asked for meanwhile, or it is shown as a page of its own. */
+/** Return the live part of the page at an address; null if another one was requested meanwhile, or the page itself is opened. */
 async function part(href, signal) {
   try {
     const answer = await fetch(href, { headers: { "x-part": "live" }, signal });

@@ -1,1 +1,1 @@
-"""What pages draw: where each line, cell and mark of an SVG stands. Pure."""
+"""Drawings of pages: the positions of lines, cells and marks in an SVG. Pure."""

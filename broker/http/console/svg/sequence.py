@@ -1,4 +1,4 @@
-"""A transaction's commit, drawn as a sequence: who says what to whom, and each step at which a fault can be armed.
+"""A transaction's commit as a sequence diagram: its messages, and each step at which a fault can be armed.
 
 Pure. Time goes downwards. A step is a link to the form that arms a fault there.
 """
@@ -17,11 +17,11 @@ _TOP, _ROW, _SAID_ROW, _BEFORE_SAID, _BELOW = 62, 36, 32, 8, 10
 _LABEL_AT_RIGHT, _LABEL_AT_LEFT = (16, "start"), (-16, "end")
 _CHARACTERS_MAX = 44
 _MARKS_MAX = 10
-"""Of the faults at one step, so many are told; those at which somebody stands first."""
+"""Maximum number of faults shown at one step; those that hold something up come first."""
 
 
 class Mark(NamedTuple):
-    """A fault that is armed at a step. does: crash or pause. standing: who stands there, some of them."""
+    """A fault that is armed at a step. does: crash or pause. standing: some of those that it holds up."""
 
     name: str
     does: str
@@ -32,12 +32,12 @@ class Mark(NamedTuple):
 
     @property
     def says(self) -> str:
-        """In words."""
+        """A description in words."""
         return f"{self.name}: {self.does}, fired {self.fired} of {self.times}"
 
     @property
     def who(self) -> str:
-        """Who stands there, in words; nothing if nobody does."""
+        """The transactions or requests held up there, in words; empty if there are none."""
         if not self.standing_count:
             return ""
         more = self.standing_count - len(self.standing)
@@ -46,7 +46,7 @@ class Mark(NamedTuple):
 
 
 class Place(NamedTuple):
-    """A step as a page shows it. says: all of it in words, for who does not see the drawing."""
+    """A step as a page shows it. says: the whole description in words, for screen readers."""
 
     point: str
     name: str
@@ -57,14 +57,14 @@ class Place(NamedTuple):
     href: str
     id: str
     style: str
-    """The class of what is armed there: open for a pause, aborted for a crash, nothing for nothing."""
+    """The class of the armed faults: open for a pause, aborted for a crash, empty if none is armed."""
     armed: str
     standing: str
     is_chosen: bool
 
 
 class DrawnStep(NamedTuple):
-    """A step on its lifeline. anchor: on which side of it the text stands."""
+    """A step on its lifeline. anchor: on which side of it the text is."""
 
     place: Place
     x: int
@@ -85,7 +85,7 @@ class DrawnSaid(NamedTuple):
 
 
 class Drawing(NamedTuple):
-    """All of it. rows: what is said and the steps, in their order in time. box: top and height of what is repeated."""
+    """The whole diagram. rows: messages and steps, in order of time. box: top and height of the repeated part."""
 
     height: int
     lifelines: Sequence[Lifeline]
@@ -94,12 +94,12 @@ class Drawing(NamedTuple):
 
 
 def may_of(kind: Kind) -> str:
-    """What can be done at a step, in words."""
+    """Return the actions that are possible at a step, in words."""
     return "crash or pause" if kind.may_crash and kind.may_pause else "crash" if kind.may_crash else "pause"
 
 
 def place_of(kind: Kind, state: str, marks: Sequence[Mark], *, is_chosen: bool) -> Place:
-    """A step, and what is armed there. state: of the record that it is about; nothing for others."""
+    """Return a step, with the faults armed there. state: of its record; empty for steps without one."""
     shown = sorted(marks, key=lambda mark: not mark.standing_count)[:_MARKS_MAX]
     armed = _cut("; ".join(mark.says for mark in shown))
     standing = "; ".join(mark.who for mark in shown if mark.who)
@@ -125,7 +125,7 @@ def place_of(kind: Kind, state: str, marks: Sequence[Mark], *, is_chosen: bool) 
 
 
 def drawn(points: Mapping[str, Kind], marks: Callable[[Step], Sequence[Mark]], chosen: tuple[str, str]) -> Drawing:
-    """The sequence. marks: what is armed at a step. chosen: the point and state for which the form is open."""
+    """Draw the sequence. marks: returns the faults armed at a step. chosen: point and state with the form open."""
     rows: list[DrawnStep | DrawnSaid] = []
     y, box_top, box_end = _TOP - _BEFORE_SAID, _TOP, _TOP
     for each in COMMIT:

@@ -1,7 +1,7 @@
-"""The steps at which a fault can be armed, in their order: a table, and nothing else.
+"""The steps at which a fault can be armed, in order: a table only.
 
-Those of a transaction stand where they are on the way of its commit. Invariant: every point of
-broker/runtime/events/kinds.py is here, which a test holds.
+The steps of a transaction are listed in the order of its commit. Invariant: every point of
+broker/runtime/events/kinds.py is here, which a test checks.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from barnabas.broker.runtime.events import kinds
 
 
 class Lifeline(NamedTuple):
-    """Who takes part. x: where it is drawn."""
+    """A participant. x: where it is drawn."""
 
     name: str
     x: int
@@ -26,7 +26,7 @@ LIFELINES = (PRODUCER, COORDINATOR, PARTITIONS, READERS)
 
 
 class Said(NamedTuple):
-    """What one sends to another."""
+    """A message between participants."""
 
     source: Lifeline
     target: Lifeline
@@ -34,7 +34,7 @@ class Said(NamedTuple):
 
 
 class Step(NamedTuple):
-    """A point. state: of the record, where it is a record of `__transaction_state`."""
+    """A point. state: of the record, if it is a record of `__transaction_state`."""
 
     point: str
     lifeline: Lifeline
@@ -42,7 +42,7 @@ class Step(NamedTuple):
 
     @property
     def facts(self) -> dict[str, str]:
-        """What is known of it here."""
+        """The facts known of it beforehand."""
         return {"state": self.state} if self.state else {}
 
 
@@ -70,7 +70,7 @@ COMMIT: tuple[Said | Step, ...] = (
     Step(kinds.TRANSACTION_COMPLETED.name, COORDINATOR),
 )
 FOR_EACH_PARTITION = (kinds.MARKER_WRITING.name, kinds.MARKER_WRITTEN.name)
-"""The first and the last step that come again for each partition."""
+"""The first and the last step that are repeated for each partition."""
 OTHERS: tuple[tuple[str, tuple[str, ...]], ...] = (
     (
         "A group rebalances",
@@ -87,4 +87,4 @@ OTHERS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("A segment is full", (kinds.SEGMENT_ROLLING.name, kinds.SEGMENT_ROLLED.name)),
     ("A topic is created", (kinds.TOPIC_CREATING.name, kinds.TOPIC_CREATED.name)),
 )
-"""The other points, by what goes on."""
+"""The other points, by activity."""

@@ -1,4 +1,4 @@
-"""A log's strip as it is drawn: where each cell and mark stands, and the views that one can go to from here. Pure."""
+"""A log's strip for drawing: the positions of cells and marks, and the views that can be reached from it. Pure."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MARKERS = (COMMIT_MARKER, ABORT_MARKER, CONTROL)
 
 
 class DrawnCell(NamedTuple):
-    """A cell: where it is, how it is coloured, what it says, and the page that tells more."""
+    """A cell: its position, colour and text, and the page with its details."""
 
     x: float
     width: float
@@ -27,7 +27,7 @@ class DrawnCell(NamedTuple):
 
 
 class DrawnMark(NamedTuple):
-    """A line at an offset. row: labels in the same row do not stand in each other's way."""
+    """A line at an offset. row: labels in the same row do not overlap."""
 
     x: float
     style: str
@@ -37,7 +37,7 @@ class DrawnMark(NamedTuple):
 
 
 class Way(NamedTuple):
-    """Another view, from a link or a key."""
+    """Another view, by a link or a key."""
 
     name: str
     key: str
@@ -45,7 +45,7 @@ class Way(NamedTuple):
 
 
 class Drawing(NamedTuple):
-    """All of it."""
+    """The whole drawing."""
 
     height: int
     cells: list[DrawnCell]
@@ -56,7 +56,7 @@ class Drawing(NamedTuple):
 
 
 def drawn(strip: Strip, path: str, chosen: int | None) -> Drawing:
-    """The strip, on the page at `path`. chosen: the offset whose batch is told of."""
+    """Draw the strip, on the page at `path`. chosen: the offset whose batch is shown."""
     marks = [
         (strip.log_start_offset, "start", "log start"),
         (strip.last_stable_offset, "stable", "last stable offset"),
@@ -82,7 +82,7 @@ def drawn(strip: Strip, path: str, chosen: int | None) -> Drawing:
 
 
 def style_of(kind: str) -> str:
-    """The class of a kind of batch."""
+    """Return the class of a kind of batch."""
     return "marker" if kind in _MARKERS else kind
 
 

@@ -1,4 +1,4 @@
-"""A transactional id's changes as a line in time: what each meant, and where it is drawn. Pure."""
+"""A transactional id's changes as a line in time: the meaning and position of each. Pure."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ _SPAN_KINDS = {_STATE.ONGOING: "open", _STATE.PREPARE_COMMIT: "prepared", _STATE
 _MARK_KINDS = {_STATE.COMPLETE_COMMIT: "committed", _STATE.COMPLETE_ABORT: "aborted"}
 _SPAN_WIDTH_MIN = 3.0
 FENCE, TIMEOUT = "fence", "timeout"
-"""Kinds of events beside those of states."""
+"""Kinds of events besides those of states."""
 
 
 class Event(NamedTuple):
-    """One change, said. kind: how it is coloured."""
+    """One change, as a sentence. kind: its colour."""
 
     offset: int
     timestamp_ms: int
@@ -30,7 +30,7 @@ class Event(NamedTuple):
 
 
 class Span(NamedTuple):
-    """A state that lasted. x and width: of WIDTH."""
+    """A state with a duration. x and width: of WIDTH."""
 
     kind: str
     x: float
@@ -39,7 +39,7 @@ class Span(NamedTuple):
 
 
 class Mark(NamedTuple):
-    """A moment at which something was over."""
+    """The time of a completed change."""
 
     kind: str
     x: float
@@ -47,7 +47,7 @@ class Mark(NamedTuple):
 
 
 class Timeline(NamedTuple):
-    """begin_ms and end_ms: what WIDTH stands for."""
+    """The drawing. begin_ms and end_ms: the range that WIDTH covers."""
 
     begin_ms: int
     end_ms: int
@@ -58,7 +58,7 @@ class Timeline(NamedTuple):
 
 
 def timeline(changes: Sequence[Change], now_ms: int) -> Timeline | None:
-    """None where nothing is known of the id."""
+    """Draw the timeline; return None if there are no changes."""
     if not changes:
         return None
     is_open = changes[-1].txn is not None and changes[-1].txn.state.is_open
@@ -110,7 +110,7 @@ def _is_timeout(before: Transaction | None, txn: Transaction | None) -> bool:
 
 
 def _sentence(before: Transaction | None, txn: Transaction | None) -> str:
-    """What a change meant, as far as its record and the one before it tell."""
+    """Describe a change, as far as its record and the one before it show."""
     if txn is None:
         return "The id expired: it was not used for transactional.id.expiration.ms."
     places = words.counted(len(txn.partitions), "partition")
