@@ -1,1 +1,1 @@
-"""What every room stands on: the clock, slices of work, worker processes, log lines, events."""
+"""The base of all other parts of the broker: the clock, slices of work, worker processes, log lines, events."""

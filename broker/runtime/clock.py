@@ -1,14 +1,14 @@
 """Time as a parameter: the wall clock, the monotonic clock and the timers of one broker, and its stopwatch.
 
-Nothing else in the broker asks the machine what time it is. There are two clocks: what clients are told goes by one,
-what is about this machine and its connections by the other (environment.py says which is which). How long work may go
-on before others have their turn is measured with the stopwatch, which no test stops. Timers live in our own heap
-(`TimerQueue`), so that a clock can be moved by hand and everything that falls due runs in order; the event loop only
+Nothing else in the broker reads the machine's time. There are two clocks: the times in responses to clients come from
+one, the times of this machine and its connections from the other (environment.py lists which is which). The stopwatch
+measures how long work may run before other work has its turn; no test stops it. Timers are stored in our own heap
+(`TimerQueue`), so that a clock can be moved by hand and every timer that falls due runs in order; the event loop only
 knows the earliest of them.
 
 Invariants: callbacks run in order of their due time, then of their creation; a cancelled timer never runs; a callback
-that raises is reported through `on_error` and stops no other timer. Cancelled timers never outnumber the live ones by
-much: the heap is rebuilt when they would, so a million short long polls with long deadlines hold no memory.
+that raises is reported through `on_error` and stops no other timer. The cancelled timers never outnumber the live ones
+by much: the heap is rebuilt before that, so a million short long polls with long deadlines hold no memory.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ if TYPE_CHECKING:
     from asyncio import AbstractEventLoop, TimerHandle
 
 _CANCELLED_BEFORE_REBUILD = 64
-_EARLY_S = 1e-6  # an event loop may wake up earlier than it was asked to, by less than it can tell apart
+_EARLY_S = 1e-6  # an event loop may wake up earlier than requested, by less than its clock resolution
 
 Stopwatch: TypeAlias = Callable[[], float]
-"""Seconds that never go back, from any moment on: to measure what a turn of the loop has taken so far."""
+"""Seconds that never go back, from an arbitrary start: measures what a turn of the loop has taken so far."""
 monotonic: Stopwatch = time.monotonic
 """The machine's stopwatch."""
 
 
 class Timer:
-    """One pending call; `cancel()` is all a holder can do with it."""
+    """One pending call, which its holder can only `cancel()`."""
 
     __slots__ = ("_queue", "callback", "due")
 
@@ -41,34 +41,36 @@ class Timer:
         self._queue = queue
 
     def cancel(self) -> None:
-        """Never run the callback. Cancelling twice, or after it ran, does nothing."""
+        """Cancel the call. Cancelling twice, or after the callback has run, does nothing."""
         if self.callback is not None:
             self.callback = None
             self._queue.note_cancelled()
 
 
 class TimerQueue:
-    """A heap of timers with lazy cancelling. Knows no clock: the caller says what time it is, in seconds."""
+    """A heap of timers with lazy cancelling. Knows no clock: the caller passes the time, in seconds."""
 
     def __init__(self, on_error: Callable[[Exception], None] | None = None) -> None:
-        self._heap: list[tuple[float, int, Timer]] = []  # no two have the same order, so timers are not compared
+        self._heap: list[
+            tuple[float, int, Timer]
+        ] = []  # no two entries have the same order, so timers are not compared
         self._order = 0
         self._cancelled = 0
         self._on_error = on_error
 
     def __len__(self) -> int:
-        """The timers that will still run."""
+        """Return the number of timers that will still run."""
         return len(self._heap) - self._cancelled
 
     def add(self, due: float, callback: Callable[[], None]) -> Timer:
-        """A timer that runs at the first `run_due(now)` with now >= due."""
+        """Add a timer that runs at the first `run_due(now)` with now >= due."""
         self._order += 1
         timer = Timer(due, callback, self)
         heapq.heappush(self._heap, (due, self._order, timer))
         return timer
 
     def next_due(self) -> float | None:
-        """When the earliest live timer is due, or None without one."""
+        """Return when the earliest live timer is due, or None without one."""
         heap = self._heap
         while heap and heap[0][2].callback is None:
             heapq.heappop(heap)
@@ -76,12 +78,12 @@ class TimerQueue:
         return heap[0][0] if heap else None
 
     def run_due(self, now: float) -> None:
-        """Run every timer due at `now`, those included that the callbacks add."""
+        """Run every timer due at `now`, including those that the callbacks add."""
         while self.run_next(now):
             pass
 
     def run_next(self, now: float) -> bool:
-        """Run the earliest timer due at `now`; whether there was one."""
+        """Run the earliest timer due at `now`; return whether there was one."""
         due = self.next_due()
         if due is None or due > now:
             return False
@@ -97,7 +99,7 @@ class TimerQueue:
         return True
 
     def note_cancelled(self) -> None:
-        """A timer was cancelled: forget the cancelled ones once they are the majority."""
+        """Count a cancelled timer, and remove all cancelled timers once they are the majority."""
         self._cancelled += 1
         if self._cancelled > _CANCELLED_BEFORE_REBUILD and self._cancelled * 2 > len(self._heap):
             self._heap = [each for each in self._heap if each[2].callback is not None]
@@ -106,42 +108,42 @@ class TimerQueue:
 
 
 class Clock(Protocol):
-    """What the broker may ask of time."""
+    """The clock of the broker, with its timers."""
 
     @property
     def is_frozen(self) -> bool:
-        """Whether it stands still until somebody says otherwise: no timer runs."""
+        """Whether the clock stands still until it is moved or released: no timer runs."""
 
     @property
     def is_moving(self) -> bool:
-        """Whether somebody moves it ahead just now: what is due by then is done without pauses."""
+        """Whether the clock is being moved ahead now: timers due before the end of the move run without pauses."""
 
     def until_next(self, interval_ms: float) -> float:
-        """Milliseconds until something is to be done that is done every so often, again and again.
+        """Return the milliseconds until the next run of an action that is repeated at this interval.
 
-        While somebody moves the clock ahead it may be many intervals, but never so many that the last time before the
-        end of the move is left out: what is done in between would only be done over.
+        While the clock is being moved ahead this may be many intervals, but never so many that the last run before the
+        end of the move is left out: the runs in between would only be repeated by it.
         """
 
     def now_ms(self) -> int:
-        """Wall-clock milliseconds since the epoch: record timestamps, retention, expiry."""
+        """Return wall-clock milliseconds since the epoch, for record timestamps, retention and expiry."""
 
     def monotonic(self) -> float:
-        """Seconds that never go back, in step with the timers: deadlines."""
+        """Return seconds that never go back, in step with the timers, for deadlines."""
 
     def call_later(self, delay_ms: float, callback: Callable[[], None]) -> Timer:
         """Call `callback` on the event loop after `delay_ms` milliseconds."""
 
 
 def wall_ms() -> int:
-    """The machine's wall clock: milliseconds since the epoch."""
+    """Return the time of the machine's wall clock in milliseconds since the epoch."""
     return time.time_ns() // 1_000_000
 
 
 class SystemClock:
     """The machine's clock, with timers on an event loop.
 
-    Asks the machine itself for the time (the loop's own is coarser), unless it is told whom to ask: monotonic, wall_ms.
+    Reads the time from the machine itself (the loop's own is coarser), unless `monotonic` and `wall_ms` are given.
     """
 
     def __init__(

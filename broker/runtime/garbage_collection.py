@@ -1,15 +1,15 @@
-"""Python's garbage collector, in a process that is the broker's own: what lives long is not looked through again.
+"""Python's garbage collector in a process of the broker: objects that live long are not scanned again.
 
-A full collection looks through every object there is, which with thousands of open partitions stops the event loop for
-a tenth of a second and more. What comes and goes in a broker leaves no cycles (`tests/broker/test_no_cycles.py`), so
-there is next to nothing for it to find. Here, what has outlived a collection of the middle generation is frozen: put
-where the collector does not look. So no collection looks at more than some ten thousand objects.
+A full collection scans every object, which with thousands of open partitions stops the event loop for a tenth of a
+second and more. The short-lived objects of a broker leave no cycles (`tests/broker/test_no_cycles.py`), so a collection
+finds next to nothing. Here, the objects that survive a collection of the middle generation are frozen: moved to where
+the collector does not scan them. So no collection scans more than some ten thousand objects.
 
-A frozen object is freed as any other once nobody refers to it. Only cycles stay, should a library make some: for them
-everything is looked through at most once an hour, and then when nothing goes on; on a broker that is never at rest,
+A frozen object is freed like any other once nothing refers to it. Only cycles stay, should a library make some: for
+them all objects are scanned at most once an hour, and then when the broker is idle; on a broker that is never idle,
 once a day.
 
-Not for a process that belongs to somebody else: freezing is about all objects in it.
+Not for a process that runs other code than the broker: freezing affects all objects in it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _MIDDLE = 1
 
 
 class GarbageCollection:
-    """What is done about the collector while a broker runs."""
+    """The settings of the collector while a broker runs."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -36,13 +36,13 @@ class GarbageCollection:
         self._young_collections = -1
 
     def start(self) -> None:
-        """All there is now is taken for long-lived. Costs microseconds."""
+        """Take all present objects for long-lived. Costs microseconds."""
         gc.freeze()
         gc.callbacks.append(self._collected)
         self._wait()
 
     def stop(self) -> None:
-        """The collector is as it was."""
+        """Restore the collector."""
         gc.callbacks.remove(self._collected)
         gc.unfreeze()
         if self._timer is not None:
@@ -57,7 +57,7 @@ class GarbageCollection:
         self._timer = self._clock.call_later(FULL_EVERY_MS, self._collect_if_quiet)
 
     def _collect_if_quiet(self) -> None:
-        """Who makes no objects has nobody waiting; whether some were made the youngest generation shows."""
+        """Run a full collection if no client waits: without new objects, as the youngest generation's count shows."""
         so_far = gc.get_stats()[0]["collections"]
         if so_far == self._young_collections or self._waited_ms >= FULL_AT_LEAST_EVERY_MS:
             gc.unfreeze()

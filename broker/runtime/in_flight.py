@@ -1,7 +1,7 @@
-"""What a part has under way, and waiting until all of that has ended: what moving the clock ahead asks of each part.
+"""The operations that a part has under way, and waiting for their end: moving the clock ahead needs this of each part.
 
-Knows neither what the part does nor who waits. What is begun later is not waited for: under a steady load a part may
-never be without any.
+Knows neither what the part does nor who waits. Operations that begin later are not waited for: under a steady load a
+part may never be without any.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Callable, Hashable, Iterable
 
 
 class InFlight:
-    """Of one part, which tells the end of each thing it had under way, by what it named it with."""
+    """The operations of one part, which reports the end of each operation by its name."""
 
     def __init__(self, loop: AbstractEventLoop, under_way: Callable[[], Iterable[Hashable]]) -> None:
         self._loop = loop
@@ -19,7 +19,7 @@ class InFlight:
         self._waiting: dict[Future[None], set[Hashable]] = {}
 
     def all_ended(self) -> Future[None] | None:
-        """Done when all that is under way now has ended; None where there is nothing."""
+        """Return a future that is done when all operations under way now have ended; None if there are none."""
         left = set(self._under_way())
         if not left:
             return None
@@ -28,7 +28,7 @@ class InFlight:
         return waiting
 
     def ended(self, name: Hashable) -> None:
-        """One thing came to its end, or to where it can go no further for now."""
+        """Report that one operation has ended, or cannot continue for now."""
         if not self._waiting:
             return
         for waiting, left in list(self._waiting.items()):
@@ -39,7 +39,7 @@ class InFlight:
                     waiting.set_result(None)
 
     def every_one_ended(self) -> None:
-        """The part is given up with all it had."""
+        """Report the end of all operations: the part was closed."""
         for left in list(self._waiting.values()):
             for name in list(left):
                 self.ended(name)

@@ -1,11 +1,11 @@
-"""One line per event on stderr: time, level, where, what happened, then its facts as key=value.
+"""One line per event on stderr: time, level, logger, event, then its facts as key=value.
 
-    2026-11-21T13:05:02.417Z WARNING net connection refused peer=127.0.0.1:50312 reason="more than max.connections=100"
+   2026-11-21T13:05:02.417Z WARNING net connection refused peer=127.0.0.1:50312 reason="more than max.connections=100"
 
 Programs and people read the same line. Values with spaces or quotes are quoted; line breaks never get through, since
 some of the values come from the network. With `--log-format json` the same event is one JSON object instead:
 
-    {"time": "2026-11-21T13:05:02.417Z", "level": "WARNING", "logger": "net", "event": "connection refused", "peer": …}
+   {"time": "2026-11-21T13:05:02.417Z", "level": "WARNING", "logger": "net", "event": "connection refused", "peer": …}
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ _ROOT = "barnabas"
 
 
 def logger(part: str) -> logging.Logger:
-    """The logger of one part of the broker: `net`, `api`, `storage` …"""
+    """Return the logger of one part of the broker: `net`, `api`, `storage` …"""
     return logging.getLogger(f"{_ROOT}.{part}")
 
 
 class Line(str):
-    """The text of a log line, which still knows what it was made of."""
+    """The text of a log line, which keeps the event and the facts it was made of."""
 
     __slots__ = ("event", "facts")
 
@@ -38,7 +38,7 @@ class Line(str):
 
 
 def line(event: str, /, **facts: Any) -> Line:
-    """The text of a log line: the event, then its facts. A fact that is None is left out."""
+    """Return the text of a log line: the event, then its facts. A fact that is None is left out."""
     facts = {key: value for key, value in facts.items() if value is not None}
     made = Line(" ".join((event, *(f"{key}={_quoted(value)}" for key, value in facts.items()))))
     made.event, made.facts = event, facts
@@ -46,7 +46,7 @@ def line(event: str, /, **facts: Any) -> Line:
 
 
 class Seldom:
-    """Logs what may happen ten thousand times a second once a minute for each kind, with how often it did not."""
+    """Logs an event of a kind at most once a minute, with the number of those that were left out since."""
 
     def __init__(self, log: Callable[[str], None]) -> None:
         self._log = log
@@ -104,7 +104,7 @@ def _part(record: logging.LogRecord) -> str:
 
 
 def _plain(value: object) -> object:
-    """Numbers and truth values as they are, anything else as its text."""
+    """Return numbers and truth values as they are, anything else as its text."""
     if isinstance(value, bool | int) or (isinstance(value, float) and isfinite(value)):
         return value
     return str(value)
@@ -113,7 +113,7 @@ def _plain(value: object) -> object:
 def configure(level: str, stream: TextIO | None = None, log_format: str = "text") -> None:
     """Send the broker's lines of `level` and above to `stream` (stderr), and asyncio's warnings with them.
 
-    The level is the root's, too: it is in force for a logger whose own is taken back.
+    The level is the root's, too: it applies to a logger whose own level is removed.
     """
     logging.getLogger().setLevel(level.upper())
     handler = line_handler(stream or sys.stderr, log_format)
@@ -125,7 +125,7 @@ def configure(level: str, stream: TextIO | None = None, log_format: str = "text"
 
 
 def line_handler(stream: TextIO, log_format: str = "text") -> logging.Handler:
-    """What writes the broker's lines to `stream`, for who does not want all of a process's to go there."""
+    """Return a handler that writes the broker's lines to `stream`, to send only some of a process's lines there."""
     handler = logging.StreamHandler(stream)
     handler.setFormatter(_JsonFormatter() if log_format == "json" else _TextFormatter())
     return handler

@@ -1,4 +1,4 @@
-"""Regular expressions as Kafka takes them from clients: RE2's, which take time linear in the text whatever they are.
+"""Regular expressions as Kafka takes them from clients: RE2's, which always take time linear in the text.
 
 Python's own `re` would take exponential time for some patterns, and knows others (backreferences, lookaround) that
 Kafka refuses. RE2 is loaded when the first pattern comes: it takes some megabytes. Where it is not installed, as there
@@ -10,15 +10,15 @@ from __future__ import annotations
 from importlib.util import find_spec
 from typing import Any
 
-MEMORY_MAX = 8 << 20  # of one compiled pattern; one that needs more is refused
+MEMORY_MAX = 8 << 20  # of one compiled pattern; a pattern that needs more is refused
 TOO_LARGE = "pattern too large - compile failed"
-"""What RE2 says of such a one."""
+"""The message of RE2 for a pattern that is too large."""
 _ANY_BYTE = "C"
 MISSING = "this broker takes no regular expressions, because the package google-re2 is not installed"
 
 
 class InvalidPattern(ValueError):
-    """What was given is no pattern. str() says why."""
+    """The text is not a valid pattern. str() is the reason."""
 
 
 class NoEngine(InvalidPattern):
@@ -26,7 +26,7 @@ class NoEngine(InvalidPattern):
 
 
 def is_available() -> bool:
-    """Whether patterns can be compiled here."""
+    """Return whether patterns can be compiled on this machine."""
     return find_spec("re2") is not None
 
 
@@ -38,17 +38,17 @@ class Pattern:
 
     @property
     def program_size(self) -> int:
-        """How many steps it was compiled to: no character of a text takes more."""
+        """The number of steps it was compiled to: no character of a text takes more."""
         size: int = self._compiled.programsize
         return size
 
     def matches(self, text: str) -> bool:
-        """Whether the pattern matches the whole of `text`."""
+        """Return whether the pattern matches the whole of `text`."""
         return self._compiled.fullmatch(text) is not None
 
 
 def compile_pattern(text: str, memory_max: int = MEMORY_MAX) -> Pattern:
-    """The pattern in `text`; InvalidPattern if it is none, or takes more than `memory_max` bytes."""
+    """Compile a pattern; raise InvalidPattern if it is not valid, or takes more than `memory_max` bytes."""
     try:
         import re2  # type: ignore[import-untyped]  # because it comes without stubs
     except ModuleNotFoundError as missing:
@@ -65,11 +65,11 @@ def compile_pattern(text: str, memory_max: int = MEMORY_MAX) -> Pattern:
         why = invalid.args[0]
         raise InvalidPattern(why.decode("utf-8", "replace") if isinstance(why, bytes) else str(why)) from invalid
     finally:
-        re2.purge()  # it would keep the last 128 that anybody sent, each with up to MEMORY_MAX
+        re2.purge()  # it would keep the last 128 patterns of all clients, each with up to MEMORY_MAX
 
 
 def _escapes(text: str) -> set[str]:
-    """Which characters stand behind a backslash, outside of what `\\Q…\\E` quotes."""
+    """Return the characters that follow a backslash, outside of what `\\Q…\\E` quotes."""
     found = set()
     position = text.find("\\")
     while 0 <= position < len(text) - 1:

@@ -1,11 +1,11 @@
-"""A reply that is here, or a future of it: what a handler makes of either, in one place.
+"""A reply that is available now, or a future of it: how a handler continues with either, in one place.
 
-Coordinators and the disk answer at once where they can. So does whoever is built on them: nothing is made, no task and
-no future, for what need not be waited for. A handler returns its response or a future of it; the dispatcher
-(broker/api/) waits.
+Coordinators and the disk answer at once where they can. So does code that is built on them: no task and no future is
+made where there is nothing to wait for. A handler returns its response or a future of it; the dispatcher (broker/api/)
+waits.
 
-Invariants: a future that comes in is never cancelled from here, since what it stands for goes on whether anybody still
-wants the answer or not; `respond` runs once, in the turn in which the reply has come.
+Invariants: a future that comes in is never cancelled from here, since its work continues even if no client waits for
+the answer any more; `respond` runs once, in the turn in which the reply has come.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ def reply_to(
     respond: Callable[[T], Reply[R]],
     refused: Callable[[KafkaError], R] | None = None,
 ) -> Reply[R]:
-    """What `respond` makes of what `ask` gives, or `refused` of its KafkaError: now if that is here, else later.
+    """Apply `respond` to the reply of `ask`, or `refused` to its KafkaError: now if the reply is here, else later.
 
-    Other errors, and KafkaErrors without `refused`, come out as they are, now or later.
+    Other errors, and KafkaErrors without `refused`, are raised as they are, now or later.
     """
     try:
         reply = ask()
@@ -47,7 +47,7 @@ def reply_to(
 def reply_to_all(
     replies: Sequence[Reply[Any]], respond: Callable[[list[T]], R], refused: Callable[[KafkaError], T]
 ) -> Reply[R]:
-    """What `respond` makes of all of them, in their order, once each is here or refused."""
+    """Apply `respond` to all replies, in their order, once each is here or refused."""
     late = [reply for reply in replies if isinstance(reply, Future)]
     if not late:
         return respond(cast("list[T]", replies))
@@ -61,7 +61,7 @@ def reply_to_all(
 
 
 def pass_on(reply: Reply[T], to: Future[T]) -> None:
-    """Have `to` be what the reply is, or comes to be, unless nobody waits for it any more."""
+    """Give `to` the result of the reply, now or later, unless `to` is done before."""
     if isinstance(reply, Future):
         reply.add_done_callback(partial(_go_on, to, _itself, None))
     elif not to.done():
@@ -69,7 +69,7 @@ def pass_on(reply: Reply[T], to: Future[T]) -> None:
 
 
 def answer_nobody(reply: Future[Any]) -> None:
-    """It goes on, and nobody waits for it: its failure is taken here, for asyncio logs one that nobody takes."""
+    """Ignore the result of a reply: retrieve its exception, since asyncio logs exceptions that are never retrieved."""
     reply.add_done_callback(_take_failure)
 
 
@@ -91,7 +91,7 @@ def _go_on(
 ) -> None:
     result, failure = _outcome(reply, respond, refused)
     if made.done():
-        return  # nobody waits any more
+        return  # the caller has stopped waiting
     if isinstance(result, Future):
         result.add_done_callback(partial(_go_on, made, _itself, None))
     elif failure is None:
@@ -105,7 +105,7 @@ def _go_on(
 def _outcome(
     reply: Future[Any], respond: Callable[[Any], Any], refused: Callable[[KafkaError], Any] | None
 ) -> tuple[Any, BaseException | None]:
-    """Where the future that is made is not known: a traceback of an error of ours makes no cycle of the two."""
+    """Return the result or the error. The new future is unknown here: a traceback would make a cycle with it."""
     if reply.cancelled():
         return None, CancelledError()
     failure = reply.exception()

@@ -2,24 +2,24 @@
 
 Knows steps (storage/steps.py), not what they do. This is the one way for long work to let others run. Time is measured
 with a stopwatch, not with the broker's clock, and turns are the loop's own: a clock that stands still in a test neither
-holds the work up nor makes a turn of it endless, for a slice has a largest number of steps, too.
+delays the work nor makes a turn of it endless, for a slice has a maximum number of steps, too.
 
-Theory of operation: what is asked for is begun at once, and mostly over within its first slice. What is not goes round
-with the others: in each turn of the loop the next of them have a slice each, until the time of one slice is over. Where
-clients can ask for any amount (`rests`), a rest as long follows, so half of the loop is free, however many ask for
-however much. But no longer than REST_MS_MAX: where a slice takes seconds the machine stood still. A step may yield a
-future: its work then goes on when that is done, with or without a result. Or it yields a function for a thread: that is
-called once its work has room, and an exception of it is the work's.
+Theory of operation: requested work begins at once, and mostly ends within its first slice. Other work is done in
+rounds: in each turn of the loop the next jobs have a slice each, until the time of one slice is over. Where clients can
+request any amount (`rests`), a rest as long follows, so half of the loop is free, however much work the clients
+request. But the rest is no longer than REST_MS_MAX: where a slice takes seconds the machine stood still. A step may
+yield a future: its work then continues when that is done, with or without a result. Or it yields a function for a
+thread: it is called once its work has room, and an exception of it is the work's.
 
-Only some of a kind are under way at a time, since each holds memory. One too many gives up what it has, waits in line
-and is begun again; work that may not be done twice is begun only when there is room. So the line holds nothing but
-functions, as many as there are askers. Who cancels the future gives up the work, as `close` does for all when the
-broker stops. A connection that is gone cancels the future it waits for itself (broker/api/answers.py), but no task that
-waits for one: what Produce has begun goes on.
+Only some jobs of a kind are under way at a time, since each holds memory. One too many closes its steps, waits in line
+and begins again; work that may not be done twice begins only when there is room. So the line holds nothing but
+functions, one for each request. Cancelling the future cancels the work, as `close` does for all when the broker stops.
+A closed connection cancels the future that it waits for itself (broker/api/answers.py), but no task that waits for a
+future: what Produce has begun continues.
 
-Invariants: a turn goes on with no more than two slices' time of work; no more than `under_way_max` of a kind hold
-memory between slices; an exception of the work goes to who waits for it, and so does a cancellation; the steps of work
-that is given up are closed.
+Invariants: a turn does no more than two slices' time of work; no more than `under_way_max` of a kind hold memory
+between slices; an exception of the work is raised where it is awaited, and so is a cancellation; the steps of cancelled
+work are closed.
 """
 
 from __future__ import annotations
@@ -38,8 +38,9 @@ from barnabas.broker.runtime.in_flight import InFlight
 T = TypeVar("T")
 
 Work: TypeAlias = Generator[Future[Any] | Callable[[], None] | None, None, T]
-"""Between two pauses lies a bounded piece of work. A future it yields is to be done before it goes on, and a function
-to be called in a thread."""
+"""Between two pauses lies a bounded piece of work. It continues when a future that it yields is done, or when a
+function that it yields was called in a thread.
+"""
 
 SLICE_MS = 2
 REST_MS_MAX = 50
@@ -50,25 +51,25 @@ _NOT_OVER: Any = object()
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class WorkClass:
-    """A kind of long work: how much of it there may be."""
+    """A kind of long work: its limits."""
 
     under_way_max: int = UNDER_WAY_MAX
     """How many hold memory between slices."""
     steps_max: int = 1_000
     """How many steps are done in a turn of the loop."""
     slice_ms: float = SLICE_MS
-    """How long a turn of the loop is spent on it, and the last step besides."""
+    """How long a turn of the loop is spent on it; the last step may exceed this."""
     may_begin_again: bool = True
-    """Whether steps that are given up have changed nothing."""
+    """Whether steps that are closed early have changed nothing."""
     first_ms: float = inf
-    """How much of a turn may be spent so far, if the first slice is to be done at once."""
+    """How much of a turn may be spent before, if the first slice is to be done at once."""
 
 
 LOOK_UP = WorkClass()
 
 
 class _Job:
-    """Work that is not over. Its future is the key it is found by: it must not know it, for errors know the job."""
+    """Work that has not ended. Found by its future; it must not refer to the future, since errors refer to the job."""
 
     __slots__ = ("awaited", "begin", "call", "has_room", "in_thread", "kind", "steps")
 
@@ -76,14 +77,14 @@ class _Job:
         self.begin = begin
         self.kind = kind
         self.steps: Work[Any] | None = None
-        """None before it is begun, and while it waits in line."""
+        """None before the work begins, and while it waits in line."""
         self.has_room = False
         """Whether it is one of those under way."""
         self.awaited: Future[Any] | None = None
         self.call: Callable[[], None] | None = None
-        """What is to be called in a thread, and is not yet."""
+        """A function that waits to be called in a thread."""
         self.in_thread: Future[Exception | None] | None = None
-        """What came of it."""
+        """The result of that call."""
 
 
 class CooperativeScheduler:
@@ -94,16 +95,16 @@ class CooperativeScheduler:
         self._stopwatch = stopwatch
         self._rests = rests
         self._jobs: dict[Future[Any], _Job] = {}
-        self._round: dict[Future[Any], _Job] = {}  # those that can go on, in the order of their turns
+        self._round: dict[Future[Any], _Job] = {}  # jobs that can continue, in the order of their turns
         self._in_line: defaultdict[WorkClass, dict[Future[Any], _Job]] = defaultdict(dict)
         self._under_way: defaultdict[WorkClass, int] = defaultdict(int)
         self._is_turn_due = False
         self.is_closed = False
-        """Whether the broker stops, and what is asked for now is given up unless it is short."""
+        """Whether the broker stops, and new work is cancelled unless it is short."""
         self._spent_s = 0.0  # in this turn of the loop
         self._rest_s = 0.0
         self.under_way_now = InFlight(loop, lambda: self._jobs)
-        """What is left for a later turn."""
+        """The work left for a later turn."""
 
     @property
     def under_way(self) -> int:
@@ -121,10 +122,11 @@ class CooperativeScheduler:
         return self._spent_s * 1000
 
     def in_slices(self, begin: Callable[[], Work[T]], kind: WorkClass = LOOK_UP) -> T | Future[T]:
-        """What comes of the steps: at once if they are few, else later. An exception of theirs is raised likewise.
+        """Return the result of the steps: at once if they are few, else as a future. Their exceptions are raised
+        likewise.
 
-        `begin` makes the steps, perhaps several times if the kind allows that. After `close` what does not end in its
-        first slice is given up: the future is cancelled.
+        `begin` makes the steps, perhaps several times if the kind allows that. After `close`, work that does not end in
+        its first slice is cancelled, with its future.
         """
         job = _Job(begin, kind)
         may_begin = kind.may_begin_again or self._has_room(kind)
@@ -154,23 +156,23 @@ class CooperativeScheduler:
         return future
 
     def to_the_end(self, begin: Callable[[], Work[T]], kind: WorkClass = LOOK_UP) -> T | Future[T]:
-        """As `in_slices`, but what has begun is done to its end though nobody waits for it any more."""
+        """Do the work like `in_slices`, but continue it to its end even if the caller stops waiting."""
         done = self.in_slices(begin, kind)
         return shield(done) if isinstance(done, Future) else done
 
     def give_up(self, future: Future[Any]) -> None:
-        """As `future.cancel()`, and the steps are closed now and not in a turn to come."""
+        """Cancel the future, and close the steps now, not in a later turn."""
         future.cancel()
         self._drop(future)
 
     def next_turn(self) -> Future[None]:
-        """Done when the loop has turned once: for work to yield that has to go on in another turn, and to wait for."""
+        """Return a future that is done after one turn of the loop: to yield in the steps of work, or to await."""
         turn: Future[None] = self.loop.create_future()
         self.loop.call_soon(_end, turn)
         return turn
 
     def close(self) -> None:
-        """The broker stops: all that is not over is given up."""
+        """Cancel all work that has not ended: the broker stops."""
         self.is_closed = True
         for future in list(self._jobs):
             self.give_up(future)
@@ -251,7 +253,7 @@ class CooperativeScheduler:
                 return
             self._leave(future, job)
             if future.done():
-                return  # its last step had it given up
+                return  # its last step cancelled it
             if error is None:
                 future.set_result(result)
             elif isinstance(error, CancelledError):
@@ -259,10 +261,10 @@ class CooperativeScheduler:
             else:
                 future.set_exception(error)
         finally:
-            del future, job, error  # an error's traceback knows this frame: they were a cycle
+            del future, job, error  # an error's traceback refers to this frame: a cycle
 
     def _tried(self, job: _Job) -> tuple[Any, Exception | CancelledError | None]:
-        """What came of a slice."""
+        """Run one slice; return its result or its error."""
         try:
             if job.steps is None:
                 job.steps = job.begin()
@@ -278,7 +280,7 @@ class CooperativeScheduler:
     # --- who is under way ---
 
     def _pause(self, future: Future[Any], job: _Job) -> None:
-        """After a slice in which it did not end."""
+        """Keep a job that has not ended in a slice: in the round, or in line, or until its future is done."""
         if not job.has_room:
             if job.kind.may_begin_again and not self._has_room(job.kind):
                 assert job.steps is not None
@@ -307,7 +309,7 @@ class CooperativeScheduler:
         self._under_way[job.kind] += 1
 
     def _leave(self, future: Future[Any], job: _Job) -> None:
-        """It is over, or given up."""
+        """Remove a job that has ended or was cancelled."""
         if self._jobs.pop(future, None) is None:
             return
         self.under_way_now.ended(future)
@@ -322,7 +324,7 @@ class CooperativeScheduler:
             self._enter(self._round[waiting])
 
     def _drop(self, future: Future[Any]) -> None:
-        """Its future is done: if not with its end, then because nobody wants it any more."""
+        """Clean up after a future that is done; if its job has not ended, the future was cancelled."""
         job = self._jobs.get(future)
         if job is None:
             return
@@ -331,18 +333,19 @@ class CooperativeScheduler:
         if job.steps is not None:
             job.steps.close()
         if job.in_thread is not None:
-            job.in_thread.cancel()  # if it has begun it goes on, and nobody asks what came of it
+            job.in_thread.cancel()  # if the call has begun it continues, and its result is ignored
         self._have_a_turn()
 
 
 def _end(turn: Future[None]) -> None:
-    if not turn.done():  # who waited may have been cancelled
+    if not turn.done():  # the waiting caller may have been cancelled
         turn.set_result(None)
 
 
 def _error_of(call: Callable[[], None]) -> Exception | None:
-    """In a thread. The error is no exception of the thread's future, about which the loop would complain if nobody
-    asked for it."""
+    """Call it in a thread and return its error, which is not set on the thread's future: the loop would log it if it is
+    never retrieved.
+    """
     try:
         call()
     except Exception as error:

@@ -1,4 +1,4 @@
-"""What happens in a broker, told by its parts to whoever listens: the trace, and faults at named steps."""
+"""Events in a broker, reported by its parts to listeners: the trace, and faults at named steps."""
 
 from barnabas.broker.runtime.events.cause import Cause
 from barnabas.broker.runtime.events.events import Events, Listener

@@ -1,4 +1,4 @@
-"""What leads to events: a request, or a timer of a group. Values."""
+"""The causes of events: a request, or a timer of a group. Values."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from typing import Any
 
 
 class RequestCause:
-    """A request, while it is served. number: counts requests from when somebody began to listen.
+    """A request, while it is served. number: counts requests from when the first listener was added.
 
-    asked: what the request itself says, of the names that requests have in common: transactional_id, group,
-    producer_id, producer_epoch, member_id. principal: whom the client speaks for, where it has said so.
+    asked: fields of the request itself, with the names that requests have in common: transactional_id, group,
+    producer_id, producer_epoch, member_id. principal: of the client, if it has authenticated.
     """
 
     __slots__ = ("api", "asked", "client_id", "correlation_id", "node", "number", "peer", "principal", "version")
@@ -37,7 +37,7 @@ class RequestCause:
         self.principal = principal
 
     def facts(self) -> dict[str, Any]:
-        """As the trace has it."""
+        """Return the facts in the form of the trace."""
         principal = {} if self.principal is None else {"principal": self.principal}
         return {
             "request": self.number,
@@ -52,7 +52,7 @@ class RequestCause:
 
 
 class TimerCause:
-    """A timer of a group or a transactional id, whose time came."""
+    """A timer of a group or a transactional id that has expired."""
 
     __slots__ = ("entity", "member_id", "timer")
 
@@ -62,7 +62,7 @@ class TimerCause:
         self.member_id = member_id
 
     def facts(self) -> dict[str, Any]:
-        """As the trace has it."""
+        """Return the facts in the form of the trace."""
         return {"timer": self.timer, "member_id": self.member_id} if self.member_id else {"timer": self.timer}
 
 

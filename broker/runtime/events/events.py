@@ -1,21 +1,21 @@
-"""Where the parts of a broker tell what happens, and whoever listens hears of it.
+"""The place where the parts of a broker report events, and from where listeners receive them.
 
-Knows no part and no listener. A part asks `is_on` first, so that an event that nobody listens to costs a look at an
-attribute, and its facts are not even put together:
+Knows no part and no listener. A part checks `is_on` first, so that an event without a listener costs one attribute
+access, and its facts are not even put together:
 
-    if events.is_on:
-        events.tell(TRANSACTION_PREPARED, {"transactional_id": name, ...})
+   if events.is_on:
+       events.tell(TRANSACTION_PREPARED, {"transactional_id": name, ...})
 
-What clients cause by asking again and again is told by `tell_repeated`: seldom, with how often it was. It is kept for a
-while whether or not somebody listens, and those who explain ask for it (`lately`).
+Events that clients cause by repeating a request are reported by `tell_repeated`: seldom, with a count. They are stored
+for a while with or without a listener, and explanations read them (`lately`).
 
 A listener is called at once, in the call in which the event happens: it must neither raise nor do much. At a kind that
-may be paused it may give a future, and the part goes on when that is done.
+may be paused it may return a future, and the part continues when that is done.
 
-What leads to events (`cause`) is set while it does by whoever knows it: the entries of requests, where they were made
-while somebody listens, and timers of coordinators.
+The cause of events (`cause`) is set, for the time in which it applies, by the code that knows it: the entries of
+requests, where they were made while there is a listener, and timers of coordinators.
 
-Invariant: listeners are called in the order in which they came.
+Invariant: listeners are called in the order in which they were added.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ if TYPE_CHECKING:
     from barnabas.broker.runtime.events.repeated import Case, Repeated
 
 Facts: TypeAlias = dict[str, Any]
-"""By name. Whoever is told them may keep them: nobody changes them afterwards."""
+"""Facts by name. A listener may store them: they are not changed afterwards."""
 Listener: TypeAlias = "Callable[[Kind, Facts], Future[None] | None]"
 
 
 class Events:
-    """Those of one broker, however many nodes it has."""
+    """The events of one broker, with one or several nodes."""
 
     __slots__ = (
         "_listeners",
@@ -52,28 +52,28 @@ class Events:
     )
 
     def __init__(self, stopwatch: Callable[[], float] = monotonic) -> None:
-        """stopwatch: seconds that never go back, for how long something took."""
+        """Use `stopwatch`, seconds that never go back, to measure how long something took."""
         self.stopwatch = stopwatch
         self.is_on = False
-        """Whether anybody listens."""
+        """Whether there is a listener."""
         self.all_requests = False
-        """Whether somebody wants to hear of every request, also of those that carry data."""
+        """Whether a listener wants events of every request, also of those that carry data."""
         self.cause: Cause | None = None
-        """What leads to what happens now, where that is known."""
+        """The cause of what happens now, where it is known."""
         self.requests_count = 0
         self.when_switched: list[Callable[[], None]] = []
-        """What is called when `is_on` or `all_requests` has changed."""
+        """Callbacks for a change of `is_on` or `all_requests`."""
         self._listeners: tuple[tuple[Listener, bool], ...] = ()
         self._told: tuple[Listener, ...] = ()
         self._repeated: dict[str, Repeated] = {}
 
     def listen(self, listener: Listener, *, all_requests: bool = False) -> None:
-        """Call it at each event from now on. all_requests: events of every request are wanted. May be said anew."""
+        """Call the listener at each event from now on. all_requests: of every request. Replaces an earlier call."""
         others = (each for each in self._listeners if each[0] != listener)
         self._set((*others, (listener, all_requests)))
 
     def stop_listening(self, listener: Listener) -> None:
-        """Call it no more."""
+        """Remove the listener."""
         self._set(tuple(each for each in self._listeners if each[0] != listener))
 
     def request_cause(
@@ -87,13 +87,13 @@ class Events:
         asked: dict[str, Any],
         principal: str | None = None,
     ) -> RequestCause:
-        """A request that is about to be served, as what may lead to events."""
+        """Return a cause of events for a request that is about to be served."""
         self.requests_count += 1
         number = self.requests_count
         return RequestCause(number, api, version, client_id, peer, correlation_id, node, asked, principal)
 
     def tell(self, kind: Kind, facts: Facts) -> Future[Any] | None:
-        """It happened. What to wait for before going on, where somebody holds it up; None otherwise."""
+        """Report an event. Return a future to wait for before continuing if a listener pauses the step, else None."""
         held: list[Future[None]] | None = None
         for listener in self._told:
             future = listener(kind, facts)
@@ -105,13 +105,13 @@ class Events:
         return held[0] if len(held) == 1 else gather(*held)
 
     def tell_repeated(self, kind: Kind, which: Mapping[str, Any], **latest: Any) -> None:
-        """It happened, as it may many times a second: told now and then, with its `count` since it was told last.
+        """Report an event that may happen many times a second: seldom, with its `count` since it was last reported.
 
-        which: the facts that make it the same case as before; latest: those that differ from time to time.
+        which: the facts that identify the case; latest: the facts that differ from time to time.
         """
         repeated = self._repeated.get(kind.name)
         if repeated is None:
-            from barnabas.broker.runtime.events.repeated import Repeated  # most brokers refuse nobody
+            from barnabas.broker.runtime.events.repeated import Repeated  # most brokers refuse no client
 
             repeated = self._repeated[kind.name] = Repeated()
         now_s = self.stopwatch()
@@ -122,7 +122,7 @@ class Events:
                 self.tell(kind, {**case.facts, "count": count})
 
     def lately(self, kind: Kind) -> list[Case]:
-        """What was told by `tell_repeated`, or would have been: the last cases there were, the last first."""
+        """Return the latest cases of `tell_repeated`, also those that were not reported, the most recent first."""
         repeated = self._repeated.get(kind.name)
         return [] if repeated is None else repeated.cases()
 

@@ -1,4 +1,4 @@
-"""What a kind of events is: a name, what happened, and the names of the facts that come with it."""
+"""A kind of event: a name, what happened, and the names of its facts."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from typing import NamedTuple
 
 
 class Kind(NamedTuple):
-    """One kind of event. facts: names of what is told with it."""
+    """One kind of event. facts: the names of the facts of such an event."""
 
     name: str
     what: str
     facts: tuple[str, ...]
     may_crash: bool = False
-    """Whether it is a step at which a test may have the broker killed."""
+    """Whether it is a step at which a test may kill the broker."""
     may_pause: bool = False
-    """Whether it is a step at which what goes on may be held up until a test lets it go on."""
+    """Whether it is a step at which a test may pause the work, and continue it later."""

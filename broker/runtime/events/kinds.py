@@ -1,11 +1,12 @@
-"""The kinds of events: a table, and nothing else. Each has a name, and says what happened and
-which facts come with it.
+"""The kinds of events: a table, and nothing else. Each has a name, a text that says what happened, and the names of its
+facts.
 
-A kind is told where it happens, by exactly one part of the broker. Those at which a test may stop or end the broker say
-so: at some of them nothing can be held up, since what follows is one step with what came before.
+An event of a kind is reported where it happens, by exactly one part of the broker. The kinds at which a test may pause
+or kill the broker are marked: some of them cannot pause the work, since what follows is one step with what came before.
 
 Facts are texts, numbers, truth values, None, or short lists of texts. Where there may be many partitions only some are
-told (events/some.py), beside their number. What led to an event is no fact of it: it is told beside it (cause.py).
+reported (events/some.py), beside their number. The cause of an event is not one of its facts: it is reported beside it
+(cause.py).
 """
 
 from __future__ import annotations
@@ -329,4 +330,4 @@ FAULT_FIRED = Kind(
 
 _ALL = tuple(each for each in list(globals().values()) if isinstance(each, Kind))
 KINDS: dict[str, Kind] = {kind.name: kind for kind in _ALL}
-"""All of them, by name, in the order in which the documentation lists them."""
+"""All kinds, by name, in the order in which the documentation lists them."""

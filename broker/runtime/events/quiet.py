@@ -1,4 +1,4 @@
-"""Requests that are not told of, nor kept, unless somebody follows all requests: there would be nothing but them."""
+"""Requests that are neither reported nor stored unless a listener follows all requests: they would hide all others."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ _QUIET: Final = {
         ApiKey.PUSH_TELEMETRY,
     )
 }
-"""Those that carry data, those that change nothing, and those that clients send all the time."""
+"""The requests that carry data, that change nothing, or that clients send all the time."""
 
 
 def is_quiet(api: str, error: object) -> bool:
-    """Whether the answer to such a request is told only to who follows all requests. An error is told, where known."""
+    """Return whether the answer to a request is reported only to listeners of all requests. Errors never are."""
     return error is None and api in _QUIET

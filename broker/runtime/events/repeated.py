@@ -1,10 +1,11 @@
-"""What may happen a thousand times a second, and is told seldom: by case, with how often it was, and when last.
+"""Events that may happen a thousand times a second, and are reported seldom: by case, with their count and last time.
 
-For events that clients cause by asking again and again: denials, throttles, failed logins. What was is kept whether or
-not somebody listens, since people ask afterwards.
+For events that clients cause by repeating a request: denials, throttles, failed logins. They are stored with or without
+a listener, since they are explained on request afterwards.
 
-Pure: the caller says what time it is. Invariants: no more than CASES_MAX cases are kept, those that were last; no text
-of them is longer than TEXT_MAX; a case is told at most every TOLD_EVERY_S, and no more than TOLD_MAX in that time.
+Pure: the caller passes the time. Invariants: no more than CASES_MAX cases are stored, the most recent ones; none of
+their texts is longer than TEXT_MAX; a case is reported at most every TOLD_EVERY_S, and no more than TOLD_MAX in that
+time.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ TOLD_MAX: Final = 50
 
 
 class Case:
-    """One of them. facts: of the last time."""
+    """One case. facts: of its last occurrence."""
 
     __slots__ = ("_told_s", "_untold", "count", "facts", "last_s")
 
@@ -31,17 +32,17 @@ class Case:
         self._told_s: float | None = None
 
     def happened(self, facts: Mapping[str, Any], now_s: float) -> None:
-        """Once more."""
+        """Count one more occurrence."""
         self.facts, self.last_s = facts, now_s
         self.count += 1
         self._untold += 1
 
     def is_due(self, now_s: float) -> bool:
-        """Whether it was not told for so long that it may be."""
+        """Return whether the last report is long enough ago for another one."""
         return self._told_s is None or now_s - self._told_s >= TOLD_EVERY_S
 
     def told(self, now_s: float) -> int:
-        """It is told: how often it has happened since the last time."""
+        """Mark the case as reported; return how often it has happened since the last report."""
         count, self._untold, self._told_s = self._untold, 0, now_s
         return count
 
@@ -52,12 +53,12 @@ class Repeated:
     __slots__ = ("_began_s", "_cases", "_told_count")
 
     def __init__(self) -> None:
-        self._cases: dict[tuple[Any, ...], Case] = {}  # what happened last is last
+        self._cases: dict[tuple[Any, ...], Case] = {}  # the most recent case is last
         self._began_s = 0.0
         self._told_count = 0
 
     def happened(self, which: Mapping[str, Any], latest: Mapping[str, Any], now_s: float) -> Case:
-        """It happened. which: the facts that make it the same case; latest: those that differ from time to time."""
+        """Count one occurrence. which: the facts that identify the case; latest: the facts that vary."""
         facts = {name: _cut(value) for name, value in {**which, **latest}.items()}
         key = tuple(facts[name] for name in which)
         case = self._cases.pop(key, None)
@@ -70,7 +71,7 @@ class Repeated:
         return case
 
     def count_to_tell(self, case: Case, now_s: float) -> int:
-        """How often it has happened since it was told last, if it is to be told now; else 0."""
+        """Return how often the case has happened since its last report if it is to be reported now; else 0."""
         if now_s - self._began_s >= TOLD_EVERY_S:
             self._began_s, self._told_count = now_s, 0
         if self._told_count == TOLD_MAX or not case.is_due(now_s):
@@ -79,7 +80,7 @@ class Repeated:
         return case.told(now_s)
 
     def cases(self) -> list[Case]:
-        """Those that are kept, the last first."""
+        """Return the stored cases, the most recent first."""
         return list(reversed(self._cases.values()))
 
 

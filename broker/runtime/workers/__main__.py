@@ -1,4 +1,4 @@
-"""What a helper process runs: `python -I -S …/workers/__main__.py PATH …`, with the import path of its broker."""
+"""The program of a helper process: `python -I -S …/workers/__main__.py PATH …`, with the import path of its broker."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""Files that count the bytes that are read and written through them: what the steps of a job tell of."""
+"""Files that count the bytes that are read and written through them: the progress of a job's steps."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from barnabas.storage.disk.files import Buffer, CommonSync, Entry, File, Files, 
 
 
 class CountedFiles:
-    """A file system, and the bytes that went through it since somebody asked."""
+    """A file system that counts the bytes read and written through it."""
 
     def __init__(self, files: Files) -> None:
         self._files = files
         self.count = 0
 
     def taken(self) -> int:
-        """Bytes since this was last called."""
+        """Return the bytes since the last call."""
         count, self.count = self.count, 0
         return count
 
@@ -52,7 +52,7 @@ class CountedFiles:
 
 
 class _CountedFile:
-    """An open file of these."""
+    """An open file of CountedFiles."""
 
     __slots__ = ("_counted", "_file")
 

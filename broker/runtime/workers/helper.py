@@ -1,11 +1,11 @@
-"""One helper process as the broker sees it: started, given messages, heard, killed, and waited for.
+"""One helper process as the broker sees it: started, sent messages, read from, killed, and waited for.
 
 Knows an event loop that watches descriptors, asyncio's or uvloop's; knows nothing of jobs. The process is started by
-`subprocess` in a thread (which executes a program at once, and never goes on as a copy of the broker), as the disk may
-be slow to bring the program. stdin and stdout are pipes; stderr is the broker's.
+`subprocess` in a thread (which executes a program at once, and never continues as a copy of the broker), as the disk
+may be slow to load the program. stdin and stdout are pipes; stderr is the broker's.
 
-Invariants: `ended` is called once for each process, when its stdout ends, and it is killed by then; nothing is heard of
-it afterwards. A process that has ended is always waited for, so none stays behind as a zombie.
+Invariants: `ended` is called once for each process, when its stdout ends, and it is killed by then; no message of it is
+delivered afterwards. A process that has ended is always waited for, so none stays behind as a zombie.
 """
 
 from __future__ import annotations
@@ -27,25 +27,25 @@ _WAIT_S = 0.005
 
 
 def can_start() -> bool:
-    """Whether processes can be started on this system, and know a directory whatever becomes of its name."""
+    """Return whether this system can start processes, and let them stay in a directory that is renamed."""
     return os.name == "posix" and bool(sys.executable)
 
 
 def helper_processes_max() -> int:
-    """As many as this process may use cores: the event loop has its share even if all are busy, as they are niced."""
+    """Return the number of cores. Helpers are niced: the event loop has its share even if all are busy."""
     with suppress(AttributeError, OSError):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
 def command() -> list[str]:
-    """The program of a helper process: without what the environment says, and with this process's import path."""
+    """Return the program of a helper process: without the environment's settings, with this process's import path."""
     path = [os.path.abspath(entry) for entry in sys.path]
     return [sys.executable, "-I", "-S", *(["-B"] if sys.dont_write_bytecode else []), _PROGRAM, *path]
 
 
 def start(program: Sequence[str]) -> subprocess.Popen[bytes]:
-    """Start one, in any thread. OSError."""
+    """Start a helper process, in any thread. Raises OSError."""
     return subprocess.Popen(
         program,
         stdin=subprocess.PIPE,
@@ -57,7 +57,7 @@ def start(program: Sequence[str]) -> subprocess.Popen[bytes]:
 
 
 def resident_bytes(pid: int) -> int:
-    """How much memory a process has; 0 where the system does not say."""
+    """Return how much memory a process has, in bytes; 0 where the system does not report it."""
     try:
         with open(f"/proc/{pid}/statm", "rb") as file:
             return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
@@ -75,7 +75,7 @@ class Helper:
         heard: Callable[[Helper, Any], None],
         ended: Callable[[Helper], None],
     ) -> None:
-        """heard: is given each message of the process. ended: called when it has ended, whoever wanted that."""
+        """Watch a process. heard: called with each of its messages. ended: called when it has ended, for any reason."""
         assert process.stdin is not None
         assert process.stdout is not None
         self._loop = loop
@@ -86,9 +86,9 @@ class Helper:
         self._messages = Messages()
         self._unsent = b""
         self.is_gone: Future[None] = loop.create_future()
-        """Done when the system has nothing of the process any more."""
+        """Done when the system holds nothing of the process any more."""
         self.quiet_checks = 0
-        """How often somebody looked since it was last heard or given a job."""
+        """How many checks there were since its last message or its last job."""
         self._is_over = False
         os.set_blocking(self._stdin.fileno(), False)
         os.set_blocking(self._stdout.fileno(), False)
@@ -96,18 +96,18 @@ class Helper:
 
     @property
     def pid(self) -> int:
-        """Its process id."""
+        """The process id."""
         return self._process.pid
 
     def send(self, assignment: Assignment) -> None:
-        """Have it do a job. If it has ended, `ended` is about to be called."""
+        """Send it a job. If the process has ended, `ended` is about to be called."""
         assert not self._unsent, "one job at a time"
         self.quiet_checks = 0
         self._unsent = encode(assignment)
         self._write()
 
     def kill(self) -> None:
-        """End it now. It is not heard any more, and does nothing that it has not begun when this returns."""
+        """End the process now. No message is delivered any more, and it begins nothing new after this returns."""
         if self._is_over:
             return
         self._is_over = True
@@ -120,7 +120,7 @@ class Helper:
         self._wait()
 
     def kill_and_wait(self, timeout_s: float) -> None:
-        """As `kill`, and it is gone on return unless the disk holds it for longer: for who runs no loop any more."""
+        """Kill the process and wait for its end, at most `timeout_s` if the disk blocks it. Needs no running loop."""
         self.kill()
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(timeout_s)
@@ -139,7 +139,7 @@ class Helper:
         self.quiet_checks = 0
         for message in self._messages.feed(data):
             if self._is_over:
-                return  # by what the message before brought about
+                return  # the message before killed the process
             self._heard(self, message)
 
     def _write(self) -> None:
@@ -149,7 +149,7 @@ class Helper:
         except (BlockingIOError, InterruptedError):
             sent = 0
         except OSError:
-            sent = len(self._unsent)  # it has ended: `_read` will see that
+            sent = len(self._unsent)  # it has ended: `_read` will notice
         self._unsent = self._unsent[sent:]
         if self._unsent:
             self._loop.add_writer(descriptor, self._write)

@@ -15,13 +15,13 @@ from barnabas.storage.disk.files import Files
 R = TypeVar("R")
 
 JOB = WorkClass(under_way_max=1_000, steps_max=1, slice_ms=0.5, may_begin_again=False)
-"""How many there are at a time is decided in workers.py."""
+"""How many run at a time is decided in workers.py."""
 
 
 def steps_in_slices(
     job: Job[R], files: Files, bytes_per_s: int, tell: Callable[[int], None], loop: AbstractEventLoop
 ) -> Work[R]:
-    """The job as work for broker/runtime/scheduler.py. tell: is given the bytes done so far."""
+    """Return the job as work for broker/runtime/scheduler.py. tell: called with the bytes done so far."""
     pace = Pace(bytes_per_s, loop.time())
     done_bytes = 0
     steps = job.steps(files)
@@ -51,13 +51,13 @@ def steps_in_slices(
 
 
 def _end(pause: Future[None]) -> None:
-    if not pause.done():  # the job may have been given up
+    if not pause.done():  # the job may have been cancelled
         pause.set_result(None)
 
 
 def _call(step: Callable[[], Any], met: list[Exception]) -> None:
-    """In a thread: what it raises is kept for the steps."""
+    """Call a step in a thread; store its exception for the steps."""
     try:
         step()
-    except Exception as error:  # the steps say what it means to them
+    except Exception as error:  # the steps handle it
         met.append(error)

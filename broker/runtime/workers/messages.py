@@ -1,7 +1,7 @@
-"""What goes through the pipes between the broker and a helper process: pickles, each behind its length.
+"""The messages in the pipes between the broker and a helper process: pickles, each behind its length.
 
-Both ends are this program in this version, and nobody else has the pipes: nothing is checked against an attacker. To
-the process goes an Assignment; from it come Ready once, and for each assignment any number of Progress, then Done or
+Both ends are this program in this version, and no other process has the pipes: nothing is checked against an attacker.
+To the process goes an Assignment; from it come Ready once, and for each assignment any number of Progress, then Done or
 Failed. A broker that has no such process does not import pickle, which takes 0.4 MB.
 """
 
@@ -17,7 +17,7 @@ _HEAD = struct.Struct(">I")
 
 
 class Assignment(NamedTuple):
-    """A job, and how many bytes of reading and writing it may do in a second (0: any)."""
+    """A job, and its limit of bytes read and written in a second (0: none)."""
 
     job: Job[Any]
     bytes_per_s: int = 0
@@ -40,7 +40,7 @@ class Done(NamedTuple):
 
 
 class Failed(NamedTuple):
-    """What the job raised."""
+    """The exception of the job."""
 
     error_class: type[Exception]
     arguments: tuple[Any, ...]
@@ -48,7 +48,7 @@ class Failed(NamedTuple):
 
     @classmethod
     def of(cls, error: Exception) -> Failed:
-        """An exception as it can be sent; one that cannot be pickled is told by its text."""
+        """Return an exception in a form that can be sent; one that cannot be pickled is replaced by its text."""
         import pickle
 
         found = cls(type(error), error.args, dict(error.__dict__))
@@ -59,7 +59,7 @@ class Failed(NamedTuple):
         return found
 
     def error(self) -> Exception:
-        """The exception again, with its fields. `__init__` is not called: its parameters need not be `args`."""
+        """Return the exception again, with its fields, without `__init__`, whose parameters may differ from `args`."""
         error = self.error_class.__new__(self.error_class, *self.arguments)
         error.args = self.arguments
         error.__dict__.update(self.state)
@@ -67,7 +67,7 @@ class Failed(NamedTuple):
 
 
 def encode(message: Assignment | Ready | Progress | Done | Failed) -> bytes:
-    """A message with its length."""
+    """Return a message with its length."""
     import pickle
 
     pickled = pickle.dumps(message, pickle.HIGHEST_PROTOCOL)
@@ -75,13 +75,13 @@ def encode(message: Assignment | Ready | Progress | Done | Failed) -> bytes:
 
 
 class Messages:
-    """Cuts what was read from a pipe into messages."""
+    """Splits the bytes read from a pipe into messages."""
 
     def __init__(self) -> None:
         self._buffer = bytearray()
 
     def feed(self, data: bytes) -> Iterator[Any]:
-        """The messages that are complete with these bytes."""
+        """Yield the messages that are complete with these bytes."""
         import pickle
 
         self._buffer += data

@@ -1,4 +1,4 @@
-"""The files of a job's directory, whatever becomes of its name: what a helper process may touch.
+"""The files of a job's directory, even if it is renamed: all that a helper process may access.
 
 A topic can be deleted while its job's process is being killed, and made again under the same name. So the process
 enters the directory and reaches its files from there: a directory that is renamed stays the one that was entered, and a
@@ -16,10 +16,10 @@ from barnabas.storage.disk.files import CommonSync, Entry, File, FileStat, RealF
 
 
 class OwnDirectory(RealFiles):
-    """The operating system's files below `path`, asked for by their paths as before."""
+    """The operating system's files below `path`, addressed by their full paths."""
 
     def __init__(self, path: str) -> None:
-        """Enter the directory, and wait until no other process works in it. OSError."""
+        """Enter the directory, and wait until no other process works in it. Raises OSError."""
         super().__init__()
         self._path = path
         self._descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_DIRECTORY", 0))
@@ -33,7 +33,7 @@ class OwnDirectory(RealFiles):
             raise
 
     def leave(self) -> None:
-        """The job is over."""
+        """Leave the directory and release its lock, at the end of the job."""
         os.chdir("/")
         os.close(self._descriptor)
 
@@ -65,7 +65,7 @@ class OwnDirectory(RealFiles):
         super().sync_directory(self._inside(path))
 
     def common_sync(self, path: str) -> CommonSync | None:
-        return None  # one file at a time: nothing else of the file system is to be waited for
+        return None  # one file at a time: there is nothing else of the file system to wait for
 
     def _inside(self, path: str) -> str:
         if path == self._path:

@@ -1,8 +1,8 @@
-"""The helper process itself: takes assignments from stdin, one at a time, and tells of them on stdout.
+"""The helper process itself: takes assignments from stdin, one at a time, and reports on stdout.
 
 Imports storage and protocol, and what a job needs; no event loop, so that it starts in a few tens of milliseconds. It
-ends when stdin does, at once and whatever it is at: nobody would ask for the result, and the next broker may be about
-to open the same files. It leaves the processor to the broker (nice), and if memory runs out it is what the system ends
+ends at once when stdin ends, also in the middle of a job: no broker would read the result, and the next broker may be
+about to open the same files. It leaves the processor to the broker (nice), and if memory runs out the system ends it
 first. ^C and a service's stop reach the broker, which ends it.
 """
 
@@ -23,36 +23,36 @@ from barnabas.broker.runtime.workers.own_directory import OwnDirectory
 from barnabas.storage.disk.files import Files
 from barnabas.storage.errors import from_os_error
 
-NICENESS = 5  # so that what clients wait for comes to its end on a busy machine, too
+NICENESS = 5  # so that the work that clients wait for ends on a busy machine, too
 _OOM_SCORE_ADJUSTMENT = b"500"  # of 1000
 _PROGRESS_EVERY_S = 0.05
-_SLEEP_S = 1.0  # at most, before it says again that it is alive
+_SLEEP_S = 1.0  # at most, before it reports progress again
 _READ_BYTES = 1 << 16
 
 Tell = Callable[[Progress | Done | Failed], None]
 
 
 class Pace:
-    """How long to sleep so that not more than so many bytes are done in a second (0: any)."""
+    """How long to sleep so that at most so many bytes are done in a second (0: no limit)."""
 
     def __init__(self, bytes_per_s: int, now_s: float) -> None:
         self._bytes_per_s = bytes_per_s
         self._begun_s = now_s
 
     def sleep_s(self, done_bytes: int, now_s: float) -> float:
-        """Seconds to sleep after so many bytes in all; 0 for not at all."""
+        """Return the seconds to sleep after so many bytes in all; 0 for no sleep."""
         if not self._bytes_per_s:
             return 0.0
         return max(0.0, self._begun_s + done_bytes / self._bytes_per_s - now_s)
 
 
 def main() -> None:
-    """Be a helper process: until stdin ends."""
+    """Run as a helper process until stdin ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     give_way()
     results = os.dup(1)
-    os.dup2(2, 1)  # whatever prints writes to the log
+    os.dup2(2, 1)  # prints go to the log
     assignments: SimpleQueue[Assignment] = SimpleQueue()
     stdin = os.fdopen(0, "rb", buffering=0, closefd=False)
     threading.Thread(target=listen, args=(stdin, assignments.put), daemon=True).start()
@@ -68,7 +68,7 @@ def main() -> None:
 
 
 def give_way() -> None:
-    """Let the broker have the processor before this process, and memory, too."""
+    """Give the broker precedence over this process, for the processor and for memory."""
     with suppress(OSError):
         os.nice(NICENESS)
     with suppress(OSError), open("/proc/self/oom_score_adj", "wb") as file:
@@ -76,14 +76,14 @@ def give_way() -> None:
 
 
 class Stdin(Protocol):
-    """What is read from."""
+    """The stream of assignments."""
 
     def read(self, size: int, /) -> bytes | None:
-        """Some bytes, at most so many; none at the end."""
+        """Read at most so many bytes; none at the end."""
 
 
 def listen(stdin: Stdin, put: Callable[[Assignment], None], end: Callable[[int], Any] = os._exit) -> None:
-    """In a thread of its own: assignments as they come; the end of stdin is the end of the process."""
+    """Read assignments in a thread and pass them on; end the process at the end of stdin."""
     messages = Messages()
     while data := stdin.read(_READ_BYTES):
         for message in messages.feed(data):
@@ -92,7 +92,7 @@ def listen(stdin: Stdin, put: Callable[[Assignment], None], end: Callable[[int],
 
 
 def carry_out(assignment: Assignment, tell: Tell) -> None:
-    """Do a job in its directory, and tell what came of it."""
+    """Do a job in its directory, and report its result."""
     job = assignment.job
     try:
         try:
@@ -104,7 +104,7 @@ def carry_out(assignment: Assignment, tell: Tell) -> None:
         finally:
             files.leave()
         tell(Done(result))
-    except Exception as error:  # to be raised where the job was asked for
+    except Exception as error:  # raised in the broker, where the job was requested
         tell(Failed.of(error))
 
 
@@ -116,7 +116,7 @@ def go_through(
     now_s: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], None] = time.sleep,
 ) -> Any:
-    """The steps of a job one after another; its result."""
+    """Do the steps of a job one after another; return its result."""
     pace = Pace(bytes_per_s, now_s())
     done_bytes, told_s = 0, now_s()
     steps = job.steps(files)
@@ -136,7 +136,7 @@ def go_through(
                 continue
             try:
                 step()
-            except Exception as error:  # the steps say what it means to them
+            except Exception as error:  # the steps handle it
                 step = steps.throw(error)
             else:
                 step = next(steps)

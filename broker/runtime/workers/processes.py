@@ -1,9 +1,9 @@
 """The helper processes of one broker: started on demand, kept while there is work, ended when idle for a while.
 
-Knows no jobs: who has a process returns or kills it. What goes wrong with starting one is told once a minute at most,
-for then nobody tries.
+Knows no jobs: the user of a process returns or kills it. A failed start is logged at most once a minute, since no other
+start is tried in that time.
 
-Invariants: at most `limit` processes are there, those that are being started among them; each is coming, idle, or
+Invariants: there are at most `limit` processes, including those that are being started; each is starting, idle, or
 taken by one job; after `close` there is none.
 """
 
@@ -42,9 +42,10 @@ class Processes:
         died: Callable[[Helper], None],
         changed: Callable[[], None],
     ) -> None:
-        """quiet_s: after that much silence one has hung, and is killed. heard: what one that is taken says.
+        """Start no process yet. quiet_s: a process without messages for so long has hung, and is killed.
 
-        died: one that was taken. changed: one is idle, or none can be had.
+        heard: called with the messages of taken processes. died: called when a taken process has died. changed: called
+        when a process is idle, or none can be started.
         """
         self._loop = loop
         self.limit = limit if can_start() else 0
@@ -70,11 +71,11 @@ class Processes:
 
     @property
     def pids(self) -> list[int]:
-        """Those that are there now."""
+        """The ids of the present processes."""
         return [helper.pid for helper in (*self._unready, *self._idle, *self._taken)]
 
     def take(self) -> Helper | None:
-        """An idle one. Return it with `give_back` when its job is over, or kill it."""
+        """Take an idle process. Return it with `give_back` when its job has ended, or kill it."""
         if not self._idle:
             return None
         helper, timer = self._idle.popitem()
@@ -84,12 +85,12 @@ class Processes:
         return helper
 
     def give_back(self, helper: Helper) -> None:
-        """Its job is over."""
+        """Make a process idle after its job."""
         self._taken.remove(helper)
         self._become_idle(helper)
 
     def want(self, count: int) -> None:
-        """So many jobs have no process: start as many as there may be, without those that are coming already."""
+        """Start processes for so many waiting jobs: as many as the limit allows, less those that are starting."""
         coming = len(self._starting) + len(self._unready)
         there = coming + len(self._idle) + len(self._taken)
         for _ in range(min(count - coming, self.limit - there)):
@@ -99,12 +100,12 @@ class Processes:
             starting.add_done_callback(self._started)
 
     def kill(self, helper: Helper) -> None:
-        """End it now, whatever it is at."""
+        """End a process now, even during a job."""
         self._forget(helper)
         helper.kill()
 
     def close(self) -> None:
-        """End all of them."""
+        """End all processes."""
         self._is_closed = True
         if self._check is not None:
             self._check.cancel()
@@ -112,14 +113,14 @@ class Processes:
             self.kill(helper)
 
     async def ended(self) -> None:
-        """After `close`: wait until the system has nothing of them any more."""
+        """Wait, after `close`, until the system holds nothing of the processes any more."""
         while self._starting:
             await wait(self._starting)
         for helper in list(self._ending):
             await helper.is_gone
 
     def close_now(self) -> None:
-        """As `close` and `ended`, for who cannot wait for turns of the loop."""
+        """Close and wait for the end of all processes, without turns of the loop."""
         self.close()
         for helper in list(self._ending):
             helper.kill_and_wait(_END_S)
@@ -158,7 +159,7 @@ class Processes:
             self._check = self._loop.call_later(self._check_s, self._look_for_hung)
 
     def _look_for_hung(self) -> None:
-        """Kill those that were silent whenever we looked: a broker that was stopped itself looks once after that."""
+        """Kill processes that were silent at every check: a broker that was stopped itself checks once after that."""
         self._check = None
         for helper in list(self._taken):
             helper.quiet_checks += 1
@@ -169,7 +170,7 @@ class Processes:
         self._check_later()
 
     def _died(self, helper: Helper) -> None:
-        """It has ended by itself, or was killed by somebody else, or because it hung."""
+        """Handle the end of a process: it has ended by itself, was killed from outside, or hung."""
         was_unready, was_taken = helper in self._unready, helper in self._taken
         self._forget(helper)
         if was_unready:

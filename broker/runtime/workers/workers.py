@@ -1,11 +1,11 @@
 """Jobs beside the event loop: in helper processes where there may be any, else in slices of the loop.
 
-Knows jobs as values with steps (job.py), not what they are for. Jobs that somebody waits for are begun before those in
-the background, each kind in the order in which they were asked for.
+Knows jobs as values with steps (job.py), not their purpose. Jobs that a caller waits for begin before those in the
+background, each kind in the order in which they were requested.
 
-Who cancels the future gives the job up: its process is killed, and does no more in the job's directory than to end the
-call it is in (own_directory.py). Where a process dies (a kill, no memory), or says nothing for minutes (stopped, or a
-disk does not answer) and is killed for that, its job is begun again in another one, once; then the job fails with
+Cancelling the future cancels the job: its process is killed, and does no more in the job's directory than to end its
+current call (own_directory.py). Where a process dies (a kill, no memory), or sends nothing for minutes (stopped, or a
+disk does not answer) and is killed for that, its job begins again in another one, once; then the job fails with
 HelperDied. While no process can be started, the jobs are done in slices.
 
 Invariants: at most `jobs_max` jobs are under way; a process has one job at a time; after `close` there is neither job
@@ -35,16 +35,16 @@ _log = logger("workers")
 
 IDLE_S = 10.0
 QUIET_S = 300.0
-"""How long a process may say nothing: it tells of its progress, but not while it waits for one sync of a segment."""
+"""How long a process may be silent: it reports its progress, but not while it waits for one sync of a segment."""
 _BEGUN_MAX = 2
 
 
 class HelperDied(Exception):
-    """The helper process of a job died or hung, and so did the one that was given the job after it."""
+    """The helper process of a job died or hung, and so did the next one that was given the job."""
 
 
 class _Task:
-    """A job that is not over."""
+    """A job that has not ended."""
 
     __slots__ = ("assignment", "begun", "future", "helper", "in_background", "in_slices", "on_progress")
 
@@ -61,7 +61,7 @@ class _Task:
         self.on_progress = on_progress
         self.in_background = in_background
         self.begun = 0
-        """How many times."""
+        """How often it was begun."""
         self.helper: Helper | None = None
         self.in_slices: Future[Any] | None = None
 
@@ -71,7 +71,7 @@ class _Task:
         return self.helper is not None or self.in_slices is not None
 
     def tell(self, done_bytes: int) -> None:
-        """So many bytes are done."""
+        """Report that so many bytes are done."""
         if self.on_progress is not None:
             self.on_progress(done_bytes)
 
@@ -90,10 +90,10 @@ class Workers:
         quiet_s: float = QUIET_S,
         program: Sequence[str] | None = None,
     ) -> None:
-        """files: for jobs in slices. processes_max: 0 has all jobs done in slices.
+        """Prepare for jobs. files: for jobs in slices. processes_max: 0 has all jobs done in slices.
 
-        idle_s: after which a process ends. quiet_s: after which it is killed if it has a job. program: of a process,
-        for tests.
+        idle_s: after which an idle process ends. quiet_s: after which a silent process is killed if it has a job.
+        program: of a process, for tests.
         """
         self._loop = loop
         self._upkeep = upkeep
@@ -117,7 +117,7 @@ class Workers:
 
     @property
     def pids(self) -> list[int]:
-        """The processes there are now."""
+        """The ids of the present processes."""
         return self._processes.pids
 
     def run(
@@ -128,10 +128,10 @@ class Workers:
         on_progress: Callable[[int], None] | None = None,
         bytes_per_s: int = 0,
     ) -> Future[R]:
-        """The job's result, later; what it raises; HelperDied. Cancel the future to give the job up.
+        """Return a future of the result, or of the job's exception or HelperDied. Cancel it to cancel the job.
 
-        on_progress: is given the bytes read and written so far, now and then; they begin again at 0 if the job does.
-        bytes_per_s: how many it may do in a second (0: any).
+        on_progress: called with the bytes read and written so far, now and then; they begin again at 0 if the job does.
+        bytes_per_s: limit of bytes in a second (0: none).
         """
         future: Future[R] = self._loop.create_future()
         if self._is_closed:
@@ -143,28 +143,28 @@ class Workers:
         return future
 
     def hurry(self, future: Future[Any]) -> None:
-        """Somebody waits for a job that was asked for in the background."""
+        """Move a job out of the background: a caller waits for it now."""
         if (task := self._tasks.get(future)) is not None:
             task.in_background = False
 
     def give_up(self, future: Future[Any]) -> None:
-        """As `future.cancel()`, and the job is stopped now and not in a turn to come."""
+        """Cancel the future, and stop the job now, not in a later turn."""
         future.cancel()
         self._drop(future)
 
     def close(self) -> None:
-        """The broker stops: every job is given up, every process ended."""
+        """Cancel every job and end every process: the broker stops."""
         self._is_closed = True
         for future in list(self._tasks):
             self.give_up(future)
         self._processes.close()
 
     async def ended(self) -> None:
-        """After `close`: wait until the system has nothing of the processes any more."""
+        """Wait, after `close`, until the system holds nothing of the processes any more."""
         await self._processes.ended()
 
     def close_now(self) -> None:
-        """As `close` and `ended`, for who cannot wait for turns of the loop."""
+        """Close and wait for the end of all processes, without turns of the loop."""
         self.close()
         self._processes.close_now()
 
@@ -189,7 +189,7 @@ class Workers:
             helper.send(task.assignment)
 
     def _drop(self, future: Future[Any]) -> None:
-        """Its future is done: if not with its end, then because nobody wants it any more."""
+        """Clean up after a future that is done; if its job has not ended, the future was cancelled."""
         task = self._tasks.pop(future, None)
         if task is None:
             return
@@ -244,13 +244,13 @@ class Workers:
             under_way += self._begin_in_slices(task)
 
     def _begin_in_slices(self, task: _Task) -> bool:
-        """Do the first slice. Whether there is more."""
+        """Do the first slice. Return whether there is more."""
         job, bytes_per_s = task.assignment
         begin = partial(steps_in_slices, job, self._files, bytes_per_s, task.tell, self._loop)
         task.begun += 1
         try:
             result = self._upkeep.in_slices(begin, JOB)
-        except Exception as error:  # raised where the job was asked for
+        except Exception as error:  # raised where the job was requested
             self._end(task, None, error)
             return False
         if not isinstance(result, Future):
