@@ -1,7 +1,7 @@
-"""The address this broker advertises to a peer: Metadata, FindCoordinator and DescribeCluster answer with it.
+"""The address this broker advertises to a peer: in responses to Metadata, FindCoordinator and DescribeCluster.
 
-What advertised.listeners says of the listener; else the address by which the peer came in, since that one works for
-it. In a container a peer may come in by a mapped port: then it comes from the default gateway (or, where ports are
+The address in advertised.listeners of the listener; else the address by which the peer came in, since that one works
+for it. In a container a peer may come in by a mapped port: then it comes from the default gateway (or, where ports are
 forwarded without root, from the container's own address), and the container's address means nothing to it; the
 answer is `localhost` and the listener's port. So the port has to be mapped to the same number, or advertised.listeners
 be set.
@@ -29,7 +29,7 @@ _IS_GATEWAY = 2
 
 
 class AdvertisedAddress:
-    """What is advertised to the peers of one listener."""
+    """The address that is advertised to the peers of one listener."""
 
     def __init__(
         self,
@@ -39,9 +39,9 @@ class AdvertisedAddress:
         port: int,
         gateways: Callable[[], set[str]] | None,
     ) -> None:
-        """configured: the address to advertise, None for the one a peer came in by. port: the one bound.
+        """Prepare the address. configured: to advertise, None for the one a peer came in by. port: the one bound.
 
-        gateways: in a container, how to learn the default gateways; else None.
+        gateways: in a container, a function that returns the default gateways; else None.
         """
         self._node = node._replace(port=(configured.port if configured else 0) or port)
         if configured is not None:
@@ -51,7 +51,7 @@ class AdvertisedAddress:
         self._gateways = gateways
 
     def to(self, local_host: str, peer_host: str) -> Node:
-        """This broker for a peer that came from `peer_host` to `local_host`."""
+        """Return this broker's node for a peer that came from `peer_host` to `local_host`."""
         if self._is_configured:
             return self._node
         if self._gateways is not None:
@@ -62,23 +62,23 @@ class AdvertisedAddress:
 
 
 def peer_of(transport: BaseTransport) -> tuple[str, int]:
-    """Address and port of who is at the other end, as rights and limits know it; `?` where it has gone already."""
+    """Return address and port of the peer, as used by ACLs and limits; `?` where it has closed already."""
     host, port = (transport.get_extra_info("peername") or ("?", 0))[:2]
     return plain_host(host), port
 
 
 def plain_host(host: str) -> str:
-    """An address as people write it: IPv4 that came in over an IPv6 socket as IPv4."""
+    """Return an address in its usual form: IPv4 that came in over an IPv6 socket as IPv4."""
     return host.removeprefix(_MAPPED) if "." in host else host
 
 
 def default_gateways() -> set[str]:
-    """The default gateways of this machine or container; none where they cannot be seen."""
+    """Return the default gateways of this machine or container; none where they cannot be read."""
     return gateways_of(_read(_IPV4_ROUTES), _read(_IPV6_ROUTES))
 
 
 def gateways_of(ipv4_routes: str, ipv6_routes: str) -> set[str]:
-    """The default gateways in the kernel's two tables of routes."""
+    """Return the default gateways in the kernel's two tables of routes."""
     found = set()
     for line in ipv4_routes.splitlines()[1:]:
         _, destination, gateway, flags, *_ = line.split()

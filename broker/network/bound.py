@@ -1,6 +1,6 @@
-"""Sockets for the listeners of the configuration: bound first of all, so that a port in use is said first.
+"""Sockets for the listeners of the configuration: bound before anything else, to report a port in use first.
 
-Knows addresses and sockets; nobody listens on them yet.
+Knows addresses and sockets; they do not listen yet.
 """
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ _PORT_ATTEMPTS = 16
 _PORT_MAX = 65535
 _NO_IPV6 = (errno.EAFNOSUPPORT, errno.EADDRNOTAVAIL)
 _KERNEL_SEND_BYTES = 256 << 10
-"""For each connection. Left alone the kernel gives 4 MB, and a thousand deaf peers then have all it has for TCP."""
+"""For each connection. By default the kernel gives 4 MB, and a thousand peers that do not read then use all its memory
+for TCP.
+"""
 
 
 class BoundAddress(NamedTuple):
@@ -26,34 +28,34 @@ class BoundAddress(NamedTuple):
 
     listener: Address
     advertised: Address | None
-    """What its clients are to connect to; None for the address they came in by."""
+    """The address for its clients; None for the address they came in by."""
     sockets: list[socket.socket]
 
     @property
     def port(self) -> int:
-        """The port, also when 0 was asked for."""
+        """The port, also when 0 was configured."""
         return self.listener.port or int(self.sockets[0].getsockname()[1])
 
     @property
     def client_port(self) -> int:
-        """The port that clients are told to connect to."""
+        """The port that clients connect to."""
         return (self.advertised.port if self.advertised else 0) or self.port
 
     def at(self, port: int) -> BoundAddress:
-        """The same with this port, also where 0 was asked for: closed sockets do not have it any more."""
+        """Return the same with this port, also where 0 was configured: closed sockets have no port any more."""
         return self._replace(listener=self.listener._replace(port=port))
 
     @property
     def address(self) -> str:
-        """`host:port` as the ready line has it."""
+        """`host:port` as in the ready line."""
         return address_text(self.listener.host or "0.0.0.0", self.port)
 
 
 def bind_nodes(config: BrokerConfig, count: int, shifts: Sequence[int] = ()) -> list[list[BoundAddress]]:
-    """Sockets for every listener of this many nodes: the ports of each follow those of the one before.
+    """Bind sockets for every listener of this many nodes: the ports of each follow those of the one before.
 
-    `shifts`: how far the ports of each are behind those of the first, where they do not. ValueError where they would
-    meet those of another listener or be above 65535, OSError as `bind_listeners`.
+    `shifts`: the distances of the ports of each node from those of the first, where they do not follow. Raises
+    ValueError where they would overlap those of another listener or be above 65535, OSError like `bind_listeners`.
     """
     shifts = shifts or range(count)
     _check_shifted(config, count, max(shifts))
@@ -78,7 +80,7 @@ def bind_nodes(config: BrokerConfig, count: int, shifts: Sequence[int] = ()) -> 
 
 
 def _check_shifted(config: BrokerConfig, count: int, shift_max: int) -> None:
-    """ValueError where a port of the last node would be none."""
+    """Raise ValueError where a port of the last node would be above 65535."""
     shifted = [(listener, shift_max) for listener in config.listeners]
     shifted += [(advertised, count - 1) for each in config.listeners if (advertised := config.advertised(each))]
     for address, shift in shifted:
@@ -89,9 +91,9 @@ def _check_shifted(config: BrokerConfig, count: int, shift_max: int) -> None:
 
 
 def bind_listeners(config: BrokerConfig, shift: int = 0, number: int = 0) -> list[BoundAddress]:
-    """Sockets for every listener of the configuration. OSError names the address it fails for in `filename`.
+    """Bind sockets for every listener of the configuration. OSError names the address it fails for in `filename`.
 
-    `shift`: how far its ports are behind those of the configuration, and `number` how far the advertised ones are;
+    `shift`: the distance of its ports from those of the configuration, and `number` that of the advertised ones;
     0 stays 0.
     """
     listeners = [_shifted(listener, shift) for listener in config.listeners]
@@ -114,7 +116,7 @@ def bind_listeners(config: BrokerConfig, shift: int = 0, number: int = 0) -> lis
 
 
 def bind_again(given_back: Sequence[BoundAddress]) -> list[BoundAddress]:
-    """New sockets, which the kernel takes connections for, for addresses that were given back. OSError."""
+    """Bind new listening sockets for addresses that were closed. Raises OSError."""
     ports = [each.port for each in given_back]
     bound: list[BoundAddress] = []
     try:
@@ -135,17 +137,17 @@ def _shifted(address: Address, shift: int) -> Address:
 
 
 def close_sockets(bound: BoundAddress) -> None:
-    """Give the address back."""
+    """Close the sockets of the address."""
     for each in bound.sockets:
         each.close()
 
 
 def bind(host: str, port: int, *, alone: bool = True) -> list[socket.socket]:
-    """Sockets bound to `host` and `port`; port 0 takes a free one, the same for every address of the host.
+    """Return sockets bound to `host` and `port`; port 0 takes a free one, the same for every address of the host.
 
     Unless another listener has the port on the other version of IP (not `alone`), 127.0.0.1 and `localhost` also mean
     ::1 where there is one, so that both reach us whatever a client resolves first, and `::` also means IPv4. An empty
-    host is every interface of both. OSError when the address cannot be had.
+    host is every interface of both. Raises OSError when the address cannot be bound.
     """
     if host == "":
         try:

@@ -1,16 +1,16 @@
-"""One client connection: bytes in, one request at a time, answers out in order.
+"""One client connection: bytes in, one request at a time, responses out in order.
 
-Knows frames and back-pressure; what a request means is the dispatcher's business.
+Knows frames and back-pressure; the meaning of requests is left to the dispatcher.
 
-Theory of operation: whatever is received is served at once, inside the event loop's read callback. The first answer
+Theory of operation: received bytes are served at once, inside the event loop's read callback. The first response
 of a read leaves at once, the rest of them together; requests on other connections that these have woken are answered
-after that, in the same callback. Where a turn of the loop serves many connections, the only answer of a read is held
-until the turn ends (turn.py). A request may be parked: until it is answered nothing more is parsed, and as soon as
-more bytes come nothing more is received either. The same happens while the peer does not read: a write that did not go
-to the kernel whole (send.py) stops parsing and receiving until it has.
+after that, in the same callback. Where a turn of the loop serves many connections, the only response of a read is held
+until the turn ends (response_batch.py). A request may be parked: until it is answered nothing more is parsed, and as
+soon as more bytes come nothing more is received either. The same happens while the peer does not read: a write that did
+not go to the kernel whole (send.py) stops parsing and receiving until it has.
 
-Invariants: at most one request in flight; answers leave in the order of requests; after `connection_lost` nothing of
-the connection is held anywhere, and it is no cycle: what it was made of is gone at once, without the garbage collector.
+Invariants: at most one request in flight; responses leave in the order of requests; after `connection_lost` nothing
+refers to the connection any more, and it is in no cycle: its objects are freed at once, without the garbage collector.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ if TYPE_CHECKING:
     from barnabas.broker.network.advertised import AdvertisedAddress
 
 _COALESCED_BYTES_MAX = 64 << 10
-"""Answers of one read are held back together until they are this large."""
+"""Responses of one read are held back together until they are this large."""
 _HELD_BYTES_MAX: Final = 4 << 10
-"""A larger answer leaves at once, whatever the turn does."""
+"""A larger response leaves at once, whatever the turn does."""
 
 
 class Connection(asyncio.BufferedProtocol):
@@ -79,9 +79,9 @@ class Connection(asyncio.BufferedProtocol):
         self.session = session or Session(PLAINTEXT)
         self.client_id: str | None = None
         self.client_id_raw = b""
-        """The dispatcher's memory of the last request's client id."""
+        """The last request's client id, a cache of the dispatcher."""
         self.quiet_sweeps = 0
-        """How many sweeps for idle connections went by since the last byte."""
+        """How many sweeps for idle connections there were since the last byte."""
         self._listener = listener
         self._advertised = advertised
         self._node: Node | None = None
@@ -104,7 +104,7 @@ class Connection(asyncio.BufferedProtocol):
 
     @property
     def is_busy(self) -> bool:
-        """A request is being answered: parked, or its answer not yet with the kernel."""
+        """Whether a request is being answered: parked, or its response not yet with the kernel."""
         return self._parked is not None or self._sender.is_busy
 
     @property
@@ -117,17 +117,17 @@ class Connection(asyncio.BufferedProtocol):
 
     @property
     def is_inside_tls(self) -> bool:
-        """Whether its socket came in before: as the stream that shook hands."""
+        """Whether its socket was admitted before, as a TLS stream."""
         return self._transport.get_extra_info("sslcontext") is not None
 
     @property
     def is_writable(self) -> bool:
-        """Whether the peer takes what is written."""
+        """Whether the peer reads what is written."""
         return self._sender.is_writable
 
     @property
     def node(self) -> Node | None:
-        """This broker as the peer is to know it; None for what the services say."""
+        """The node of this broker as advertised to the peer; None for the address in the services."""
         if self._node is None and self._advertised is not None:
             local_host = plain_host(self._transport.get_extra_info("sockname")[0])
             self._node = self._advertised.to(local_host, self.client_host)
@@ -160,7 +160,7 @@ class Connection(asyncio.BufferedProtocol):
         self._waiters.is_attended = True
         self.quiet_sweeps = 0
         sender = self._sender
-        if sender.held is not None:  # where the loop receives from so many that it turns more slowly than this peer
+        if sender.held is not None:  # only if the loop, busy with many peers, turns more slowly than this peer
             self.send_held()
         if self._parked is None and sender.is_writable and sender.outgoing is None:
             frame = self._receiver.only_frame(nbytes)
@@ -187,7 +187,7 @@ class Connection(asyncio.BufferedProtocol):
         self._go_on()
 
     def admit(self, dispatch: Dispatch) -> None:
-        """It has proven whom it speaks for: requests are as large as any, and `dispatch` answers them."""
+        """Accept the peer as authenticated: requests may have the full size, and `dispatch` answers them."""
         self._receiver.admit(self._listener.request_bytes_max, self._listener.frame_memory)
         self._gate = None
         self._dispatch = dispatch
@@ -195,7 +195,7 @@ class Connection(asyncio.BufferedProtocol):
     # --- serving ---------------------------------------------------------------------------------------------------
 
     def _serve_one(self, frame: memoryview) -> None:
-        """Answer the one frame that there is: what `_serve` does, with fewer calls."""
+        """Answer the only frame: like `_serve`, with fewer calls."""
         try:
             answer = self._dispatch(frame, self)
             if type(answer) is bytearray:
@@ -214,7 +214,7 @@ class Connection(asyncio.BufferedProtocol):
             self._fail(error)
 
     def _serve(self) -> None:
-        """Answer the frames that are there, until one has to wait."""
+        """Answer the received frames, until one has to wait."""
         receiver, sender = self._receiver, self._sender
         is_first = True
         later = bytearray()
@@ -264,7 +264,7 @@ class Connection(asyncio.BufferedProtocol):
 
     def _parked_was_answered(self, parked: DeferredResponse) -> None:
         if self._parked is not parked:
-            return  # the connection is gone
+            return  # the connection is closed
         self._parked = None
         try:
             answer = parked.answer()
@@ -275,7 +275,7 @@ class Connection(asyncio.BufferedProtocol):
             self._fail(error)
             return
         if self.is_closed:
-            return  # what was sent last may be half an answer
+            return  # what was sent last may be half a response
         if type(answer) is bytearray:
             self.write(answer)
         elif answer is not None:
@@ -283,7 +283,7 @@ class Connection(asyncio.BufferedProtocol):
         self._go_on()
 
     def _go_on(self) -> None:
-        """Something that held the connection up is over: send what is left, serve what has come, receive again."""
+        """Continue after a pause of the connection: send what is left, serve what has come, receive again."""
         if self.is_closed:
             return
         if self._sender.outgoing is not None:
@@ -298,11 +298,11 @@ class Connection(asyncio.BufferedProtocol):
     # --- sending ---------------------------------------------------------------------------------------------------
 
     def write(self, data: bytes | bytearray) -> None:
-        """Send a part of an answer whose last part comes as the answer."""
+        """Send a part of a response whose last part is returned as the response."""
         self._sender.write(data)
 
     def send_held(self) -> None:
-        """See `turn.Holder`."""
+        """Send the held response; see `response_batch.Holder`."""
         if self._sender.write_held() and (self._is_finishing or not self._sender.is_writable):
             self._go_on()
 
@@ -337,7 +337,7 @@ class Connection(asyncio.BufferedProtocol):
         self._refuse(reason, None)
 
     def _refuse_frame(self, reason: str, unsent: bytearray) -> None:
-        """What came is no frame. Where the peer has to authenticate, it fails by that, and is closed later."""
+        """Close because the bytes are not a frame. A peer that has to authenticate fails to, and is closed later."""
         gate = self._gate
         if gate is None:
             self._refuse(reason, None, unsent)
@@ -347,7 +347,7 @@ class Connection(asyncio.BufferedProtocol):
         self.park(gate.refuse_frame(self, reason))
 
     def _refuse(self, reason: str, api: str | None, unsent: bytearray | None = None) -> None:
-        """Close because of the peer, with one line that says why. What was answered before is still sent."""
+        """Close because of the peer, with one log line that gives the reason. Earlier responses are still sent."""
         if self.is_closed:
             return
         self._listener.connection_refused(self, api, reason)
@@ -356,7 +356,7 @@ class Connection(asyncio.BufferedProtocol):
         self.close()
 
     def _fail(self, error: Exception) -> None:
-        """Close because of a mistake of ours that the dispatcher did not turn into an answer."""
+        """Close because of an error in the broker that the dispatcher did not turn into a response."""
         self._listener.connection_failed(self, error)
         self.close()
 
@@ -370,12 +370,12 @@ class Connection(asyncio.BufferedProtocol):
         self._sender.close()
 
     def finish(self) -> None:
-        """Close once the request in flight is answered and its answer is with the kernel."""
+        """Close once the request in flight is answered and its response is with the kernel."""
         self._is_finishing = True
         if not self.is_busy:
             self.close()
 
     def abort(self) -> None:
-        """Close at once, whatever is in flight."""
+        """Close at once, even with a request in flight."""
         self.is_closed = True
         self._sender.abort()

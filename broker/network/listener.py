@@ -1,6 +1,6 @@
 """The listening sockets and the connections accepted from them: limits, idle connections, the end.
 
-Knows addresses and numbers of connections; what is said on a connection is `connection.py`'s business.
+Knows addresses and numbers of connections; the bytes on a connection are left to `connection.py`.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _SWEEPS_PER_IDLE_TIME = 4
 
 
 def _no_entrance(_: Listener) -> None:
-    """All come in."""
+    """Return no quotas: all connections are admitted."""
 
 
 class Listener:
@@ -63,20 +63,20 @@ class Listener:
         events: Events | None = None,
         find_entrance: Callable[[Listener], ConnectionQuotas | None] = _no_entrance,
     ) -> None:
-        """`sockets_max`: how many connections there are descriptors for, whatever the configuration allows.
+        """Listen on no socket yet. `sockets_max`: the number of connections that there are descriptors for.
 
-        `find_entrance`: what lets connections in, once there are limits; asked at each connection until there is one.
+        `find_entrance`: returns the connection quotas once there are limits; called at each connection until then.
         """
         self.loop = asyncio.get_running_loop()
         self.request_bytes_max = request_bytes_max
         queued_bytes_max = queued_bytes_max if queued_bytes_max > 0 else sys.maxsize
         self.frame_memory = FrameMemory(queued_bytes_max, clock)
         self.strangers_memory = FrameMemory(min(queued_bytes_max, STRANGERS_BYTES_MAX), clock)
-        """Of frames from peers that have yet to authenticate."""
+        """For frames from peers that have not authenticated yet."""
         self.send_memory = SendMemory()
         self.shared_buffer = shared_buffer()
         self.send: Send = network.send
-        """How bytes are given to the kernel past a transport in which nothing waits."""
+        """Gives bytes to the kernel past a transport in which nothing waits."""
         self._clock = clock
         self._events = events or Events()
         self._network = network
@@ -85,13 +85,13 @@ class Listener:
         self._idle_ms_max = connections_idle_ms_max
         self._connections: dict[Connection, None] = {}
         self._sockets: dict[Entering, None] = {}
-        """What has been accepted: connections, and of those inside TLS the streams, from before they shake hands."""
+        """The accepted sockets: connections, and with TLS the streams, from before their handshake."""
         self._find_entrance = find_entrance
         self._entrance: ConnectionQuotas | None = None
         self.turn = ResponseBatch(self.loop, self._connections)
         self._listening: list[Listening] = []
         self._is_over = False
-        """Whether no new connections are wanted, also of sockets that are about to be listened on."""
+        """Whether no new connections are accepted, also on sockets that are about to listen."""
         self._all_gone: asyncio.Event | None = None
         self._next_sweep: Timer | None = None
         self._tls_memory: TlsMemory | None = None
@@ -108,9 +108,8 @@ class Listener:
     ) -> None:
         """Accept connections on bound sockets, to be served by `dispatcher`.
 
-        advertised: where peers are to connect to; None for what the services say. name: the listener's in the
-        configuration. tls: how it speaks TLS, if it does. Once `stop_accepting` was called nothing is listened on any
-        more.
+        advertised: the address for peers; None for the one in the services. name: the listener's in the configuration.
+        tls: the endpoint if it uses TLS. After `stop_accepting` was called no socket listens any more.
         """
 
         def connection(principal: Principal = ANONYMOUS) -> Connection:
@@ -131,7 +130,7 @@ class Listener:
     def _secured(
         self, tls: Endpoint, connection: Callable[[Principal], Connection], name: str
     ) -> Callable[[], asyncio.BufferedProtocol]:
-        """What makes the protocol of each socket where peers have to shake hands before there is a connection."""
+        """Return a factory of the protocol of each socket that needs a TLS handshake before there is a connection."""
         from barnabas.broker.network.tls.handshakes import Handshakes
         from barnabas.broker.network.tls.tls_memory import TlsMemory
         from barnabas.broker.network.tls.tls_stream import TlsStream
@@ -143,7 +142,7 @@ class Listener:
         return lambda: TlsStream(memory, tls, connection, name, self.socket_opened, self.socket_closed, failed)
 
     def watch_idle(self) -> None:
-        """Begin to close connections that nobody uses."""
+        """Begin to close idle connections."""
         if self._idle_ms_max > 0 and not self._is_over:
             self._next_sweep = self._clock.call_later(self._idle_ms_max / _SWEEPS_PER_IDLE_TIME, self._sweep_idle)
 
@@ -161,19 +160,19 @@ class Listener:
             self._entrance.opened(connection)
 
     def socket_opened(self, socket: Entering) -> None:
-        """One on which TLS is spoken is there: it is let in, or not, before it shakes hands."""
+        """Admit or refuse a socket with TLS before its handshake."""
         if not self._is_refused(socket) and self._entrance is not None:
             self._entrance.opened(socket)
 
     def socket_closed(self, socket: Entering) -> None:
-        """It is gone, and with it the connection that it may have had."""
+        """Remove a closed socket, with the connection that it may have had."""
         if socket in self._sockets:
             del self._sockets[socket]
             if self._entrance is not None:
                 self._entrance.closed(socket)
 
     def _is_refused(self, socket: Entering) -> bool:
-        """Whether there are as many sockets as there may be. Those that have yet to shake hands make room."""
+        """Refuse a socket above the limit; return whether it was refused. One without a handshake yet makes room."""
         self._entrance = self._entrance or self._find_entrance(self)
         self._sockets[socket] = None
         reason = self._refusal()
@@ -185,7 +184,7 @@ class Listener:
     def _tell_opened(self, connection: Connection) -> None:
         self._events.tell(CONNECTION_OPENED, self._facts(connection))
         session = connection.session
-        if session.principal is not ANONYMOUS:  # by its certificate: with SASL that is not proven yet
+        if session.principal is not ANONYMOUS:  # by its certificate: with SASL it is not authenticated yet
             facts = {"peer": connection.peer, "listener": session.listener, "mechanism": "SSL"}
             self._events.tell(
                 CONNECTION_AUTHENTICATED, {**facts, "principal": str(session.principal), "is_again": False}
@@ -196,7 +195,7 @@ class Listener:
         self._events.tell_repeated(HANDSHAKE_FAILED, which, peer=peer)
 
     def throttled(self, connection: Entering, limit: str, wait_ms: int | None, *, is_refused: bool) -> None:
-        """A connection comes too early: it waits, or is closed after a while."""
+        """Report a connection that comes too early: it waits, or is closed after a while."""
         which = {
             "host": connection.client_host,
             "listener": connection.listener_name,
@@ -206,13 +205,13 @@ class Listener:
         self._events.tell_repeated(CONNECTION_THROTTLED, which, peer=connection.peer, wait_ms=wait_ms)
 
     def refuse(self, connection: Entering, reason: str) -> None:
-        """Close a connection that may not come in, with one line that says why."""
+        """Close a connection that is not admitted, with one log line that gives the reason."""
         _log.warning(line("connection refused", peer=connection.peer, reason=reason))
         self._tell_closing(connection, None, reason)
         connection.close()
 
     def _refusal(self) -> str | None:
-        """Why there may not be as many connections as there are now; None if there may."""
+        """Return why the present connections are too many; None if they are not."""
         count = len(self._sockets)
         connections_max = self._connections_max()
         if count > connections_max:
@@ -228,12 +227,12 @@ class Listener:
 
     @property
     def connections(self) -> Iterator[Connection]:
-        """Those there are now, the oldest first."""
+        """The present connections, the oldest first."""
         return iter(list(self._connections))
 
     @property
     def sockets(self) -> Iterator[Entering]:
-        """What has been accepted: connections, and what is to have one."""
+        """The accepted sockets: connections, and streams that will have one."""
         return iter(list(self._sockets))
 
     def connection_closed(self, connection: Connection) -> None:
@@ -246,13 +245,13 @@ class Listener:
             self._all_gone.set()
 
     def connection_refused(self, connection: Connection, api: str | None, reason: str) -> None:
-        """The connection is about to close because of its peer: one line says why."""
+        """Log why a connection is about to close because of its peer."""
         facts = {"peer": connection.peer, "api": api, "client_id": connection.client_id, "reason": reason}
         _log.warning(line("connection closed", **facts))
         self._tell_closing(connection, api, reason)
 
     def connection_failed(self, connection: Connection, error: Exception) -> None:
-        """The connection is about to close because of a mistake of ours."""
+        """Log that a connection is about to close because of an error in the broker."""
         facts = {"peer": connection.peer, "client_id": connection.client_id, "error": repr(error)}
         _log.error(line("connection failed", **facts), exc_info=error)
 
@@ -278,7 +277,7 @@ class Listener:
     # --- the end ---------------------------------------------------------------------------------------------------
 
     def stop_accepting(self) -> None:
-        """No new connections; those that are there go on, to be closed by `drain` or `abort`."""
+        """Accept no new connections; the present ones continue, to be closed by `drain` or `abort`."""
         self._is_over = True
         if self._next_sweep is not None:
             self._next_sweep.cancel()
@@ -288,7 +287,7 @@ class Listener:
     async def drain(self, timeout_ms: float) -> None:
         """Close every connection once the request in flight on it is answered, at the latest after `timeout_ms`.
 
-        That is the loop's time and not the clock's: one that stands still holds up no stop.
+        This is the loop's time and not the clock's: a clock that stands still delays no stop.
         """
         if self._entrance is not None:
             self._entrance.close()
@@ -303,13 +302,13 @@ class Listener:
         self.abort()
 
     def abort(self) -> None:
-        """Close every connection at once, whatever is in flight."""
+        """Close every connection at once, even with a request in flight."""
         self._give_up_handshakes()
         for each in self._all():
             each.abort()
 
     def _all(self) -> list[Entering]:
-        """Connections, and the streams around them."""
+        """Return the connections, and the streams around them."""
         every: Iterable[Entering] = (*self._connections, *self._sockets)
         return list(dict.fromkeys(every))
 
@@ -319,9 +318,9 @@ class Listener:
 
 
 def _has_poor_writelines(loop: asyncio.AbstractEventLoop) -> bool:
-    """Whether `writelines` is to be passed by: the standard library's.
+    """Return whether to avoid `writelines`: that of the standard library.
 
-    Before Python 3.12 it joins its buffers into a new one. From then on it says nothing (`pause_writing`) of what the
+    Before Python 3.12 it joins its buffers into a new one. From then on it does not report (`pause_writing`) what the
     kernel did not take, in 3.12.1 and 3.13.0 at least.
     """
     return type(loop).__module__.startswith("asyncio")

@@ -1,11 +1,11 @@
-"""How much memory the peers may make us hold, in both directions.
+"""Limits of the memory that peers may use, in both directions.
 
 Incoming: frames that are too large for the shared buffer are collected in buffers of their own. Together these stay
 under `queued.max.request.bytes`; a connection that would need more stops being read until others have finished. As in
-Kafka, one frame may overshoot the limit, or nobody could ever send a large one; and when all who hold buffers wait,
-the one who asks gets its own. A peer that holds such memory and sends next to nothing for `STALLED_MS` while others
-wait for it is cut off: the limit must not become a way to stop the broker. So there are two such memories: whoever has
-yet to authenticate has another one than those who have.
+Kafka, one frame may overshoot the limit, or no client could ever send a large one; and when all connections with
+buffers wait, the one that requests a buffer gets its own. A peer that holds such memory and sends next to nothing for
+`STALLED_MS` while others wait for it is cut off: the limit must not become a way to stop the broker. So there are two
+such memories: peers that have not authenticated yet have another one than the others.
 
 Outgoing: what a peer does not read stays in its transport. A connection writes a piece only when all before it has
 gone to the kernel, so at most one piece per connection waits; pieces get small when the waiting ones add up.
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 STALLED_MS: Final = 10_000
 _STALLED_PART: Final = 6
-"""So many times `STALLED_MS` is what a peer may take to fill what it holds, while others wait."""
+"""A peer may take so many times `STALLED_MS` to fill what it holds, while others wait."""
 _STALLED_BYTES_MAX: Final = 1 << 20
-"""Whoever sends this much in `STALLED_MS` is not stalled, however much it holds."""
+"""A peer that sends this much in `STALLED_MS` is not stalled, however much it holds."""
 STRANGERS_BYTES_MAX: Final = 16 << 20
-"""For all who have yet to authenticate: what they send fits the shared buffer, but for the largest of tokens."""
+"""For all peers that have not authenticated yet: their requests fit the shared buffer, but for the largest tokens."""
 _SPARE_BYTES_MAX: Final = 4 << 20
 
 SEND_PIECE_BYTES: Final = 1 << 20
@@ -34,13 +34,13 @@ SEND_BYTES_UNREAD_MAX: Final = 32 << 20
 
 
 class Holder(Protocol):
-    """Someone who holds frame buffers, seen from the memory."""
+    """A holder of frame buffers, seen from the memory."""
 
     received_bytes: int
     """How much has ever arrived."""
 
     def cut_off(self, reason: str) -> None:
-        """Give everything back now."""
+        """Release all buffers now."""
 
 
 class FrameMemory:
@@ -54,13 +54,13 @@ class FrameMemory:
         self._waiting: dict[Holder, Callable[[], None]] = {}
         self._spares: list[bytearray] = []
         self._watched: dict[Holder, int] = {}
-        """What had arrived from each holder when the watch began; of those that could receive ever since."""
+        """How much had arrived from each holder when the watch began; only of holders that could receive ever since."""
         self._is_watching = False
 
     def take(self, holder: Holder, size: int, when_free: Callable[[], None]) -> bytearray | None:
-        """A buffer of at least `size` bytes for `holder`; or None, and `when_free` is called when to ask again.
+        """Return a buffer of at least `size` bytes for `holder`; or None, and call `when_free` when to try again.
 
-        The content of the buffer is whatever was in it before.
+        The buffer may contain bytes of an earlier use.
         """
         self.forget(holder)
         others_bytes = self.used_bytes - self._holders.get(holder, 0)
@@ -74,7 +74,7 @@ class FrameMemory:
         return buffer
 
     def give_back(self, holder: Holder, buffer: bytearray, *, is_spare: bool = True) -> None:
-        """`holder` is done with `buffer`, and if it is spare, nobody looks into it any more."""
+        """Take back a buffer of `holder`. A spare one is used again: nothing may refer to it any more."""
         self.used_bytes -= len(buffer)
         self._holders[holder] -= len(buffer)
         if not self._holders[holder]:
@@ -88,18 +88,18 @@ class FrameMemory:
             when_free()
 
     def forget(self, holder: Holder) -> None:
-        """`holder` waits no more."""
+        """Remove `holder` from those that wait."""
         if self._waiting.pop(holder, None) is not None:
             self._watched.pop(holder, None)
 
     def move(self, holder: Holder, buffer: bytearray, to: FrameMemory) -> None:
-        """`buffer` is one of the other memory's from here on, which may overshoot its limit by it."""
+        """Move a buffer to the other memory, which may overshoot its limit by it."""
         to.used_bytes += len(buffer)
         to._holders[holder] = to._holders.get(holder, 0) + len(buffer)
         self.give_back(holder, buffer, is_spare=False)
 
     def _all_wait_but(self, holder: Holder) -> bool:
-        """Whether no other holder can go on: then `holder` must, or none of them ever finishes."""
+        """Return whether no other holder can continue: then `holder` must, or none of them ever finishes."""
         return all(other is holder or other in self._waiting for other in self._holders)
 
     def _spare(self, size: int) -> bytearray:
@@ -123,17 +123,17 @@ class FrameMemory:
             self._watch()
 
     def _is_stalled(self, holder: Holder) -> bool:
-        """Whether so little has come since the watch began that others would wait for more than a minute."""
+        """Return whether so little has come since the watch began that others would wait for more than a minute."""
         due_bytes = min(self._holders[holder] // _STALLED_PART, _STALLED_BYTES_MAX)
         return holder not in self._waiting and holder.received_bytes - self._watched[holder] < due_bytes
 
 
 class SendMemory:
-    """What was written to peers that have not read it."""
+    """The bytes written to peers that have not read them."""
 
     def __init__(self) -> None:
         self.unread_bytes = 0
 
     def piece_bytes(self) -> int:
-        """How much a connection should write next."""
+        """Return how much a connection should write next."""
         return SEND_PIECE_BYTES if self.unread_bytes < SEND_BYTES_UNREAD_MAX else SEND_PIECE_BYTES_WHEN_FULL

@@ -1,7 +1,7 @@
-"""The network as a parameter: what a broker asks of it once its sockets are bound.
+"""The network as a parameter: the operations of a broker on it once its sockets are bound.
 
-Binding comes before there is a broker (`bound.py`), so that a port in use is said first; but for a node among several
-that was stopped, and starts again.
+Binding comes before there is a broker (`bound.py`), so that a port in use is reported first; except for a node among
+several that was stopped, and starts again.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ class Listening(Protocol):
     """A socket on which connections are accepted."""
 
     def close(self) -> None:
-        """Accept no more; those that are there go on."""
+        """Accept no more; present connections continue."""
 
 
 class Network(Protocol):
-    """What a broker may ask of the network."""
+    """The operations of a broker on the network."""
 
     @property
     def send(self) -> Send:
-        """How bytes are given to a socket past its transport."""
+        """The function that gives bytes to a socket past its transport."""
 
     async def listen(
         self, sock: socket.socket, connection: Callable[[], asyncio.BaseProtocol], *, backlog: int
@@ -40,10 +40,10 @@ class Network(Protocol):
         """Accept connections on a bound socket; `connection` makes the protocol of each."""
 
     def bind_again(self, given_back: Sequence[BoundAddress]) -> list[BoundAddress]:
-        """New sockets for addresses that were given back. OSError."""
+        """Bind new sockets for addresses that were closed. Raises OSError."""
 
     def default_gateways(self) -> set[str]:
-        """The default gateways of this machine or container; none where they cannot be seen."""
+        """Return the default gateways of this machine or container; none where they cannot be read."""
 
 
 class LoopNetwork:

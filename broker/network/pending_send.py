@@ -1,7 +1,7 @@
 """A response that is sent piece by piece, because it is large or because the peer reads slowly.
 
 Its parts are our own bytes and slices of segment files in turn. A slice is read when its piece is about to be written
-and not before: a peer that asks for 50 MB and never reads costs one piece, not 50 MB.
+and not before: a peer that fetches 50 MB and never reads costs one piece, not 50 MB.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ class FileSlice(Sized, Protocol):
     """A stretch of a file that can still be read."""
 
     def read(self, position: int, size: int) -> bytes:
-        """`size` bytes from `position` of the slice on; fewer when the file has become shorter."""
+        """Read `size` bytes from `position` of the slice on; fewer when the file has become shorter."""
 
 
 class PendingSend:
-    """What is still to be sent of one response."""
+    """The rest of one response that is still to be sent."""
 
     __slots__ = ("_index", "_parts", "_position", "is_empty")
 
@@ -32,9 +32,10 @@ class PendingSend:
         self.is_empty = not parts
 
     def take(self, size: int) -> list[bytes | bytearray]:
-        """The next buffers: about `size` bytes together, at least one buffer; a single one where they are few.
+        """Return the next buffers: about `size` bytes together, at least one buffer; a single one where they are few.
 
-        EOFError when a file is shorter than it was when the response was made; StorageError when it cannot be read.
+        Raises EOFError when a file is shorter than it was when the response was made; StorageError when it cannot be
+        read.
         """
         parts, index = self._parts, self._index
         buffers: list[bytes | bytearray] = []

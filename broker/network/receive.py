@@ -1,12 +1,11 @@
-"""From received bytes to frames, with as little memory per connection as can be.
+"""From received bytes to frames, with as little memory per connection as possible.
 
-All connections of a loop receive into one shared buffer; the frames in it are served on the spot, as views. What is
-left over of an incomplete frame is kept aside: a short piece as it is, put back in front of the next bytes; a long
-one in a buffer of its own, which grows with the bytes that have really come and never with the length that was
-claimed.
+All connections of a loop receive into one shared buffer; the frames in it are served on the spot, as views. The rest of
+an incomplete frame is stored aside: a short piece as it is, put back in front of the next bytes; a long one in a buffer
+of its own, which grows with the bytes that have really come and never with the length that was claimed.
 
-Knows sizes, not what a frame means, and no sockets. Whoever owns the socket asks `buffer()` where to receive, says
-how much came with `received(n)`, takes frames with `next_frame()` until there are none (or it wants no more), then
+Knows sizes, not what a frame means, and no sockets. The owner of the socket calls `buffer()` for where to receive,
+reports the bytes with `received(n)`, takes frames with `next_frame()` until there are none (or it wants no more), then
 calls `settle()`. `only_frame(n)` is a shorter way for the commonest read, one whole frame and nothing else.
 
 Invariants: a frame is valid until `settle()`; between two calls of `settle()` no other receiver on the same shared
@@ -22,7 +21,7 @@ from barnabas.broker.network.memory import FrameMemory
 from barnabas.protocol.connection.framing import SIZE, why_refused
 
 SHARED_BYTES: Final = 64 << 10
-_ASIDE_BYTES_MAX: Final = 16 << 10  # longer pieces of frames that outgrow the shared buffer get one of their own
+_ASIDE_BYTES_MAX: Final = 16 << 10  # longer pieces of frames that outgrow the shared buffer get a buffer of their own
 _GROWTH: Final = 32
 _size_at: Final = SIZE.unpack_from
 
@@ -32,11 +31,11 @@ class FramingError(ValueError):
 
 
 def _ignore(reason: str = "") -> None:
-    """In place of the calls to an owner that is gone: a receiver that is closed holds on to nobody."""
+    """Replace the callbacks of a closed receiver, which holds no reference to its owner."""
 
 
 def shared_buffer() -> memoryview:
-    """A receive buffer for all receivers of one event loop."""
+    """Return a receive buffer for all receivers of one event loop."""
     return memoryview(bytearray(SHARED_BYTES))
 
 
@@ -82,16 +81,17 @@ class Receiver:
         self._own: bytearray | None = None
 
     def buffer(self) -> memoryview:
-        """Where the next bytes go; never empty."""
+        """Return the buffer for the next bytes; never empty."""
         if self._aside and self._own is None:
             self._load()
         return self._view[self._end :] if self._end else self._view
 
     def only_frame(self, count: int) -> memoryview | None:
-        """The frame, if `count` bytes were put into `buffer()` and are one whole frame, with nothing before or behind.
+        """Return the frame, if `count` bytes were put into `buffer()` and are one whole frame, with nothing before or
+        behind.
 
-        It stands for `received`, `next_frame` and `settle`; the frame is valid until the next receiver is used. None
-        when it is not so: then nothing was done, and those are the way.
+        Replaces `received`, `next_frame` and `settle`; the frame is valid until the next receiver is used. Returns None
+        for any other bytes: then nothing was done, and those have to be called.
         """
         size = count - 4
         if self._end == 0 and 0 <= size <= self.size_max and _size_at(self._shared)[0] == size:
@@ -99,12 +99,12 @@ class Receiver:
         return None
 
     def received(self, count: int) -> None:
-        """`count` bytes were put into `buffer()`."""
+        """Count `count` bytes that were put into `buffer()`."""
         self._end += count
         self.received_bytes += count
 
     def next_frame(self) -> memoryview | None:
-        """The next complete frame without its size, or None. FramingError when this peer does not send frames."""
+        """Return the next complete frame without its size, or None. Raises FramingError for other bytes."""
         if self._aside:
             self._load()
         start = self._start + 4
@@ -112,7 +112,7 @@ class Receiver:
             return None
         size = SIZE.unpack_from(self._view, start - 4)[0]
         if not 0 <= size <= self.size_max:
-            self._end = start  # nor is what comes behind it
+            self._end = start  # the bytes behind it are no frame either
             raise FramingError(why_refused(size, self.size_max))
         after = start + size
         if after > self._end:
@@ -121,11 +121,11 @@ class Receiver:
         return self._view[start:after]
 
     def has_unread(self) -> bool:
-        """Whether bytes wait here that no frame was made of yet."""
+        """Return whether bytes wait here that are not part of a returned frame."""
         return bool(self._aside) or self._end > self._start
 
     def settle(self) -> None:
-        """The frames are done with: keep what is left, let go of the shared buffer."""
+        """Finish with the frames: store the rest aside, release the shared buffer."""
         left = self._end - self._start
         if self._own is not None:
             if left > SHARED_BYTES // 2 or (left and self._needed() > SHARED_BYTES):
@@ -141,14 +141,14 @@ class Receiver:
         self._start = self._end = 0
 
     def retry(self) -> None:
-        """Ask again for the memory that was lacking."""
+        """Try again to get the missing memory."""
         if self._own is None and self._aside:
             self._load()
         self.is_starved = False
         self.settle()
 
     def close(self) -> None:
-        """Give everything back; nobody is called any more."""
+        """Release all memory; no callback is called any more."""
         self._when_free = _ignore
         self._on_stall = _ignore
         self._memory.forget(self)
@@ -158,7 +158,7 @@ class Receiver:
         self._start = self._end = 0
 
     def admit(self, size_max: int, memory: FrameMemory) -> None:
-        """The peer has authenticated: frames may be larger from here on, and have this memory."""
+        """Allow larger frames, in this memory: the peer has authenticated."""
         self.size_max = size_max
         if memory is self._memory:  # it has authenticated again
             return
@@ -170,7 +170,7 @@ class Receiver:
             self._when_free()
 
     def cut_off(self, reason: str) -> None:
-        """See `memory.Holder`."""
+        """Release the memory; see `memory.Holder`."""
         self._on_stall(reason)
 
     def _load(self) -> None:
@@ -180,7 +180,7 @@ class Receiver:
         self._aside = b""
 
     def _needed(self) -> int:
-        """How large the frame at the front is, with its size; 4 while that is not known."""
+        """Return how large the frame at the front is, with its size; 4 while that is not known."""
         if self._end - self._start < 4:
             return 4
         return 4 + int(SIZE.unpack_from(self._view, self._start)[0])
@@ -194,7 +194,7 @@ class Receiver:
             self._move_to_own(left)
 
     def _move_to_own(self, left: int) -> None:
-        """Into a new buffer of this connection's, larger than what has come and no larger than its frame."""
+        """Move to a new buffer of this connection, larger than what has come and no larger than its frame."""
         wanted = min(max(self._needed(), left + SHARED_BYTES), left * _GROWTH)
         buffer = self._memory.take(self, wanted, self._when_free)
         self.is_starved = buffer is None

@@ -1,16 +1,16 @@
-"""When an answer leaves: at once, or together with others at the end of a turn of the event loop.
+"""When a response leaves: at once, or together with others at the end of a turn of the event loop.
 
-Answers that leave one by one wake clients one by one: each reads one answer, sends one request and sleeps again, and
-to wake somebody is more work for the kernel than to send a few bytes. Answers of one turn, sent together, find most of
-the clients that wait for them awake already. Where a turn serves few connections there is nothing to gain, and to be
-called at its end costs as much as to send.
+Responses that leave one by one wake clients one by one: each reads one response, sends one request and sleeps again,
+and to wake a process is more work for the kernel than to send a few bytes. Responses of one turn, sent together, find
+most of the clients that wait for them awake already. Where a turn serves few connections there is nothing to gain, and
+a callback at its end costs as much as sending.
 
-Knows neither sockets nor what an answer is.
+Knows neither sockets nor the content of a response.
 
-Theory of operation: an event loop does not tell how many sockets are ready. So after every AT_ONCE answers one is held,
-and those that come behind it in that turn; if CROWD were held, the next turn does the same.
+Theory of operation: an event loop does not report how many sockets are ready. So after every AT_ONCE responses one is
+held, and those that come behind it in that turn; if CROWD were held, the next turn does the same.
 
-Invariants: nobody is held where there are fewer connections than CROWD; nobody is held longer than until the loop
+Invariants: no response is held where there are fewer connections than CROWD; none is held longer than until the loop
 receives again, nor behind HELD_MAX others.
 """
 
@@ -29,7 +29,7 @@ class Holder(Protocol):
     """A connection, as a turn sees it."""
 
     def send_held(self) -> None:
-        """Send the answer that waits, if it still does. Raises nothing."""
+        """Send the held response, if it has not been sent. Raises nothing."""
 
 
 class ResponseBatch:
@@ -38,9 +38,9 @@ class ResponseBatch:
     __slots__ = ("_connections", "_held", "_is_ending", "_loop", "_sent_count", "at_once_count")
 
     def __init__(self, loop: asyncio.AbstractEventLoop, connections: Sized) -> None:
-        """`connections`: all that there are."""
+        """Start with no held response. `connections`: all that there are."""
         self.at_once_count = AT_ONCE
-        """How many answers are to leave at once before one is held. Whoever sends one counts it here."""
+        """How many responses leave at once before one is held. Every sender of a response decrements it."""
         self._connections = connections
         self._held: list[Holder] = []
         self._is_ending = False
@@ -48,7 +48,7 @@ class ResponseBatch:
         self._sent_count = 0
 
     def hold(self, holder: Holder) -> None:
-        """Have `holder` send its answer at the end of this turn; at once where that would help nobody."""
+        """Have `holder` send its response at the end of this turn; at once where there are too few connections."""
         if not self._is_ending:
             if len(self._connections) < CROWD:
                 self.at_once_count = AT_ONCE

@@ -1,14 +1,15 @@
-"""The sending half of one connection: what of its answers is not with the kernel yet.
+"""The sending half of one connection: the responses that are not with the kernel yet.
 
-Knows the transport, and neither requests nor the connection: who owns it says what to send, and hears from the loop
-whether the peer reads.
+Knows the transport, and neither requests nor the connection: its owner decides what to send, and passes on from the
+loop whether the peer reads.
 
-Theory of operation: while nothing waits in the transport, bytes are given to the socket itself. What the kernel does
-not take goes to the transport, whose high-water mark is 0: it says so at once, and nothing more is sent until it has
-gone. A large answer is `outgoing`: it is written in pieces, each made when the one before is with the kernel.
+Theory of operation: while nothing waits in the transport, bytes are given to the socket itself. The bytes that the
+kernel does not take go to the transport, whose high-water mark is 0: it calls `pause_writing` at once, and nothing more
+is sent until they have gone. A large response is `outgoing`: it is written in pieces, each made when the one before is
+with the kernel.
 
-Invariants: answers leave in the order in which they are given; at most one unsent piece of a response is in memory, and
-counted in the memory that all connections share; after `lost` nothing is held.
+Invariants: responses leave in the order in which they are given; at most one unsent piece of a response is in memory,
+and counted in the memory that all connections share; after `lost` nothing is held.
 """
 
 from __future__ import annotations
@@ -47,13 +48,13 @@ class Sender:
         send: Send,
         write_buffers: Callable[[asyncio.Transport, list[bytes | bytearray]], None],
     ) -> None:
-        """send: to a socket past its transport. write_buffers: several at once to a transport."""
+        """Send nothing before `begin`. send: to a socket past its transport. write_buffers: several to a transport."""
         self.held: bytearray | None = None
-        """An answer that leaves at the end of this turn."""
+        """A response that leaves at the end of this turn."""
         self.outgoing: PendingSend | None = None
-        """The answer that is being sent in pieces."""
+        """The response that is being sent in pieces."""
         self.is_writable = True
-        """Whether the peer takes what is written."""
+        """Whether the peer reads what is written."""
         self._memory = memory
         self._send = send
         self._write_buffers = write_buffers
@@ -68,13 +69,13 @@ class Sender:
         return not self.is_writable or self.outgoing is not None or self.held is not None
 
     def begin(self, transport: asyncio.Transport) -> None:
-        """Send by it from now on."""
+        """Send through the transport from now on."""
         transport.set_write_buffer_limits(high=0)
         self._transport = transport
         self._descriptor = descriptor_of(transport)
 
     def write(self, data: bytes | bytearray) -> None:
-        """To the socket itself where nothing waits in the transport, which gets the rest, and an error again."""
+        """Write to the socket if nothing waits in the transport, which gets the rest and meets the same errors."""
         rest: bytes | bytearray | memoryview = data
         if self._descriptor >= 0 and not self._transport.get_write_buffer_size():
             try:
@@ -88,7 +89,7 @@ class Sender:
         self._transport.write(rest)
 
     def write_held(self) -> bool:
-        """Write the answer that is held, and whether there was one."""
+        """Write the held response; return whether there was one."""
         held, self.held = self.held, None
         if held is None:
             return False
@@ -96,8 +97,7 @@ class Sender:
         return True
 
     def write_pieces(self) -> None:
-        """Write more of the outgoing answer, while the kernel takes it. StorageError, EOFError as
-        `PendingSend.take`."""
+        """Write more of the outgoing response, while the kernel takes it. Raises like `PendingSend.take`."""
         outgoing = self.outgoing
         assert outgoing is not None
         while self.is_writable and not outgoing.is_empty:
@@ -113,21 +113,21 @@ class Sender:
     # --- from the event loop ---------------------------------------------------------------------------------------
 
     def pause(self) -> None:
-        """The kernel did not take all: the peer does not read."""
+        """Stop writing: the kernel did not take all, since the peer does not read."""
         self.is_writable = False
         self._note_unread(self._last_piece_bytes)
 
     def resume(self) -> None:
-        """All is with the kernel."""
+        """Continue writing: all is with the kernel."""
         self.is_writable = True
         self._note_unread(0)
 
     def lost(self) -> None:
-        """The transport is gone."""
+        """Release the transport, which is closed."""
         self.held = None
         self.outgoing = None
         self._note_unread(0)
-        self._descriptor = -1  # soon another connection's
+        self._descriptor = -1  # the number may soon be another connection's
         self._transport = None  # type: ignore[assignment]  # because nothing is sent from here on
 
     def _note_unread(self, size: int) -> None:

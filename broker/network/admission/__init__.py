@@ -1,1 +1,1 @@
-"""Connections that come in: how many, how fast, and from where."""
+"""Admission of connections: how many, how fast, and from where."""

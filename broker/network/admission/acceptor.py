@@ -1,4 +1,4 @@
-"""The listener as one connection needs it: what all its connections share, and what it calls."""
+"""The listener as one connection needs it: what all its connections share, and the callbacks."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Accepted = TypeVar("Accepted", contravariant=True)
 
 
 class Acceptor(Protocol[Accepted]):
-    """What accepts connections."""
+    """Accepts connections."""
 
     loop: asyncio.AbstractEventLoop
     request_bytes_max: int
@@ -33,13 +33,13 @@ class Acceptor(Protocol[Accepted]):
         """How several buffers are best written."""
 
     def connection_opened(self, connection: Accepted) -> None:
-        """It is there."""
+        """Register an open connection."""
 
     def connection_refused(self, connection: Accepted, api: str | None, reason: str) -> None:
-        """It is about to be closed because of its peer."""
+        """Register a connection that is about to be closed because of its peer."""
 
     def connection_failed(self, connection: Accepted, error: Exception) -> None:
-        """It is about to be closed because of a mistake of ours."""
+        """Register a connection that is about to be closed because of an error in the broker."""
 
     def connection_closed(self, connection: Accepted) -> None:
-        """It is gone."""
+        """Remove a closed connection."""

@@ -1,7 +1,7 @@
-"""How many connections may come in, and how fast: what settings and quotas say of a listener and of an address.
+"""How many connections may come in, and how fast: the settings and quotas of a listener and of an address.
 
-Knows neither connections nor sockets. Invariant: what is made of settings and quotas is made once, and again only when
-they have changed. So a connection that comes in costs the same however many there are of them.
+Knows neither connections nor sockets. Invariant: limits are computed from settings and quotas once, and again only when
+these have changed. So a connection that comes in costs the same for any number of them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ OF_ADDRESSES: Final = "connection_creation_rate"
 
 
 class ListenerLimits(NamedTuple):
-    """Those of one listener, and of the whole broker as far as they are for who comes in there."""
+    """The limits of one listener, and those of the whole broker as they apply to this listener."""
 
     rate: int
     """How many connections a second may come in."""
@@ -31,11 +31,11 @@ class ListenerLimits(NamedTuple):
     """How many may come to the whole broker."""
     counts_for_broker: bool
     connections_max: int
-    """How many there may be, but for the whole broker's limit, which whoever accepts them sees to."""
+    """How many there may be; the whole broker's limit is checked by the listener that accepts them."""
 
 
 class ConnectionLimits:
-    """Those in force on one node."""
+    """The limits in force on one node."""
 
     def __init__(self, config: BrokerConfig, quotas: ClientQuotas) -> None:
         self._config, self._quotas = config, quotas
@@ -47,11 +47,11 @@ class ConnectionLimits:
 
     @property
     def has_quotas(self) -> bool:
-        """Whether anybody has a quota of any kind."""
+        """Whether there is a quota of any kind."""
         return bool(self._quotas.entities)
 
     def of_listener(self, name: str) -> ListenerLimits:
-        """Those of one listener."""
+        """Return the limits of one listener."""
         self._follow_settings()
         limits = self._listeners.get(name)
         if limits is None:
@@ -59,12 +59,12 @@ class ConnectionLimits:
         return limits
 
     def connections_of(self, address: str) -> int:
-        """How many connections there may be from an address."""
+        """Return how many connections there may be from an address."""
         self._follow_settings()
         return self._overrides.get(address, self._config.integer("max.connections.per.ip"))
 
     def rate_of(self, address: str) -> int:
-        """How many connections a second may come from an address."""
+        """Return how many connections a second may come from an address."""
         if self._quotas_seen != self._quotas.changes:
             self._quotas_seen = self._quotas.changes
             self._follow_quotas()
@@ -90,7 +90,7 @@ class ConnectionLimits:
 
 def _of_listener(config: BrokerConfig, name: str) -> ListenerLimits:
     own = ListenerSettings(config, name)
-    # What brokers connect by, where clients have another way: they are not to be kept out by these.
+    # The listener between brokers, where clients have another one: these limits must not keep brokers out.
     between_brokers = (config.text("inter.broker.listener.name") or "PLAINTEXT").upper()
     return ListenerLimits(
         rate=own.integer(CREATION_RATE),

@@ -1,13 +1,13 @@
-"""Who may come in, and when: connections of one listener, from one address, and how fast they come. Kafka's rules.
+"""Limits of connections: of one listener, from one address, and how fast they come. Kafka's rules.
 
-Knows sockets by their listener's name and their address, and lets them in before anything is done for them: of TLS it
-is the stream that comes in, before it shakes hands, as in Kafka. One that has to wait is not served meanwhile, and
-those that come by the same listener wait behind it; so Kafka's acceptor waits. One from an address that has too many is
-closed at once, and one from an address that connects too often is closed after a while, unserved: a client that tries
-again without a pause would get nothing else.
+Knows sockets by their listener's name and their address, and admits them before anything else is done for them: with
+TLS it is the stream that is admitted, before its handshake, as in Kafka. A connection that has to wait is not served
+meanwhile, and the later ones of the same listener wait behind it; so Kafka's acceptor waits. A connection from an
+address that has too many is closed at once, and one from an address that connects too often is closed after a while,
+unserved: a client that retries without a pause would get nothing else.
 
-Invariants: what is admitted is counted, until it is gone; nobody waits who is gone; those who wait are as few as there
-may be connections.
+Invariants: an admitted connection is counted until it is closed; no closed connection waits; no more connections wait
+than there may be.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 class Entering(Protocol):
-    """A socket that has just been accepted: a connection, or the TLS stream that is to have one."""
+    """A socket that has just been accepted: a connection, or the TLS stream that will have one."""
 
     client_host: str
     client_id: str | None
@@ -44,11 +44,11 @@ class Entering(Protocol):
 
     @property
     def listener_name(self) -> str:
-        """What it came in by."""
+        """The name of the listener that accepted it."""
 
     @property
     def is_parked(self) -> bool:
-        """Whether it may be silent for as long as it likes."""
+        """Whether it may be silent for any time."""
 
     def park(self, parked: DeferredResponse) -> None:
         """Serve nothing until it is answered."""
@@ -61,18 +61,18 @@ class Entering(Protocol):
 
 
 class Throttled(Protocol):
-    """Who hears of a connection that comes too early."""
+    """A callback for a connection that comes too early."""
 
     def __call__(self, connection: Entering, limit: str, wait_ms: int | None, *, is_refused: bool) -> None:
-        """limit: the setting. wait_ms: None where nobody can say. is_refused: it is closed then, unserved."""
+        """Report it. limit: the setting. wait_ms: None where it is unknown. is_refused: it is closed then, unserved."""
 
 
 def _nobody(connection: Entering, limit: str, wait_ms: int | None, *, is_refused: bool) -> None:
-    """Nobody hears of it."""
+    """Ignore the connection."""
 
 
 class _Waiting:
-    """Those of one listener that wait, the first of which may have its time still to wait."""
+    """The waiting connections of one listener; the first may have to wait until the timer."""
 
     def __init__(self, limit: str) -> None:
         self.limit = limit
@@ -82,7 +82,7 @@ class _Waiting:
 
 
 class ConnectionQuotas:
-    """The way into one node."""
+    """The admission of connections to one node."""
 
     def __init__(
         self,
@@ -93,9 +93,9 @@ class ConnectionQuotas:
         there: Iterable[Entering],
         throttled: Throttled = _nobody,
     ) -> None:
-        """clock: the machine's. refuse: closes a connection, for a reason. there: those that are in already.
+        """Admit the present connections (`there`). clock: the machine's. refuse: closes a connection, for a reason.
 
-        throttled: hears of those that have to wait, or are turned away.
+        throttled: called for connections that have to wait, or are refused.
         """
         self._limits = ConnectionLimits(config, quotas)
         self._clock = clock
@@ -115,7 +115,7 @@ class ConnectionQuotas:
             self._admit(connection)
 
     def opened(self, connection: Entering) -> None:
-        """It is there: let it in, now or later, or do not."""
+        """Admit a new connection now or later, or refuse it."""
         name = connection.listener_name
         waiting = self._waiting.get(name)
         if waiting is not None:
@@ -132,7 +132,7 @@ class ConnectionQuotas:
             self._enter(connection)
 
     def closed(self, connection: Entering) -> None:
-        """It is gone."""
+        """Remove a closed connection."""
         name = connection.listener_name
         timer = self._turned_away.pop(connection, None)
         if timer is not None:
@@ -147,7 +147,7 @@ class ConnectionQuotas:
                 self._go_on(name, waiting)
 
     def close(self) -> None:
-        """Let nobody in any more: whoever waits is closed."""
+        """Admit no connection any more, and close those that wait."""
         self._is_closed = True
         waiting, self._waiting = self._waiting, {}
         for each in waiting.values():
@@ -169,7 +169,7 @@ class ConnectionQuotas:
         self._go_on(name, waiting)
 
     def _go_on(self, name: str, waiting: _Waiting) -> None:
-        """Let the first in, if it may, and those behind it."""
+        """Admit the first, if allowed, and those behind it."""
         while waiting.queue and not self._is_closed:
             if not self._has_slot(name):
                 return
@@ -187,7 +187,7 @@ class ConnectionQuotas:
     # --- what is in force ---
 
     def _wait_ms(self, name: str) -> int:
-        """For how long the connection that comes now is too early."""
+        """Return for how many milliseconds a connection that comes now has to wait."""
         limits = self._limits.of_listener(name)
         if limits.rate >= NO_LIMIT and limits.broker_rate >= NO_LIMIT and not self._limits.has_quotas:
             return 0

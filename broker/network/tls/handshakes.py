@@ -1,9 +1,9 @@
-"""Peers that have connected and not yet shaken hands: so many at most, and each for so long.
+"""Connected peers that have not finished their TLS handshake: a limited number, each for a limited time.
 
-Knows no TLS. A peer that is slow, or never says anything, keeps nobody out: where there are too many, the oldest goes.
-A client that means it is through in milliseconds.
+Knows no TLS. A peer that is slow, or never sends anything, keeps no other peer out: where there are too many, the
+oldest is closed. A real client needs milliseconds.
 
-Invariant: whoever is here is closed within `HANDSHAKE_MS`, or has left before.
+Invariant: each peer in here is closed within `HANDSHAKE_MS`, or has left before.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ HANDSHAKES_MAX = 1_024
 
 
 class Peer(Protocol):
-    """One of them."""
+    """A peer without a finished handshake."""
 
     def give_up(self, reason: str) -> None:
         """Close it now. Calls `left`."""
 
 
 class Handshakes:
-    """Those of one node, the oldest first."""
+    """The peers of one node, the oldest first."""
 
     def __init__(self, clock: Clock, most: int = HANDSHAKES_MAX) -> None:
-        """`most`: how many there may be."""
+        """Start without peers. `most`: how many there may be."""
         self._clock = clock
         self._most = most
         self._deadlines: dict[Peer, float] = {}
@@ -38,7 +38,7 @@ class Handshakes:
         return len(self._deadlines)
 
     def entered(self, peer: Peer) -> None:
-        """A peer has connected."""
+        """Add a peer that has connected."""
         if len(self._deadlines) >= self._most:
             self.give_way(f"more than {self._most} TLS handshakes")
         self._deadlines[peer] = self._clock.monotonic() + HANDSHAKE_MS / 1000
@@ -46,18 +46,18 @@ class Handshakes:
             self._timer = self._clock.call_later(HANDSHAKE_MS, self._give_up_late)
 
     def give_way(self, reason: str) -> bool:
-        """Make room: the oldest goes. Whether there was one."""
+        """Make room by closing the oldest; return whether there was one."""
         oldest = next(iter(self._deadlines), None)
         if oldest is not None:
             oldest.give_up(f"{reason}, and this is the oldest that has not shaken hands")
         return oldest is not None
 
     def left(self, peer: Peer) -> None:
-        """Its handshake is done, or it is gone."""
+        """Remove a peer: its handshake is done, or it is closed."""
         self._deadlines.pop(peer, None)
 
     def close(self) -> None:
-        """Give all of them up."""
+        """Close all of them."""
         if self._timer is not None:
             self._timer.cancel()
         for peer in list(self._deadlines):

@@ -1,4 +1,4 @@
-"""What the TLS streams of an event loop share, and what they are told by the listener that they came in by."""
+"""What the TLS streams of an event loop share, and what they need of the listener that they came in by."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ CIPHER_BYTES: Final = 64 << 10
 
 
 class Endpoint(Protocol):
-    """How a listener speaks TLS."""
+    """The TLS settings of a listener."""
 
     @property
     def context(self) -> ssl.SSLContext:
-        """What the next handshake goes by."""
+        """The context of the next handshake."""
 
     def principal_of(self, certificate: bytes | None) -> Principal:
-        """For whom a client with this certificate speaks. ValueError where no rule tells."""
+        """Return the principal of a client with this certificate. Raises ValueError where no rule applies."""
 
 
 class TlsMemory:
-    """What all streams of a loop share."""
+    """The memory and functions that all streams of a loop share."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, handshakes: Handshakes, send: Send) -> None:
         self.loop = loop

@@ -1,17 +1,17 @@
 """TLS between a socket and a connection: to the loop it is the protocol, to the connection the transport.
 
-Knows records of TLS and none of Kafka's frames, no stores and no settings: who makes the context is the endpoint.
+Knows records of TLS and none of Kafka's frames, no stores and no settings: the endpoint makes the context.
 
-Theory of operation: OpenSSL works on memory here. What a socket brings goes into `incoming` and comes out decrypted,
-straight into the connection's receive buffer, in as large a stretch as came; what a connection writes is encrypted into
-`outgoing` and given to the kernel in one piece, past the transport while nothing waits in it. All streams of a loop
-share both memories, since each is emptied before another stream is served: a thousand peers need no buffers of their
-own. Who may come in is said before anything is done for a peer (`opened`): it may have to wait (`park`). Then it is one
-of `Handshakes`, and the connection is made when the handshake is done.
+Theory of operation: OpenSSL works on memory here. Received bytes go into `incoming` and come out decrypted, straight
+into the connection's receive buffer, in as large a stretch as came; the bytes that a connection writes are encrypted
+into `outgoing` and given to the kernel in one piece, past the transport while nothing waits in it. All streams of a
+loop share both memories, since each is emptied before another stream is served: a thousand peers need no buffers of
+their own. Admission is decided before anything is done for a peer (`opened`): it may have to wait (`park`). Then it is
+one of `Handshakes`, and the connection is made when the handshake is done.
 
-Invariants: `outgoing` is empty after every call; `incoming` is empty whenever another stream may be served, so a
-connection that does not want to receive leaves what is left as bytes here, no more than one read brought. After
-`connection_lost` stream and connection do not know each other.
+Invariants: `outgoing` is empty after every call; `incoming` is empty whenever another stream may be served, so for a
+connection that does not want to receive the rest is stored as bytes here, no more than from one read. After
+`connection_lost` stream and connection do not refer to each other.
 """
 
 from __future__ import annotations
@@ -34,18 +34,18 @@ if TYPE_CHECKING:
 
 _log = logger("net")
 _WRITE_BYTES: Final = 256 << 10
-"""What is encrypted before it is given to the kernel."""
+"""How much is encrypted before it is given to the kernel."""
 _RECORD_BYTES: Final = 16 << 10
 _HANDSHAKE_RECORD: Final = 0x16
 _NO_TLS = "what came is no TLS handshake: does the client's security.protocol fit this listener?"
 
 
 def _nobody(*_: object) -> None:
-    """Nobody hears of it."""
+    """Ignore the call."""
 
 
 class TlsStream(asyncio.BufferedProtocol):
-    """One accepted socket of a listener that speaks TLS."""
+    """One accepted socket of a listener that uses TLS."""
 
     __slots__ = (
         "_closed",
@@ -80,9 +80,9 @@ class TlsStream(asyncio.BufferedProtocol):
         closed: Callable[[TlsStream], None] = _nobody,
         failed: Callable[[str, str, str], None] = _nobody,
     ) -> None:
-        """`make`: a connection, for whom the certificate speaks. `opened`: closes or parks one that may not come in.
+        """Wait for the socket. `make`: makes a connection for a principal. `opened`: closes or parks a refused stream.
 
-        closed: hears when it is gone. failed: of a peer, and its host, who got no further than the handshake, and why.
+        closed: called when it is closed. failed: called with the peer, its host, and the reason of a failed handshake.
         """
         self.peer = self.client_host = "?"
         self.client_id: str | None = None
@@ -91,7 +91,7 @@ class TlsStream(asyncio.BufferedProtocol):
         self._opened = opened
         self._closed = closed
         self._failed = failed
-        self._parked: DeferredResponse | None = None  # until it may come in
+        self._parked: DeferredResponse | None = None  # until it is admitted
         self._memory = memory
         self._endpoint = endpoint
         self._make = make
@@ -104,12 +104,12 @@ class TlsStream(asyncio.BufferedProtocol):
         self._is_paused = False
         """Whether the connection does not want to receive."""
         self._is_held = False
-        """Whether the transport does not receive: it goes on after what is left was decrypted."""
+        """Whether the transport does not receive: it continues after the rest was decrypted."""
         self._is_over = False
 
     @property
     def is_parked(self) -> bool:
-        """Whether it is not the listener's to close where nothing comes, but its handshake's or its connection's."""
+        """Whether an idle stream is closed by its handshake's limit or its connection, not by the listener."""
         return self._parked is None
 
     # --- from the event loop ---------------------------------------------------------------------------------------
@@ -126,7 +126,7 @@ class TlsStream(asyncio.BufferedProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._is_over = True
-        self._descriptor = -1  # soon another connection's
+        self._descriptor = -1  # the number may soon be another connection's
         self._tls = None
         self._left = b""
         self._transport = None  # type: ignore[assignment]  # because nothing is sent from here on
@@ -166,7 +166,7 @@ class TlsStream(asyncio.BufferedProtocol):
     # --- the handshake ---------------------------------------------------------------------------------------------
 
     def park(self, parked: DeferredResponse) -> None:
-        """Do nothing for the peer until it is answered: then it may come in."""
+        """Do nothing for the peer until it is answered, and so admitted."""
         self._parked = parked
         parked.when_answered(self._come_in)
 
@@ -209,12 +209,12 @@ class TlsStream(asyncio.BufferedProtocol):
         self._receive(connection)
 
     def give_up(self, reason: str) -> None:
-        """Close before there was a connection, with one line that says why."""
+        """Close before there was a connection, with one log line that gives the reason."""
         if self._ends(reason, reason):
             self._transport.abort()
 
     def _fail(self, what: str, error: ssl.SSLError) -> None:
-        """OpenSSL refuses what came: the peer is told, and is gone."""
+        """Send the peer OpenSSL's alert and close it: OpenSSL refuses the bytes that came."""
         self._memory.incoming.read()
         self._send()
         reason = getattr(error, "verify_message", "") or (error.reason or "").lower().replace("_", " ")
@@ -222,7 +222,7 @@ class TlsStream(asyncio.BufferedProtocol):
             self._transport.close()
 
     def _ends(self, said: str, reason: str) -> bool:
-        """Whether this is the end, which is told then."""
+        """End the stream and log it, unless it has ended before; return whether it ends now."""
         self._memory.handshakes.left(self)
         if self._is_over:
             return False
@@ -235,14 +235,14 @@ class TlsStream(asyncio.BufferedProtocol):
     # --- from the socket to the connection -------------------------------------------------------------------------
 
     def _receive(self, connection: asyncio.BufferedProtocol) -> None:
-        """Decrypt what is there, for as long as the connection wants it."""
+        """Decrypt the received bytes, for as long as the connection wants them."""
         incoming, outgoing = self._memory.incoming, self._memory.outgoing
         is_more = True
         try:
             while is_more and not self._is_over and not self._is_paused:
                 count, is_more = self._decrypt(connection.get_buffer(-1))
                 if outgoing.pending:
-                    self._send()  # what OpenSSL answers by itself to a change of keys
+                    self._send()  # OpenSSL's own answer to a change of keys
                 if count:
                     connection.buffer_updated(count)
         finally:
@@ -251,18 +251,18 @@ class TlsStream(asyncio.BufferedProtocol):
                 self._left = left
 
     def _decrypt(self, buffer: Any) -> tuple[int, bool]:
-        """(how many bytes there are in `buffer` now, whether there may be more)"""
+        """Return how many bytes there are in `buffer` now, and whether there may be more."""
         tls, incoming = self._tls, self._memory.incoming
         assert tls is not None
         count, size = 0, len(buffer)
         try:
             while count < size:
                 read = tls.read(size - count, buffer[count:] if count else buffer)
-                if not read:  # the peer has said that this is all
-                    self._memory.loop.call_soon(self.close)  # when what came before is served
+                if not read:  # the peer has closed its side
+                    self._memory.loop.call_soon(self.close)  # when the bytes before are served
                     return count, False
                 count += cast("int", read)
-                if not incoming.pending and not tls.pending():  # to hear it by an exception costs more than the record
+                if not incoming.pending and not tls.pending():  # an exception instead costs more than the record
                     return count, False
         except ssl.SSLWantReadError:
             return count, False
@@ -272,7 +272,7 @@ class TlsStream(asyncio.BufferedProtocol):
         return count, True
 
     def pause_reading(self) -> None:
-        """See asyncio.ReadTransport."""
+        """Stop receiving; see asyncio.ReadTransport."""
         self._is_paused = True
         self._hold()
 
@@ -287,7 +287,7 @@ class TlsStream(asyncio.BufferedProtocol):
             self._transport.resume_reading()
 
     def resume_reading(self) -> None:
-        """Not at once: whoever calls may be serving another stream, which `incoming` is in use for."""
+        """Continue later: the caller may be serving another stream, which `incoming` is in use for."""
         self._is_paused = False
         if self._transport is not None:
             self._memory.loop.call_soon(self._go_on_receiving)
@@ -303,13 +303,13 @@ class TlsStream(asyncio.BufferedProtocol):
     # --- from the connection to the socket -------------------------------------------------------------------------
 
     def write(self, data: bytes | bytearray | memoryview) -> None:
-        """See asyncio.WriteTransport."""
+        """Encrypt and send; see asyncio.WriteTransport."""
         if not self._is_over:
             self._encrypt(data)
             self._send()
 
     def writelines(self, buffers: Iterable[bytes | bytearray | memoryview]) -> None:
-        """See asyncio.WriteTransport: encrypted together, so that the kernel is asked once."""
+        """Encrypt the buffers together, to call the kernel once; see asyncio.WriteTransport."""
         for each in buffers:
             if not self._is_over:
                 self._encrypt(each)
@@ -329,7 +329,7 @@ class TlsStream(asyncio.BufferedProtocol):
                 self._send()
 
     def _send(self) -> None:
-        """To the socket itself where nothing waits in the transport, which gets the rest, and an error again."""
+        """Write to the socket if nothing waits in the transport, which gets the rest and meets the same errors."""
         outgoing = self._memory.outgoing
         if not outgoing.pending:
             return
@@ -348,7 +348,7 @@ class TlsStream(asyncio.BufferedProtocol):
             self._transport.write(data)
 
     def close(self) -> None:
-        """Say that this is all, and close after what was written."""
+        """Send the end of the stream, and close after what was written."""
         if self._is_over:
             return
         self._is_over = True
@@ -365,19 +365,19 @@ class TlsStream(asyncio.BufferedProtocol):
             self._transport.abort()
 
     def get_extra_info(self, name: str, default: Any = None) -> Any:
-        """See asyncio.BaseTransport: the socket's, and `sslcontext`, by which others know that they may not pass by."""
+        """Return the socket's value, or for `sslcontext` the context: a sign not to bypass TLS."""
         if name == "sslcontext":
             return self._endpoint.context
         return default if self._transport is None else self._transport.get_extra_info(name, default)
 
     def get_write_buffer_size(self) -> int:
-        """See asyncio.WriteTransport."""
+        """Return the size of the transport's buffer; see asyncio.WriteTransport."""
         return 0 if self._transport is None else self._transport.get_write_buffer_size()
 
     def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
-        """See asyncio.WriteTransport."""
+        """Set the limits of the transport; see asyncio.WriteTransport."""
         self._transport.set_write_buffer_limits(high, low)
 
     def is_closing(self) -> bool:
-        """See asyncio.BaseTransport."""
+        """Return whether the stream has ended; see asyncio.BaseTransport."""
         return self._is_over
