@@ -51,9 +51,7 @@ class TimerQueue:
     """A heap of timers with lazy cancelling. Knows no clock: the caller passes the time, in seconds."""
 
     def __init__(self, on_error: Callable[[Exception], None] | None = None) -> None:
-        self._heap: list[
-            tuple[float, int, Timer]
-        ] = []  # no two entries have the same order, so timers are not compared
+        self._heap: list[tuple[float, int, Timer]] = []  # no two have the same order, so timers are not compared
         self._order = 0
         self._cancelled = 0
         self._on_error = on_error

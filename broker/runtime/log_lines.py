@@ -1,11 +1,11 @@
 """One line per event on stderr: time, level, logger, event, then its facts as key=value.
 
-   2026-11-21T13:05:02.417Z WARNING net connection refused peer=127.0.0.1:50312 reason="more than max.connections=100"
+    2026-11-21T13:05:02.417Z WARNING net connection refused peer=127.0.0.1:50312 reason="more than max.connections=100"
 
 Programs and people read the same line. Values with spaces or quotes are quoted; line breaks never get through, since
 some of the values come from the network. With `--log-format json` the same event is one JSON object instead:
 
-   {"time": "2026-11-21T13:05:02.417Z", "level": "WARNING", "logger": "net", "event": "connection refused", "peer": …}
+    {"time": "2026-11-21T13:05:02.417Z", "level": "WARNING", "logger": "net", "event": "connection refused", "peer": …}
 """
 
 from __future__ import annotations

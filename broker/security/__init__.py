@@ -1,1 +1,1 @@
-"""Who a client is, and what it may do: SASL, TLS, ACLs, sessions."""
+"""Authentication and authorization of clients: SASL, TLS, ACLs, sessions."""

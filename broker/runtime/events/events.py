@@ -3,8 +3,8 @@
 Knows no part and no listener. A part checks `is_on` first, so that an event without a listener costs one attribute
 access, and its facts are not even put together:
 
-   if events.is_on:
-       events.tell(TRANSACTION_PREPARED, {"transactional_id": name, ...})
+    if events.is_on:
+        events.tell(TRANSACTION_PREPARED, {"transactional_id": name, ...})
 
 Events that clients cause by repeating a request are reported by `tell_repeated`: seldom, with a count. They are stored
 for a while with or without a listener, and explanations read them (`lately`).

@@ -1,7 +1,7 @@
 """One access control list entry (Kafka's AclBinding), and the filters by which entries are found.
 
-Everything is as it stands in requests and records: numbers of Kafka's enumerations, principals as `User:name`. A
-wildcard resource is the literal pattern `*`, every user `User:*`.
+All values are as in requests and records: numbers of Kafka's enumerations, principals as `User:name`. A wildcard
+resource is the literal pattern `*`, every user `User:*`.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from barnabas.broker.security.session.operations import Operation, Resource
 WILDCARD: Final = "*"
 EVERY_USER: Final = "User:*"
 ANY: Final = 1
-"""In a filter: whatever it is, of resource types, pattern types, operations and permissions alike."""
+"""In a filter: any value, of resource types, pattern types, operations and permissions alike."""
 
 
 class PatternType(IntEnum):
-    """How the name of an entry's resource is read. MATCH is for filters: every pattern that the name falls under."""
+    """How the name of an entry's resource is read. MATCH is for filters: every pattern that matches the name."""
 
     MATCH = 2
     LITERAL = 3
@@ -42,7 +42,7 @@ _IMPLIED: Final = {
     Operation.DESCRIBE: frozenset((Operation.READ, Operation.WRITE, Operation.DELETE, Operation.ALTER)),
     Operation.DESCRIBE_CONFIGS: frozenset((Operation.ALTER_CONFIGS,)),
 }
-"""Who is allowed one of these is allowed the operation before them, too. Denying implies nothing."""
+"""Permission for one of these implies permission for the operation before them. Denying implies nothing."""
 _NONE: Final[frozenset[Operation]] = frozenset()
 
 _NAMES: Final = (
@@ -54,12 +54,12 @@ _NAMES: Final = (
     "operation",
     "permission_type",
 )
-"""What requests and records call the fields of an entry, in its order."""
+"""The names of an entry's fields in requests and records, in its order."""
 _fields_of: Final = attrgetter(*_NAMES)
 
 
 class Acl(NamedTuple):
-    """An entry: what it allows or denies to whom."""
+    """An entry: a permission of a principal on a resource."""
 
     resource_type: int
     resource_name: str
@@ -71,15 +71,15 @@ class Acl(NamedTuple):
 
     @classmethod
     def of(cls, told: object) -> Acl:
-        """The entry that a record tells of."""
+        """Return the entry in a record."""
         return cls._make(_fields_of(told))
 
     def named(self) -> dict[str, Any]:
-        """Its fields, by the names that requests and records have for them."""
+        """Return its fields by their names in requests and records."""
         return dict(zip(_NAMES, self, strict=True))
 
     def applies(self, operation: Operation, host: str) -> bool:
-        """Whether it says anything of this operation from there, on a resource and by a principal that it is about."""
+        """Return whether it decides on this operation from this host, if resource and principal match."""
         if not is_within(host, self.host):
             return False
         if self.operation in (operation, Operation.ALL):
@@ -87,14 +87,14 @@ class Acl(NamedTuple):
         return self.permission == Permission.ALLOW and self.operation in _IMPLIED.get(operation, _NONE)
 
     def covers(self, name: str) -> bool:
-        """Whether it is about the resource of this name."""
+        """Return whether it is about the resource of this name."""
         if self.pattern_type == PatternType.PREFIXED:
             return name.startswith(self.resource_name)
         return self.resource_name in (name, WILDCARD)
 
 
 class AclFilter(NamedTuple):
-    """What an entry has to be like (Kafka's AclBindingFilter). ANY and None let everything through."""
+    """A filter of entries (Kafka's AclBindingFilter). ANY and None match everything."""
 
     resource_type: int = ANY
     resource_name: str | None = None
@@ -105,7 +105,7 @@ class AclFilter(NamedTuple):
     permission: int = ANY
 
     def matches(self, acl: Acl) -> bool:
-        """Whether the entry is among those that are looked for."""
+        """Return whether the entry matches the filter."""
         return (
             self.resource_type in (ANY, acl.resource_type)
             and self._matches_pattern(acl)

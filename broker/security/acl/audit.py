@@ -1,9 +1,9 @@
-"""The audit of authorization: what was denied, in the log at INFO; what was allowed, at DEBUG; and how much of both.
+"""The audit of authorization: denials in the log at INFO, permissions at DEBUG, and counts of both.
 
-Whoever makes it may want to hear of each denial (`when_denied`).
+The creator may set a callback for each denial (`when_denied`).
 
-The logger is Kafka's `kafka.authorizer.logger`, and a line says what Kafka's does. What one request is denied beyond
-DENIALS_TOLD_MAX names is told as a number: a request of nobody's may name a hundred thousand.
+The logger is Kafka's `kafka.authorizer.logger`, and a line has the content of Kafka's. Denials of one request beyond
+DENIALS_TOLD_MAX names are logged as a number: a request of an anonymous client may name a hundred thousand.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _TEXT_MAX: Final = 300
 
 
 class Denial(NamedTuple):
-    """Something that somebody asked for and may not do."""
+    """A request for an operation that is not allowed."""
 
     principal: Principal
     host: str
@@ -39,11 +39,11 @@ class Denial(NamedTuple):
 
 
 def _nobody(_: Denial) -> None:
-    """Nobody wants it."""
+    """Ignore the denial."""
 
 
 class Audit:
-    """Of one authorizer."""
+    """The audit of one authorizer."""
 
     def __init__(self, when_denied: Callable[[Denial], None] = _nobody) -> None:
         self.when_denied = when_denied
@@ -52,7 +52,7 @@ class Audit:
 
     @property
     def tells_allowed(self) -> bool:
-        """Whether anybody wants to know what is allowed."""
+        """Whether permissions are logged."""
         return _log.isEnabledFor(logging.DEBUG)
 
     def tell(
@@ -64,10 +64,10 @@ class Audit:
         rule: Rule,
         count: int,
     ) -> None:
-        """One decision."""
+        """Log one decision."""
         level = logging.DEBUG if rule.is_allowed else logging.INFO
         if not _log.isEnabledFor(level):
-            return  # one request may name a hundred thousand, and a line takes longer to make than to decide
+            return  # one request may name a hundred thousand, and to make a line takes longer than to decide
         operation, resource, name = asked
         _log.log(
             level,
@@ -86,7 +86,7 @@ class Audit:
     def tell_more(
         self, principal: Principal, host: str, api_key: int, operation: Operation, resource: Resource, untold: int
     ) -> None:
-        """How many more names of the same request were denied than are told each."""
+        """Log how many more names of the same request were denied than were logged one by one."""
         if _log.isEnabledFor(logging.INFO):
             _log.info(
                 line(

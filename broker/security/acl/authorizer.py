@@ -1,10 +1,10 @@
-"""The authorizer: super users, entries, and what holds where no entry is about the resource (StandardAuthorizer).
+"""The authorizer: super users, entries, and the default where no entry is about the resource (StandardAuthorizer).
 
-Decisions are kept by who asks from where, for what, and are all forgotten whenever an entry comes or goes. Every one
-that is asked for is told to the audit, kept or not.
+Decisions are cached by principal, host, operation and resource, and the cache is cleared whenever an entry is added or
+removed. Every requested decision is logged by the audit, cached or not.
 
-Invariants: no more than DECISIONS_MAX decisions are kept, and none with a name longer than NAME_KEPT_MAX; a decision
-that is kept is the one that would be made.
+Invariants: no more than DECISIONS_MAX decisions are cached, and none with a name longer than NAME_KEPT_MAX; a cached
+decision equals a new one.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ if TYPE_CHECKING:
 
 DECISIONS_MAX = 20_000
 NAME_KEPT_MAX = 255
-_SOME_NAME: Final = "hardcode"  # as Kafka's Authorizer.authorizeByResourceType calls a resource that nobody named
+_SOME_NAME: Final = "hardcode"  # the name of any resource in Kafka's Authorizer.authorizeByResourceType
 _Decisions = dict[tuple["Principal", str, str], Rule]  # by principal, host, and name of the resource
 
 
 class Authorizer:
-    """What all the nodes of a broker ask."""
+    """Decides for all nodes of a broker."""
 
     def __init__(
         self, index: AclIndex, super_users: Collection[str], audit: Audit, *, allows_if_no_acl: bool = False
     ) -> None:
-        """`super_users`: as `User:name`. `index` is the authorizer's from now on, changed by `changed`."""
+        """Start with the entries of `index`, only changed by `changed` from now on. `super_users`: as `User:name`."""
         self.audit = audit
         self._index = index
         self._super_users = frozenset(super_users)
@@ -49,7 +49,7 @@ class Authorizer:
         self._some.clear()
 
     def changed(self, *, added: Iterable[Acl] = (), removed: Iterable[Acl] = ()) -> None:
-        """Entries are in force from now on, and others are not any more."""
+        """Add and remove entries."""
         for acl in added:
             self._index.add(acl)
         for acl in removed:
@@ -57,7 +57,7 @@ class Authorizer:
         self._forget()
 
     def rule(self, principal: Principal, host: str, operation: Operation, resource: Resource, name: str) -> Rule:
-        """What decides whether the operation on the resource of this name is allowed."""
+        """Return the rule that decides whether the operation on the resource of this name is allowed."""
         kept = self._kept[operation][resource]
         rule = kept.get((principal, host, name))
         if rule is None:
@@ -73,7 +73,7 @@ class Authorizer:
     def is_known_to_allow(
         self, principal: Principal, host: str, operation: Operation, resource: Resource, name: str
     ) -> bool:
-        """Whether it was allowed before, and still is: for the way that is taken most. What is told is told in full."""
+        """Return whether it is cached as allowed, and needs no log line: a short way for the most frequent case."""
         rule = self._kept[operation][resource].get((principal, host, name))
         if rule is None or not rule.is_allowed or self.audit.tells_allowed:
             return False
@@ -89,7 +89,7 @@ class Authorizer:
         return DEFAULT_DENY if is_named else self._without_acl
 
     def allows_some(self, principal: Principal, host: str, operation: Operation, resource: Resource) -> bool:
-        """Whether the operation is allowed on some resource of this kind, whichever (KIP-679)."""
+        """Return whether the operation is allowed on at least one resource of this kind (KIP-679)."""
         key = principal, host, operation, resource
         allows = self._some.get(key)
         if allows is None:

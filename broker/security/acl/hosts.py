@@ -1,4 +1,4 @@
-"""Where an entry holds: one host, every host, or a network in CIDR notation (metadata.version 32 and higher).
+"""The hosts of an entry: one host, every host, or a network in CIDR notation (metadata.version 32 and higher).
 
 A host is an address as a connection has it. Java writes IPv6 addresses in full (`0:0:0:0:0:0:0:1`), and entries that
 were made for Kafka have them so; here either spelling is the same address.
@@ -15,7 +15,7 @@ _PREFIX: Final = "/"
 
 
 def is_within(host: str, pattern: str) -> bool:
-    """Whether the host is meant by the pattern of an entry."""
+    """Return whether the host matches the pattern of an entry."""
     if pattern in (EVERY_HOST, host):
         return True
     if _PREFIX in pattern:
@@ -26,7 +26,7 @@ def is_within(host: str, pattern: str) -> bool:
 
 
 def check_network(pattern: str) -> None:
-    """ValueError for a network that is written wrongly."""
+    """Raise ValueError for a network with a wrong format."""
     address, _, length = pattern.partition(_PREFIX)
     if not length.isascii() or not length.isdigit():
         raise ValueError(f"Could not parse [{pattern}]")
@@ -35,7 +35,7 @@ def check_network(pattern: str) -> None:
 
 @lru_cache(maxsize=1024)
 def _network(pattern: str) -> IPv4Network | IPv6Network | None:
-    """None for what is no network, and so has nobody in it."""
+    """Return the network; None for a wrong format, which matches no host."""
     try:
         check_network(pattern)
     except ValueError:

@@ -1,7 +1,7 @@
-"""Every entry there is, found by what it is about, so that a decision looks only at those that may have a say.
+"""The index of all entries by resource, so that a decision checks only those that may apply.
 
-Entries lie by the kind of resource, then by the pattern, then by the principal. A name is looked up as it is, as `*`,
-and as each of its beginnings that is as long as some prefixed pattern.
+Entries are stored by the kind of resource, then by the pattern, then by the principal. A name is looked up as it is, as
+`*`, and as each of its beginnings that is as long as some prefixed pattern.
 
 Invariant: it holds each entry once, and nothing of one that was removed.
 """
@@ -20,15 +20,15 @@ _Entries = dict[str, dict[Acl, None]]  # of one pattern, by principal
 
 
 class Found(NamedTuple):
-    """What the entries say: the one that decides, None where none is about who asks and what for."""
+    """The result of a search: the deciding entry, None where no entry applies."""
 
     acl: Acl | None
     is_named: bool
-    """Whether any entry is about the resource, whoever it is for."""
+    """Whether any entry is about the resource, for any principal."""
 
 
 class AclIndex:
-    """The entries there are."""
+    """All entries."""
 
     def __init__(self, acls: Iterable[Acl] = ()) -> None:
         self._of_kind: dict[int, _OfKind] = {}
@@ -36,26 +36,27 @@ class AclIndex:
             self.add(acl)
 
     def add(self, acl: Acl) -> None:
-        """One more; nothing if it is there."""
+        """Add an entry, unless it is there."""
         of_kind = self._of_kind.get(acl.resource_type)
         if of_kind is None:
             of_kind = self._of_kind[acl.resource_type] = _OfKind()
         of_kind.add(acl)
 
     def remove(self, acl: Acl) -> None:
-        """It is gone; nothing if it was not there."""
+        """Remove an entry, if it is there."""
         of_kind = self._of_kind.get(acl.resource_type)
         if of_kind is not None:
             of_kind.remove(acl)
 
     def find(self, principal: str, host: str, operation: Operation, resource: Resource, name: str) -> Found:
-        """What decides: an entry that denies before one that allows."""
+        """Return the deciding entry: one that denies before one that allows."""
         of_kind = self._of_kind.get(resource)
         return Found(None, False) if of_kind is None else of_kind.find(principal, host, operation, name)
 
     def allows_some(self, principal: str, host: str, operation: Operation, resource: Resource) -> bool:
-        """Whether the operation is allowed on some name of this kind, as KIP-679 has it: some entry allows it, and
-        none denies all that the entry allows. What implies the operation does not count."""
+        """Return whether the operation is allowed on some name of this kind, as defined in KIP-679: some entry allows
+        it, and none denies all that the entry allows. Operations that imply it do not count.
+        """
         of_kind = self._of_kind.get(resource)
         return of_kind is not None and of_kind.allows_some(principal, host, operation)
 
@@ -96,7 +97,7 @@ class _OfKind:
                 self._lengths += Counter()  # without those that are 0
 
     def _about(self, name: str) -> Iterator[_Entries]:
-        """The entries of every pattern that the name falls under."""
+        """Yield the entries of every pattern that matches the name."""
         for literal in (name,) if name == WILDCARD else (name, WILDCARD):
             if literal in self._literal:
                 yield self._literal[literal]

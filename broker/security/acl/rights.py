@@ -1,7 +1,7 @@
-"""What one request's asker may do, as handlers and guards ask for it.
+"""The rights of one request's client, as handlers and guards check them.
 
-Kafka asks in two ways: for access, which is told to the audit whether it is allowed or denied, and quietly, where a
-refusal only leaves something out. An operation that is only listed in an answer is neither.
+Kafka checks in two ways: for access, where the audit logs the result, allowed or denied, and quietly, where a refusal
+only leaves something out. An operation that is only listed in a response is neither.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ REFUSALS: Final = {
     Resource.DELEGATION_TOKEN: ErrorCode.DELEGATION_TOKEN_AUTHORIZATION_FAILED,
     Resource.USER: ErrorCode.DELEGATION_TOKEN_AUTHORIZATION_FAILED,
 }
-"""The code that says that something may not be done to a kind of resource."""
+"""The error code of a refusal, by kind of resource."""
 _SENTENCES: Final = {
     Resource.TOPIC: "Topic authorization failed.",
     Resource.GROUP: "Group authorization failed.",
@@ -35,16 +35,16 @@ _SENTENCES: Final = {
     Resource.TRANSACTIONAL_ID: "Transactional Id authorization failed.",
     Resource.DELEGATION_TOKEN: "Delegation Token authorization failed.",
     Resource.USER: "Delegation Token authorization failed.",
-}  # as Kafka says it
+}  # in Kafka's words
 
 
 def refusal(resource: Resource) -> KafkaError:
-    """The answer to who may not do something to a kind of resource."""
+    """Return the error for an operation on a kind of resource that is not allowed."""
     return KafkaError(REFUSALS[resource], _SENTENCES[resource])
 
 
 class Rights:
-    """Of one principal on one host, asking for one API."""
+    """The rights of one principal on one host, for one API."""
 
     __slots__ = ("_api_key", "_authorizer", "_client_id", "_denials", "_host", "_principal")
 
@@ -67,8 +67,9 @@ class Rights:
         quietly: bool = False,
         count: int = 1,
     ) -> bool:
-        """Whether it is allowed. quietly: a refusal is no attempt at what is not allowed. count: how often the request
-        names the resource."""
+        """Return whether an operation is allowed. quietly: a refusal counts as no denial. count: how often the request
+        names the resource.
+        """
         rule = self._authorizer.rule(self._principal, self._host, operation, resource, name)
         audit = self._authorizer.audit
         if rule.is_allowed:
@@ -85,7 +86,7 @@ class Rights:
         return rule.is_allowed
 
     def tell_more(self, operation: Operation, resource: Resource) -> None:
-        """Tell how many denials were too many to tell each, where some were."""
+        """Log how many denials were not logged one by one, if there are any."""
         untold, self._denials = self._denials - DENIALS_TOLD_MAX, min(self._denials, DENIALS_TOLD_MAX)
         if untold > 0:
             audit = self._authorizer.audit
@@ -94,13 +95,13 @@ class Rights:
     def allowed(
         self, operation: Operation, resource: Resource, names: Iterable[str], *, quietly: bool = False
     ) -> set[str]:
-        """Those of the names that it is allowed on; each is asked for once, however often it is there."""
+        """Return the allowed names; each is checked once, however often it is given."""
         return finish(self.each_allowed(operation, resource, names, quietly=quietly))
 
     def each_allowed(
         self, operation: Operation, resource: Resource, names: Iterable[str], *, quietly: bool = False
     ) -> Steps[set[str]]:
-        """Likewise, for names that may be very many."""
+        """Do the same in steps, for names that may be very many."""
         counts: dict[str, int] = {}
         for name in names:
             counts[name] = counts.get(name, 0) + 1
@@ -114,11 +115,11 @@ class Rights:
         return allowed
 
     def allows_some(self, operation: Operation, resource: Resource) -> bool:
-        """Whether it is allowed on some resource of the kind, whichever."""
+        """Return whether an operation is allowed on at least one resource of the kind."""
         return self._authorizer.allows_some(self._principal, self._host, operation, resource)
 
     def operations(self, resource: Resource, name: str = CLUSTER_NAME) -> int:
-        """The bits of the operations that are allowed, of those that the kind of resource knows."""
+        """Return the bits of the allowed operations, of those that the kind of resource has."""
         rule, asker = self._authorizer.rule, (self._principal, self._host)
         return sum(
             1 << operation for operation in SUPPORTED[resource] if rule(*asker, operation, resource, name).is_allowed

@@ -1,4 +1,4 @@
-"""Why something is allowed or denied: what decided, in the words of Kafka's audit log."""
+"""The reason why something is allowed or denied: the deciding rule, in the words of Kafka's audit log."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from barnabas.broker.security.session.operations import Operation, Resource
 
 
 class Rule(NamedTuple):
-    """What decided."""
+    """The deciding rule."""
 
     is_allowed: bool
     name: str
@@ -25,12 +25,12 @@ DEFAULT_DENY: Final = Rule(False, "DefaultDeny")
 
 
 def rule_of(acl: Acl) -> Rule:
-    """The rule that an entry is."""
+    """Return the rule of an entry."""
     return Rule(acl.permission == Permission.ALLOW, "MatchingAcl", acl)
 
 
 def acl_text(acl: Acl) -> str:
-    """An entry as Kafka prints one (StandardAcl)."""
+    """Return the text of an entry in Kafka's form (StandardAcl)."""
     return (
         f"StandardAcl(resourceType={_name(Resource, acl.resource_type)}, resourceName={acl.resource_name}, "
         f"patternType={_name(PatternType, acl.pattern_type)}, principal={acl.principal}, host={acl.host}, "
@@ -39,5 +39,5 @@ def acl_text(acl: Acl) -> str:
 
 
 def _name(kind: type[Operation] | type[Resource] | type[PatternType] | type[Permission], number: int) -> str:
-    """Its name; UNKNOWN for what a newer Kafka wrote."""
+    """Return its name; UNKNOWN for a number of a newer Kafka."""
     return kind(number).name if number in set(kind) else "UNKNOWN"

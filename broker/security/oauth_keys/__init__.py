@@ -1,4 +1,4 @@
-"""The keys that signed tokens are judged by: a file or a server of them, and how they stay fresh.
+"""The keys that verify signed tokens: from a file or a server, and how they stay up to date.
 
 Imported only where a listener takes signed tokens.
 """

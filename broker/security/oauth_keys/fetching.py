@@ -1,4 +1,4 @@
-"""A set of keys from an HTTP server: one GET, bounded in time and size, that follows nobody and holds nobody up.
+"""A set of keys from an HTTP server: one GET, bounded in time and size, without redirects, that blocks no other work.
 
 The bounds are jose4j's where it has any. Speaks HTTP/1.1 by h11, over TLS where the URL says so. Knows nothing of keys.
 """
@@ -16,13 +16,13 @@ from barnabas.broker.security.oauth_keys.keeping import LoadFailed
 
 BODY_BYTES_MAX: Final = 512 << 10
 TIME_MAX_S: Final = 10.0
-"""For all of it: a name that is resolved, TLS, and the answer."""
+"""For all of it: name resolution, TLS, and the response."""
 _READ_BYTES: Final = 64 << 10
 _PORTS: Final = {"http": 80, "https": 443}
 
 
 async def fetch(url: str, context: ssl.SSLContext | None, time_max_s: float = TIME_MAX_S) -> bytes:
-    """What the server answers. context: for https. LoadFailed."""
+    """Return the body of the server's response. context: for https. Raises LoadFailed."""
     try:
         async with asyncio.timeout(time_max_s):
             return await _asked(url, context)
@@ -50,7 +50,7 @@ async def _asked(url: str, context: ssl.SSLContext | None) -> bytes:
         writer.write(connection.send(h11.EndOfMessage()) or b"")
         return await _answer(connection, reader)
     finally:
-        writer.transport.abort()  # no good-bye: whoever says none would hold this up
+        writer.transport.abort()  # no closing handshake: a server that does not answer it would delay this
 
 
 async def _answer(connection: h11.Connection, reader: asyncio.StreamReader) -> bytes:

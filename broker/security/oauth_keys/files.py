@@ -1,6 +1,6 @@
-"""Files that keys of tokens hang on: a set of keys, and the trust store of the server that publishes one.
+"""Files for the verification of tokens: a set of keys, and the trust store for the server that publishes one.
 
-Bounded in size. What is wrong is told in a sentence that has nothing of the content in it.
+Bounded in size. An error message is a sentence without any of the content.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _SET_BYTES_MAX: Final = 512 << 10
 
 
 def read(path: str, bytes_max: int = _SET_BYTES_MAX) -> bytes:
-    """Its content. OSError; ValueError for a file that is too large."""
+    """Return the content of a file. Raises OSError; ValueError for a file that is too large."""
     with open(path, "rb") as file:
         content = file.read(bytes_max + 1)
     if len(content) > bytes_max:
@@ -27,8 +27,9 @@ def read(path: str, bytes_max: int = _SET_BYTES_MAX) -> bytes:
 
 
 def context_for(trust: Mapping[str, str]) -> ssl.SSLContext:
-    """TLS to a server. trust: certificates, or location, type and password, as `ssl.truststore.…`; empty for those that
-    the machine trusts. StoreError."""
+    """Return a TLS context for a server. trust: certificates, or location, type and password, as `ssl.truststore.…`;
+    empty for those that the machine trusts. Raises StoreError.
+    """
     if not trust:
         return ssl.create_default_context()
     if "certificates" in trust:
@@ -45,6 +46,6 @@ def context_for(trust: Mapping[str, str]) -> ssl.SSLContext:
         if not found:
             raise StoreError(f"{where}: there is no certificate in it that is trusted")
     context = ssl.create_default_context(cadata="".join(pem_of(pem.CERTIFICATE, each) for each in found))
-    context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN  # as in Java, whatever is in a trust store is trusted
-    context.verify_flags &= ~ssl.VERIFY_X509_STRICT  # Python 3.13's default: many authorities of companies fail it
+    context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN  # as in Java, every certificate in a trust store is trusted
+    context.verify_flags &= ~ssl.VERIFY_X509_STRICT  # Python 3.13's default: many companies' authorities fail it
     return context

@@ -1,12 +1,12 @@
-"""The set of keys that signed tokens are judged by, kept as it is at its address while the broker runs.
+"""The set of keys that verify signed tokens, updated from its file or server while the broker runs.
 
-`KeysOfFile` reads it again when the file has changed. `KeysOfServer` asks for it every
+`KeysOfFile` reads it again when the file has changed. `KeysOfServer` fetches it every
 `sasl.oauthbearer.jwks.endpoint.refresh.ms`, and at once for a key that is not in it, but not for the same one within a
-minute, nor while it is being asked for: as Apache Kafka does. What fails is tried again for
-`…retry.backoff.max.ms`; then the keys that there are stay in use. Unlike in Kafka a server that does not answer keeps
-nobody from starting: tokens are refused until it does.
+minute, nor during another fetch: like Apache Kafka. A failed fetch is retried for
+`…retry.backoff.max.ms`; then the present keys stay in use. Unlike in Kafka a server that does not answer does not
+prevent the broker from starting: tokens are refused until it does.
 
-Knows no HTTP: how a set is loaded is given. Invariant: at most one load at a time, and none on behalf of a client
+Knows no HTTP: how a set is loaded is a parameter. Invariant: at most one load at a time, and none on behalf of a client
 waits on the event loop.
 """
 
@@ -32,7 +32,7 @@ KEY_ID_CHARACTERS_MAX: Final = 1000
 
 
 class LoadFailed(Exception):
-    """There is no set of keys at the address. str() says why."""
+    """No set of keys could be loaded from the address. str() is the reason."""
 
 
 class Timing(NamedTuple):
@@ -46,17 +46,17 @@ class Timing(NamedTuple):
 
 
 class KeysOfFile:
-    """Those in a file."""
+    """The keys in a file."""
 
     def __init__(self, path: str, changed: Callable[[], object], read: Callable[[], bytes]) -> None:
-        """changed: tells another value after the file has changed. LoadFailed."""
+        """Load the file. changed: returns another value after the file has changed. Raises LoadFailed."""
         self._path, self._changed, self._read = path, changed, read
         self._seen: object = None
         self._keys = JwkSet()
         self._load()
 
     def find(self, key_id: str | None, algorithm: str) -> Key | None:
-        """The key for a token, by the file as it is now. One that is broken meanwhile leaves the keys as they are."""
+        """Return the key for a token, by the present file. If the file has become invalid the old keys stay in use."""
         try:
             self._load()
         except LoadFailed as failed:
@@ -64,10 +64,10 @@ class KeysOfFile:
         return self._keys.find(key_id, algorithm)
 
     async def begin(self) -> None:
-        """Nothing is to be begun."""
+        """Do nothing: the file has been read."""
 
     def close(self) -> None:
-        """Nothing is to be let go of."""
+        """Do nothing: no resource is open."""
 
     def _load(self) -> None:
         try:
@@ -83,24 +83,24 @@ class KeysOfFile:
 
 
 class KeysOfServer:
-    """Those that a server publishes."""
+    """The keys that a server publishes."""
 
     def __init__(self, url: str, load: Callable[[], Awaitable[bytes]], timing: Timing, clock: Clock) -> None:
-        """load: LoadFailed. clock: the machine's."""
+        """Load nothing yet. load: raises LoadFailed. clock: the machine's."""
         self._url, self._load, self._timing, self._clock = url, load, timing, clock
         self._keys: JwkSet | None = None
-        self._missing: dict[str, int] = {}  # until when it is not asked for again, by id; the latest last
+        self._missing: dict[str, int] = {}  # by id, until when it is not fetched again; the latest last
         self._task: asyncio.Task[None] | None = None
         self._timer: Timer | None = None
 
     async def begin(self) -> None:
-        """Load it for the first time, or see that this fails, and go on in the background. Again: nothing."""
+        """Try to load the keys for the first time, and continue in the background. A second call does nothing."""
         if self._timer is None and self._task is None:
             await self._try()
             self._schedule()
 
     def close(self) -> None:
-        """Load nothing any more."""
+        """Stop loading."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -108,7 +108,7 @@ class KeysOfServer:
             self._task.cancel()
 
     def find(self, key_id: str | None, algorithm: str) -> Key | None:
-        """The key for a token, of those that there are. None may be another one soon."""
+        """Return the key for a token among the present ones, or None; a missing key is fetched in the background."""
         key = None if self._keys is None else self._keys.find(key_id, algorithm)
         if key is None and key_id is not None and len(key_id) <= KEY_ID_CHARACTERS_MAX:
             self._ask_for(key_id)
@@ -152,7 +152,7 @@ class KeysOfServer:
             pause_ms *= 2
 
     async def _try(self) -> bool:
-        """Load it once; whether there is one."""
+        """Try to load the keys once; return whether that succeeded."""
         try:
             content = await self._load()
             self._keys = await asyncio.to_thread(parse_set, content)

@@ -1,9 +1,9 @@
 """A user of SCRAM in the words of `kafka-storage format --add-scram`: `SCRAM-SHA-256=[name=alice,password=secret]`.
 
 Also `iterations=8192`, `salt="…"` in base64, and in place of the password, with a salt, `saltedpassword="…"` in base64.
-As there, a value may stand in double quotes and has no comma. What Kafka has not, so that no password is in the list of
-processes: `passwordfile=FILE`, whose first line is it, and `passwordvariable=NAME`, a variable of the environment. No
-refusal quotes a value: it may be a secret.
+As there, a value may be in double quotes and has no comma. Kafka does not have the following, which keeps passwords out
+of the list of processes: `passwordfile=FILE`, whose first line is the password, and `passwordvariable=NAME`, a variable
+of the environment. No error message quotes a value: it may be a secret.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _SECRETS = ("password", "passwordfile", "passwordvariable", "saltedpassword")
 
 
 class NewUser(NamedTuple):
-    """A user there is to be. Either `password` or both `salt` and `salted_password` are given."""
+    """A user to create. Either `password` or both `salt` and `salted_password` are given."""
 
     mechanism: ScramMechanism
     name: str
@@ -33,7 +33,7 @@ class NewUser(NamedTuple):
 
 
 def parse_user(text: str, read_file: Callable[[str], bytes], variables: Mapping[str, str]) -> NewUser:
-    """What `text` asks for. ValueError with a sentence."""
+    """Parse the text of a user. Raise ValueError with a sentence."""
     name, equals, rest = text.strip().partition("=")
     mechanism = next((each for each in MECHANISMS if each.name == name), None)
     if mechanism is None or not equals:

@@ -1,11 +1,11 @@
-"""How far a connection has come with SASL: which mechanism it chose, and its exchange of tokens (KIP-43, KIP-152).
+"""The progress of a connection with SASL: the mechanism it chose, and its exchange of tokens (KIP-43, KIP-152).
 
     begun -> (ApiVersions once) -> SaslHandshake -> tokens, in SaslAuthenticate or bare -> complete, or failed
 
 Bare tokens follow a handshake of version 0: frames without a header. Knows no requests and no sockets: handlers and
-the dispatcher say what came, and close the connection of a conversation that is over without success.
+the dispatcher pass on what was received, and close the connection of an exchange that has failed.
 
-Invariant: what is complete or failed takes no more tokens.
+Invariant: an exchange that is complete or failed takes no more tokens.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from barnabas.broker.security.sasl.mechanism import AuthenticationFailed, Exchan
 
 
 class Stage(Enum):
-    """What is awaited next."""
+    """The next message to be received."""
 
     BEGUN = "ApiVersions or SaslHandshake"
     VERSIONS_ASKED = "SaslHandshake"
@@ -32,16 +32,16 @@ class UnsupportedMechanism(Exception):
 
 
 class IllegalStage(Exception):
-    """Something else is awaited."""
+    """Another message is awaited."""
 
 
 class SaslExchange:
-    """Of one connection, by one listener's mechanisms."""
+    """The exchange of one connection, by one listener's mechanisms."""
 
     __slots__ = ("_exchange", "_mechanisms", "mechanism", "stage")
 
     def __init__(self, mechanisms: Mapping[str, Callable[[], Exchange]]) -> None:
-        """mechanisms: what begins an exchange, by name, in the order in which they are told."""
+        """Start before the first message. mechanisms: functions that begin an exchange, by name, in listing order."""
         self._mechanisms = mechanisms
         self._exchange: Exchange | None = None
         self.mechanism = ""
@@ -54,26 +54,26 @@ class SaslExchange:
 
     @property
     def user(self) -> str | None:
-        """Who it is; None until that is proven."""
+        """The user; None until authenticated."""
         return None if self._exchange is None else self._exchange.user
 
     @property
     def expires_ms(self) -> float | None:
-        """Until when what proved it is good; None where it does not expire."""
+        """When the credentials expire; None where they do not."""
         return None if self._exchange is None else self._exchange.expires_ms
 
     @property
     def is_by_token(self) -> bool:
-        """Whether a delegation token proved it."""
+        """Whether a delegation token was used."""
         return self._exchange is not None and self._exchange.is_by_token
 
     def versions_asked(self) -> None:
-        """ApiVersions was asked for: once, before all else. IllegalStage."""
+        """Accept ApiVersions: once, before all else. Raises IllegalStage."""
         self._expect(Stage.BEGUN)
         self.stage = Stage.VERSIONS_ASKED
 
     def choose(self, mechanism: str, *, tokens_are_bare: bool) -> None:
-        """A handshake. UnsupportedMechanism ends the conversation; IllegalStage."""
+        """Accept a handshake. Raises UnsupportedMechanism, which ends the exchange, or IllegalStage."""
         self._expect(Stage.BEGUN, Stage.VERSIONS_ASKED)
         begin = self._mechanisms.get(mechanism)
         if begin is None:
@@ -83,7 +83,7 @@ class SaslExchange:
         self.stage = Stage.BARE_TOKENS if tokens_are_bare else Stage.TOKENS
 
     def respond(self, token: bytes) -> bytes:
-        """The answer to a token. AuthenticationFailed ends the conversation; IllegalStage."""
+        """Return the answer to a token. Raises AuthenticationFailed, which ends the exchange, or IllegalStage."""
         self._expect(Stage.TOKENS, Stage.BARE_TOKENS)
         assert self._exchange is not None, "a handshake begins an exchange"
         try:

@@ -1,7 +1,7 @@
 """The keys that tokens are signed with, as an authorization server publishes them: a JSON Web Key Set (RFC 7517).
 
-Which key is for a token is decided as jose4j does for Apache Kafka: by the key's id where the token names one, by the
-algorithm's type of key, then by what the key says it is for. Imported only where signed tokens are taken.
+The key for a token is selected as jose4j does for Apache Kafka: by the key's id where the token names one, by the
+algorithm's type of key, then by the purpose in the key. Imported only where signed tokens are taken.
 
 Invariant: a key that is too short for its algorithm is not in a set.
 """
@@ -34,11 +34,11 @@ class JwkSet:
 
     @property
     def ids(self) -> set[str]:
-        """Of those keys that have one."""
+        """The ids of the keys that have one."""
         return {key.kid for key in self._keys if key.kid is not None}
 
     def find(self, key_id: str | None, algorithm: str) -> Key | None:
-        """The key for a token that names this id, or none, and this algorithm. None where there is none."""
+        """Return the key for a token that names this id, or none, and this algorithm. None where there is none."""
         found = [key for key in self._keys if _may_verify(key, key_id, algorithm)]
         narrower: tuple[Callable[[Key], bool], ...] = (
             lambda key: key.alg in (None, algorithm),
@@ -62,7 +62,7 @@ def _may_verify(key: Key, key_id: str | None, algorithm: str) -> bool:
 
 
 def parse_set(content: bytes) -> JwkSet:
-    """ValueError, a sentence, for what is no set. A key of a kind that is not known here is left out, as by jose4j."""
+    """Parse a set of keys. Raises ValueError with a sentence. A key of an unknown kind is left out, as by jose4j."""
     try:
         listed = json_object(content).get("keys")
     except InvalidToken:
@@ -82,7 +82,7 @@ def _parsed(listed: object) -> Key | None:
 
 
 def _is_long_enough(listed: dict[str, Any]) -> bool:
-    """Asked before it is made a key, since the library warns of short ones."""
+    """Return whether a key is long enough, before it is imported, since the library warns of short ones."""
     if listed["kty"] == "RSA":
         return int.from_bytes(urlsafe_b64decode(listed["n"] + "==")).bit_length() >= _RSA_BITS_MIN
     return listed["kty"] != "oct" or len(urlsafe_b64decode(listed["k"] + "==")) * 8 >= _SECRET_BITS_MIN

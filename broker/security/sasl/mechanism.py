@@ -1,4 +1,4 @@
-"""What all mechanisms of SASL share: an exchange of tokens that ends with a principal, or not."""
+"""The interface of all mechanisms of SASL: an exchange of tokens that ends with a principal, or not."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ from typing import Protocol
 
 
 class AuthenticationFailed(Exception):
-    """The client is not who it says, or did not say it rightly. str() is for the client, `reason` for the log.
+    """The client is not the user that it claims, or its message is wrong. str() is for the client, `reason` for the
+    log.
 
-    Neither tells a secret.
+    Neither contains a secret.
     """
 
     def __init__(self, told: str, reason: str | None = None) -> None:
-        """`reason`: why, where the client is told less."""
+        """Make the error. `reason`: for the log, where the client's message says less."""
         super().__init__(told)
         self.reason = reason or told
 
@@ -22,15 +23,15 @@ class Exchange(Protocol):
 
     @property
     def user(self) -> str | None:
-        """Who it is; None until that is proven."""
+        """The user; None until authenticated."""
 
     @property
     def expires_ms(self) -> float | None:
-        """Until when that is so, since 1970; None where what proved it does not expire."""
+        """When the credentials expire, in milliseconds since 1970; None where they do not."""
 
     @property
     def is_by_token(self) -> bool:
-        """Whether that is proven with a delegation token."""
+        """Whether a delegation token was used."""
 
     def respond(self, token: bytes) -> bytes:
-        """The answer to the client's next token. AuthenticationFailed."""
+        """Return the answer to the client's next token. Raises AuthenticationFailed."""

@@ -1,10 +1,10 @@
-"""SASL/OAUTHBEARER (RFC 7628): one message with a bearer token, which somebody else judges.
+"""SASL/OAUTHBEARER (RFC 7628): one message with a bearer token, which a given function verifies.
 
     client  n,,^Aauth=Bearer <token>^A^A
-    server  nothing, or why not: {"status":"invalid_token"}
+    server  nothing, or the error: {"status":"invalid_token"}
     client  ^A                       and then it is refused
 
-The refusals are Apache Kafka's. Extensions are taken and have no effect. Knows nothing of what a token is.
+The refusals are Apache Kafka's. Extensions are taken and have no effect. Knows nothing of the content of a token.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from barnabas.broker.security.sasl.mechanism import AuthenticationFailed
 
 NAME = "OAUTHBEARER"
 MESSAGE_BYTES_MAX = 128 << 10
-"""How long a message may be: taking tokens apart, of strangers, is to cost milliseconds at most."""
+"""The maximum length of a message: parsing tokens of unauthenticated clients may cost milliseconds at most."""
 USER_BYTES_MAX = 1 << 10
-"""How long the name of a user may be that a token says: it is kept with tokens, rights and quotas, and logged."""
+"""The maximum length of a user's name in a token: it is stored with tokens, ACLs and quotas, and logged."""
 _SASL_NAME = r"(?:[\x01-\x2b\x2d-\x3c\x3e-\x7f]|=2C|=3D)+"
 _INITIAL = re.compile(
     rf"n,(?:a=(?P<authorization_id>{_SASL_NAME}))?,\x01"
@@ -29,15 +29,15 @@ _AUTH = re.compile(r"(?P<scheme>\w+) +(?P<token>[-_~+/.a-zA-Z0-9]+=*)")
 
 
 class Bearer(NamedTuple):
-    """Whom a good token is for."""
+    """The result of a valid token."""
 
     user: str
     expires_ms: float
-    """Since 1970."""
+    """In milliseconds since 1970."""
 
 
 class InvalidToken(Exception):
-    """It is not good. str() says why, for the log; the client is told `status`, and the scope it lacks."""
+    """The token is not valid. str() is the reason, for the log; the client gets `status`, and the scope it lacks."""
 
     def __init__(self, reason: str, lacks_scope: str | None = None) -> None:
         super().__init__(reason)
@@ -45,14 +45,14 @@ class InvalidToken(Exception):
 
     @property
     def told(self) -> str:
-        """What the client is told, in JSON."""
+        """The response to the client, in JSON."""
         if self.lacks_scope is None:
             return '{"status":"invalid_token"}'
         return f'{{"status":"insufficient_scope", "scope":"{self.lacks_scope}"}}'
 
 
 class OAuthBearerExchange:
-    """`judge` says whom a token is for, or InvalidToken."""
+    """The server's side of an exchange. `judge` returns the user of a token, or raises InvalidToken."""
 
     is_by_token = False
 
@@ -82,7 +82,7 @@ class OAuthBearerExchange:
 
 
 def _check_user(user: str) -> None:
-    """InvalidToken for a name that no log, record or page could carry: JSON may have half a character in a text."""
+    """Raise InvalidToken for a name that no log, record or page could carry: JSON texts may have lone surrogates."""
     try:
         size = len(user.encode())
     except UnicodeEncodeError:
@@ -92,7 +92,7 @@ def _check_user(user: str) -> None:
 
 
 def _parts(message: bytes) -> tuple[str, str]:
-    """(authorization id, token)"""
+    """Return the authorization id and the token."""
     if len(message) > MESSAGE_BYTES_MAX:
         raise _refusal()
     try:

@@ -1,4 +1,4 @@
-"""SASL/PLAIN (RFC 4616): one token of an authorization id, a user and a password, parted by NUL.
+"""SASL/PLAIN (RFC 4616): one token of an authorization id, a user and a password, separated by NUL.
 
 The refusals are Apache Kafka's, word for word.
 """
@@ -15,12 +15,12 @@ _USER_OPTION = "user_"
 
 
 def users_in(options: dict[str, str]) -> dict[str, str]:
-    """Passwords by user, from the options of Kafka's PlainLoginModule (`user_alice="secret"`)."""
+    """Return the passwords by user, from the options of Kafka's PlainLoginModule (`user_alice="secret"`)."""
     return {name.removeprefix(_USER_OPTION): value for name, value in options.items() if name.startswith(_USER_OPTION)}
 
 
 class PlainExchange:
-    """`password_of` gives a user's password, None for one that there is not."""
+    """The server's side of an exchange. `password_of` returns a user's password, None for an unknown user."""
 
     expires_ms = None
     is_by_token = False
@@ -36,7 +36,7 @@ class PlainExchange:
         if not password:
             raise AuthenticationFailed("Authentication failed: password not specified")
         expected = self._password_of(user)
-        is_right = hmac.compare_digest(password.encode(), (expected or "").encode())  # also for a user there is not
+        is_right = hmac.compare_digest(password.encode(), (expected or "").encode())  # also for an unknown user
         if expected is None or not is_right:
             raise AuthenticationFailed("Authentication failed: Invalid username or password")
         if authorization_id and authorization_id != user:
@@ -53,6 +53,6 @@ def _parts(token: bytes) -> list[str]:
     except UnicodeDecodeError:
         raise AuthenticationFailed("Authentication failed: the token is not UTF-8") from None
     count = message.count("\0") + 1
-    if count != 3:  # said before it is taken apart: half a million parts are 40 MB
+    if count != 3:  # checked before the split: half a million parts are 40 MB
         raise AuthenticationFailed(f"Invalid SASL/PLAIN response: expected 3 tokens, got {count}")
     return message.split("\0")

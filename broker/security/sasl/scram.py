@@ -1,16 +1,16 @@
-"""SCRAM-SHA-256 and SCRAM-SHA-512 (RFC 5802, RFC 7677), the server's side: the password is never sent, nor kept.
+"""SCRAM-SHA-256 and SCRAM-SHA-512 (RFC 5802, RFC 7677), the server's side: the password is never sent, nor stored.
 
     client  n,,n=alice,r=<client nonce>
     server  r=<client nonce><server nonce>,s=<salt>,i=<iterations>
     client  c=biws,r=<both nonces>,p=<proof>
     server  v=<signature>
 
-The formulas are in `protocol/security/scram.py`. Channel binding is not offered, as in Apache Kafka. A user that there
-is not is refused at the first message, as there. A message that is longer than any sound one is refused unread: what is
-matching it takes two hundred times its size, and its nonce is kept until the next one.
+The formulas are in `protocol/security/scram.py`. Channel binding is not offered, as in Apache Kafka. An unknown user is
+refused at the first message, as there. A message that is longer than any valid one is refused without parsing: matching
+takes two hundred times its size, and its nonce is stored until the next one.
 
-A delegation token is told by the extension `tokenauth=true` (KIP-48): its id stands for the user, its HMAC in base64 is
-the password, and who has proven to know that speaks for the token's owner until the token expires.
+A delegation token is marked by the extension `tokenauth=true` (KIP-48): its id stands for the user, its HMAC in base64
+is the password, and a client that proves to know it acts as the token's owner until the token expires.
 """
 
 from __future__ import annotations
@@ -49,22 +49,25 @@ _CLIENT_FINAL = re.compile(
 
 
 class TokenLogin(NamedTuple):
-    """What is known of a delegation token."""
+    """The login data of a delegation token."""
 
     owner: str
     expires_ms: int
-    """Since 1970."""
+    """In milliseconds since 1970."""
     credential: ScramCredential
 
 
 def no_token(token_id: str) -> TokenLogin | None:
-    """What a broker without delegation tokens knows of any."""
+    """Return None: a broker without delegation tokens knows no token."""
     return None
 
 
 class ScramExchange:
-    """`credential_of` gives what is kept of a user, `token_of` what of a delegation token by its id; `random` gives so
-    many bytes of chance."""
+    """The server's side of an exchange.
+
+    `credential_of` returns the stored credential of a user, `token_of` the login data of a delegation token by its id;
+    `random` returns so many random bytes.
+    """
 
     def __init__(
         self,
@@ -113,7 +116,7 @@ class ScramExchange:
         return answer.encode()
 
     def _claim(self, user: str, extensions: dict[str, str]) -> ScramCredential | None:
-        """What is to be proven for this user, or this token."""
+        """Return the credential to verify for this user, or this token."""
         self._claimed = user
         if extensions.get(_EXTENSION, "").lower() != "true":
             return self._credential_of(user)
@@ -150,5 +153,5 @@ class ScramExchange:
 
 
 def _extensions(text: str) -> dict[str, str]:
-    """By name; the last counts."""
+    """Return the extensions by name; the last of a name counts."""
     return dict(each.split("=", 1) for each in text.split(",")[1:])

@@ -1,9 +1,9 @@
-"""Signed tokens (RFC 7519): whom one is for, by the rules of Apache Kafka's BrokerJwtValidator and of jose4j behind it.
+"""Signed tokens (RFC 7519): validation by the rules of Apache Kafka's BrokerJwtValidator and of jose4j behind it.
 
-What Kafka does not look at is not looked at here either: a token may be issued in the future (`iat`), but not be used
-before its time (`nbf`). Pure: keys and the time are asked for. Imported only where signed tokens are taken.
+Kafka does not check some fields, and neither does this: a token may be issued in the future (`iat`), but not be used
+before its time (`nbf`). Pure: keys and the time are parameters. Imported only where signed tokens are taken.
 
-Invariant: no claim is believed before the signature is verified, and no reason has anything of the token in it.
+Invariant: no claim is used before the signature is verified, and no reason contains any part of the token.
 """
 
 from __future__ import annotations
@@ -24,30 +24,30 @@ ALGORITHMS: Final = (
     "ES256K",
     "EdDSA",
 )
-"""Those of jose4j: all but none."""
+"""The algorithms of jose4j: all but none."""
 
 
 class SignedRules(NamedTuple):
-    """What a token has to say."""
+    """The requirements on a token."""
 
     audiences: Sequence[str]
-    """One of them; none where any will do."""
+    """The token must name one of them; empty if any is accepted."""
     issuer: str | None
-    """None where any will do."""
+    """None if any is accepted."""
     skew_s: int
     subject_claim: str
     scope_claim: str
 
 
 class _Registry(JWSRegistry):
-    """Of parts as large as a frame before authentication may be."""
+    """A registry for parts as large as a frame before authentication may be."""
 
     max_header_length = 16 << 10
     max_payload_length = 1 << 20
     max_signature_length = 4 << 10
 
     def get_alg(self, name: str) -> Any:
-        """Without its warnings, which are for those who choose an algorithm to sign with."""
+        """Return the algorithm without its warnings, which are for callers that choose an algorithm to sign with."""
         if name not in ALGORITHMS:
             raise UnsupportedAlgorithmError
         return self.algorithms[name]
@@ -59,7 +59,7 @@ _REGISTRY: Final = _Registry(strict_check_header=False)
 def judge(
     rules: SignedRules, find_key: Callable[[str | None, str], Key | None], now_ms: Callable[[], float], token: str
 ) -> Bearer:
-    """Whom it is for. find_key: the key by its id and the algorithm, or None. InvalidToken."""
+    """Return the user of a valid token. find_key: the key by its id and the algorithm, or None. Raises InvalidToken."""
     claims = json_object(_verified(token, find_key))
     _check_times(claims, int(now_ms() // 1000), rules.skew_s)
     _check_names(claims, rules)
@@ -71,7 +71,7 @@ def judge(
 
 
 def _verified(token: str, find_key: Callable[[str | None, str], Key | None]) -> bytes:
-    """What is signed in it."""
+    """Return the signed payload of the token, once the signature is verified."""
     if not all(part.strip() for part in split(token)):
         raise InvalidToken("a part of it is empty")
     try:
@@ -122,7 +122,7 @@ def _whole_s(claims: Mapping[str, Any], name: str) -> int | None:
 
 
 def _check_names(claims: Mapping[str, Any], rules: SignedRules) -> None:
-    """Audience and issuer; and names have to be texts, also where nobody asks for them."""
+    """Check audience and issuer; and that names are texts, also where no rule uses them."""
     for name in ("sub", "iss", "jti"):
         if not isinstance(claims.get(name), str | None):
             raise InvalidToken(f"the claim {name} is no text")
@@ -137,7 +137,7 @@ def _check_names(claims: Mapping[str, Any], rules: SignedRules) -> None:
 
 
 def _check_scopes(value: object) -> None:
-    """There may be none; those that there are have names, each its own."""
+    """Check that scopes, if there are any, have names, and no two the same."""
     if not isinstance(value, str | list):
         return
     scopes = [value] if isinstance(value, str) else value

@@ -1,6 +1,6 @@
-"""What is common to tokens of OAUTHBEARER, signed or not: JSON objects in base64, and times in them.
+"""The common parts of tokens of OAUTHBEARER, signed or not: JSON objects in base64, and times in them.
 
-Knows no rules. What is broken is an InvalidToken, whose words have nothing of the token in them.
+Knows no rules. A broken token is an InvalidToken, whose message contains no part of the token.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from barnabas.broker.security.sasl.oauthbearer import InvalidToken
 
 
 def split(token: str) -> list[str]:
-    """Header, claims and signature."""
+    """Split a token into header, claims and signature."""
     parts = token.split(".")
     if len(parts) != 3:
         raise InvalidToken("it has not three parts")
@@ -22,7 +22,7 @@ def split(token: str) -> list[str]:
 
 
 def decoded(part: str) -> dict[str, Any]:
-    """The object that is one part of a token."""
+    """Decode the object in one part of a token."""
     try:
         return json_object(urlsafe_b64decode(part.rstrip("=") + "=" * (-len(part.rstrip("=")) % 4)))
     except ValueError:
@@ -30,7 +30,7 @@ def decoded(part: str) -> dict[str, Any]:
 
 
 def json_object(content: bytes) -> dict[str, Any]:
-    """InvalidToken for what is no object in JSON, or names a member twice: readers would not agree on it."""
+    """Parse an object in JSON. Raise InvalidToken for others, and for a repeated member: parsers differ there."""
     try:
         found = json.loads(content, object_pairs_hook=_object)
     except (ValueError, RecursionError):
@@ -48,7 +48,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def time_s(claims: Mapping[str, Any], name: str) -> float | None:
-    """The time in a claim, since 1970; None where there is no such claim."""
+    """Return the time in a claim, in seconds since 1970; None where there is no such claim."""
     value = claims.get(name)
     if value is None:
         return None

@@ -1,7 +1,7 @@
-"""Tokens that nobody signed: what Apache Kafka takes for OAUTHBEARER where no other handler is named, for tests.
+"""Tokens without a signature: Apache Kafka takes them for OAUTHBEARER where no other handler is configured, for tests.
 
-A token is `base64({"alg":"none"}).base64(claims).`; whoever can write that can be anybody. The rules are those of
-Kafka's OAuthBearerUnsecuredValidatorCallbackHandler, and so are the options of its login module.
+A token is `base64({"alg":"none"}).base64(claims).`; a client that can write it can claim any user. The rules are those
+of Kafka's OAuthBearerUnsecuredValidatorCallbackHandler, and so are the options of its login module.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _PREFIX = "unsecuredValidator"
 
 
 class UnsecuredRules(NamedTuple):
-    """What a token has to say."""
+    """The requirements on a token."""
 
     principal_claim: str
     scope_claim: str
@@ -25,7 +25,7 @@ class UnsecuredRules(NamedTuple):
 
 
 def rules_in(options: Mapping[str, str]) -> UnsecuredRules:
-    """From the options of the login module. ValueError, a sentence."""
+    """Return the rules in the options of the login module. Raises ValueError with a sentence."""
     said = {key: options.get(f"{_PREFIX}{key}", "").strip() for key in (
         "PrincipalClaimName", "ScopeClaimName", "RequiredScope", "AllowableClockSkewMs")}  # fmt: skip
     skew = said["AllowableClockSkewMs"] or "0"
@@ -36,7 +36,7 @@ def rules_in(options: Mapping[str, str]) -> UnsecuredRules:
 
 
 def judge(rules: UnsecuredRules, now_ms: Callable[[], float], token: str) -> Bearer:
-    """Whom it is for. InvalidToken."""
+    """Return the user of a valid token. Raises InvalidToken."""
     header_part, claims_part, signature = split(token)
     if decoded(header_part).get("alg") != "none":
         raise InvalidToken("an unsecured token has the algorithm none")
@@ -62,13 +62,13 @@ def judge(rules: UnsecuredRules, now_ms: Callable[[], float], token: str) -> Bea
 
 
 def _time(claims: Mapping[str, Any], name: str) -> float | None:
-    """In milliseconds since 1970."""
+    """Return the time in a claim, in milliseconds since 1970."""
     value = time_s(claims, name)
     return None if value is None else value * 1000
 
 
 def _scope(value: object) -> set[str]:
-    """Kafka's: a text is one scope, a list has several."""
+    """Return the scopes as Kafka reads them: a text is one scope, a list has several."""
     if isinstance(value, str):
         return {value.strip()}
     return {str(each).strip() for each in value} if isinstance(value, list) else set()

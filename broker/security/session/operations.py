@@ -1,7 +1,7 @@
-"""What may be done to what: Kafka's AclOperation and ResourceType, with their numbers on the wire.
+"""Operations on resources: Kafka's AclOperation and ResourceType, with their numbers on the wire.
 
-An answer says which operations its asker is allowed as a set of bits, bit n for operation n. Without an authorizer
-these are all that the kind of resource knows. ALL is for access control lists: it stands for every operation.
+A response has the operations that its client is allowed as a set of bits, bit n for operation n. Without an authorizer
+these are all that the kind of resource has. ALL is for access control lists: it stands for every operation.
 """
 
 from __future__ import annotations
@@ -69,9 +69,9 @@ SUPPORTED: dict[Resource, tuple[Operation, ...]] = {
     Resource.DELEGATION_TOKEN: (_O.DESCRIBE,),
     Resource.USER: (_O.CREATE_TOKENS, _O.DESCRIBE_TOKENS),
 }
-"""The operations that a kind of resource knows: AclEntry.supportedOperations."""
+"""The operations that a kind of resource has: AclEntry.supportedOperations."""
 
 
 def allowed_operations(resource: Resource) -> int:
-    """The bits of what anybody may do to a resource of this kind."""
+    """Return the bits of all operations on a resource of this kind, allowed without an authorizer."""
     return sum(1 << operation for operation in SUPPORTED[resource])

@@ -1,4 +1,4 @@
-"""Who a connection speaks for, as Kafka writes it: `User:name`."""
+"""The principal of a connection, in Kafka's form: `User:name`."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ class Principal(NamedTuple):
 
     @classmethod
     def of(cls, text: str) -> Principal:
-        """What `str` made: the kind ends at the first colon."""
+        """Parse the result of `str`: the kind ends at the first colon."""
         kind, _, name = text.partition(":")
         return cls(kind, name)
 
 
 USER = "User"
-"""The kind of whoever has logged in."""
+"""The kind of authenticated principals."""
 ANONYMOUS = Principal(USER, "ANONYMOUS")
-"""Whoever comes in by a listener that does not authenticate."""
+"""The principal of clients on a listener that does not authenticate."""

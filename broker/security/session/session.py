@@ -1,7 +1,7 @@
-"""A connection's session: the listener it came in by, whom it speaks for, and whether that is proven yet.
+"""A connection's session: the listener it came in by, its principal, and whether it is authenticated.
 
-Made when the connection is accepted. Invariant: a session that is complete stays so; only then is its principal who
-asks.
+Made when the connection is accepted. Invariant: a session that is complete stays so; only then its principal is that of
+the client.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ _NO_LIMIT: Final = sys.maxsize
 
 
 class Authentication(Enum):
-    """How far a session has come with saying whom it speaks for."""
+    """The progress of a session's authentication."""
 
     REQUIRED = "required"
     COMPLETE = "complete"
 
 
 class Session:
-    """Of one connection."""
+    """The session of one connection."""
 
     __slots__ = (
         "authentication",
@@ -41,21 +41,21 @@ class Session:
         authentication: Authentication = Authentication.COMPLETE,
         frame_bytes_max: int = _NO_LIMIT,
     ) -> None:
-        """`listener`: its name. Who need not authenticate is ANONYMOUS."""
+        """Start a session. `listener`: its name. The principal is ANONYMOUS until authenticated."""
         self.listener = listener
         self.principal = ANONYMOUS
         self.mechanism: str | None = None
-        """How it has proven whom it speaks for, in SASL's words."""
+        """The name of the SASL mechanism of its authentication."""
         self.is_by_token = False
-        """Whether it has proven that with a delegation token: such a session may not ask for tokens."""
+        """Whether it has authenticated with a delegation token: such a session may not request tokens."""
         self.authentication = authentication
         self.frame_bytes_max = frame_bytes_max
-        """How large a request may be until it is authenticated, if that is less than any request may be."""
+        """The maximum size of a request until it is authenticated, if less than that of any request."""
         self.client_software = ("unknown", "unknown")
-        """Name and version, as the client said in its last ApiVersions."""
+        """Name and version, from the client's last ApiVersions."""
 
     def authenticated(self, principal: Principal, mechanism: str | None = None, *, by_token: bool = False) -> None:
-        """It has proven that it speaks for `principal`. by_token: with a delegation token of it."""
+        """Complete the authentication as `principal`. by_token: with a delegation token of it."""
         self.principal = principal
         self.is_by_token = by_token
         self.mechanism = mechanism
@@ -63,10 +63,10 @@ class Session:
 
     @property
     def is_authenticated(self) -> bool:
-        """Whether it may ask for more than how to authenticate."""
+        """Whether it may send other requests than those of authentication."""
         return self.authentication is Authentication.COMPLETE
 
     @property
     def named_principal(self) -> str | None:
-        """Whom it speaks for, as Kafka writes it; None for those who need not say."""
+        """The principal, in Kafka's form; None on a listener without authentication."""
         return None if self.principal is ANONYMOUS else str(self.principal)

@@ -1,6 +1,6 @@
-"""What a certificate says of itself: until when it is valid, and which hosts it is for. Pure, over its bytes in DER.
+"""Fields of a certificate: its validity, and the hosts it is for. Pure, over its bytes in DER.
 
-Enough for `doctor`, with no library: what a client makes of a certificate is the client's.
+Enough for `doctor`, with no library: the verification of a certificate is left to the client.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ _CENTURY_BEGINS = 50  # of two digits of a year: 49 is 2049, 50 is 1950 (RFC 528
 
 
 class Validity(NamedTuple):
-    """From when until when."""
+    """The period of validity."""
 
     begins: datetime
     ends: datetime
 
 
 def validity_of(certificate: bytes) -> Validity:
-    """When a certificate is valid. ValueError for bytes that are none."""
+    """Return when a certificate is valid. Raises ValueError for bytes that are not a certificate."""
     parts = list(elements(only(certificate, SEQUENCE)))
     fields = [each for each in elements(parts[0].content) if each.tag != _VERSION] if parts else []
     times = list(elements(fields[3].content)) if len(fields) > 3 else []
@@ -42,7 +42,7 @@ def _time(tag: int, content: bytes) -> datetime:
 
 
 def hosts_of(certificate: bytes) -> list[str]:
-    """The names and addresses of hosts that it is for, sorted. ValueError for bytes that are no certificate."""
+    """Return the names and addresses of its hosts, sorted. Raises ValueError for bytes that are not a certificate."""
     found = []
     for encoded in alternative_names(certificate):
         (name,) = elements(encoded)
@@ -54,7 +54,7 @@ def hosts_of(certificate: bytes) -> list[str]:
 
 
 def is_for(host: str, hosts: Iterable[str]) -> bool:
-    """Whether clients that connect to `host` find it in a certificate for `hosts`: the first label may be `*`."""
+    """Return whether clients that connect to `host` accept a certificate for `hosts`: its first label may be `*`."""
     try:
         wanted = str(ip_address(host))
     except ValueError:

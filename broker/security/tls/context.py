@@ -1,8 +1,8 @@
-"""From opened stores to an SSLContext: what a listener offers its clients, and what it asks of them.
+"""From opened stores to an SSLContext: the TLS of a listener, and its requirements on clients.
 
 Invariants: no version before TLS 1.2, no compression, no renegotiation. Where clients show certificates there are no
-session tickets: in TLS 1.3 each handshake has the certificate. In TLS 1.2 OpenSSL itself keeps sessions by their ids,
-for two hours at most and never beyond this context; Python cannot have it do otherwise.
+session tickets: in TLS 1.3 each handshake has the certificate. In TLS 1.2 OpenSSL itself stores sessions by their ids,
+for two hours at most and never beyond this context; Python has no option against it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _WRONG = {
 
 
 def make_context(settings: TlsSettings, stores: Stores) -> ssl.SSLContext:
-    """What the listener's handshakes go by. StoreError."""
+    """Make the context of the listener's handshakes. Raises StoreError."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     versions = [_VERSIONS[each] for each in settings.protocols]
     context.minimum_version, context.maximum_version = min(versions), max(versions)
@@ -42,7 +42,7 @@ def make_context(settings: TlsSettings, stores: Stores) -> ssl.SSLContext:
         return context
     context.options |= ssl.OP_NO_TICKET
     context.num_tickets = 0
-    context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN  # as in Java, whatever is in the store is trusted by itself
+    context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN  # as in Java, each certificate in the store is trusted
     _trust(context, stores.trusted)
     return context
 

@@ -1,4 +1,4 @@
-"""Whom a certificate names, as Java's X500Principal.getName() writes it: RFC 2253, the most specific part first.
+"""The subject of a certificate in the form of Java's X500Principal.getName(): RFC 2253, the most specific part first.
 
 Kafka maps and authorizes this very text, so it has to be Java's to the letter: which attributes have a keyword, which
 characters are escaped, what is written in hexadecimal. Pure, over the bytes of a certificate.
@@ -28,7 +28,7 @@ _KEYWORDS = {
     "0.9.2342.19200300.100.1.25": "DC",
     "0.9.2342.19200300.100.1.1": "UID",
 }
-"""Those of RFC 2253. Java writes the number of any other, and its value in hexadecimal."""
+"""The keywords of RFC 2253. Java writes the number of any other, and its value in hexadecimal."""
 _STRINGS = frozenset((0x0C, 0x13, 0x14, 0x16, 0x1B, 0x1E))
 """UTF8String, PrintableString, TeletexString, IA5String, GeneralString, BMPString: Java reads all of them as UTF-8."""
 _ESCAPED = ',=+<>#;"\\'
@@ -37,7 +37,7 @@ _VERSION = 0xA0
 
 
 def subject_of(certificate: bytes) -> str:
-    """The subject of a certificate in DER. ValueError for bytes that are none, and for one that names nobody.
+    """Return the subject of a certificate in DER. Raises ValueError for other bytes, or without a subject.
 
     A subject may be empty where there are alternative names that are critical (RFC 5280). Java reads no others.
     """
@@ -51,7 +51,7 @@ def subject_of(certificate: bytes) -> str:
 
 
 def name_of(content: bytes) -> str:
-    """A Name: the content of its sequence."""
+    """Return the text of a Name: the content of its sequence."""
     return ",".join(_relative_name(each) for each in reversed(list(elements(content))))
 
 

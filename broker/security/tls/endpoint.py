@@ -1,7 +1,7 @@
-"""How one listener speaks TLS: the context that is in force, and whom a client's certificate stands for.
+"""The TLS of one listener: the context that is in force, and the principals of clients' certificates.
 
-Made from the listener's settings, and made anew when these or the files of its stores have changed. A new one that
-cannot be used leaves the old one in force. Connections that are there stay as they are.
+Made from the listener's settings, and made again when these or the files of its stores have changed. A new one that
+cannot be used leaves the old one in force. Present connections stay as they are.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from barnabas.broker.security.tls.stores import Stores, files_of, open_stores, s
 
 
 class Made(NamedTuple):
-    """What was made of settings and stores, and of what state of the files."""
+    """A context with the settings, stores and state of the files that it was made from."""
 
     settings: TlsSettings
     stores: Stores
@@ -27,14 +27,14 @@ class Made(NamedTuple):
 
 
 def make(settings: TlsSettings) -> Made:
-    """Open the stores and make a context. StoreError. Reads files: not for the event loop of a running broker."""
+    """Open the stores and make a context. Raises StoreError. Reads files, so not on a running broker's event loop."""
     files = state_of_files(settings)
     stores = open_stores(settings)
     return Made(settings, stores, make_context(settings, stores), files)
 
 
 def state_of_files(settings: TlsSettings) -> tuple[object, ...]:
-    """What changes when a file of a store is written or put in the place of another."""
+    """Return a value that changes when a file of a store is written or replaced."""
     return tuple(state_of(path) for path in files_of(settings))
 
 
@@ -42,28 +42,28 @@ class Endpoint:
     """One listener's TLS."""
 
     def __init__(self, settings: Settings, *, is_sasl: bool) -> None:
-        """StoreError, a sentence, where no client could be let in."""
+        """Make the first context. Raises StoreError with a sentence where no client could connect."""
         self._settings = settings
         self.is_sasl = is_sasl
-        """Whether clients say by SASL who they are, whatever their certificates say."""
+        """Whether clients authenticate by SASL, whatever their certificates contain."""
         self.made = make(read_settings(settings, is_sasl=is_sasl))
         self._mapper = PrincipalMapper(self.made.settings.mapping_rules)
 
     @property
     def context(self) -> ssl.SSLContext:
-        """What the next handshake goes by."""
+        """The context of the next handshake."""
         return self.made.context
 
     def wanted(self) -> TlsSettings:
-        """What the settings say now. StoreError."""
+        """Return the present settings. Raises StoreError."""
         return read_settings(self._settings, is_sasl=self.is_sasl)
 
     def put_in_force(self, made: Made) -> None:
-        """Every handshake from now on goes by it."""
+        """Use it for every handshake from now on."""
         self.made = made
 
     def principal_of(self, certificate: bytes | None) -> Principal:
-        """For whom a client with this certificate speaks; on a SASL listener for nobody yet. ValueError."""
+        """Return the principal of a certificate; ANONYMOUS on a SASL listener, or without one. Raises ValueError."""
         if certificate is None or self.is_sasl:
             return ANONYMOUS
         return Principal(ANONYMOUS.kind, self._mapper.name_of(subject_of(certificate)))

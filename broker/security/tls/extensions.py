@@ -1,4 +1,4 @@
-"""The extensions of a certificate, and the alternative names among them. Pure; ValueError for bytes that are none."""
+"""The extensions of a certificate, and the alternative names among them. Pure; ValueError for other bytes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _ALTERNATIVE_NAMES = "2.5.29.17"
 
 
 class Extension(NamedTuple):
-    """One of them: its object identifier, and what is in it."""
+    """An extension: its object identifier, and its content."""
 
     number: str
     is_critical: bool
@@ -28,7 +28,7 @@ class Extension(NamedTuple):
 
 
 def extensions(certificate: bytes) -> Iterator[Extension]:
-    """In their order."""
+    """Yield the extensions in their order."""
     parts = list(elements(only(certificate, SEQUENCE)))
     for field in elements(parts[0].content) if parts else ():
         if field.tag != _EXTENSIONS:
@@ -41,14 +41,14 @@ def extensions(certificate: bytes) -> Iterator[Extension]:
 
 
 def alternative_names(certificate: bytes) -> frozenset[bytes]:
-    """Each as it is encoded."""
+    """Return the alternative names, each in its encoding."""
     for each in _of_alternative_names(certificate):
         return frozenset(name.encoded for name in elements(only(each.value, SEQUENCE)))
     return frozenset()
 
 
 def has_critical_alternative_names(certificate: bytes) -> bool:
-    """Whether they alone name whom it is for, as where the subject is empty."""
+    """Return whether they alone name the subject, as where the field of the subject is empty."""
     return any(each.is_critical for each in _of_alternative_names(certificate))
 
 

@@ -1,13 +1,13 @@
 """ssl.principal.mapping.rules: from the name in a client's certificate to the name of a principal, as Kafka maps it.
 
 A list of `RULE:pattern/replacement/[L|U]` and `DEFAULT`; the first rule whose pattern matches the whole name decides.
-Patterns are Java's regular expressions. In a replacement `$1` and `${name}` are what a group matched, `\\` makes the
-next character a plain one, and a reference to a group that there is not is text. As in Kafka, the replacement is put in
-for every match that is found in the name, which may be less than all of it.
+Patterns are Java's regular expressions. In a replacement `$1` and `${name}` are the text of a group, `\\` makes the
+next character a plain one, and a reference to a missing group is text. As in Kafka, the replacement is inserted for
+every match in the name, which may be less than all of it.
 
-A pattern that cannot be translated exactly is refused: it would change who somebody is. So is a replacement with which
-Kafka starts, and then turns everybody away whom the rule is for. The names are short and come from certificates that
-were verified.
+A pattern that cannot be translated exactly is refused: it would change a client's principal. So is a replacement with
+which Kafka starts, and then refuses every client that the rule is for. The names are short and come from certificates
+that were verified.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _RULE = r"(DEFAULT)|RULE:((\\.|[^\\/])*)\/((\\.|[^\\/])*)\/([LU]?).*?|(.*?)"
 _SPLITTER = JavaPattern(rf"\s*({_RULE})\s*(,\s*|$)")
 _PARSER = JavaPattern(_RULE)
 _BLANKS = "".join(map(chr, range(0x21)))
-"""What Java's trim takes away."""
+"""The characters that Java's trim removes."""
 _REFERENCE = re.compile(r"\$([0-9]+)")
 _NAMED_GROUP = re.compile(r"\$\{([a-zA-Z][a-zA-Z0-9]*)\}")
 _INT_MAX = (1 << 31) - 1
@@ -45,12 +45,12 @@ class PrincipalMapper:
     """The rules of one listener."""
 
     def __init__(self, rules: str) -> None:
-        """ValueError for a rule that is none, in Kafka's words, or that cannot be followed."""
+        """Parse the rules. Raises ValueError for an invalid rule, in Kafka's words, or an untranslatable one."""
         self._text = rules
         self._rules = [rule for text in _split(rules) if (rule := _parse(text)) is not None]
 
     def name_of(self, distinguished_name: str) -> str:
-        """The principal's name. NoMatchingRule."""
+        """Return the principal's name. Raises NoMatchingRule."""
         for rule in self._rules:
             name = _apply(rule, distinguished_name)
             if name is not None:
@@ -63,7 +63,7 @@ def _split(rules: str) -> list[str]:
 
 
 def _parse(text: str) -> _Rule | None:
-    """A rule; None for an empty one. ValueError."""
+    """Parse a rule; return None for an empty one. Raises ValueError."""
     found = _PARSER.looking_at(text)
     assert found is not None, "the last choice of the pattern matches anything"
     if found.end() != len(text):
@@ -83,7 +83,7 @@ def _parse(text: str) -> _Rule | None:
 
 
 def _apply(rule: _Rule, name: str) -> str | None:
-    """What the rule makes of `name`; None where it does not match all of it."""
+    """Apply the rule to `name`; return None where it does not match all of it."""
     if rule.pattern is None:
         return name
     if rule.pattern.matches(name) is None:
@@ -98,10 +98,11 @@ def _apply(rule: _Rule, name: str) -> str | None:
 
 
 def _with_plain_dollars(replacement: str, groups: int) -> str:
-    """With a `\\` before each reference to a group that there is not, where Kafka puts it.
+    """Insert a `\\` before each reference to a missing group, where Kafka puts it.
 
-    It looks for places in the text as it was and puts them into the one that has become longer: of two such references
-    the second gets its `\\` a character early. ValueError for a number that Java's int has not.
+    Kafka searches positions in the original text and inserts into the text that has become longer: of two such
+    references the second gets its `\\` a character early. Raises ValueError for a number that is too large for Java's
+    int.
     """
     if groups == 0:
         return replacement
@@ -120,7 +121,7 @@ def _with_plain_dollars(replacement: str, groups: int) -> str:
 
 
 def _parts(replacement: str, pattern: JavaPattern) -> list[str | int]:
-    """Its texts and references, as Java's appendReplacement takes it apart. ValueError."""
+    """Split it into texts and references, like Java's appendReplacement. Raises ValueError."""
     parts: list[str | int] = []
     position = 0
     while position < len(replacement):
@@ -145,7 +146,7 @@ def _parts(replacement: str, pattern: JavaPattern) -> list[str | int]:
 
 
 def _group(replacement: str, position: int, groups: int) -> tuple[int, int]:
-    """The number behind a `$`, of as many digits as name a group, and where it ends. ValueError."""
+    """Return the number behind a `$`, of as many digits as name a group, and where it ends. Raises ValueError."""
     number, begin = 0, position
     while position < len(replacement) and replacement[position] in "0123456789":
         longer = number * 10 + int(replacement[position])

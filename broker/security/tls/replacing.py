@@ -1,7 +1,7 @@
-"""May a key store be put in the place of another while clients are connected? Kafka's rules, pure.
+"""The check whether a key store may be replaced while clients are connected. Kafka's rules, pure.
 
 A broker keeps its name: another subject, or an alternative name less, is refused unless ssl.allow.dn.changes or
-ssl.allow.san.changes says otherwise. The sentences are Kafka's, as far as there are aliases to name in them.
+ssl.allow.san.changes is set. The sentences are Kafka's, as far as there are aliases to name in them.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from barnabas.protocol.security.stores.identity import StoreError
 
 
 def check_replacement(settings: TlsSettings, new: Stores, old: Stores) -> None:
-    """StoreError, a sentence, where `new` may not follow `old`."""
+    """Raise StoreError with a sentence where `new` may not follow `old`."""
     if old.trusted is None and new.trusted is not None:
         raise StoreError("Cannot add SSL truststore to an existing listener for which no truststore was configured.")
     try:

@@ -17,27 +17,27 @@ PEM = "PEM"
 TYPES = (PEM, "JKS", "PKCS12")
 TLS_1_2, TLS_1_3 = "TLSv1.2", "TLSv1.3"
 _NO_LONGER_SPOKEN = frozenset({"TLSv1", "TLSv1.1", "SSLv3", "SSLv2Hello"})
-"""Java, too, knows the names of these, and speaks none of them."""
+"""Java, too, knows the names of these versions, and supports none of them."""
 _OF_JAVA = ("ssl.engine.factory.class", "ssl.provider")
 _CLIENT_AUTH = "ssl.client.auth"
 
 
 class Settings(Protocol):
-    """What is in force for a listener."""
+    """The settings in force for a listener."""
 
     def name(self, key: str) -> str:
-        """Under which name the key is in force."""
+        """Return under which name the key is in force."""
 
     def text(self, key: str) -> str | None:
-        """The value as it was written."""
+        """Return the value as it was written."""
 
     def strings(self, key: str) -> list[str]:
-        """The elements of a list."""
+        """Return the elements of a list."""
 
 
 @dataclass(frozen=True)
 class StoreSettings:
-    """Where a key store or a trust store is, and what opens it."""
+    """The location of a key store or a trust store, and its passwords."""
 
     type: str
     location: str | None
@@ -51,13 +51,13 @@ class StoreSettings:
 
 @dataclass(frozen=True)
 class TlsSettings:
-    """How one listener speaks TLS."""
+    """The TLS settings of one listener."""
 
     key_store: StoreSettings
     trust_store: StoreSettings | None
     protocols: tuple[str, ...]
     suites: tuple[str, ...]
-    """Those of TLS 1.2, as OpenSSL names them; none for its own."""
+    """The suites of TLS 1.2, by OpenSSL's names; empty for its own."""
     client_auth: str
     mapping_rules: str
     allows_dn_changes: bool = False
@@ -67,9 +67,9 @@ class TlsSettings:
 
 
 def read_settings(settings: Settings, *, is_sasl: bool) -> TlsSettings:
-    """How a listener speaks TLS. StoreError, a sentence, for what Kafka or we refuse.
+    """Read a listener's settings. Raises StoreError with a sentence for what Kafka or we refuse.
 
-    `is_sasl`: clients say who they are by SASL, so that ssl.client.auth counts only where it is this listener's own.
+    `is_sasl`: clients authenticate by SASL, so that ssl.client.auth counts only where it is this listener's own.
     """
     for key in _OF_JAVA:
         if settings.text(key):
@@ -79,7 +79,7 @@ def read_settings(settings: Settings, *, is_sasl: bool) -> TlsSettings:
     if is_sasl and settings.name(_CLIENT_AUTH) == _CLIENT_AUTH:
         client_auth = "none"
     given = settings.text("ssl.principal.mapping.rules")
-    rules = DEFAULT_RULES if given is None else given  # an empty list is none, with which nobody comes in
+    rules = DEFAULT_RULES if given is None else given  # an empty list has no rule, and then no client is accepted
     try:
         PrincipalMapper(rules)
     except ValueError as wrong:
@@ -103,7 +103,7 @@ def _protocols_and_suites(settings: Settings) -> tuple[tuple[str, ...], tuple[st
         newer, older = split_suites(names)
     except ValueError as wrong:
         raise StoreError(str(wrong)) from wrong
-    # OpenSSL, as Python has it, offers all suites of TLS 1.3 or not this version.
+    # OpenSSL, as Python has it, offers either all suites of TLS 1.3 or not this version.
     left = [each for each in protocols if older or each != TLS_1_2]
     if len(newer) < len(TLS_1_3_SUITES):
         left = [each for each in left if each != TLS_1_3]
@@ -157,7 +157,7 @@ def _type(settings: Settings, key: str) -> str:
 
 
 def _set(settings: Settings, key: str) -> str | None:
-    """What is set, if it is more than nothing."""
+    """Return the value of a setting, None if it is empty."""
     return settings.text(key) or None
 
 

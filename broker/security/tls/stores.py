@@ -1,6 +1,6 @@
-"""Stores opened: the files that settings name, or what stands in the settings themselves, and what is in them.
+"""Opened stores: from the files in the settings, or from certificates in the settings themselves, with their content.
 
-As Java does it, a store of type JKS may be PKCS #12 and the other way round: what the bytes are decides.
+As in Java, a store of type JKS may be PKCS #12 and the other way round: the bytes decide.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from barnabas.protocol.security.stores.reading import KEY_STORE, TRUST_STORE, re
 
 
 class Stores(NamedTuple):
-    """What a listener identifies itself with, and what it trusts."""
+    """A listener's own identity, and the certificates that it trusts."""
 
     identity: Identity
     trusted: tuple[bytes, ...] | None
@@ -25,7 +25,7 @@ class Stores(NamedTuple):
 
 
 def open_stores(settings: TlsSettings) -> Stores:
-    """Read them. StoreError with a sentence that names the file."""
+    """Read the stores. Raises StoreError with a sentence that names the file."""
     key_store, trust_store = settings.key_store, settings.trust_store
     own = _identity(key_store)
     if trust_store is None:
@@ -39,14 +39,14 @@ def open_stores(settings: TlsSettings) -> Stores:
 
 
 def files_of(settings: TlsSettings) -> Iterator[str]:
-    """The files that the stores are read from."""
+    """Yield the files that the stores are read from."""
     for store in (settings.key_store, settings.trust_store):
         if store is not None and store.location is not None:
             yield store.location
 
 
 def state_of(path: str) -> object:
-    """What changes when the file is written, taken away, or another is put in its place."""
+    """Return a value that changes when the file is written, removed or replaced."""
     try:
         return files.state_of(path)
     except OSError as error:
@@ -64,7 +64,7 @@ def _identity(store: StoreSettings) -> Identity:
 
 
 def _read(store: StoreSettings, which: str) -> Store:
-    """`which`: KEY_STORE or TRUST_STORE."""
+    """Read a store. `which`: KEY_STORE or TRUST_STORE."""
     assert store.location is not None
     where = _where(store, which)
     data = _bytes_of(store.location, where)
