@@ -1,13 +1,13 @@
-"""The pytest plugin: fixtures that give brokers, and what a broker has to say about a test that failed.
+"""The pytest plugin: fixtures that start brokers, and a report of the broker about a test that failed.
 
     def test_it(barnabas):                                     # fresh and empty, 10 ms
         producer = Producer({"bootstrap.servers": barnabas.bootstrap_servers})
 
-`barnabas` is a broker of the test's own, `barnabas_session` one for the whole run (one per xdist worker), and
-`new_barnabas(**settings)` makes more of them. What they are like is said by options, by the ini file and, for the
-first, by `@pytest.mark.barnabas(topics=…, config=…, features=…)`; docs/testing.md lists it.
+`barnabas` is a broker for one test, `barnabas_session` one for the whole run (one per xdist worker), and
+`new_barnabas(**settings)` starts more of them. Their settings come from options, from the ini file and, for the
+first, from `@pytest.mark.barnabas(topics=…, config=…, features=…)`; docs/testing.md lists them.
 
-Loaded by pytest wherever this package is installed, so until a test asks for a broker it imports nothing but itself.
+Loaded by pytest wherever this package is installed, so until a test uses a broker it imports nothing but itself.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Start the process that brokers come from while the first tests are set up."""
+    """Start the process that forks brokers while the first tests are set up."""
     if session.config.option.collectonly or _in_process(session.config):
         return
     if any(name in FIXTURES for item in session.items for name in getattr(item, "fixturenames", ())):
@@ -65,7 +65,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
 
 def pytest_unconfigure() -> None:
-    """End it, if there was one."""
+    """End that process, if there was one."""
     import sys
 
     if (pool := sys.modules.get("barnabas.embedded.pool")) is not None:
@@ -77,7 +77,7 @@ def pytest_unconfigure() -> None:
 
 @pytest.fixture
 def barnabas(request: pytest.FixtureRequest) -> Iterator[Barnabas]:
-    """A Kafka broker of this test's own, fresh and empty: `barnabas.bootstrap_servers` is its address."""
+    """A new, empty Kafka broker for this test: `barnabas.bootstrap_servers` is its address."""
     from barnabas.embedded.barnabas import Barnabas
 
     with Barnabas(**_marked(request)) as broker:
@@ -86,7 +86,7 @@ def barnabas(request: pytest.FixtureRequest) -> Iterator[Barnabas]:
 
 @pytest.fixture(scope="session")
 def barnabas_session(pytestconfig: pytest.Config) -> Iterator[Barnabas]:
-    """A Kafka broker that all tests of this run share, one for each xdist worker."""
+    """Provide a Kafka broker that all tests of this run share, one for each xdist worker."""
     from barnabas.embedded.barnabas import Barnabas
 
     with Barnabas(**_configured(pytestconfig)) as broker:
@@ -95,7 +95,7 @@ def barnabas_session(pytestconfig: pytest.Config) -> Iterator[Barnabas]:
 
 @pytest.fixture
 def new_barnabas(pytestconfig: pytest.Config) -> Iterator[Callable[..., Barnabas]]:
-    """new_barnabas(**settings): one more started broker, ended after the test. Settings as of `Barnabas`."""
+    """Provide `new_barnabas(**settings)`, which starts one more broker for the test. Settings as of `Barnabas`."""
     from contextlib import ExitStack
 
     from barnabas.embedded.barnabas import Barnabas
@@ -105,7 +105,7 @@ def new_barnabas(pytestconfig: pytest.Config) -> Iterator[Callable[..., Barnabas
 
 
 def _marked(request: pytest.FixtureRequest) -> dict[str, Any]:
-    """What options, ini file and marks together say; UsageError for a mark that makes no sense."""
+    """Return the settings of options, ini file and marks together; raise UsageError for an invalid mark."""
     settings = _configured(request.config)
     for mark in reversed(list(request.node.iter_markers("barnabas"))):
         unknown = [name for name in mark.kwargs if name not in _SETTINGS]
@@ -120,7 +120,7 @@ def _marked(request: pytest.FixtureRequest) -> dict[str, Any]:
 
 
 def merged(settings: dict[str, Any], further: dict[str, Any]) -> dict[str, Any]:
-    """What both say; of what both say the further counts. TypeError for what cannot be merged."""
+    """Merge both settings; the further ones override. Raises TypeError for settings that cannot be merged."""
     merged = {**settings, **further}
     for name in _MERGED:
         if name in settings and name in further:
@@ -129,7 +129,7 @@ def merged(settings: dict[str, Any], further: dict[str, Any]) -> dict[str, Any]:
 
 
 def _mapping(name: str, said: Any) -> dict[str, Any]:
-    """What can be merged: a mapping, and of topics names alone. TypeError."""
+    """Return a setting that can be merged as a mapping; topics may be names alone. Raises TypeError."""
     if said is None:
         return {}
     if hasattr(said, "keys"):
@@ -141,7 +141,7 @@ def _mapping(name: str, said: Any) -> dict[str, Any]:
 
 
 def _configured(config: pytest.Config) -> dict[str, Any]:
-    """What the ini file and the command line say, which comes later and so counts. UsageError."""
+    """Return the settings of the ini file and the command line, which overrides. Raises UsageError."""
     topics = [*config.getini("barnabas_topics"), *config.getoption("--barnabas-topic")]
     settings = [*config.getini("barnabas_config"), *config.getoption("--barnabas-config")]
     features = [*config.getini("barnabas_features"), *config.getoption("--barnabas-feature")]
@@ -177,12 +177,12 @@ def _number(text: str, name: str) -> int:
     return int(text)
 
 
-# --- what a broker says about a failure ------------------------------------------------------------------------------
+# --- the report of a broker about a failure --------------------------------------------------------------------------
 
 
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, Any, None]:
-    """Add the brokers of a test that failed: transactions that are open, what happened last, and what was logged."""
+    """Add the brokers of a test that failed: transactions that are open, the latest events, and the log."""
     outcome = yield
     report = outcome.get_result()
     if not report.failed or report.when == "teardown":
@@ -193,13 +193,13 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, Any, None]:
 
 
 def describe(broker: Barnabas) -> str:
-    """A broker in lines: where it is, what is open in it, its last events and log lines. Raises nothing of its."""
+    """Describe a broker in lines: its address, its open transactions, its last events and log lines. Never fails."""
     lines = [repr(broker), *_describe_open(broker), *_describe_hanging(broker), *_describe_trace(broker)]
     return "\n".join([*lines, *broker.logs.splitlines()[-LOG_LINES_SHOWN:]])
 
 
 def _describe_trace(broker: Barnabas) -> list[str]:
-    """What happened last; nothing of a broker that does not run, or does not answer."""
+    """Return the latest events; none of a broker that does not run, or does not answer."""
     from barnabas.embedded.errors import BarnabasError
 
     if not broker.is_running:
@@ -237,7 +237,7 @@ def _describe_open(broker: Barnabas) -> list[str]:
 
 
 def _describe_hanging(broker: Barnabas) -> list[str]:
-    """Why groups and transactions are not done; nothing where nothing hangs."""
+    """Explain why groups and transactions have not ended; return no lines where nothing hangs."""
     from barnabas.embedded.errors import BarnabasError
 
     if not broker.is_running:

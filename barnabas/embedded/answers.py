@@ -1,4 +1,4 @@
-"""What an embedded broker tells about itself. Plain values."""
+"""The results of an embedded broker's methods. Plain values."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ class Record(NamedTuple):
 
 
 class TracedEvent(NamedTuple):
-    """Something that happened in a broker. docs/trace.md lists the kinds, with their facts.
+    """An event in a broker. docs/trace.md lists the kinds, with their facts.
 
-    at_ms: by the clock that clients are told. cause: the request or the timer that led to it; empty if it is not known.
+    at_ms: by the clock that clients see. cause: the request or the timer that led to it; empty if it is not known.
     text: all of it as a line.
     """
 
@@ -33,7 +33,7 @@ class TracedEvent(NamedTuple):
 
 
 class PartitionOffsets(NamedTuple):
-    """Where a partition begins and ends. Readers of committed records stop at `last_stable_offset`."""
+    """The offsets of a partition. Readers of committed records stop at `last_stable_offset`."""
 
     topic: str
     partition: int
@@ -43,15 +43,15 @@ class PartitionOffsets(NamedTuple):
 
     @property
     def held_back(self) -> int:
-        """Offsets that open transactions keep from readers of committed records."""
+        """The number of offsets that open transactions hide from readers of committed records."""
         return self.high_watermark - self.last_stable_offset
 
 
 class Transaction(NamedTuple):
     """A transactional id and the state of its present, or last, transaction, in the words of Kafka's own tools.
 
-    started_ms: when the first partition was added, ms since 1970; None if nothing was. partitions: (topic, number)
-    while the transaction is open or being ended.
+    started_ms: when the first partition was added, ms since 1970; None if none was. partitions: (topic, number) while
+    the transaction is open or being ended.
     """
 
     transactional_id: str
@@ -69,7 +69,7 @@ class Transaction(NamedTuple):
 
 
 class OpenTransaction(NamedTuple):
-    """A transaction that is not over, and how long it has been open."""
+    """A transaction that has not ended, how long it has been open, and the partitions whose readers wait for it."""
 
     transaction: Transaction
     age_ms: int
@@ -77,7 +77,7 @@ class OpenTransaction(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """Why something is as it is: sentences, the important one first, and the facts beneath them. str(): a line each."""
+    """An explanation: sentences, the important one first, and the facts behind them. str(): a line per sentence."""
 
     sentences: tuple[str, ...]
     evidence: dict[str, Any]
@@ -87,7 +87,7 @@ class Answer(NamedTuple):
 
 
 class Hanging(dict[str, Answer]):
-    """Answers by what they are about: "group g", "transactional id tx". str(): all of them, each under its name."""
+    """Answers by name of what hangs: "group g", "transactional id tx". str(): all of them, each under its name."""
 
     def __str__(self) -> str:
         told = [f"{about}:\n" + "\n".join(f"  {each}" for each in answer.sentences) for about, answer in self.items()]

@@ -1,11 +1,11 @@
-"""`Barnabas`: a broker as an object. Started, asked, killed and started again from a test.
+"""`Barnabas`: a broker as an object. Started, used, killed and restarted by a test.
 
     with Barnabas(topics={"orders": 3}) as broker:
         producer = Producer({"bootstrap.servers": broker.bootstrap_servers})
 
-The broker runs in a process of its own out of this process's pool, or in a thread (`in_process=True`). Every call waits
-for its answer, which takes milliseconds; a broker is nobody's event loop, so async code may call them too, and
-`async with` starts and ends it beside the loop. Calls from several threads take turns.
+The broker runs in its own process from this process's pool, or in a thread (`in_process=True`). Every call waits
+for its answer, which takes milliseconds; a broker never runs on the caller's event loop, so async code may call it too,
+and `async with` starts and ends it beside the loop. Calls from several threads take turns.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ ISOLATION_LEVELS = ("read_committed", "read_uncommitted")
 
 
 class Barnabas:
-    """A broker of one's own. Nothing is started before `start`, `with` or `async with`."""
+    """A Kafka-compatible broker for tests. Nothing is started before `start`, `with` or `async with`."""
 
     def __init__(
         self,
@@ -53,18 +53,17 @@ class Barnabas:
         users: Mapping[str, str] | None = None,
         grants: Grants | None = None,
     ) -> None:
-        """ValueError or TypeError for settings that cannot be.
+        """Check the settings, and start nothing yet. Raises ValueError or TypeError for invalid settings.
 
-        topics: there from the start: {"orders": 3}, {"orders": Topic(3, {"retention.ms": -1})} or ["orders"].
-        config: broker keys under Kafka's names.   features: levels, {"transaction.version": 1}.
-        data_dir: where the data are kept; without it in a temporary directory that is removed at the end.
-        port: 0 takes a free one, which it keeps over restarts.   in_process: in a thread of this process.
-        brokers: how many nodes it is, on as many ports, so that leaders and coordinators can move.
-        secure: it speaks SASL_SSL only, as `serve --secure`; see `client_settings`.
-        users: further users of it with their passwords, {"alice": "wonderland"}; with data_dir they are kept beside it,
-        in DATA_DIR.security/users.properties.
-        grants: what they may do, {"alice": ["--consumer --topic orders --group readers"]}, given at the first start of
-        this object, also over a data_dir that was used before, and not by `restart`.
+        topics: present from the start: {"orders": 3}, {"orders": Topic(3, {"retention.ms": -1})} or ["orders"]. config:
+        broker keys under Kafka's names.   features: levels, {"transaction.version": 1}. data_dir: where the data are
+        stored; by default in a temporary directory that is removed at the end. port: 0 takes a free one, which stays
+        the same over restarts.   in_process: in a thread of this process. brokers: the number of nodes, on as many
+        ports, so that leaders and coordinators can move. secure: accept SASL_SSL only, like `serve --secure`; see
+        `client_settings`. users: further users with their passwords, {"alice": "wonderland"}; with data_dir they are
+        stored beside it, in DATA_DIR.security/users.properties. grants: their permissions, {"alice": ["--consumer
+        --topic orders --group readers"]}, granted at the first start of this object, also over a data_dir that was used
+        before, and not by `restart`.
         """
         self._settings = checked(
             topics=topics,
@@ -88,14 +87,14 @@ class Barnabas:
         self._log = ""
         self._turn = threading.RLock()
         self.clock = Clock(self._ask)
-        """What the broker goes by: `clock.advance("7d")`."""
+        """The broker's clock: `clock.advance("7d")`."""
         self.trace = Trace(self._ask)
-        """What happened last: `trace.events(kind="transaction")`."""
+        """The latest events in the broker: `trace.events(kind="transaction")`."""
         self.why = Why(self._ask)
-        """Why something hangs: `print(broker.why.consumer("g"))`."""
+        """Explanations of what hangs: `print(broker.why.consumer("g"))`."""
         self._revival = Revival(self._turn, self._start)
         self.faults = Faults(self._ask, self._ended_by, self._armed)
-        """What it does wrong on purpose: `faults.arm(api="EndTxn", lose_answer=True)`."""
+        """The broker's armed faults: `faults.arm(api="EndTxn", lose_answer=True)`."""
 
     def __repr__(self) -> str:
         return f"<Barnabas {self.bootstrap_servers if self.is_running else 'not running'}>"
@@ -103,7 +102,7 @@ class Barnabas:
     # --- beginning and end ---
 
     def start(self) -> Self:
-        """Start it, or start it again after `stop` or `kill`, with its data and at its port. BarnabasError."""
+        """Start the broker; after `stop` or `kill` with the same data and port. Raises BarnabasError."""
         with self._turn:
             if self.is_running:
                 raise BarnabasError("it runs already")
@@ -115,28 +114,29 @@ class Barnabas:
         return self
 
     def stop(self) -> None:
-        """A clean stop, as SIGTERM does it: what is in flight is answered, everything is synced. The data stay."""
+        """Stop the broker cleanly, like SIGTERM: answer requests in flight, sync everything. The data stay."""
         with self._turn:
             self._present().stop()
 
     def kill(self) -> None:
-        """What `kill -9` does, now. The data stay as they are. Nothing happens if it does not run."""
+        """Kill the broker now, like `kill -9`. The data stay as they are. Does nothing if it does not run."""
         with self._turn:
             self._revival.forget()
             if self._running is not None:
                 self._running.kill()
 
     def restart(self) -> None:
-        """A clean stop if it runs, then a start: the same data, the same port."""
+        """Stop the broker cleanly if it runs, then start it with the same data and port."""
         with self._turn:
             if self.is_running:
                 self.stop()
             self.start()
 
     def close(self) -> None:
-        """End it for good. A temporary directory is removed with all snapshots in it; other data are closed cleanly.
+        """End the broker for good. A temporary directory is removed with all its snapshots; other data are closed
+        cleanly.
 
-        BarnabasError where a fault crashed it and it could not be started again, unless a call has said so already.
+        Raises BarnabasError where a fault crashed it and it could not be started again, unless an earlier call did so.
         """
         with self._turn:
             self._revival.forget()
@@ -175,12 +175,12 @@ class Barnabas:
 
     @property
     def is_running(self) -> bool:
-        """Whether there is a broker: false before the start and after a stop, a kill or an end of its own."""
+        """Whether the broker runs: false before the start and after a stop, a kill or a crash."""
         return self._running is not None and self._running.is_running
 
     @property
     def bootstrap_servers(self) -> str:
-        """What clients take as bootstrap.servers: the same from the first start on. NotRunning before."""
+        """The value of bootstrap.servers for clients: the same from the first start on. Raises NotRunning before."""
         if self._port == 0:
             raise NotRunning("the broker was never started, so it has no port yet")
         host = self._settings.host or "127.0.0.1"
@@ -189,17 +189,17 @@ class Barnabas:
 
     @property
     def port(self) -> int:
-        """The port it listens on; as given, before the first start."""
+        """The port it listens on; before the first start the given one."""
         return self._port
 
     @property
     def pid(self) -> int:
-        """The process it runs in: this one, with in_process."""
+        """The id of the broker's process: this one, with in_process."""
         return self._present().pid
 
     @property
     def data_dir(self) -> str:
-        """Where its data are, in Kafka's files."""
+        """The directory of its data, in Kafka's files."""
         with self._turn:
             if self._running is None:
                 raise NotRunning("the broker was never started, or it is closed")
@@ -207,14 +207,15 @@ class Barnabas:
 
     @property
     def logs(self) -> str:
-        """What it has logged, over all its starts; after `close` the end of it."""
+        """The log of the broker, over all its starts; after `close` the end of the log."""
         with self._turn:
             return self._running.logs() if self._running is not None else self._log
 
     def client_settings(self, kind: str = "librdkafka", user: str = "client") -> dict[str, str]:
-        """What a client needs to reach it: librdkafka's settings, or those of java, kafka-python or spark.
+        """Return the settings of a client for it: librdkafka's settings, or those of java, kafka-python or spark.
 
-        user: with secure=True there are `client`, `admin` and `users`. BarnabasError for a kind or a user that is none.
+        user: with secure=True there are `client`, `admin` and `users`. Raises BarnabasError for an unknown kind or
+        user.
         """
         settings: dict[str, str] = self._ask("client_settings", kind, user, self.bootstrap_servers)
         return settings
@@ -224,9 +225,9 @@ class Barnabas:
     def records(
         self, topic: str, partition: int | None = None, *, isolation_level: str = "read_committed"
     ) -> list[Record]:
-        """Every record a consumer of this isolation level sees now, of one partition or of all in turn.
+        """Return every record a consumer of this isolation level sees now, of one partition or of all in turn.
 
-        BarnabasError where there is no such partition.
+        Raises BarnabasError where there is no such partition.
         """
         if isolation_level not in ISOLATION_LEVELS:
             raise ValueError(f"isolation_level {isolation_level!r} is none of {', '.join(ISOLATION_LEVELS)}")
@@ -242,19 +243,19 @@ class Barnabas:
         return found
 
     def offsets(self, topic: str, partition: int = 0) -> PartitionOffsets:
-        """Where a partition begins, where committed reading stops, and where it ends. BarnabasError."""
+        """Return the log start offset, last stable offset and high watermark of a partition. Raises BarnabasError."""
         return PartitionOffsets(topic, partition, *self._ask("offsets", topic, partition))
 
     def topics(self) -> dict[str, int]:
-        """The topics there are with the number of their partitions, without the broker's own."""
+        """Return the present topics with the number of their partitions, without the broker's internal topics."""
         return {name: count for name, count in self._ask("topics").items() if not name.startswith("__")}
 
     def transactions(self) -> list[Transaction]:
-        """Every transactional id, open or not, by name."""
+        """Return every transactional id, open or not, by name."""
         return [Transaction(*fields) for fields in self._ask("transactions")]
 
     def open_transactions(self) -> list[OpenTransaction]:
-        """The transactions that are not over, the oldest first, with the partitions whose readers they keep waiting."""
+        """Return the transactions that have not ended, the oldest first, with the partitions that they block."""
         now_ms: int = self._ask("now_ms")
         found = []
         for txn in sorted(self.transactions(), key=lambda txn: txn.started_ms or 0):
@@ -267,30 +268,33 @@ class Barnabas:
     # --- changing ---
 
     def create_topic(self, name: str, partitions: int = -1, config: Mapping[str, object] | None = None) -> None:
-        """Create a topic; it can be used at once. BarnabasError."""
+        """Create a topic; it can be used at once. Raises BarnabasError."""
         self._ask("create_topic", name, partitions, texts(config or {}))
 
     def stop_node(self, node: int) -> None:
-        """Stop one of several nodes, while the others serve: its partitions and groups go to others. BarnabasError."""
+        """Stop one of several nodes; the others take over its partitions and groups. Raises BarnabasError."""
         self._ask("stop_node", node)
 
     def start_node(self, node: int) -> None:
-        """Start a node that was stopped; it leads what nobody led. BarnabasError."""
+        """Start a stopped node; it leads the partitions that have no leader. Raises BarnabasError."""
         self._ask("start_node", node)
 
     def move_leader(self, topic: str, partition: int, node: int) -> None:
-        """Have a node lead a partition, also one of `__consumer_offsets` or `__transaction_state`. BarnabasError."""
+        """Make a node the leader of a partition, also of `__consumer_offsets` or `__transaction_state`.
+
+        Raises BarnabasError.
+        """
         self._ask("move_leader", topic, partition, node)
 
     def leader(self, topic: str, partition: int = 0) -> int:
-        """The id of the node that leads a partition; -1 while nobody does. BarnabasError."""
+        """Return the id of the node that leads a partition; -1 while there is no leader. Raises BarnabasError."""
         leader: int = self._ask("leader", topic, partition)
         return leader
 
     def snapshot(self, path: str | os.PathLike[str] | None = None) -> Snapshot:
-        """A copy of all its data at this moment, while it runs and its clients stay connected.
+        """Copy all its data at this moment, while it runs and its clients stay connected.
 
-        In `path`, which must not be there yet, to be kept; without it for as long as this broker is not closed.
+        The copy is in `path`, which must not exist yet, and stays there; without `path` it is removed by `close`.
         """
         with self._turn:
             if path is None:
@@ -301,9 +305,9 @@ class Barnabas:
         return Snapshot(target)
 
     def restore(self, snapshot: Snapshot | str | os.PathLike[str]) -> None:
-        """Go back to a snapshot, also one of another broker: killed, its data replaced, started at the same port.
+        """Restore a snapshot, also one of another broker: kill this one, replace its data, start it at the same port.
 
-        To the broker it is as if it had been killed at the moment of the snapshot. BarnabasError.
+        To the broker it is as if it had been killed at the moment of the snapshot. Raises BarnabasError.
         """
         source = snapshot.path if isinstance(snapshot, Snapshot) else os.path.abspath(os.fspath(snapshot))
         if not os.path.isdir(source):
@@ -317,8 +321,8 @@ class Barnabas:
     # --- helpers ---
 
     def _start(self) -> None:
-        """Start it, again or for the first time. BarnabasError."""
-        self.kill()  # one that has died of itself holds a socket still
+        """Start the broker, for the first time or again. Raises BarnabasError."""
+        self.kill()  # a broker that died by itself still holds a socket
         self._running = running = self._begin({**self._settings.wire(), "port": self._port, "ports": self._ports})
         self._ports, self._home = running.ports, running.home
         self._port = self._ports[0]
@@ -348,14 +352,15 @@ class Barnabas:
         return self._running
 
     def _armed(self, faults: Collection[str], restart: bool) -> None:
-        """Faults were armed, and the broker is to be started again if one of them crashes it, or not."""
+        """Register faults that were armed, and whether to start the broker again if one of them crashes it."""
         with self._turn:
             if self._running is not None:
                 self._revival.wants(self._running, faults, restart=restart)
 
     def _ended_by(self, timeout_s: float) -> Crash | None:
-        """The fault that ended it within this time; its clients' threads are not kept waiting. If it is to be started
-        again, it has been. BarnabasError where it could not be."""
+        """Return the fault that ended the broker within this time; other threads are not blocked meanwhile. If the
+        broker is to be started again, it has been. Raises BarnabasError where it could not be.
+        """
         with self._turn:
             if self._revival.is_awaited:
                 crash = self._revival.wait(timeout_s)

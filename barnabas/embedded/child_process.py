@@ -1,4 +1,4 @@
-"""A broker in a process of its own, seen from the process that owns it: asked over a socket, killed by a signal."""
+"""A broker in its own process, seen from the process that owns it: called over a socket, killed by a signal."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ _owned: weakref.WeakSet[ChildProcess] = weakref.WeakSet()
 
 
 class ChildProcess:
-    """One running broker. Not for two threads at a time: its owner sees to that."""
+    """One running broker. Not for two threads at a time: its owner takes care of that."""
 
     def __init__(self, settings: Wire, home: str | None) -> None:
-        """Start it and wait until it can be used. BarnabasError says why it cannot be; NotRunning: it died."""
+        """Start it and wait until it can be used. Raises BarnabasError if it cannot; NotRunning if it died."""
         self.home = home
         self.pid = 0
         self._end: int | None = None
@@ -38,24 +38,24 @@ class ChildProcess:
         self.home = facts["home"]
         self.data_dir: str = facts["data_dir"]
         self.warnings: list[str] = facts["warnings"]
-        with suppress(OSError, AttributeError):  # a system, a kernel or a sandbox without
+        with suppress(OSError, AttributeError):  # a system, a kernel or a sandbox without pidfd
             self._end = os.pidfd_open(self.pid)
 
     @property
     def is_running(self) -> bool:
-        """Whether the process is there still."""
+        """Whether the process still runs."""
         return not self._has_ended(0)
 
     def wait_ended(self, timeout_s: float) -> bool:
-        """Whether the process has ended, by itself, within this time."""
+        """Return whether the process has ended, by itself, within this time."""
         return self._has_ended(timeout_s)
 
     def end_descriptor(self) -> int | None:
-        """A descriptor of one's own that can be read from once the process has ended, where the kernel tells."""
+        """Return a new descriptor that can be read from once the process has ended, where the kernel supports it."""
         return None if self._end is None else os.dup(self._end)
 
     def ask(self, name: str, *arguments: object, timeout_s: float = ANSWER_TIMEOUT_S) -> Any:
-        """The broker's answer. BarnabasError says why there is none; NotRunning."""
+        """Return the broker's answer. Raises BarnabasError with the reason if there is none; NotRunning."""
         try:
             self._socket.sendall(encode((name, arguments)))
         except OSError:
@@ -63,14 +63,14 @@ class ChildProcess:
         return self._receive(timeout_s)
 
     def stop(self) -> None:
-        """A clean stop. BarnabasError where the data could not be written."""
+        """Stop cleanly. Raises BarnabasError where the data could not be written."""
         try:
             self.ask("stop")
         finally:
             self._wait_and_close()
 
     def kill(self) -> None:
-        """SIGKILL, and wait until everything it had is free again."""
+        """Send SIGKILL, and wait until all its resources are free."""
         if self._end is not None:
             with suppress(ProcessLookupError):
                 signal.pidfd_send_signal(self._end, signal.SIGKILL)
@@ -80,25 +80,25 @@ class ChildProcess:
         self._wait_and_close()
 
     def logs(self) -> str:
-        """What it and those before it in the same home wrote."""
+        """Return the log of this and earlier brokers in the same home."""
         return read_log(self.home)
 
     def discard(self) -> None:
-        """Remove its home, with all that is in it; it has ended."""
+        """Remove its home with all its files, once it has ended."""
         from shutil import rmtree
 
         if self.home is not None:
             rmtree(self.home, ignore_errors=True)
 
     def let_go(self) -> None:
-        """In a process that was forked from the owner's: hold nothing of it."""
+        """Release all its resources in a process that was forked from the owner's."""
         self._socket.close()
         if self._end is not None:
             os.close(self._end)
             self._end = None
 
     def _start(self, settings: Wire, home: str | None) -> Any:
-        """What a new broker says of itself. A pool whose process died just now is replaced, once."""
+        """Start a broker and return its first message. A pool whose process died just now is replaced, once."""
         self._pool = pool.current()
         try:
             return self._fork(settings, home)
@@ -123,7 +123,7 @@ class ChildProcess:
             answer: Any = receive(self._socket)
         except TimeoutError:
             if self.pid:
-                self.kill()  # an answer that comes now would be taken for that of the next question
+                self.kill()  # a late answer would be taken for that of the next call
             raise BarnabasError(f"the broker did not answer within {timeout_s:g} s, and was killed") from None
         except (EOFError, OSError):
             raise self._gone() from None
@@ -133,7 +133,7 @@ class ChildProcess:
         return value
 
     def _gone(self) -> NotRunning:
-        """It hung up: what to tell once the process has ended, too."""
+        """Return the error for a closed connection, once the process has ended, too."""
         self._wait_and_close()
         said = read_log(self.home) if self.pid else self._pool.last_words()
         crash = crash_in(said)
@@ -149,7 +149,7 @@ class ChildProcess:
         self.let_go()
 
     def _has_ended(self, timeout_s: float) -> bool:
-        """Whether the process has ended: seen by the kernel where it tells, else by the end of what it says."""
+        """Return whether the process has ended: by its pidfd where there is one, else by the end of its socket."""
         if self._socket.fileno() < 0:
             return True
         if self._end is not None:
@@ -166,7 +166,7 @@ class ChildProcess:
 
 
 def read_log(home: str | None) -> str:
-    """The log of the brokers that lived in `home`."""
+    """Return the log of the brokers in `home`."""
     if home is None:
         return ""
     with suppress(OSError), open(os.path.join(home, LOG_NAME), encoding="utf-8", errors="replace") as file:

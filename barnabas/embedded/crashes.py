@@ -1,6 +1,6 @@
-"""Whether a broker has ended by a fault that crashes it: read from its log, whose last line says so.
+"""Detection of crashes by faults, from the broker's log, whose last line reports it.
 
-The broker ends as by SIGKILL then, and can tell nobody. Knows that line (broker/control/faults/point_faults.py),
+The broker ends as by SIGKILL then, and can send no message. Knows that line (broker/control/faults/point_faults.py),
 nothing else.
 """
 
@@ -31,7 +31,7 @@ class Crash(NamedTuple):
 
 
 def crash_in(log: str) -> Crash | None:
-    """What ended the last of the brokers that wrote this log, if that was such a fault."""
+    """Return the fault that ended the last of the brokers that wrote this log, if it was a fault."""
     for line in reversed(log.splitlines()[-_LAST_LINES:]):
         found = _LINE.search(line)
         if found is not None:

@@ -1,16 +1,16 @@
-"""What can go wrong with an embedded broker."""
+"""The errors of an embedded broker."""
 
 
 class BarnabasError(Exception):
-    """The broker could not do what was asked; str() says what and why in a sentence."""
+    """The broker could not do the operation; str() is a sentence with the operation and the reason."""
 
 
 class NotRunning(BarnabasError):
-    """There is no broker to ask: it was not started, was stopped, was killed or has died."""
+    """The broker does not run: it was not started, was stopped, was killed or has died."""
 
 
 class Crashed(NotRunning):
-    """A fault of the test's crashed it: `fault` is its name, `point` the step. `start` brings it back."""
+    """A fault armed by the test crashed the broker: `fault` is its name, `point` the step. `start` brings it back."""
 
     def __init__(self, fault: str, point: str, what: str) -> None:
         super().__init__(what)

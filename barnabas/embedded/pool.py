@@ -1,10 +1,10 @@
-"""The pool of this process: one process of ours, started ahead, out of which brokers are forked in milliseconds.
+"""The pool of this process: one process of ours, started ahead, from which brokers are forked in milliseconds.
 
-It is started with an import path of its own: the standard library, then what this package was found beside, then the
+It is started with its own import path: the standard library, then the directory of this package, then the
 installed packages, and nothing of the directory, the environment or `sys.path` of the user, whose own `broker` or
 `storage` package it therefore never sees. It ends with this process, however this process ends (inside/nursery.py).
 
-A process that is forked from this one has a pool of its own when it needs one, and lets go of this one's.
+A process that is forked from this one has its own pool when it needs one, and releases this one's.
 """
 
 from __future__ import annotations
@@ -67,11 +67,11 @@ class Pool:
 
     @property
     def is_alive(self) -> bool:
-        """Whether brokers can be had here."""
+        """Whether it can fork brokers."""
         return self._process.poll() is None
 
     def fork(self, settings: Wire, home: str | None) -> socket.socket:
-        """The owner's end of a socket whose other end a new broker has. `home`: that of an earlier one, to go on in."""
+        """Fork a broker; return the owner's end of its socket. `home`: that of an earlier broker, to continue in."""
         request = encode({**settings, "home": home})
         ours, theirs = socket.socketpair()
         try:
@@ -95,12 +95,12 @@ class Pool:
         self._process.stderr.close()
 
     def let_go(self) -> None:
-        """In a process that was forked from the pool's own: hold nothing of it."""
+        """Release all its resources in a process that was forked from the pool's own."""
         self._socket.close()
         self._process.returncode = 0  # it is not ours to wait for
 
     def last_words(self) -> str:
-        """What the nursery said before it ended; waits for that end."""
+        """Return the last output of the nursery, after waiting for its end."""
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(_LAST_WORDS_S)
         stderr = self._process.stderr
@@ -110,7 +110,7 @@ class Pool:
 
 
 def import_path() -> list[str]:
-    """Where `barnabas` lies, then the directories of what it needs: these may be outside what `site` knows."""
+    """Return the directory of `barnabas`, then those of its dependencies: these may be outside what `site` knows."""
     root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     origins = [spec.origin for name in _NEEDED if (spec := find_spec(name)) is not None and spec.origin]
     places = [os.path.dirname(each) for each in origins]
@@ -123,7 +123,7 @@ _pool: Pool | None = None
 
 
 def current() -> Pool:
-    """The pool of this process, started if there is none or it has died."""
+    """Return the pool of this process, started if there is none or it has died."""
     global _pool
     with _lock:
         if _pool is not None and not _pool.is_alive:
@@ -135,7 +135,7 @@ def current() -> Pool:
 
 
 def close() -> None:
-    """End the pool of this process with all its brokers; the next one that is needed is a new one."""
+    """End the pool of this process with all its brokers; the next use starts a new one."""
     global _pool
     with _lock:
         if _pool is not None:

@@ -1,11 +1,11 @@
-"""Which faults a broker is started again after, where they crash it; who watches for that, and how it went.
+"""The restart of a broker after the crash by a fault: which faults, the watching thread, and the result.
 
 Knows when, not how: the owner starts it. While such a fault is armed a thread waits for the end of the broker's
-process. Whoever comes first, that thread or a call of the owner's, has the broker started again, so that no call finds
-it gone, and no client waits for a call.
+process. The first of that thread and a call of the owner's starts the broker again, so that no call finds it ended,
+and no client waits for a call.
 
 Invariants: all of it happens under the owner's lock; a broker that was stopped or killed by its owner, or that ended in
-any other way, is not started again; where the start fails it is not tried again, and the failure is told.
+any other way, is not started again; where the start fails it is not retried, and the failure is reported.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     from barnabas.embedded.running import Running
 
 _LOOK_S = 0.05
-"""So often is looked where the system does not tell of a process's end."""
+"""The interval of the checks where the system does not report a process's end."""
 
 
 class Revival:
-    """Of one owner."""
+    """The restarts of one owner's broker."""
 
     def __init__(self, turn: threading.RLock, start: Callable[[], None]) -> None:
-        """turn: the owner's lock. start: the broker again, on its data and at its port; BarnabasError."""
+        """Watch nothing yet. turn: the owner's lock. start: starts the broker again, with its data and port."""
         self._news = threading.Condition(turn)
         self._start = start
         self._running: Running | None = None  # the one that may be started again
@@ -41,7 +41,7 @@ class Revival:
         self._is_failure_told = True
 
     def wants(self, running: Running, faults: Collection[str], *, restart: bool) -> None:
-        """Faults were armed in this broker, and it is started again if one of them crashes it, or not."""
+        """Register faults that were armed in this broker, and whether it is started again if one of them crashes it."""
         with self._news:
             self._faults = self._faults | set(faults) if restart else self._faults.difference(faults)
             if restart:
@@ -52,17 +52,18 @@ class Revival:
                     threading.Thread(target=self._watch, args=(running,), name="barnabas-revival", daemon=True).start()
 
     def forget(self) -> None:
-        """The owner ends the broker, or starts it anew: what was is over."""
+        """Stop watching: the owner ends the broker, or starts it again."""
         self._running, self._is_watched, self._faults = None, False, set()
         self._news.notify_all()
 
     def begin_anew(self) -> None:
-        """The owner starts it: what failed before does not count any more."""
+        """Clear an earlier failure: the owner starts the broker."""
         self._failure, self._is_failure_told = None, True
 
     def revived(self, running: Running) -> Crash | None:
-        """The fault that crashed this broker, if it was one of those, and the broker has been started again. Raises
-        BarnabasError where that failed, now or before."""
+        """Start the broker again if one of those faults crashed it; return that crash, else None. Raises BarnabasError
+        where the start failed, now or before.
+        """
         if running is self._running and not running.is_running:
             crash = crash_in(running.logs())
             if crash is not None and crash.fault in self._faults:
@@ -74,20 +75,20 @@ class Revival:
         return None
 
     def raise_failure(self) -> None:
-        """BarnabasError, if the last start failed."""
+        """Raise BarnabasError, if the last start failed."""
         if self._failure is not None:
             self._is_failure_told = True
             raise self._failure
 
     def raise_failure_once(self) -> None:
-        """As `raise_failure`, unless somebody was told."""
+        """Raise BarnabasError, if the last start failed and no call has raised it yet."""
         failure, is_told = self._failure, self._is_failure_told
         self.begin_anew()
         if failure is not None and not is_told:
             raise failure
 
     def wait(self, timeout_s: float) -> Crash | None:
-        """The crash that the broker was started again after, waited for; None where none comes that it would be."""
+        """Wait for a crash after which the broker is started again, and return it; None if there is no such crash."""
         with self._news:
             self._news.wait_for(lambda: self._crash is not None or self._running is None, timeout_s)
             crash, self._crash = self._crash, None
@@ -97,7 +98,7 @@ class Revival:
 
     @property
     def is_awaited(self) -> bool:
-        """Whether there is such a crash to wait for, or was one."""
+        """Whether such a crash may come, or has come."""
         return self._running is not None or self._crash is not None
 
     def _revive(self, crash: Crash) -> None:
@@ -113,7 +114,7 @@ class Revival:
         self._news.notify_all()
 
     def _watch(self, running: Running) -> None:
-        """In a thread of its own, until this broker has ended."""
+        """Watch in a thread, until this broker has ended."""
         with self._news:
             watch = running.end_descriptor() if self._running is running else None
         if watch is not None:
@@ -127,6 +128,6 @@ class Revival:
                     try:
                         self.revived(running)
                     except BarnabasError:
-                        self._is_failure_told = False  # it is told by the next call
+                        self._is_failure_told = False  # the next call raises it
                     return
                 self._news.wait(_LOOK_S)

@@ -1,6 +1,6 @@
-"""A broker that runs, wherever it does: what `ChildProcess` and `inside.thread.BrokerThread` have in common.
+"""A running broker, in a process or a thread: the interface of `ChildProcess` and `inside.thread.BrokerThread`.
 
-One that has ended stays as it is; a new one goes on in its home. Not for two threads at a time: the owner sees to that.
+An ended one stays so; a new one continues in its home. Not for two threads at a time: the owner takes care of that.
 """
 
 from __future__ import annotations
@@ -9,13 +9,13 @@ from typing import Any, Protocol
 
 ANSWER_TIMEOUT_S = 60.0
 LOG_NAME = "broker.log"
-"""In a broker's home."""
+"""The name of the log in a broker's home."""
 
 
 class Running(Protocol):
-    """home: the directory of its log and, without one given, its data. warnings: about its configuration.
+    """A running broker. home: the directory of its log and, without one given, its data.
 
-    ports: of each node.
+    warnings: about its configuration. ports: of each node.
     """
 
     home: str | None
@@ -26,25 +26,25 @@ class Running(Protocol):
 
     @property
     def is_running(self) -> bool:
-        """Whether it is there still."""
+        """Whether it still runs."""
 
     def wait_ended(self, timeout_s: float) -> bool:
-        """Whether it has ended, by itself, within this time."""
+        """Return whether it has ended, by itself, within this time."""
 
     def end_descriptor(self) -> int | None:
-        """A descriptor of one's own that can be read from once it has ended; None where the system has none."""
+        """Return a new descriptor that can be read from once it has ended; None where the system has none."""
 
     def ask(self, name: str, *arguments: object, timeout_s: float = ...) -> Any:
-        """Its answer to one of the questions of inside/host.py. BarnabasError, NotRunning."""
+        """Return its answer to one of the calls of inside/host.py. Raises BarnabasError, NotRunning."""
 
     def stop(self) -> None:
-        """A clean stop. BarnabasError where the data could not be written."""
+        """Stop cleanly. Raises BarnabasError where the data could not be written."""
 
     def kill(self) -> None:
-        """An end without any care, unless it has ended. Returns once all it had is free again."""
+        """End it at once, without finishing anything, unless it has ended. Return once all its resources are free."""
 
     def logs(self) -> str:
-        """What it and those before it in the same home wrote."""
+        """Return the log of this and earlier brokers in the same home."""
 
     def discard(self) -> None:
         """Remove its home. Only once it has ended."""

@@ -1,4 +1,4 @@
-"""What a broker is to be like, as a user says it and as it is handed to the broker. Knows shapes, no Kafka."""
+"""The settings of a broker, as given by a user and as passed to the broker. Knows shapes, no Kafka."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple, TypeAlias
 
 Wire: TypeAlias = dict[str, object]
-"""Settings in the plain values that `marshal` knows."""
+"""Settings in the plain values that `marshal` supports."""
 
 _PLACES = {
     "listeners": "host and port",
@@ -21,7 +21,7 @@ LOG_LEVELS = ("debug", "info", "warning", "error")
 
 
 class Topic(NamedTuple):
-    """A topic to be there from the start. partitions: -1 is num.partitions; config: under Kafka's names."""
+    """A topic present from the start. partitions: -1 is num.partitions; config: under Kafka's names."""
 
     partitions: int = -1
     config: Mapping[str, object] = {}
@@ -31,7 +31,7 @@ Topics: TypeAlias = Mapping[str, int | Topic] | Iterable[str]
 """Names with the number of their partitions or a Topic, or names alone."""
 
 Grants: TypeAlias = Mapping[str, str | Iterable[str]]
-"""Users with their rights, each in the words of `barnabas acls add`: "--operation Read --topic orders"."""
+"""Users with their permissions, each in the words of `barnabas acls add`: "--operation Read --topic orders"."""
 
 
 class Settings(NamedTuple):
@@ -53,7 +53,7 @@ class Settings(NamedTuple):
         return "Settings(…)"  # there are passwords in it
 
     def wire(self) -> Wire:
-        """For the broker."""
+        """Return the settings for the broker."""
         return {**self._asdict(), "ports": []}
 
 
@@ -71,7 +71,7 @@ def checked(
     users: Mapping[str, str] | None = None,
     grants: Grants | None = None,
 ) -> Settings:
-    """The settings, or ValueError or TypeError that says which is none. What only the broker knows, it refuses."""
+    """Check the settings; raise ValueError or TypeError for an invalid one. The broker checks the rest."""
     for key, place in _PLACES.items():
         if key in (config or {}):
             raise ValueError(f"config: {key} is not set here but by {place}")
@@ -143,7 +143,7 @@ def _type(value: object) -> str:
 
 
 def texts(config: Mapping[str, object]) -> dict[str, str]:
-    """Values as Kafka's configuration spells them: true and false, lists with commas."""
+    """Return values in the form of Kafka's configuration: true and false, lists with commas."""
     return {key: _text(value) for key, value in config.items()}
 
 

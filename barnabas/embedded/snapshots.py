@@ -7,17 +7,17 @@ import shutil
 from contextlib import suppress
 from typing import NamedTuple
 
-_NOT_COPIED = ".lock"  # it says who uses a directory, and closing any descriptor of it would let the lock go
+_NOT_COPIED = ".lock"  # it marks a directory as used, and closing any descriptor of it would release the lock
 
 
 class Snapshot(NamedTuple):
-    """All data of a broker at one moment, in a directory of its own."""
+    """All data of a broker at one moment, in a separate directory."""
 
     path: str
 
 
 def copy_directory(source: str, target: str) -> None:
-    """Copy a data directory to a path that is not there yet. OSError."""
+    """Copy a data directory to a path that does not exist yet. Raises OSError."""
     shutil.copytree(source, target, ignore=shutil.ignore_patterns(_NOT_COPIED), copy_function=_copy_file)
 
 
@@ -27,7 +27,7 @@ def _copy_file(source: str, target: str) -> None:
 
 
 def replace_directory(source: str, target: str) -> None:
-    """Make `target` what `source` is. Nobody may be using it."""
+    """Replace `target` by a copy of `source`. No broker may be using it."""
     partial = f"{target}.restoring"
     shutil.rmtree(partial, ignore_errors=True)
     copy_directory(source, partial)

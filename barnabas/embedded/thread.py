@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def begin(settings: Wire, home: str | None) -> Running:
-    """A broker in a new thread, once it can be used. BarnabasError."""
+    """Start a broker in a new thread, and return it once it can be used. Raises BarnabasError."""
     from barnabas.embedded.inside.thread import BrokerThread
 
     return BrokerThread(settings, home)

@@ -1,1 +1,1 @@
-"""What the owner of a broker holds of it: its clock, faults, trace, and answers to `why`."""
+"""The attributes of a broker for its owner: its clock, faults, trace, and explanations (`why`)."""

@@ -1,4 +1,4 @@
-"""The clock of an embedded broker, as its owner holds it: stopped, moved ahead, let go on."""
+"""The clock of an embedded broker, for its owner: stopped, moved ahead, released."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 ANSWER_TIMEOUT_S = 600.0
-"""A move of the clock may take its time; one that cannot go on is given up by the broker, after a minute."""
+"""A move of the clock may take its time; the broker cancels a move that cannot continue after a minute."""
 
 
 class Clock:
-    """What the broker goes by: timestamps, transaction timeouts, sessions, retention. BarnabasError says why not."""
+    """The broker's clock: timestamps, transaction timeouts, sessions, retention. Methods raise BarnabasError."""
 
     def __init__(self, ask: Callable[..., Any]) -> None:
         self._ask = ask
@@ -21,7 +21,7 @@ class Clock:
 
     @property
     def now(self) -> datetime:
-        """What it shows, in UTC, to the millisecond."""
+        """The time of the clock, in UTC, to the millisecond."""
         return datetime.fromtimestamp(0, UTC) + timedelta(milliseconds=self._ask("now_ms"))
 
     @property
@@ -30,19 +30,19 @@ class Clock:
         return bool(self._ask("clock_state") == "frozen")
 
     def freeze(self) -> None:
-        """Have it stand still until `run`; `advance` moves it meanwhile."""
+        """Stop the clock until `run`; `advance` moves it meanwhile."""
         self._ask("clock_freeze")
 
     def run(self) -> None:
-        """Have it go on from where it stands."""
+        """Let the clock run again from its present time."""
         self._ask("clock_run")
 
     def advance(self, by: str | float | timedelta) -> None:
-        """Move it ahead by `15m`, `7d`, seconds or a timedelta; returns when all that fell due is done."""
+        """Move the clock ahead by `15m`, `7d`, seconds or a timedelta; return when all timers due by then have run."""
         self._ask("clock_advance", _by(by), timeout_s=ANSWER_TIMEOUT_S)
 
     def at(self, moment: str | datetime) -> None:
-        """Move it ahead to a moment, and have it stand there: `2026-11-24T13:20:00Z`, or a datetime with its zone."""
+        """Move the clock ahead to a time and stop it there: `2026-11-24T13:20:00Z`, or a datetime with its zone."""
         if isinstance(moment, datetime):
             if moment.tzinfo is None:
                 raise ValueError(f"{moment!r} says no time zone: datetime(…, tzinfo=timezone.utc)")
@@ -53,7 +53,7 @@ class Clock:
 
 
 def _by(by: str | float | timedelta) -> str | int:
-    """A text for the broker to read, or milliseconds."""
+    """Return a text for the broker to parse, or milliseconds."""
     if isinstance(by, str):
         return by
     if isinstance(by, timedelta):

@@ -1,4 +1,4 @@
-"""The faults of an embedded broker, as its owner holds them: armed, waited for, released, taken back."""
+"""The faults of an embedded broker, for its owner: armed, waited for, released, disarmed."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from barnabas.embedded.errors import BarnabasError
 from barnabas.embedded.handles.misplaced import says_where
 
 _WAIT_S = 0.2
-"""So long one question may wait in the broker: meanwhile other threads may not ask it anything."""
+"""The time that one call may wait in the broker: meanwhile other threads cannot call it."""
 _DOES = ("error", "drop", "lose_answer", "cut", "delay", "pause", "throttle", "crash")
 
 
 class Fault:
-    """One that was armed. BarnabasError once it is taken back."""
+    """An armed fault. Methods raise BarnabasError once it is disarmed."""
 
     def __init__(self, ask: Callable[..., Any], name: str) -> None:
         self._ask = ask
@@ -27,7 +27,7 @@ class Fault:
 
     @property
     def fired(self) -> int:
-        """How often it did what it does."""
+        """How often it fired."""
         return int(self._state()["fired"])
 
     @property
@@ -37,23 +37,23 @@ class Fault:
 
     @property
     def standing(self) -> int:
-        """How many stand at its pause."""
+        """How many requests or steps wait at its pause."""
         return int(self._state()["standing"])
 
     def wait(self, times: int = 1, timeout_s: float = 10.0) -> None:
-        """Return when it has fired so often; BarnabasError if that takes too long."""
+        """Return when it has fired so often; raise BarnabasError if that takes too long."""
         self._wait("fault_wait_fired", times, timeout_s)
 
     def wait_standing(self, count: int = 1, timeout_s: float = 10.0) -> None:
-        """Return when so many stand at its pause; BarnabasError if that takes too long."""
+        """Return when so many wait at its pause; raise BarnabasError if that takes too long."""
         self._wait("fault_wait_standing", count, timeout_s)
 
     def release(self) -> None:
-        """Let go on what stands at its pause."""
+        """Release everything that waits at its pause."""
         self._ask("fault_release", self.name)
 
     def disarm(self) -> None:
-        """Take it back: what it holds up goes on."""
+        """Disarm the fault: what it holds up continues."""
         self._ask("fault_disarm", self.name)
 
     def _state(self) -> Mapping[str, Any]:
@@ -73,7 +73,7 @@ class Fault:
 
 
 class Faults:
-    """What a broker does wrong on purpose. BarnabasError says what makes no sense. docs/faults.md describes it all."""
+    """The faults to arm in a broker. BarnabasError for a fault that makes no sense. See docs/faults.md."""
 
     def __init__(
         self,
@@ -81,9 +81,9 @@ class Faults:
         crash: Callable[[float], Crash | None],
         note_armed: Callable[[Collection[str], bool], None],
     ) -> None:
-        """crash: what ended the broker, waited for so many seconds; None where it did not end by a fault.
+        """Arm nothing yet. crash: waits so many seconds for the crash of the broker; None where no fault crashed it.
 
-        note_armed: is told the names of faults, and whether the broker is started again if they crash it.
+        note_armed: called with the names of faults, and whether the broker is started again if they crash it.
         """
         self._ask = ask
         self._crash = crash
@@ -135,7 +135,7 @@ class Faults:
         crash: bool = False,
         restart: bool = False,
     ) -> Fault:
-        """Arm one fault: what it matches, from `api` to `facts`, and what it does, from `error` on.
+        """Arm one fault: the conditions are from `api` to `facts`, the effects from `error` on.
 
         arm(api="EndTxn", transactional_id="orders-*", lose_answer=True). facts: further ones of a `point`.
         restart: once it has crashed the broker, start it again, with its data, at its port and without faults.
@@ -150,11 +150,11 @@ class Faults:
 
     @says_where
     def arm_plan(self, plan: Mapping[str, Any], *, restart: bool = False) -> list[Fault]:
-        """Arm all faults of a plan: {"version": 1, "seed": 7, "faults": [...]}. restart: as of `arm`."""
+        """Arm all faults of a plan: {"version": 1, "seed": 7, "faults": [...]}. restart: as in `arm`."""
         return self._arm(plan, plan.get("faults", ()), restart)
 
     def _arm(self, asked: Mapping[str, Any], faults: Iterable[Any], restart: bool) -> list[Fault]:
-        """As JSON, so that what is given in Python is read as what is given in a file. TypeError for what is none."""
+        """Arm faults as JSON, so that Python values are read like those in a file. Raises TypeError for others."""
         if restart and not any(map(_crashes, faults)):
             raise BarnabasError("restart=True goes with a fault that does crash: no other ends the broker")
         names = self._ask("faults_arm", json.dumps(asked))
@@ -163,22 +163,22 @@ class Faults:
 
     @property
     def armed(self) -> Sequence[Mapping[str, Any]]:
-        """All that are armed: name, match, do, times, matched, fired, standing."""
+        """All armed faults: name, match, do, times, matched, fired, standing."""
         states: Sequence[Mapping[str, Any]] = self._ask("faults_list")
         return states
 
     def reset(self) -> None:
-        """Take all back."""
+        """Disarm all faults."""
         self._ask("faults_reset")
 
     def assert_all_fired(self) -> None:
-        """AssertionError names those that did not fire as often as they were to."""
+        """Raise AssertionError with the names of faults that did not fire as often as planned."""
         unfired = self._ask("faults_unfired")
         if unfired:
             raise AssertionError(f"these faults did not fire as often as they were to: {', '.join(unfired)}")
 
 
 def _crashes(fault: Any) -> bool:
-    """Whether it does, as far as it is one at all: the broker says if it is not."""
+    """Return whether the fault crashes the broker; the broker reports an invalid fault."""
     does = fault.get("do") if isinstance(fault, Mapping) else None
     return isinstance(does, Mapping) and does.get("crash") is True

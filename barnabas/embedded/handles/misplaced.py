@@ -1,4 +1,4 @@
-"""Where a keyword belongs that was given to `arm` or `arm_plan` and is none of theirs, said in place of Python."""
+"""A TypeError for an unknown keyword of `arm` or `arm_plan` that names the right place for it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _OF_FAULTS = ("match", "do")
 
 
 def says_where(function: Callable[P, R]) -> Callable[P, R]:
-    """The same function, whose TypeError for a keyword that it does not know says where that belongs."""
+    """Wrap a function so that its TypeError for an unknown keyword names the place where that belongs."""
     known = [name for name in inspect.signature(function).parameters if name != "self"]
 
     @functools.wraps(function)

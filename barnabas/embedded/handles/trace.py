@@ -1,4 +1,4 @@
-"""What happened last in an embedded broker, as its owner asks for it."""
+"""The latest events in an embedded broker, for its owner."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ LIMIT = 1_000
 
 
 class Trace:
-    """What the broker keeps in mind of what happened since it was started last."""
+    """The events that the broker has stored since its last start."""
 
     def __init__(self, ask: Callable[..., Any]) -> None:
         self._ask = ask
@@ -31,9 +31,9 @@ class Trace:
         producer_id: int | None = None,
         limit: int = LIMIT,
     ) -> list[TracedEvent]:
-        """The last `limit` events about all that is given, the oldest first. BarnabasError for an unknown kind.
+        """Return the last `limit` events about all that is given, the oldest first. BarnabasError for an unknown kind.
 
-        kind: names, or what they begin with: `"transaction"`, `["producer.fenced", "group"]`.
+        kind: names, or their beginnings: `"transaction"`, `["producer.fenced", "group"]`.
         """
         about = {
             "transactional_id": transactional_id,

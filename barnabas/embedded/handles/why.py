@@ -1,4 +1,4 @@
-"""Questions to an embedded broker about what hangs: `print(broker.why.consumer("g"))`."""
+"""Explanations of an embedded broker about what hangs: `print(broker.why.consumer("g"))`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from barnabas.embedded.answers import Answer, Hanging
 
 
 class Why:
-    """Each answer is sentences, the important one first, and evidence. BarnabasError."""
+    """Explains what hangs, by sentences, the important one first, and evidence. Methods raise BarnabasError."""
 
     def __init__(self, ask: Callable[..., Any]) -> None:
         self._ask = ask
@@ -18,23 +18,23 @@ class Why:
         return "<the whys of a Barnabas>"
 
     def consumer(self, group: str, topic: str | None = None) -> Answer:
-        """Why a group's consumers get nothing, or stop: from one topic, or from all that they read."""
+        """Explain why a group's consumers get nothing, or stop: from one topic, or from all that they read."""
         return _answer(self._ask("why_consumer", group, topic))
 
     def producer(self, transactional_id: str) -> Answer:
-        """Why a transactional producer was fenced or refused, or what its EndTxn waits for."""
+        """Explain why a transactional producer was fenced or refused, or what its EndTxn waits for."""
         return _answer(self._ask("why_producer", transactional_id))
 
     def record(self, topic: str, partition: int, offset: int) -> Answer:
-        """What became of a record, and who can see it."""
+        """Explain what happened to a record, and which readers see it."""
         return _answer(self._ask("why_record", topic, partition, offset))
 
     def group(self, group: str) -> Answer:
-        """What a group's rebalance waits for, member by member."""
+        """Explain what a group's rebalance waits for, member by member."""
         return _answer(self._ask("why_group", group))
 
     def hanging(self) -> Hanging:
-        """All that hangs, by what it is ("group g", "transactional id tx"): some of each; empty where nothing does."""
+        """Explain all that hangs, by name ("group g", "transactional id tx"): some of each; empty if nothing hangs."""
         return Hanging({about: _answer(told) for about, told in self._ask("why_hanging").items()})
 
 

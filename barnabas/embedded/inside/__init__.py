@@ -1,1 +1,1 @@
-"""What runs beside the broker: in a process of ours, or in a thread where a user asks for it. Imports the broker."""
+"""The code that runs beside the broker: in a process of ours, or on request in a thread. Imports the broker."""

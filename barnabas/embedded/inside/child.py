@@ -1,4 +1,4 @@
-"""The life of a forked broker: it opens, says where it listens, answers what it is asked, and ends with its owner."""
+"""The life of a forked broker: it opens, reports its port, answers calls, and ends with its owner."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from barnabas.storage.disk.files import raise_descriptor_limit
 
 
 def run(owner: socket.socket, settings: dict[str, Any], home: str, parent: int | None) -> NoReturn:
-    """Be a broker over `home` until the owner, or `parent` (a descriptor, readable when it has ended), is gone."""
+    """Run a broker over `home` until the owner, or `parent` (a descriptor, readable when it has ended), is gone."""
     log_lines.configure(settings["log_level"])
     loop = _new_loop()
     asyncio.set_event_loop(loop)
@@ -48,7 +48,7 @@ async def _live(owner: socket.socket, settings: dict[str, Any], home: str, paren
         try:
             name, arguments = await _question(reader)
         except (asyncio.IncompleteReadError, ConnectionError):
-            return 1  # nobody owns this broker any more
+            return 1  # the owner of this broker is gone
         writer.write(encode(await _answer(host, name, arguments)))
         await writer.drain()
         if name == "stop":

@@ -1,4 +1,4 @@
-"""What the owner of a broker asks about its faults, in plain values. FaultRefused says what makes no sense."""
+"""Calls of a broker's owner about faults, in plain values. FaultRefused for a fault that makes no sense."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
 
 
 def fault_questions(broker: Broker) -> Mapping[str, Callable[..., Any | Awaitable[Any]]]:
-    """By name."""
+    """Return the functions by name."""
 
     def registry() -> FaultRegistry:
         return broker.faults.get().registry
 
     async def wait_fired(name: str, times: int, timeout_s: float) -> str | None:
-        """None when it has come; else how far it is."""
+        """Return None when it has fired so often; else how often it has."""
         try:
             await registry().wait_fired(name, times, timeout_s)
         except NotInTime:
@@ -27,7 +27,7 @@ def fault_questions(broker: Broker) -> Mapping[str, Callable[..., Any | Awaitabl
         return None
 
     async def wait_standing(name: str, count: int, timeout_s: float) -> str | None:
-        """As `wait_fired`."""
+        """Return None when so many wait at its pause; else how many do."""
         try:
             await registry().wait_standing(name, count, timeout_s)
         except NotInTime:
@@ -48,4 +48,4 @@ def fault_questions(broker: Broker) -> Mapping[str, Callable[..., Any | Awaitabl
 
 
 def _done(_: object) -> None:
-    """What was to be done is."""
+    """Return None in place of a result."""

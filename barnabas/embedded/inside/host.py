@@ -1,6 +1,6 @@
-"""One broker on the running event loop, started from settings; asked and ended by its owner.
+"""One broker on the running event loop, started from settings; called and ended by its owner.
 
-Knows the broker's parts, not who asks: `child.py` reads questions from a socket, `thread.py` gets them as calls.
+Knows the broker's parts, not its caller: `child.py` reads calls from a socket, `thread.py` gets them directly.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ if TYPE_CHECKING:
 
 
 class QuestionFailed(Exception):
-    """A question with arguments that make no sense, or a bug of ours. str() names both; the broker goes on."""
+    """A call with arguments that make no sense, or a bug of ours. str() names both; the broker continues."""
 
 
 FORESEEN = (CatalogueError, ClockRefused, ConfigError, FaultRefused, KafkaError, OSError, QuestionFailed, StorageError)
-"""What a broker refuses with a sentence; anything else is a bug of ours."""
+"""The errors that a broker reports in a sentence; anything else is a bug of ours."""
 
 Answer = Callable[..., Any | Awaitable[Any]]
 
@@ -54,7 +54,7 @@ _log = logger("app")
 
 
 class Host:
-    """A running broker and the answers of its own that its owner may ask for, by name."""
+    """A running broker and the functions that its owner may call, by name."""
 
     def __init__(self, broker: Broker, data_dir: str, warnings: list[str], security: Security | None = None) -> None:
         self.broker = broker
@@ -83,11 +83,11 @@ class Host:
 
     @property
     def ports(self) -> list[int]:
-        """Where each node listens."""
+        """The port of each node."""
         return [member.bound[0].port for member in self.broker.members]
 
     async def answer(self, name: str, *arguments: Any) -> Any:
-        """The answer to one question, in plain values. FORESEEN."""
+        """Return the answer to one call, in plain values. Raises FORESEEN."""
         try:
             found = self._answers[name](*arguments)
             return await found if isawaitable(found) else found
@@ -98,7 +98,7 @@ class Host:
             raise QuestionFailed(f"{name}: {error!r}; the broker's log says where") from error
 
     async def stop(self) -> None:
-        """A clean stop. StorageError."""
+        """Stop cleanly. Raises StorageError."""
         await self.broker.stop()
 
     def _about_services(self, answer: Answer) -> Answer:
@@ -108,7 +108,7 @@ class Host:
         self.broker.catalogue.create_topic(name, partitions, config)
 
     async def _transactions(self) -> list[tuple[Any, ...]]:
-        """Of all nodes: each tells those that it coordinates."""
+        """Return the transactions of all nodes: each lists those that it coordinates."""
         found = [await questions.transactions(member.services) for member in self.broker.members]
         return sorted(txn for of_node in found for txn in of_node)
 
@@ -138,7 +138,7 @@ class Host:
         return self.broker.time_control.get()
 
     def _done(self, state: ClockState) -> None:
-        """What was to be done is."""
+        """Return None in place of a state."""
 
     async def _advance(self, by: str | int) -> None:
         await self._clock.advance(duration_ms(by) if isinstance(by, str) else by)
@@ -147,7 +147,7 @@ class Host:
         await self._clock.at(moment_ms(moment))
 
     def _trace(self, asked: Mapping[str, list[str]], limit: int) -> list[tuple[Any, ...]]:
-        """The last events that are wanted, as the fields of barnabas.embedded.answers.TracedEvent. KafkaError."""
+        """Return the last matching events, as fields of barnabas.embedded.answers.TracedEvent. Raises KafkaError."""
         try:
             found = self._history.last(wanted(asked), limit)
         except ValueError as wrong:
@@ -167,16 +167,16 @@ class Host:
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no partition {topic}-{partition}")
 
     def _snapshot(self, target: str) -> None:
-        """Copies in one turn of the loop, so that it is one moment; as a kill would leave the files at it."""
+        """Copy in one turn of the loop, so that the files are those of one moment, as a kill would leave them."""
         copy_directory(self._data_dir, target)
 
 
 async def open_host(
     settings: Mapping[str, Any], data_dir: str, descriptor_limit: int, *, owns_process: bool = True
 ) -> Host:
-    """A broker of these settings (barnabas.embedded.settings.Settings) that accepts connections. FORESEEN.
+    """Start a broker of these settings (barnabas.embedded.settings.Settings) that accepts connections. FORESEEN.
 
-    owns_process: whether nobody else lives in this process.
+    owns_process: whether this process runs no other code.
     """
     host = f"[{settings['host']}]" if ":" in settings["host"] else settings["host"]
     flags = {"listeners": f"PLAINTEXT://{host}:{settings['port']}", "log.dirs": data_dir}
@@ -189,7 +189,7 @@ async def open_host(
     if settings["secure"]:
         security, secured = secure(loaded.config, settings["users"])
         loaded = load(flags={**flags, **secured})
-        if not settings["ports"]:  # this object's first start: a right that is taken back stays away at a restart
+        if not settings["ports"]:  # this object's first start: a restart does not restore a right that was removed
             granted = rights(security, settings["grants"])
     bound = _bind(loaded.config, settings["brokers"], settings["ports"])
     try:
@@ -212,7 +212,7 @@ async def open_host(
 
 
 def _bind(config: BrokerConfig, count: int, ports: list[int]) -> list[list[BoundAddress]]:
-    """`ports`: what the nodes had before, if they were started before."""
+    """Bind the sockets. `ports`: the nodes' earlier ports, if they were started before."""
     try:
         return bind_nodes(config, count, [port - ports[0] for port in ports])
     except ValueError as error:

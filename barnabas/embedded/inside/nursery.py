@@ -1,12 +1,12 @@
 """The process that brokers are forked from: it has everything imported, and nothing running.
 
-Started by `embedded.pool`, once for each process that uses brokers, with a socket. For every request it gets there
-(settings, and a socket for the broker to be) it forks; the child opens its broker and answers on that socket, the
-nursery goes on waiting. What is not needed for the first broker is imported while nobody asks for one.
+Started by `embedded.pool`, once for each process that uses brokers, with a socket. For every request from there
+(settings, and a socket for the new broker) it forks; the child opens its broker and answers on that socket, the
+nursery continues to wait. Modules that the first broker does not need are imported while there is no request.
 
-It has no thread and no event loop, so that a fork is whole. It ends when its parent does, seen by the socket's end and,
-on Linux, by the parent's own: a process the parent forked may hold the socket open. Then it kills what brokers there
-are, and removes the directory they all lie in.
+It has no thread and no event loop, so that a fork is complete. It ends when its parent does, detected by the socket's
+end and, on Linux, by the parent's own: a process the parent forked may hold the socket open. Then it kills all present
+brokers, and removes the directory that contains them.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ def main(descriptor: int, parent_pid: int) -> NoReturn:
 
 
 def _watch(parent_pid: int) -> int | None:
-    """A descriptor that is readable when the parent has ended; None where there are no such."""
+    """Return a descriptor that is readable when the parent has ended; None where there are no such."""
     watched = None
-    with suppress(OSError, AttributeError):  # a kernel, a sandbox or a system without
+    with suppress(OSError, AttributeError):  # a kernel, a sandbox or a system without pidfd
         watched = os.pidfd_open(parent_pid)
     if os.getppid() != parent_pid:
         sys.exit()  # it is gone already
@@ -69,7 +69,7 @@ class Nursery:
         signal.set_wakeup_fd(wake.fileno(), warn_on_full_buffer=False)
 
     def run(self) -> None:
-        """Until the parent is gone."""
+        """Serve requests until the parent is gone."""
         preparing = prepare()
         is_prepared = False
         watched: list[Any] = [self._requests, self._ended, *([] if self._parent is None else [self._parent])]
@@ -88,7 +88,7 @@ class Nursery:
                 is_prepared = next(preparing, None) is None
 
     def end_all(self) -> None:
-        """Kill every broker there is, and see it end."""
+        """Kill every broker, and wait for its end."""
         for pid in self._children:
             os.kill(pid, signal.SIGKILL)
         for pid in self._children:
@@ -137,11 +137,11 @@ class Nursery:
             owner.setblocking(True)
             owner.sendall(encode(("failed", traceback.format_exc())))
         finally:
-            os._exit(1)  # whatever happened, it must not go on as a nursery
+            os._exit(1)  # in any case it must not continue as a nursery
 
 
 def _speak_into(home: str) -> None:
-    """Let whatever this process says from now on go to the log in `home`."""
+    """Redirect all output of this process from now on to the log in `home`."""
     os.makedirs(home, mode=0o700, exist_ok=True)
     log = os.open(os.path.join(home, LOG_NAME), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     for standard in (1, 2):
@@ -150,7 +150,7 @@ def _speak_into(home: str) -> None:
 
 
 def prepare() -> Iterator[str]:
-    """Import what brokers need, a little at a time, the most needed first; then make ready to be forked."""
+    """Import what brokers need, a little at a time, the most needed first; then prepare for forks."""
     for name in ("barnabas.embedded.inside.child", "uvloop"):
         with suppress(ImportError):
             import_module(name)
@@ -159,4 +159,4 @@ def prepare() -> Iterator[str]:
 
     yield from warm_up()
     gc.collect()
-    gc.freeze()  # so that the collector of a child leaves the pages alone that it shares with this process
+    gc.freeze()  # so that the collector of a child does not write to the pages that it shares with this process

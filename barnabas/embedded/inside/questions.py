@@ -1,7 +1,7 @@
-"""What can be asked of a running broker, answered in plain values from its own state.
+"""Calls about a running broker, answered in plain values from its own state.
 
-A view of the broker's read model (broker/insight/inspection/), with the waiting that does not do: for recoveries and
-loading. Each question is a function of the broker's services and the arguments. Records are read as a Fetch reads them
+A view of the broker's read model (broker/insight/inspection/), and it waits where that does not: for recoveries and
+loading. Each call is a function of the broker's services and the arguments. Records are read as a Fetch reads them
 and decoded as a consumer decodes them.
 """
 
@@ -20,19 +20,19 @@ from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.storage.log.log import PartitionLog
 
 _PAGE_BYTES = 1 << 20
-_RECOVERY_MS = 60_000  # asked again then
+_RECOVERY_MS = 60_000  # retried then
 
 Page = tuple[list[tuple[Any, ...]], int | None]
-"""Records (offset, timestamp, key, value, headers), and where the next page begins, None after the last."""
+"""Records (offset, timestamp, key, value, headers), and the start of the next page, None after the last."""
 
 
 def topics(services: Services) -> dict[str, int]:
-    """The topics there are, the broker's own too, with the number of their partitions."""
+    """Return the present topics, internal ones too, with the number of their partitions."""
     return {topic.name: topic.partitions_count for topic in every_topic(services)}
 
 
 async def records(services: Services, topic: str, partition: int, is_committed: bool, offset: int | None) -> Page:
-    """A page of the records a consumer sees from `offset`, None for the first there is. KafkaError."""
+    """Return a page of the records a consumer sees from `offset`, None for the first one. Raises KafkaError."""
     log = await _recovered_log(services, topic, partition)
     if log is None:
         return [], None
@@ -49,7 +49,7 @@ async def records(services: Services, topic: str, partition: int, is_committed: 
 
 
 async def offsets(services: Services, topic: str, partition: int) -> tuple[int, int, int]:
-    """The log start offset, the last stable offset and the high watermark. KafkaError."""
+    """Return the log start offset, the last stable offset and the high watermark. Raises KafkaError."""
     log = await _recovered_log(services, topic, partition)
     if log is None:
         return 0, 0, 0
@@ -57,7 +57,7 @@ async def offsets(services: Services, topic: str, partition: int) -> tuple[int, 
 
 
 async def _recovered_log(services: Services, topic: str, partition: int) -> PartitionLog | None:
-    """The partition's log, however long it has to be recovered first; None for one never written to. KafkaError."""
+    """Return the partition's log, after any recovery; None for one never written to. Raises KafkaError."""
     while True:
         try:
             return services.partitions.get_if_written(topic, partition)
@@ -66,7 +66,7 @@ async def _recovered_log(services: Services, topic: str, partition: int) -> Part
 
 
 async def transactions(services: Services) -> list[tuple[Any, ...]]:
-    """Every transactional id, as the fields of barnabas.embedded.answers.Transaction. KafkaError."""
+    """Return every transactional id, as the fields of barnabas.embedded.answers.Transaction. Raises KafkaError."""
     while True:
         try:
             found = every_transaction(services)
@@ -74,7 +74,7 @@ async def transactions(services: Services) -> list[tuple[Any, ...]]:
         except KafkaError as error:
             if error.code is not ErrorCode.COORDINATOR_LOAD_IN_PROGRESS:
                 raise
-            await services.upkeep.next_turn()  # the loader's among them
+            await services.upkeep.next_turn()  # the loader runs in it, too
     return [
         (
             txn.transactional_id,
@@ -90,7 +90,7 @@ async def transactions(services: Services) -> list[tuple[Any, ...]]:
 
 
 def now_ms(services: Services) -> int:
-    """The broker's clock."""
+    """Return the time of the broker's clock."""
     return services.clock.now_ms()
 
 

@@ -1,6 +1,6 @@
-"""A broker that is made secure, and what its clients are told: `Barnabas(secure=True)`.
+"""A secure broker, and the settings of its clients: `Barnabas(secure=True)`.
 
-Nothing of it is imported before somebody asks.
+Its modules are imported on the first use.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ _KINDS = (*_ADDRESS, "kafka_python")
 
 
 def secure(config: BrokerConfig, users: Mapping[str, str]) -> tuple[Security, dict[str, str]]:
-    """The security directory, opened or made, and the settings of the broker that go with it. ConfigError, OSError.
+    """Open or make the security directory; return it with the broker's settings for it. Raises ConfigError, OSError.
 
-    users: with their passwords, who are added to those that the directory has.
+    users: with their passwords, added to those in the directory.
     """
     try:
         from barnabas.broker.server.secure.secured import open_for, settings_for
@@ -38,7 +38,7 @@ def secure(config: BrokerConfig, users: Mapping[str, str]) -> tuple[Security, di
 
 
 def rights(security: Security, grants: Mapping[str, Sequence[str]]) -> list[Acl]:
-    """What users are granted, each in the words of `barnabas acls add`. ConfigError."""
+    """Return the permissions of users, given in the words of `barnabas acls add`. Raises ConfigError."""
     if not grants:
         return []
     from barnabas.broker.cli.acl.acl_options import rights_of
@@ -57,7 +57,7 @@ def rights(security: Security, grants: Mapping[str, Sequence[str]]) -> list[Acl]
 
 
 def client_settings(security: Security | None, kind: str, user: str, bootstrap: str) -> dict[str, str]:
-    """What a client of this kind needs, as this user. KafkaError."""
+    """Return the settings of a client of this kind, as this user. Raises KafkaError."""
     kind = "kafka_python" if kind == "kafka-python" else kind  # as the package is called, and the file of its settings
     if kind not in _KINDS:
         known = did_you_mean(kind, _KINDS) or f": {', '.join(sorted(_KINDS))} are"
@@ -75,5 +75,5 @@ def client_settings(security: Security | None, kind: str, user: str, bootstrap: 
 
 
 def _known(user: str, security: Security) -> str:
-    """Behind the name of a user that there is not."""
+    """Return the end of the sentence about an unknown user."""
     return did_you_mean(user, security.passwords) or f": {', '.join(sorted(security.passwords))} are known"

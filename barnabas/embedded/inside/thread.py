@@ -1,6 +1,6 @@
-"""A broker on an event loop of its own, in a thread: for debuggers, and where no process may be started.
+"""A broker on its own event loop, in a thread: for debuggers, and where no process may be started.
 
-What a kill is here: the broker drops everything without finishing, syncing or marking it. That differs from SIGKILL in
+A kill means here: the broker drops everything without finishing, syncing or marking it. That differs from SIGKILL in
 that it comes between two steps of the broker's, never inside one.
 """
 
@@ -20,7 +20,7 @@ from barnabas.embedded.errors import BarnabasError, NotRunning
 from barnabas.embedded.inside.host import FORESEEN, Host, open_host
 from barnabas.embedded.running import ANSWER_TIMEOUT_S, LOG_NAME
 
-_DESCRIPTORS = 1024  # what a process may have open where nobody says otherwise; its limit is the user's to raise
+_DESCRIPTORS = 1024  # what a process may have open by default; its limit is the user's to raise
 
 _homes: dict[str, EphemeralDirectory] = {}
 
@@ -29,11 +29,11 @@ class BrokerThread:
     """One running broker; the counterpart of child_process.ChildProcess."""
 
     def __init__(self, settings: Mapping[str, Any], home: str | None) -> None:
-        """Start it and wait until it can be used. BarnabasError."""
+        """Start it and wait until it can be used. Raises BarnabasError."""
         if home is None:
             directory = EphemeralDirectory()
             home = directory.path
-            _homes[home] = directory  # whose lock keeps it from being swept up
+            _homes[home] = directory  # whose lock keeps it from being removed as abandoned
         self.home: str | None = home
         self.pid = os.getpid()
         self.data_dir: str = settings["data_dir"] or os.path.join(home, "data")
@@ -54,24 +54,24 @@ class BrokerThread:
 
     @property
     def is_running(self) -> bool:
-        """Whether the thread is there still."""
+        """Whether the thread still runs."""
         return self._thread.is_alive()
 
     def wait_ended(self, timeout_s: float) -> bool:
-        """Whether the thread has ended, by itself, within this time."""
+        """Return whether the thread has ended, by itself, within this time."""
         self._thread.join(timeout_s)
         return not self.is_running
 
     def end_descriptor(self) -> int | None:
-        """None: a thread has none."""
+        """Return None: a thread has none."""
         return None
 
     def ask(self, name: str, *arguments: object, timeout_s: float = ANSWER_TIMEOUT_S) -> Any:
-        """The broker's answer. BarnabasError says why there is none."""
+        """Return the broker's answer. Raises BarnabasError with the reason if there is none."""
         return self._call(self._host.answer(name, *arguments), timeout_s)
 
     def stop(self) -> None:
-        """A clean stop. BarnabasError where the data could not be written."""
+        """Stop cleanly. Raises BarnabasError where the data could not be written."""
         try:
             self._call(self._host.stop(), ANSWER_TIMEOUT_S)
         finally:
@@ -84,12 +84,12 @@ class BrokerThread:
             self._end()
 
     def discard(self) -> None:
-        """Remove its home; it has ended."""
+        """Remove its home, once it has ended."""
         if self.home is not None and (directory := _homes.pop(self.home, None)) is not None:
             directory.remove()
 
     def logs(self) -> str:
-        """What it and those before it in the same home wrote."""
+        """Return the log of this and earlier brokers in the same home."""
         with open(self._log, encoding="utf-8", errors="replace") as file:
             return file.read()
 
@@ -128,9 +128,9 @@ class BrokerThread:
 
 
 class _Lines:
-    """Puts the lines that this thread logs into a stream, and nobody else's.
+    """Writes the log lines of this thread, and of no other, to a stream.
 
-    The threads that the broker starts for work on the disk log none: what fails there comes back to its event loop. The
+    The threads that the broker starts for work on the disk log none: their errors are raised on its event loop. The
     logger has a level for as long as any broker runs in a thread, unless its owner gave it one.
     """
 

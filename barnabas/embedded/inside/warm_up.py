@@ -1,6 +1,6 @@
-"""What a broker does at its start and at its first requests, done once ahead: imports, and codecs that are compiled.
+"""The work of a broker at its start and at its first requests, done once ahead: imports, and codecs that are compiled.
 
-A process that is forked from a warm one finds all of it there.
+A process that is forked from a warm one has all of it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _LAZY = ("barnabas.client.consume.decoding", "concurrent.futures.thread", "shuti
 
 
 def warm_up() -> Iterator[str]:
-    """A step for each thing done; the caller may do something else in between."""
+    """Yield a step for each thing done; the caller may do something else in between."""
     _write_a_catalogue()
     yield "a catalogue"
     from barnabas.broker.api.table import API_TABLE
@@ -40,7 +40,7 @@ def warm_up() -> Iterator[str]:
 
 
 def _write_a_catalogue() -> None:
-    """So that the codecs of its records are there, and those of the data directory's own files."""
+    """Write a catalogue, to make the codecs of its records, and those of the data directory's own files."""
     import os
 
     from barnabas.broker.config.load import load_config

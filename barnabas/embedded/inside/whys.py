@@ -1,4 +1,4 @@
-"""Questions about what hangs, answered in plain values. What answers them is imported when somebody asks."""
+"""Explanations of what hangs, in plain values. The modules for them are imported on the first use."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ async def _asked(broker: Broker, name: str, *about: Any) -> Any:
 
 
 async def why_consumer(broker: Broker, group: str, topic: str | None) -> dict[str, Any]:
-    """As Why.consumer."""
+    """Explain a consumer's wait, with Why.consumer."""
     answer: dict[str, Any] = (await _asked(broker, "consumer", group, topic)).as_json()
     return answer
 
 
 async def why_producer(broker: Broker, transactional_id: str) -> dict[str, Any]:
-    """As Why.producer."""
+    """Explain a producer's refusal, with Why.producer."""
     answer: dict[str, Any] = (await _asked(broker, "producer", transactional_id)).as_json()
     return answer
 
 
 async def why_record(broker: Broker, topic: str, partition: int, offset: int) -> dict[str, Any]:
-    """As Why.record. KafkaError for what is no offset."""
+    """Explain a record, with Why.record. Raises KafkaError for a negative partition or offset."""
     if partition < 0 or offset < 0:
         raise KafkaError(
             ErrorCode.INVALID_REQUEST, f"{topic}:{partition}:{offset}: partitions and offsets begin with 0"
@@ -45,13 +45,13 @@ async def why_record(broker: Broker, topic: str, partition: int, offset: int) ->
 
 
 async def why_group(broker: Broker, group: str) -> dict[str, Any]:
-    """As Why.group."""
+    """Explain a group's rebalance, with Why.group."""
     answer: dict[str, Any] = (await _asked(broker, "group", group)).as_json()
     return answer
 
 
 async def why_hanging(broker: Broker) -> dict[str, Any]:
-    """As Why.hanging, however young: what a test left open did not end by itself."""
+    """Explain all that hangs, with Why.hanging, however young: what a test left open did not end by itself."""
     return {about: answer.as_json() for about, answer in (await _asked(broker, "hanging", 0)).items()}
 
 
