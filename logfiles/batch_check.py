@@ -21,7 +21,7 @@ _FILLED_IN_BYTES_MAX = 1 << 26  # of records that a broker reads for an index, a
 
 
 class Defect(NamedTuple):
-    """One thing that is wrong with a batch."""
+    """One defect of a batch."""
 
     kind: Kind
     detail: str
@@ -30,8 +30,8 @@ class Defect(NamedTuple):
 class BatchCheck(NamedTuple):
     """The result for one batch.
 
-    largest: the timestamp that a time index has for it. marker: of a batch that ends a transaction. records: how many
-    were read; 0 if they were not asked for or cannot be read.
+    largest: its timestamp in a time index. marker: of a batch that ends a transaction. records: how many were read; 0
+    if they were not requested or cannot be read.
     """
 
     defects: tuple[Defect, ...]
@@ -41,7 +41,7 @@ class BatchCheck(NamedTuple):
 
 
 def check_batch(header: BatchHeader, batch: Buffer, *, with_records: bool) -> BatchCheck:
-    """Check the header, the records if that is asked for, and the marker of a control batch in any case."""
+    """Check the header, the records if requested, and the marker of a control batch in any case."""
     defects = list(_of_header(header))
     records, marker = 0, None
     if with_records and not defects:
@@ -57,7 +57,7 @@ def check_batch(header: BatchHeader, batch: Buffer, *, with_records: bool) -> Ba
 
 
 def _of_header(header: BatchHeader) -> Iterator[Defect]:
-    """Compaction can leave fewer records than offsets. Nothing leaves more."""
+    """Yield the defects of a header. Compaction can leave fewer records than offsets, nothing leaves more."""
     if header.last_offset_delta < 0:
         yield Defect(Kind.HEADER, f"the last offset {header.last_offset} is below the first")
     elif not 0 <= header.records_count <= header.last_offset_delta + 1:
@@ -66,7 +66,7 @@ def _of_header(header: BatchHeader) -> Iterator[Defect]:
 
 
 def _of_records(header: BatchHeader, batch: Buffer) -> tuple[int, list[Defect]]:
-    """How many there are, and their defects. Of records that are out of place only the first is reported."""
+    """Return the number of records and their defects. Of records that are out of place only the first is reported."""
     defects: list[Defect] = []
     if header.compression == LZ4 and not lz4_blocks_are_independent(memoryview(batch)[HEADER_SIZE:]):
         defects.append(Defect(Kind.COMPRESSION, "lz4 blocks depend on each other, which the Java client does not read"))
@@ -92,7 +92,7 @@ def _of_records(header: BatchHeader, batch: Buffer) -> tuple[int, list[Defect]]:
 
 
 def _filled_in(header: BatchHeader, batch: Buffer) -> int:
-    """The timestamp that a broker's index has for a batch whose header lacks the largest (docs/decisions/0013)."""
+    """Return the timestamp in a broker's index for a batch whose header lacks the largest (docs/decisions/0013)."""
     try:
         times = iter_times(batch, max_bytes=_FILLED_IN_BYTES_MAX)
         return max((each[1] for each in times if each is not None), default=-1)

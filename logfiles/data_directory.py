@@ -1,8 +1,8 @@
 """The partitions and segments of a data directory: names and sizes. Reads no log.
 
 The directory is ours or Kafka's; the broker may be stopped, killed or running. Invariants: only live segments are
-listed (files that are being deleted or cleaned are not part of the log), of partitions in the states that were asked
-for. A size is that at the time of listing: what a running broker appends later is not read.
+listed (files that are being deleted or cleaned are not part of the log), of partitions in the requested states. A size
+is that at the time of listing: later appends of a running broker are not read.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class NoDataDirectory(ValueError):
 
 
 class Segment(NamedTuple):
-    """A `.log` file: the offset it begins at, and its size in bytes when the directory was listed."""
+    """A `.log` file: its base offset, and its size in bytes when the directory was listed."""
 
     base_offset: int
     size: int
@@ -68,33 +68,33 @@ class PartitionFiles(NamedTuple):
     deleted_from: int | None = None
 
     def log_path(self, segment: int) -> str:
-        """The path of a segment's log, by its number in `segments`."""
+        """Return the path of a segment's log, by its number in `segments`."""
         return self.path(segment, FileKind.LOG)
 
     def path(self, segment: int, kind: FileKind) -> str:
-        """The path of one of a segment's files, which may not be there."""
+        """Return the path of one of a segment's files, which may not exist."""
         return self.beside(segment_file(self.segments[segment].base_offset, kind))
 
     def beside(self, name: str) -> str:
-        """The path of a file of this name in the partition's directory, which may not be there."""
+        """Return the path of a file of this name in the partition's directory, which may not exist."""
         return os.path.join(self.directory, name)
 
     @property
     def leader_epochs_path(self) -> str:
-        """The path of the leader epochs, which may not be there."""
+        """The path of the leader epochs, which may not exist."""
         return self.beside(LEADER_EPOCH_CHECKPOINT)
 
     def is_deleted(self, offset: int) -> bool:
-        """Whether retention may be at work on the segment with this offset, which is before the first."""
+        """Return whether retention may be deleting the segment with this offset, which is before the first."""
         return self.deleted_from is not None and self.deleted_from <= offset
 
     def limit(self, segment: int) -> int | None:
-        """The offset that the next segment begins at; None for the last."""
+        """Return the base offset of the next segment; None for the last."""
         return self.segments[segment + 1].base_offset if segment + 1 < len(self.segments) else None
 
 
 class _Checkpoints(NamedTuple):
-    """What the checkpoints of the data directory hold, by topic and partition."""
+    """The content of the checkpoints of the data directory, by topic and partition."""
 
     log_starts: dict[tuple[str, int], int]
     cleaned: dict[tuple[str, int], int]
@@ -108,9 +108,9 @@ def read_layout(
     is_wanted: Callable[[str, int], bool],
     states: Container[DirectoryState] = frozenset((DirectoryState.LIVE,)),
 ) -> list[PartitionFiles]:
-    """The wanted partitions with their segments, by topic and partition.
+    """Return the wanted partitions with their segments, by topic and partition.
 
-    path: a data directory, or the directory of one partition. NoDataDirectory where it is neither.
+    path: a data directory, or the directory of one partition. Raises NoDataDirectory where it is neither.
     """
     path = os.path.abspath(path)
     try:
@@ -157,7 +157,7 @@ def read_layout(
 
 
 def _nothing_known(topic: str, partition: int) -> _Checkpoints:
-    """Of a directory that is not the partition's own any more: any of its offsets may have been cleaned away."""
+    """Return the checkpoints for a renamed directory of a partition: any of its offsets may have been cleaned away."""
     return _Checkpoints({}, {(topic, partition): _OFFSET_MAX}, {})
 
 
@@ -166,7 +166,7 @@ def _was_clean(root: str) -> bool:
 
 
 def _tells_log_starts(root: str) -> bool:
-    """Whether leader epochs that begin below the first segment say that segments are lost."""
+    """Return whether leader epochs that begin below the first segment mean that segments are lost."""
     try:
         with open(os.path.join(root, META_PROPERTIES), "rb") as file:
             return decode(file.read()).tells_log_starts
@@ -175,7 +175,7 @@ def _tells_log_starts(root: str) -> bool:
 
 
 def _is_partition(directory: str) -> bool:
-    """Whether a directory with a partition's name is one, and not a data directory of such a name."""
+    """Return whether a directory with a partition's name is one, and not a data directory with such a name."""
     names = os.listdir(directory)
     if PARTITION_METADATA in names or LEADER_EPOCH_CHECKPOINT in names:
         return True
@@ -201,7 +201,7 @@ def _read_partition(topic: str, partition: int, directory: str, known: _Checkpoi
 
 
 def live_files(sizes: Mapping[str, int]) -> tuple[tuple[Segment, ...], tuple[int, ...]]:
-    """The live segments and the snapshots, by offset, among the files of a partition; sizes by name."""
+    """Return the live segments and the snapshots, by offset, among the files of a partition; sizes by name."""
     files = [(file, size) for name, size in sizes.items() if (file := parse_segment_file(name)) is not None]
     live = sorted((file.base_offset, file.kind.value, size) for file, size in files if file.state is FileState.LIVE)
     segments = tuple(Segment(offset, size) for offset, kind, size in live if kind == FileKind.LOG.value)
@@ -209,7 +209,7 @@ def live_files(sizes: Mapping[str, int]) -> tuple[tuple[Segment, ...], tuple[int
 
 
 def _sizes(directory: str) -> dict[str, int]:
-    """Sizes by name. A file that disappears meanwhile was being deleted."""
+    """Return sizes by name. A file that disappears meanwhile was being deleted."""
     sizes: dict[str, int] = {}
     with suppress(FileNotFoundError):
         for entry in os.scandir(directory):
@@ -219,7 +219,7 @@ def _sizes(directory: str) -> dict[str, int]:
 
 
 def _offsets(path: str, checkpoint: str) -> dict[tuple[str, int], int]:
-    """The offsets of a checkpoint; none if it does not exist or cannot be read."""
+    """Return the offsets of a checkpoint; none if it does not exist or cannot be read."""
     try:
         with open(os.path.join(path, checkpoint), "rb") as file:
             return decode_offsets(file.read())

@@ -1,4 +1,4 @@
-"""What the records of internal topics and control batches say, by name: schemas from protocol, nothing known here.
+"""The fields of records in internal topics and control batches, by name: schemas come from protocol, none is here.
 
 Unknown record types (of a newer Kafka) and values that do not decode are distinguished: the first are shown as
 bytes, the second are a DecodeError that `describe` shows beside the bytes.
@@ -31,14 +31,14 @@ CONTROL_VALUES: dict[ControlRecordType, type[Stored]] = {
 
 
 def decoder_for(topic: str, header: BatchHeader) -> Decoder | None:
-    """What decodes this batch's records, or None for a user's data."""
+    """Return the decoder of this batch's records, or None for a user's data."""
     if header.is_control:
         return control_record
     return DECODERS.get(topic)
 
 
 def plain(value: Any) -> Any:
-    """A struct as a dictionary of its fields that hold something, bytes as text or hex; lists likewise."""
+    """Return a struct as a dictionary of its fields that are not None, bytes as text or hex; lists likewise."""
     if isinstance(value, Struct):
         fields = {field.name: plain(getattr(value, field.name)) for field in schema_of(type(value)).fields}
         return {name: content for name, content in fields.items() if content is not None}
@@ -50,7 +50,7 @@ def plain(value: Any) -> Any:
 
 
 def control_record(record: Record) -> dict[str, Any]:
-    """A marker with its coordinator epoch, or one of the quorum's control records."""
+    """Decode a marker with its coordinator epoch, or one of the quorum's control records."""
     kind = parse_control_key(record.key)
     if kind in (ControlRecordType.COMMIT, ControlRecordType.ABORT):
         return {"endTxnMarker": kind.name, "coordinatorEpoch": parse_marker_value(record.value)}
@@ -62,7 +62,7 @@ def control_record(record: Record) -> dict[str, Any]:
 
 
 def metadata_record(record: Record) -> dict[str, Any]:
-    """A record of the catalogue."""
+    """Decode a record of the catalogue."""
     if record.value is None:
         return {"payload": None}
     decoded, version = catalogue.decode_record(record.value)
@@ -70,7 +70,7 @@ def metadata_record(record: Record) -> dict[str, Any]:
 
 
 def coordinator_record(keys: Mapping[int, type[Stored]], values: Mapping[int, type[Stored]]) -> Decoder:
-    """A decoder for a coordinator's topic: a typed key, and a value that is absent in a tombstone."""
+    """Return a decoder for a coordinator's topic: a typed key, and a value that is absent in a tombstone."""
 
     def decode(record: Record) -> dict[str, Any]:
         if record.key is None:

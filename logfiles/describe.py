@@ -1,7 +1,7 @@
-"""Batches and records as a person reads them: one dictionary each, printed as a line of text or of JSON.
+"""Batches and records in a readable form: one dictionary each, printed as a line of text or of JSON.
 
 Names are those of Kafka's own dump tool. Keys and values are shown as text where they are text, else as hex.
-Internal topics' records are decoded with their schemas; one that cannot be decoded is shown as bytes, with the
+Internal topics' records are decoded with their schemas; a record that cannot be decoded is shown as bytes, with the
 reason.
 """
 
@@ -19,7 +19,7 @@ TIMESTAMP_TYPES = ("CreateTime", "LogAppendTime")
 
 
 def batch_fields(position: int, header: BatchHeader, crc_ok: bool) -> dict[str, Any]:
-    """What the header says, with where it lies and whether its CRC holds."""
+    """Return the fields of the header, with its position and whether its CRC is right."""
     return {
         "baseOffset": header.base_offset,
         "lastOffset": header.last_offset,
@@ -42,7 +42,7 @@ def batch_fields(position: int, header: BatchHeader, crc_ok: bool) -> dict[str, 
 
 
 def shown(data: bytes | None) -> str | None:
-    """Bytes as text if they are printable UTF-8, else as hex behind 0x; None stays None."""
+    """Return bytes as text if they are printable UTF-8, else as hex behind 0x; None stays None."""
     if data is None:
         return None
     try:
@@ -55,7 +55,7 @@ def shown(data: bytes | None) -> str | None:
 def record_fields(
     record: Record, header: BatchHeader, decode: Callable[[Record], dict[str, Any]] | None
 ) -> dict[str, Any]:
-    """One record; `decode` names what an internal topic's record says and is tried first."""
+    """Return the fields of one record; `decode`, for an internal topic's record, is tried first."""
     fields: dict[str, Any] = {"offset": record.offset, TIMESTAMP_TYPES[header.timestamp_type]: record.timestamp}
     fields["keySize"] = -1 if record.key is None else len(record.key)
     fields["valueSize"] = -1 if record.value is None else len(record.value)
@@ -70,7 +70,7 @@ def record_fields(
 
 
 def line(fields: dict[str, Any]) -> str:
-    """`name: value` pairs on one line, as Kafka's tool prints them."""
+    """Return `name: value` pairs on one line, as Kafka's tool prints them."""
     return " ".join(
         f"{name}: {str(value).lower() if isinstance(value, bool) else value}" for name, value in fields.items()
     )

@@ -13,19 +13,19 @@ from barnabas.protocol.files.txn_index import AbortedTxn
 
 
 def offset_entries(data: bytes) -> list[OffsetIndexEntry]:
-    """Those of an `.index` file."""
+    """Return the entries of an `.index` file."""
     return offset_index.decode(data[: trimmed_size(data, offset_index.ENTRY_SIZE)])
 
 
 def time_entries(data: bytes) -> list[TimeIndexEntry]:
-    """Those of a `.timeindex` file."""
+    """Return the entries of a `.timeindex` file."""
     return time_index.decode(data[: trimmed_size(data, time_index.ENTRY_SIZE)])
 
 
 def aborted_txns(data: bytes) -> list[AbortedTxn]:
-    """Those of a `.txnindex` file. Zeros alone are none: a power cut leaves them of entries that were not synced.
+    """Return the entries of a `.txnindex` file; zeros alone, left by a power cut for unsynced entries, are none.
 
-    An entry of zeros would be an abort without data, whose marker is the first record of the log. There is none such.
+    An entry of zeros would be an abort without data, whose marker is the first record of the log. This does not exist.
     """
     if not data.strip(b"\0"):
         return []

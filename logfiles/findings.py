@@ -1,4 +1,4 @@
-"""Findings: what in a partition's files is not as the formats say it must be.
+"""Findings: the places where a partition's files do not follow the formats.
 
 Other programs read the kinds (`barnabas log verify --json`, `content=findings` in Spark, the audit's verdict). A kind
 may be added; none changes its name or its meaning.
@@ -13,7 +13,7 @@ from barnabas.protocol.older_python import StrEnum
 
 
 class Kind(StrEnum):
-    """What a finding is about."""
+    """The subject of a finding."""
 
     CRC = Damage.CRC
     OFFSET = Damage.OFFSET
@@ -22,7 +22,7 @@ class Kind(StrEnum):
     ZEROS = Damage.ZEROS
     HEADER = "header"  # of a whole batch: it contradicts itself
     LEADER_EPOCH = "leader epoch"  # of a batch: below that of the batch before, or not that of the checkpoint
-    RECORDS = "records"  # of a whole batch: not as its header or the format says
+    RECORDS = "records"  # of a whole batch: not as its header or the format requires
     TIMESTAMP = "timestamp"  # the largest one in a header is not that of its records
     COMPRESSION = "compression"  # it can be decompressed, but not by every client
     CONTROL = "control"  # a control record that cannot be read
@@ -34,12 +34,12 @@ class Kind(StrEnum):
     PRODUCER_SNAPSHOT = "producer snapshot"
     LEADER_EPOCHS = "leader epochs"  # the checkpoint
     PARTITION_METADATA = "partition metadata"
-    END = "end"  # of the log: below what a checkpoint says was synced
+    END = "end"  # of the log: below the synced offset in a checkpoint
     DATA_DIRECTORY = "data directory"  # one of the files in its root
 
 
 class Finding(NamedTuple):
-    """One defect: where it is, and a sentence about it.
+    """One defect: its place, and a sentence about it.
 
     position: in the file, in bytes. offset: the nearest that is known. is_note: a kill or a power cut leaves this, and
     the next start repairs it.
@@ -54,7 +54,7 @@ class Finding(NamedTuple):
 
 
 def describe(found: Found) -> str:
-    """A sentence about a damaged stretch of a log."""
+    """Return a sentence about a damaged stretch of a log."""
     claimed = "" if found.header is None else f" (its header says: from offset {found.header.base_offset})"
     if found.damage is Damage.CRC:
         return f"the CRC of this batch of {found.size} bytes{claimed} is not that of its bytes"

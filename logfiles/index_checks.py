@@ -1,4 +1,4 @@
-"""Compares a segment's indexes with its log, entry by entry, while the log is walked. Keeps no batch.
+"""Compares a segment's indexes with its log, entry by entry, during a walk over the log. Stores no batch.
 
 Each check gets every batch and every damaged stretch in the order of the file, then the end. It reports the first wrong
 entry of its index and nothing after it, because an index is rebuilt as a whole. The content of a damaged stretch is
@@ -27,17 +27,17 @@ class IndexCheck(Protocol):
     """One index, compared with the log during a walk. Each call returns a finding, if there is one."""
 
     def batch(self, position: int, header: BatchHeader, checked: BatchCheck) -> Finding | None:
-        """The walk met a whole batch in its place."""
+        """Check a whole batch at its right place."""
 
     def damage(self, position: int, size: int) -> Finding | None:
-        """The walk met a stretch whose content is unknown."""
+        """Pass a stretch whose content is unknown."""
 
     def end(self) -> Finding | None:
-        """The walk reached the end of the log."""
+        """Check the index at the end of the log."""
 
 
 class _Entries(Generic[Entry]):
-    """The entries from the next one on, and how a wrong one is reported."""
+    """The remaining entries, and how a wrong one is reported."""
 
     def __init__(self, kind: Kind, path: str, entry_size: int, entries: Sequence[Entry]) -> None:
         self._kind = kind
@@ -49,17 +49,17 @@ class _Entries(Generic[Entry]):
         self.next = next(self._rest, None)
 
     def advance(self) -> None:
-        """The next entry is right, or that cannot be known."""
+        """Continue with the entry after the next one, which is right, or cannot be checked."""
         self.number += 1
         self.next = next(self._rest, None)
 
     def wrong(self, offset: int, detail: str) -> Finding:
-        """The next entry is wrong."""
+        """Report that the next entry is wrong."""
         position = self.number * self._entry_size
         return self._only(Finding(self._kind, self._path, position, offset, f"entry {self.number} {detail}"))
 
     def missing(self, offset: int, detail: str) -> Finding:
-        """An entry that has to stand before the next one is not there."""
+        """Report that an entry is missing before the next one."""
         return self._only(Finding(self._kind, self._path, None, offset, detail))
 
     def _only(self, finding: Finding) -> Finding:
@@ -75,7 +75,7 @@ class OffsetIndexCheck:
         self._entries = _Entries(Kind.OFFSET_INDEX, path, offset_index.ENTRY_SIZE, entries)
 
     def batch(self, position: int, header: BatchHeader, checked: BatchCheck) -> Finding | None:
-        """A batch at the next entry's position must end with its offset; one behind it shows that none begins there."""
+        """Check that a batch at the next entry's position has its last offset, and that none is skipped."""
         entry = self._entries.next
         if entry is None or entry.position > position:
             return None
@@ -89,7 +89,7 @@ class OffsetIndexCheck:
         return None
 
     def damage(self, position: int, size: int) -> Finding | None:
-        """Entries about the stretch are skipped."""
+        """Skip entries about the stretch."""
         entry = self._entries.next
         if entry is not None and entry.position < position:
             return self._none_begins(entry)
@@ -98,7 +98,7 @@ class OffsetIndexCheck:
         return None
 
     def end(self) -> Finding | None:
-        """An entry that is left points behind the last batch."""
+        """Report a remaining entry: it points behind the last batch."""
         entry = self._entries.next
         return None if entry is None else self._none_begins(entry)
 
@@ -121,7 +121,7 @@ class TimeIndexCheck:
         self._is_behind_damage = False
 
     def batch(self, position: int, header: BatchHeader, checked: BatchCheck) -> Finding | None:
-        """Checks the entries whose offsets are in this batch, or between the batch before and this one."""
+        """Check the entries whose offsets are in this batch, or between the batch before and this one."""
         largest = self._largest = checked.largest if self._largest is None else max(self._largest, checked.largest)
         is_doubtful = any(defect.kind is Kind.TIMESTAMP for defect in checked.defects)
         self._is_certain = self._is_certain and not header.lacks_max_timestamp and not is_doubtful
@@ -145,12 +145,12 @@ class TimeIndexCheck:
         return found
 
     def damage(self, position: int, size: int) -> Finding | None:
-        """The timestamps of the stretch are unknown."""
+        """Pass a stretch: its timestamps are unknown."""
         self._is_certain, self._is_behind_damage = False, True
         return None
 
     def end(self) -> Finding | None:
-        """An entry that is left has an offset behind the last batch."""
+        """Report a remaining entry: its offset is behind the last batch."""
         entry = self._entries.next
         if entry is None or self._is_behind_damage:
             return None
@@ -162,7 +162,7 @@ class TransactionIndexCheck:
     """Rule: each entry has its ABORT marker; where the index has to be complete, each ABORT marker has its entry.
 
     It has to be complete in every segment but the last, for transactions with data in this segment. Whether others had
-    data cannot be seen from here. Keeps the producers that have data in a transaction that has not ended.
+    data cannot be seen from here. Stores the producers that have data in a transaction that has not ended.
     """
 
     def __init__(self, path: str, entries: Sequence[AbortedTxn], *, is_complete: bool) -> None:
@@ -172,7 +172,7 @@ class TransactionIndexCheck:
         self._is_behind_damage = False
 
     def batch(self, position: int, header: BatchHeader, checked: BatchCheck) -> Finding | None:
-        """A producer with data is kept until its marker; an ABORT marker must be that of the next entry."""
+        """Store a producer with data until its marker; check that an ABORT marker is that of the next entry."""
         found = None
         while (entry := self._entries.next) is not None and entry.last_offset < header.base_offset:
             if not self._is_behind_damage:
@@ -189,13 +189,13 @@ class TransactionIndexCheck:
         return self._is_none(entry) if entry is not None and entry.last_offset <= header.last_offset else found
 
     def damage(self, position: int, size: int) -> Finding | None:
-        """Any marker may have been in the stretch."""
+        """Forget the producers with data: any marker may have been in the stretch."""
         self._with_data.clear()
         self._is_behind_damage = True
         return None
 
     def end(self) -> Finding | None:
-        """An entry that is left has no marker."""
+        """Report a remaining entry: it has no marker."""
         entry = self._entries.next
         return None if entry is None or self._is_behind_damage else self._is_none(entry)
 

@@ -1,4 +1,4 @@
-"""The bytes of one `.log` file: the interface that the walk needs, and its two implementations.
+"""The bytes of one `.log` file: the interface for the walk, and its two implementations.
 
 `LogFile` reads through a window that moves forward, so memory does not grow with the file. It uses pread, no
 mapping: a broker may truncate the file meanwhile, and reading a mapped page that is gone ends the process.
@@ -20,12 +20,12 @@ WINDOW_BYTES = 1 << 20
 
 
 class LogBytes(Protocol):
-    """The first `size` bytes of a log. What is read stays valid for as long as it is held."""
+    """The first `size` bytes of a log. A returned view stays valid for as long as it is referenced."""
 
     size: int
 
     def read(self, position: int, length: int) -> memoryview:
-        """`length` bytes from `position` on, fewer where they end."""
+        """Read `length` bytes from `position` on, fewer at the end."""
 
 
 class HeldBytes:
@@ -41,15 +41,15 @@ class HeldBytes:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Nothing is open."""
+        """Do nothing: no file is open."""
 
     def read(self, position: int, length: int) -> memoryview:
-        """`length` bytes from `position` on, fewer where they end."""
+        """Read `length` bytes from `position` on, fewer at the end."""
         return self._view[position : position + length]
 
 
 class LogFile:
-    """A log file of which only the first `size` bytes are looked at. A context manager."""
+    """A log file of which only the first `size` bytes are read. A context manager."""
 
     def __init__(self, path: str, size: int, window_bytes: int = WINDOW_BYTES) -> None:
         self.path = path
@@ -68,7 +68,7 @@ class LogFile:
         os.close(self._descriptor)
 
     def read(self, position: int, length: int) -> memoryview:
-        """`length` bytes from `position` on, fewer where the file ends. Valid for as long as it is held."""
+        """Read `length` bytes from `position` on, fewer at the end. The view stays valid while it is referenced."""
         length = min(length, self.size - position)
         at = position - self._start
         if at < 0 or at + length > len(self._window):

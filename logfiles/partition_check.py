@@ -11,7 +11,7 @@ from barnabas.logfiles.segment_check import Tally, check_beside, check_segment
 
 
 def _nobody() -> None:
-    """Progress is not asked for."""
+    """Ignore progress."""
 
 
 def check_partition(
@@ -21,7 +21,7 @@ def check_partition(
     tally: Tally | None = None,
     segment_done: Callable[[], None] = _nobody,
 ) -> Iterator[Finding]:
-    """The findings of a partition. A segment that disappears meanwhile was deleted by its broker: no finding."""
+    """Yield the findings of a partition. A segment that disappears meanwhile was deleted by its broker: no finding."""
     tally = tally or Tally()
     tally.partitions += 1
     if not files.segments:
@@ -30,5 +30,5 @@ def check_partition(
         try:
             yield from check_segment(files, number, reading=reading, tally=tally)
         except FileNotFoundError:
-            continue  # the broker deleted it: the others stand by themselves
+            continue  # the broker deleted it: the other segments are checked without it
         segment_done()

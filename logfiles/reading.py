@@ -13,28 +13,28 @@ class Reading(Protocol):
     """Files by their paths. FileNotFoundError from `log` and `size` where there is none."""
 
     def log(self, path: str, size: int) -> AbstractContextManager[LogBytes]:
-        """A log, of which the first `size` bytes are looked at."""
+        """Open a log, of which the first `size` bytes are read."""
 
     def size(self, path: str) -> int:
-        """How long a file is now."""
+        """Return the present length of a file."""
 
     def content(self, path: str) -> bytes | None:
-        """All of a file that is small; None if it is not there."""
+        """Return the whole content of a small file; None if it does not exist."""
 
 
 class DiskReading:
     """The operating system's files. Locks nothing and changes nothing."""
 
     def log(self, path: str, size: int) -> LogFile:
-        """The file is open from now on."""
+        """Open the file."""
         return LogFile(path, size)
 
     def size(self, path: str) -> int:
-        """As the directory has it."""
+        """Return the size in the directory."""
         return os.stat(path).st_size
 
     def content(self, path: str) -> bytes | None:
-        """Read at once."""
+        """Read the whole file at once."""
         try:
             with open(path, "rb") as file:
                 return file.read()

@@ -31,7 +31,7 @@ _DECODERS: dict[str, Callable[[bytes], object]] = {
 
 
 def check_root(path: str, reading: Reading = DISK) -> Iterator[Finding]:
-    """A finding for each file that cannot be read. One that is not there is none: a broker writes it again."""
+    """Yield a finding for each file that cannot be read. A missing file has none: a broker writes it again."""
     for name, decode in _DECODERS.items():
         data = reading.content(os.path.join(path, name))
         try:
@@ -42,9 +42,9 @@ def check_root(path: str, reading: Reading = DISK) -> Iterator[Finding]:
 
 
 def check_directories(path: str, names: Iterable[str], reading: Reading = DISK) -> Iterator[Finding]:
-    """A finding for each partition that has synced records, and no directory among the `names` in the root.
+    """Yield a finding for each partition that has synced records, and no directory among the `names` in the root.
 
-    One that is being deleted or moved here has one of another name.
+    A partition that is being deleted or moved here has a directory with another name.
     """
     found = [each for each in map(parse_partition_directory, names) if each is not None]
     there = {(each.topic, each.partition) for each in found if each.state is not DirectoryState.STRAY}
@@ -56,7 +56,7 @@ def check_directories(path: str, names: Iterable[str], reading: Reading = DISK) 
 
 
 def _recovery_points(path: str, reading: Reading) -> dict[tuple[str, int], int]:
-    """None where the file cannot be read, which `check_root` says."""
+    """Return the recovery points; none where the file cannot be read, which `check_root` reports."""
     try:
         return decode_offsets(reading.content(os.path.join(path, RECOVERY_POINT_CHECKPOINT)) or b"")
     except DecodeError:

@@ -1,10 +1,10 @@
 """Checks a segment: its log from end to end, and the files beside it against the log.
 
 One pass. Memory follows the producers with open transactions and the size of the indexes, not the length of the log.
-Each segment is checked alone, so that several can be checked at a time. What concerns a segment and the next one is
-reported with the first of them; what concerns the partition, with its first segment.
+Each segment is checked alone, so that several can be checked at a time. A finding about a segment and the next one is
+reported with the first of them; a finding about the partition, with its first segment.
 
-A log without findings has whole batches from its first byte to its last, in order and as their headers say, and indexes
+A log without findings has whole batches from its first byte to its last, in order and as in their headers, and indexes
 that are right. Whether something is missing at the end of the log cannot be seen from its files.
 """
 
@@ -60,11 +60,12 @@ def check_segment(
     reading: Reading = DISK,
     tally: Tally | None = None,
 ) -> Iterator[Finding]:
-    """The findings of a segment, by its number in `files.segments`, in the order of its log, then those beside it.
+    """Return the findings of a segment, by its number in `files.segments`, in the order of its log, then those beside
+    it.
 
     In a partition without segments number 0 has those beside it alone.
 
-    with_records: whether to look into the batches, which costs many times what the rest does.
+    with_records: whether to read the records in the batches, which costs many times as much as the rest.
     """
     if not files.segments:
         return check_beside(files, number, reading=reading)
@@ -72,8 +73,9 @@ def check_segment(
 
 
 def check_beside(files: PartitionFiles, number: int, *, reading: Reading = DISK) -> Iterator[Finding]:
-    """Check what needs no log: the snapshots from the segment's base offset to that of the next, and with the first
-    segment, or if there is none, the partition's leader epochs."""
+    """Check the files that need no log: the snapshots from the segment's base offset to that of the next, and with the
+    first segment, or if there is none, the partition's leader epochs.
+    """
     if number == 0:
         yield from _read(Kind.LEADER_EPOCHS, files.leader_epochs_path, None, decode_leader_epochs, reading)[1]
         path = files.beside(PARTITION_METADATA)
@@ -160,14 +162,14 @@ class _SegmentCheck:
         yield from unreadable
 
     def _checksum(self) -> Iterator[Finding]:
-        """Of the transaction index, where the file with the checksums has one for a log of this size."""
+        """Check the transaction index, where the file with the checksums has one for a log of this size."""
         path = self._files.path(self._number, FileKind.TXN_INDEX)
         stored = (self._sums() or {}).get((str(self._base_offset), self._size))
         if stored is not None and crc32c(self._reading.content(path) or b"") != stored:
             yield Finding(Kind.TRANSACTION_INDEX, path, None, self._base_offset, "it is not as it was written")
 
     def _sums(self) -> dict[tuple[str, int], int] | None:
-        """Checksums by base offset and size of the segments that were sealed; None if there is no such file."""
+        """Return checksums by base offset and size of the segments that were sealed; None if there is no such file."""
         path = self._files.beside(SEGMENT_CHECKSUMS)
         return _read(Kind.TRANSACTION_INDEX, path, None, decode_offsets, self._reading)[0]
 
@@ -206,7 +208,7 @@ class _SegmentCheck:
                 yield finding
 
     def _boundary(self) -> Iterator[Finding]:
-        """Whether the next segment begins where this one ends, with a leader epoch that can follow."""
+        """Check whether the next segment begins where this one ends, with a leader epoch that can follow."""
         starts = max(self._epochs[0].start_offset, self._files.log_start_offset) if self._epochs else self._base_offset
         if self._number == 0 and starts < self._base_offset and not self._files.is_deleted(starts):
             detail = (
@@ -237,11 +239,11 @@ class _SegmentCheck:
             yield self._falling_epoch(path, 0, header)
 
     def _hole(self, limit: int, detail: str) -> Iterator[Finding]:
-        """Missing offsets between this segment and the next. Compaction leaves them by right, also above what its
-        checkpoint has: that follows when the last segment of a round is in its place.
+        """Report missing offsets between this segment and the next. They are right after compaction, also above the
+        offset in its checkpoint: that is updated when the last segment of a round is in its place.
 
-        Where the sizes that segments had are known, it is told apart from a loss: what compaction merges into a segment
-        changes its size, and after a clean stop only segments that are there have a row.
+        Where the sizes that segments had are known, compaction is distinguished from a loss: a segment that compaction
+        merges into changes its size, and after a clean stop only present segments have a row.
         """
         cleaned_to, is_note = self._files.cleaned_to, False
         if cleaned_to is not None:
@@ -254,7 +256,7 @@ class _SegmentCheck:
         yield Finding(Kind.HOLE, self._path, self._size, self._next_offset, detail, is_note)
 
     def _epoch(self, position: int, header: BatchHeader) -> Iterator[Finding]:
-        """The checkpoint may lag behind the log after a kill; else it says which epoch each batch has."""
+        """Check a batch's leader epoch against the checkpoint, which after a kill may lag behind the log."""
         expected, epoch = epoch_at(self._epochs, header.base_offset), header.partition_leader_epoch
         if expected is None:
             if epoch < self._leader_epoch:
@@ -265,7 +267,7 @@ class _SegmentCheck:
             yield Finding(Kind.LEADER_EPOCH, self._path, position, header.base_offset, detail)
 
     def _may_lag(self, expected: int, header: BatchHeader) -> bool:
-        """Whether the batch may be the first of an epoch that the file does not have yet: it is not synced then."""
+        """Return whether the batch may be the first of an epoch that is not in the file: it is not synced then."""
         is_last = expected == self._epochs[-1].epoch < header.partition_leader_epoch
         return is_last and header.base_offset >= self._files.recovery_point
 
@@ -277,7 +279,7 @@ class _SegmentCheck:
 def _read(
     kind: Kind, path: str, offset: int | None, decode: Callable[[bytes], Decoded], reading: Reading
 ) -> tuple[Decoded | None, list[Finding]]:
-    """A file's content, None if it does not exist or cannot be read; and a finding in the latter case."""
+    """Return a file's content, None if it does not exist or cannot be read; and a finding in the latter case."""
     data = reading.content(path)
     if data is None:
         return None, []

@@ -1,10 +1,10 @@
-"""From batch to batch through a log file, and over what is damaged to the next batch that is whole.
+"""From batch to batch through a log file, and over damaged stretches to the next whole batch.
 
-Two walks over the same bytes. `walk_batches` reads all of every batch and checks its CRC: what it calls whole is what
-was written. `walk_headers` reads 61 bytes of each, for what needs no more.
+Two walks over the same bytes. `walk_batches` reads all of every batch and checks its CRC: a batch that it calls whole
+is as it was written. `walk_headers` reads 61 bytes of each, for callers that need no more.
 
-Where bytes are no batch, or a batch's CRC is wrong and nothing begins where it says that it ends, the walk looks for
-the next place where a whole batch begins whose offset can follow, and tells what it passed over. It never takes a
+Where bytes are no batch, or a batch's CRC is wrong and nothing begins at the end in its header, the walk searches
+the next place where a whole batch begins whose offset can follow, and reports the stretch before it. It never uses a
 length from a damaged header to pass over good batches.
 """
 
@@ -34,19 +34,17 @@ _OFFSETS_IN_A_SEGMENT = 1 << 31  # as its index counts them in 32 bits
 
 
 class Damage(StrEnum):
-    """What is wrong with a stretch of a log file."""
+    """The kind of damage of a stretch of a log file."""
 
-    CRC = "crc"  # a batch between whole neighbours, with a CRC that its bytes do not have
-    OFFSET = (
-        "offset"  # a whole batch whose offset cannot be: it lies outside the segment, or before what came before it
-    )
-    NO_BATCH = "no batch"  # bytes that are no batch, or one that does not end where it says
-    TORN = "torn tail"  # the file ends inside a batch: what a write leaves that a kill cut short
-    ZEROS = "zeros"  # the file ends in zeros: what a power cut leaves, or a preallocated file
+    CRC = "crc"  # a batch between whole neighbours, with a wrong CRC
+    OFFSET = "offset"  # a whole batch with an impossible offset: outside the segment, or before the batches before it
+    NO_BATCH = "no batch"  # bytes that are no batch, or a batch that does not end where its header says
+    TORN = "torn tail"  # the file ends inside a batch: left by a write that a kill cut short
+    ZEROS = "zeros"  # the file ends in zeros: left by a power cut, or a preallocated file
 
 
 class Found(NamedTuple):
-    """A stretch of a log file: a batch, or what is no batch (`header` is None then, if nothing of it can be read).
+    """A stretch of a log file: a batch, or other bytes (`header` is None then, if no header can be read).
 
     `old_format`: the number of the message format that the stretch begins with, if it is one from before batches.
     """
@@ -60,20 +58,21 @@ class Found(NamedTuple):
 
 
 class Bounds(NamedTuple):
-    """What offsets batches may have: from the segment's base up to, and not with, that of the next one."""
+    """The allowed offsets of batches: from the segment's base offset to that of the next one, without it."""
 
     base_offset: int
     limit: int | None
 
     @property
     def end(self) -> int:
-        """The first offset too many."""
+        """The first offset above the allowed ones."""
         return self.base_offset + _OFFSETS_IN_A_SEGMENT if self.limit is None else self.limit
 
 
 def walk_batches(file: LogBytes, start: int, end: int, bounds: Bounds) -> Iterator[Found]:
-    """Everything that begins in [start, end), in order, without a gap; a batch begins at `start`, and one at `end`
-    unless the file ends there."""
+    """Yield everything that begins in [start, end), in order, without a gap; a batch begins at `start`, and one at
+    `end` unless the file ends there.
+    """
     position, lowest = start, bounds.base_offset
     while position < end:
         found = _look(file, position, end, Bounds(lowest, bounds.limit))
@@ -84,7 +83,7 @@ def walk_batches(file: LogBytes, start: int, end: int, bounds: Bounds) -> Iterat
 
 
 def walk_headers(file: LogBytes, start: int, end: int, bounds: Bounds) -> Iterator[tuple[int, BatchHeader]]:
-    """(position, header) of what begins in [start, end). Only what does not follow on is looked at closely."""
+    """Yield (position, header) of batches in [start, end). Only those that do not follow the one before are checked."""
     position, size, last = start, file.size, None
     while position < end:
         header = _header(file, position)
@@ -98,13 +97,13 @@ def walk_headers(file: LogBytes, start: int, end: int, bounds: Bounds) -> Iterat
 
 
 def batch_at(file: LogBytes, position: int, header: BatchHeader) -> memoryview | None:
-    """All of the batch at `position`; None where its CRC is not that of its bytes."""
+    """Return all bytes of the batch at `position`; None where its CRC is wrong."""
     batch = file.read(position, header.size_in_bytes)
     return batch if len(batch) == header.size_in_bytes and verify_crc(batch) else None
 
 
 def whole_batch(file: LogBytes, position: int) -> BatchHeader | None:
-    """The header of the batch at `position`, if one begins there and is whole."""
+    """Return the header of the batch at `position`, if one begins there and is whole."""
     header = _header(file, position)
     if header is None or position + header.size_in_bytes > file.size:
         return None
@@ -119,7 +118,7 @@ def _header(file: LogBytes, position: int) -> BatchHeader | None:
 
 
 def _old_format(file: LogBytes, position: int) -> int | None:
-    """The number of the message format before batches that a message set at `position` would have; zeros are none."""
+    """Return the number of the old message format that a message set at `position` would have; None for zeros."""
     start = file.read(position, HEADER_SIZE)
     try:
         next_batch_size(start, 0, len(start))
@@ -132,7 +131,7 @@ def _old_format(file: LogBytes, position: int) -> int | None:
 
 
 def _look(file: LogBytes, position: int, end: int, bounds: Bounds) -> Found:
-    """What begins at `position`."""
+    """Return the stretch that begins at `position`."""
     header = _header(file, position)
     if header is not None and (after := position + header.size_in_bytes) <= file.size:
         is_small = header.size_in_bytes <= _TRUSTED_BYTES
@@ -155,7 +154,7 @@ def _look(file: LogBytes, position: int, end: int, bounds: Bounds) -> Found:
 
 
 def _look_at_the_end(file: LogBytes, position: int, header: BatchHeader | None) -> Found:
-    """What the bytes behind the last batch are."""
+    """Return the bytes behind the last batch as a stretch."""
     rest = file.size - position
     if rest >= HEADER_SIZE and header is None and _is_zeros(file, position):
         return Found(position, rest, None, Damage.ZEROS)
@@ -164,9 +163,9 @@ def _look_at_the_end(file: LogBytes, position: int, header: BatchHeader | None) 
 
 
 def next_batch(file: LogBytes, start: int, end: int, bounds: Bounds) -> int | None:
-    """Where in [start, end) the first whole batch begins whose offset lies within the bounds; None if nowhere.
+    """Return where in [start, end) the first whole batch with an offset within the bounds begins; None if nowhere.
 
-    Looks only where the first bytes of such an offset are followed, 16 bytes on, by the format's number.
+    Checks only positions where the first bytes of such an offset are followed, 16 bytes on, by the format's number.
     """
     common = _common_prefix(bounds)
     pattern = re.compile(
@@ -191,7 +190,7 @@ def _is_batch_within(file: LogBytes, position: int, bounds: Bounds) -> bool:
 
 
 def _common_prefix(bounds: Bounds) -> bytes:
-    """The bytes that every offset within the bounds begins with."""
+    """Return the bytes that every offset within the bounds begins with."""
     lowest, highest = (offset.to_bytes(8, "big") for offset in (bounds.base_offset, bounds.end - 1))
     length = 0
     while length < 8 and lowest[length] == highest[length]:
