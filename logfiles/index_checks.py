@@ -75,7 +75,7 @@ class OffsetIndexCheck:
         self._entries = _Entries(Kind.OFFSET_INDEX, path, offset_index.ENTRY_SIZE, entries)
 
     def batch(self, position: int, header: BatchHeader, checked: BatchCheck) -> Finding | None:
-        """Check that a batch at the next entry's position has its last offset, and that none is skipped."""
+        """Check the next entry: a batch must begin at its position, and end with its offset."""
         entry = self._entries.next
         if entry is None or entry.position > position:
             return None

@@ -1,6 +1,6 @@
 """Ask a vulnerability service about every package of the locks, once a day: scripts/check's last line but one.
 
-Says `dependencies: ok`, which packages have a known weakness (exit status 1), or that nobody could be asked: on a
+Prints `dependencies: ok`, which packages have a known weakness (exit status 1), or that no service answered: on a
 machine that reaches no such service nothing is known, and that is no failure of the code.
 """
 
@@ -49,7 +49,7 @@ def _remembered(about: str) -> list[dict[str, Any]] | None:
 
 
 def _asked(lock: Path) -> list[dict[str, Any]]:
-    """What is known of a lock's packages; nothing when nobody answers."""
+    """Return the known vulnerabilities of a lock's packages; nothing when no service answers."""
     command = [sys.executable, "-m", "pip_audit", "--disable-pip", "--progress-spinner=off", "--timeout=5"]
     try:
         done = subprocess.run(

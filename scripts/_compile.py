@@ -1,11 +1,11 @@
-"""Compile the hot modules of the broker with mypyc, for the Python that runs this: what scripts/compile runs.
+"""Compile the hot modules of the broker with mypyc, for the Python that runs this: the program of scripts/compile.
 
 `[tool.barnabas.compiled]` in pyproject.toml lists the modules. They become one library, in which they call each other
 directly, and a small file each, by which Python finds them there. The generated C and its objects are in build/mypyc;
 the result goes to barnabas/compiled/TAG, where barnabas/form.py finds it: at once, and whole. mypyc names a module by
 the path through the links in barnabas/, as Python does, so the links need no care.
 
-Sources are looked at before the compiler reads them: one that is changed meanwhile is found to be another.
+The states of the sources are noted before the compiler reads them: a change meanwhile is detected.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ OWN = ("barnabas.broker", "barnabas.client", "barnabas.logfiles", "barnabas.prot
 
 
 def main() -> int:
-    """Compile, if what there is does not fit the sources."""
+    """Compile, if the present modules do not fit the sources."""
     sys.path.insert(0, str(ROOT))
     os.chdir(ROOT)
     from barnabas import form
@@ -37,7 +37,7 @@ def main() -> int:
     made = ROOT / "build" / "mypyc" / form.TAG
     made.mkdir(parents=True, exist_ok=True)
     with (made / "lock").open("w") as lock:
-        flock(lock, LOCK_EX)  # two at once would write the same files; whoever waited finds all done
+        flock(lock, LOCK_EX)  # two at once would write the same files; the second one finds the work done
         target = PACKAGE / "compiled" / form.TAG
         modules = compiled_modules()
         try:
@@ -59,9 +59,9 @@ def main() -> int:
 
 
 def _put(whole: Path, target: Path) -> None:
-    """Have `target` be a copy of `whole`. A broker that starts meanwhile finds the one before, this one or none.
+    """Make `target` a copy of `whole`. A broker that starts meanwhile finds the one before, this one or none.
 
-    One that is in the middle of its imports may miss a file, and says so: start it again.
+    A broker in the middle of its imports may miss a file, and reports it: start it again.
     """
     fresh, before = target.with_name(f"{target.name}.new"), target.with_name(f"{target.name}.old")
     for left_over in (fresh, before):
@@ -74,7 +74,7 @@ def _put(whole: Path, target: Path) -> None:
 
 
 def what_is_missing() -> str:
-    """What compiling needs and this machine does not have; "" where it has all."""
+    """Return the requirement of compiling that this machine lacks; "" where it has all."""
     compiler = shlex.split(os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc")[0]
     if shutil.which(compiler) is None:
         return f"there is no C compiler {compiler} (Debian: apt install gcc libc6-dev)"
@@ -84,19 +84,19 @@ def what_is_missing() -> str:
 
 
 def compiled_modules() -> list[str]:
-    """The dotted names of the modules to compile."""
+    """Return the dotted names of the modules to compile."""
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["barnabas"]["compiled"]
     return [f"barnabas.{name}" for name in settings["modules"]]
 
 
 def path_of(module: str) -> Path:
-    """The file of a module, through the links in barnabas/."""
+    """Return the file of a module, through the links in barnabas/."""
     path = ROOT.joinpath(*module.split("."))
     return path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
 
 
 def sources_of(modules: Iterable[str]) -> set[Path]:
-    """The files of `modules`, and of all of ours that they import, or that those import, for types or to run."""
+    """Return the files of `modules`, and of all of ours that they import, directly or not, for types or to run."""
     found: set[Path] = set()
     unread = [path_of(module) for module in modules]
     while unread:

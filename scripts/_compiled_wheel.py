@@ -1,8 +1,8 @@
 """Puts compiled modules into a wheel: a hook of hatchling, which is off unless HATCH_BUILD_HOOK_ENABLE_CUSTOM is true.
 
-What barnabas/compiled has for the Python that builds goes in, if it fits the sources. The manifest names the sources of
-compiled modules alone, without times: whoever installs a wheel gives files times of their own, and replaces all of them
-together. The wheel is then for this Python and platform. Everywhere else it is the pure wheel.
+The modules in barnabas/compiled for the Python that builds go in, if they fit the sources. The manifest names the
+sources of compiled modules alone, without times: an installer of a wheel gives files its own times, and replaces all of
+them together. The wheel is then for this Python and platform. Everywhere else it is the pure wheel.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ class CompiledModules(BuildHookInterface[Any]):
     """Adds the compiled modules."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Called by hatchling before it builds."""
+        """Add the modules to the build; hatchling calls it before it builds."""
         if version == "editable":
             return
         sys.path.insert(0, self.root)

@@ -1,4 +1,4 @@
-"""What scripts/package_spark runs: the modules of `pyspark-barnabas` as one file that Spark sends to executors.
+"""The program of scripts/package_spark: packs `pyspark-barnabas` as one file that Spark sends to executors.
 
 Nothing else goes in, with one date for all: the same sources give the same bytes. Needs no environment of its own.
 """
@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))  # which Python does not do for a program in a folder
 from scripts._spark_tree import modules  # noqa: E402  # because the line above has to come first
 
-_DATE = (1980, 1, 1, 0, 0, 0)  # the first that a zip file can tell
+_DATE = (1980, 1, 1, 0, 0, 0)  # the earliest that a zip file can store
 
 
 def package(target: Path) -> int:
@@ -30,7 +30,7 @@ def package(target: Path) -> int:
 
 
 def main() -> int:
-    """The command line: one argument, the file."""
+    """Run the command line: one argument, the file."""
     target = Path(sys.argv[1])
     count = package(target)
     print(f"{target}: {count} modules, {target.stat().st_size // 1024} KiB. spark-submit --py-files {target} …")

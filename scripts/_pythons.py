@@ -2,11 +2,11 @@
 
 Those are Debian's own packages of a later release than the machine's, downloaded by apt, with apt's check of Debian's
 signature, and unpacked beside each other in .cache/pythons, without installing anything: nothing outside .cache
-changes, and nobody has to be root. apt is given directories of its own, and the address from which the machine gets
-Debian already.
+changes, and root is not needed. apt is given its own directories, and the address from which the machine gets Debian
+already.
 
 That release has a newer C library than the machine, so the interpreter is made to run with the unpacked one: patchelf
-writes the places of its loader and of its libraries into the program. Whatever starts the program then runs the same
+writes the places of its loader and of its libraries into the program. Every start of the program then runs the same
 way, with no variable in the environment: virtual environments, `sys.executable`, fork servers. The parts of the C
 library are loaded at the start, so that extension modules from anywhere find these and not the machine's. Programs
 that it starts are the machine's, and run with the machine's libraries.
@@ -32,7 +32,7 @@ WHEELS = "/usr/share/python-wheels/"  # where Debian's Python takes pip from, fo
 
 
 class PythonNotFound(Exception):
-    """There is no Python of a version; the message says which, and why it could not be fetched."""
+    """No Python of a version was found; the message names it, with the reason why it could not be fetched."""
 
 
 def find_python(version: str) -> str:
@@ -46,7 +46,7 @@ def find_python(version: str) -> str:
         raise PythonNotFound(f"there is no Python {version}")
     UNPACKED.mkdir(parents=True, exist_ok=True)
     with (UNPACKED / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # whoever comes second finds it unpacked
+        fcntl.flock(lock, fcntl.LOCK_EX)  # the second one finds it unpacked
         return _fetched(version)
 
 
@@ -84,7 +84,7 @@ def _fetched(version: str) -> str:
 
 
 def _download(version: str, packages: Path) -> None:
-    """Leave in `packages` what Python `version` needs to run, to make environments, and to compile for."""
+    """Download to `packages` what Python `version` needs to run, to make environments, and to compile for."""
     state = UNPACKED / "apt"
     for directory in (packages / "partial", state / "lists" / "partial"):
         directory.mkdir(parents=True, exist_ok=True)

@@ -1,6 +1,6 @@
-"""Make a virtual environment hold exactly one lock's packages, once, whoever else is trying to.
+"""Make a virtual environment hold exactly one lock's packages, once, also when several processes try at a time.
 
-Called by scripts/setup_venv when its quick look says that something may have changed. Runs on the machine's own Python
+Called by scripts/setup_venv when its quick look finds that something may have changed. Runs on the machine's own Python
 with nothing installed. Every package comes with a hash from the lock, the build of the package itself included.
 
 Invariant: the stamp is written last, so an environment with a stamp is whole; the next run finishes a half-made one.
@@ -21,12 +21,12 @@ def main(root: Path, directory: Path, lock_name: str) -> int:
     lock = root / "requirements" / f"{lock_name}.txt"
     stamp = directory / f".ready-{lock_name}"
     wanted = f"{root}\n{_fingerprint(root, lock)}\n"
-    if directory.is_symlink():  # what it leads to is another checkout's, and would be emptied
+    if directory.is_symlink():  # it leads to an environment of another checkout, which would be emptied
         print(f"barnabas: {directory} is a symbolic link; remove it, and the next run makes its own", file=sys.stderr)
         return 1
     with _only_one(root / ".cache" / f"{directory.name}.lock"):
         if stamp.exists() and stamp.read_text() == wanted:
-            stamp.touch()  # the files are newer but say the same
+            stamp.touch()  # the files are newer but have the same content
             return 0
         try:
             _install(root, directory, lock)
@@ -41,7 +41,7 @@ def main(root: Path, directory: Path, lock_name: str) -> int:
 
 
 def _fingerprint(root: Path, lock: Path) -> str:
-    """What the environment depends on: the lock, and the parts of pyproject.toml that an installation reads."""
+    """Return a hash of the environment's inputs: the lock, and the parts of pyproject.toml for an installation."""
     pyproject = tomllib.loads((root / "pyproject.toml").read_text())
     installed = [pyproject["build-system"], pyproject["project"], pyproject["tool"]["hatch"]]
     build_lock = root / "requirements" / "build.txt"
@@ -50,7 +50,7 @@ def _fingerprint(root: Path, lock: Path) -> str:
 
 @contextmanager
 def _only_one(path: Path) -> Iterator[None]:
-    """Hold the lock file `path`: whoever comes second waits, then finds the work done."""
+    """Hold the lock file `path`: a second process waits, then finds the work done."""
     path.parent.mkdir(exist_ok=True)
     with path.open("w") as lock_file:
         try:
@@ -74,7 +74,7 @@ def _install(root: Path, directory: Path, lock: Path) -> None:
 
 
 def compile_packages(python: Path, root: Path, packages: list[str]) -> None:
-    """Leave bytecode beside our own sources, as pip does for everybody else's.
+    """Leave bytecode beside our own sources, as pip does for other packages.
 
     Python would write it at the first start, but not where PYTHONDONTWRITEBYTECODE is set, as it is in many images and
     on many CI machines: every start would compile all of it again, which doubles the time until the broker listens.
@@ -87,7 +87,7 @@ def _packages(root: Path) -> list[str]:
     packages: list[str] = pyproject["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"]
     inside = [path for package in packages for path in sorted((root / package).iterdir())]
     linked = [str(path.relative_to(root)) for path in inside if path.is_symlink()]  # compileall follows none
-    return [*packages, *linked, "pyspark_barnabas"]  # which has a distribution of its own, and is run from here
+    return [*packages, *linked, "pyspark_barnabas"]  # it has its own distribution, and is run from here
 
 
 def _run(command: list[str]) -> None:
@@ -95,7 +95,7 @@ def _run(command: list[str]) -> None:
 
 
 def _belongs_here(directory: Path) -> bool:
-    """Whether `directory` is an environment that was made at this place and still runs."""
+    """Return whether `directory` is an environment that was made at this place and still runs."""
     python = directory / "bin" / "python"
     if not python.exists():
         return False

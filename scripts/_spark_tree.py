@@ -1,7 +1,7 @@
 """The modules of the distribution `pyspark-barnabas`, and of the one file for executors: scripts/_spark_wheel.py and
 scripts/_package_spark.py put this tree into a wheel and a zip.
 
-It is `pyspark_barnabas` with copies of the packages that it stands on inside, under a private name. So it needs no
+It is `pyspark_barnabas` with copies of the packages that it needs inside, under a private name. So it needs no
 other distribution and shares no file with `barnabas`, of whatever release that is (decision 0161). In the repository
 there is one copy, and `pyspark_barnabas` imports `barnabas.client`.
 """
@@ -22,7 +22,7 @@ _OURS = re.compile(rf"(?<![\w.])barnabas\.(?=(?:{'|'.join(COPIED)})\b)")
 
 
 def rewritten(source: str) -> str:
-    """A module's source with every dotted name of a copied package under its new one.
+    """Replace every dotted name of a copied package in a module's source by its new one.
 
     That is in imports, in names that are strings (import_module, __name__), and in prose, which is then true as well.
     """
@@ -30,7 +30,7 @@ def rewritten(source: str) -> str:
 
 
 def modules(root: Path) -> dict[str, bytes]:
-    """What each file of the tree holds, by its path in there, sorted. root: of the repository."""
+    """Return the content of each file of the tree, by its path in there, sorted. root: of the repository."""
     home = HOME.replace(".", "/")
     sources = {f"{home}/{package}": root / package for package in COPIED} | {
         "pyspark_barnabas": root / "pyspark_barnabas"

@@ -14,7 +14,7 @@ class SparkSide(BuildHookInterface[Any]):
     """Puts the tree of scripts/_spark_tree.py into the wheel, which has nothing else."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Called by hatchling before it builds."""
+        """Add the tree to the build; hatchling calls it before it builds."""
         repository = Path(self.root).parent
         if self.target_name != "wheel" or version == "editable":
             raise ValueError(
@@ -32,5 +32,5 @@ class SparkSide(BuildHookInterface[Any]):
             build_data["force_include"][str(file)] = path
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
-        """Called by hatchling when it has built."""
+        """Remove the scratch directory; hatchling calls it when it has built."""
         self._scratch.cleanup()

@@ -171,7 +171,7 @@ class Barnabas:
 
         await asyncio.to_thread(self.close)
 
-    # --- what it is ---
+    # --- properties ---
 
     @property
     def is_running(self) -> bool:

@@ -3,7 +3,7 @@
 Nothing else in the broker reads the machine's time. There are two clocks: the times in responses to clients come from
 one, the times of this machine and its connections from the other (environment.py lists which is which). The stopwatch
 measures how long work may run before other work has its turn; no test stops it. Timers are stored in our own heap
-(`TimerQueue`), so that a clock can be moved by hand and every timer that falls due runs in order; the event loop only
+(`TimerQueue`), so that a clock can be moved by hand and every timer that is due runs in order; the event loop only
 knows the earliest of them.
 
 Invariants: callbacks run in order of their due time, then of their creation; a cancelled timer never runs; a callback

@@ -277,7 +277,7 @@ class CooperativeScheduler:
         except (Exception, CancelledError) as error:
             return None, error
 
-    # --- who is under way ---
+    # --- jobs under way ---
 
     def _pause(self, future: Future[Any], job: _Job) -> None:
         """Keep a job that has not ended in a slice: in the round, or in line, or until its future is done."""

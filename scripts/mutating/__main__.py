@@ -20,7 +20,7 @@ from scripts.testing.groups import GROUPS
 from scripts.testing.setting_up import set_up
 
 GROUP = next(group for group in GROUPS if group.is_measured)
-"""The tests that count are of this group, on the newest Python, which says at little cost which lines run."""
+"""The tests that count are of this group, on the newest Python, where noting which lines run costs little."""
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -81,7 +81,7 @@ def verdicts(file: Path) -> list[Verdict]:
 
 
 def drawn_again(before: list[Verdict]) -> list[Mutant]:
-    """Return the mutants of another state, but those whose line is not there any more."""
+    """Return the mutants of another state, except those whose line has disappeared."""
     found = {verdict.name: again(verdict.name, verdict.line) for verdict in before}
     for name in (name for name, mutant in found.items() if mutant is None):
         print(f"gone: {name}")

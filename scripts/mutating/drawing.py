@@ -1,7 +1,7 @@
-"""Which mistakes are planted, and which tests may notice them.
+"""The selection of mistakes to plant, and of tests that may notice them.
 
-A point that runs in a function is reached by the tests that run its lines; the recording says which. One that runs when
-its module is imported is reached by those that run a line which names what it defines.
+A point that runs in a function is reached by the tests that run its lines; the recording has them. A point that runs
+when its module is imported is reached by the tests that run a line which names what it defines.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Mutant:
 
     @property
     def planted(self) -> str:
-        """What plants it, as `process.PLANTED` says."""
+        """The text that plants it, in the format of `process.PLANTED`."""
         return f"{self.file} {self.point.name}"
 
     @property
@@ -44,7 +44,7 @@ class Mutant:
 
     @property
     def line(self) -> str:
-        """The source line, as it is without the mistake."""
+        """The source line, without the mistake."""
         return (ROOT / self.file).read_text().splitlines()[self.point.line - 1].strip()
 
 
@@ -61,7 +61,7 @@ def drawn(seed: int, count: int, places: Iterable[str] = PLACES) -> list[Mutant]
 
 
 def again(name: str, line: str) -> Mutant | None:
-    """Return the mutant that had this name, and this source line, if there is one now."""
+    """Return the present mutant that had this name, and this source line, if there is one."""
     file, place, mistake = name.split(" ", 2)
     if not (ROOT / file).exists():
         return None
@@ -77,7 +77,7 @@ def again(name: str, line: str) -> Mutant | None:
 
 
 def watched(mutants: list[Mutant]) -> dict[str, dict[int, list[int]]]:
-    """Return which lines of which files show that a test comes by a mutant: file, line, numbers of mutants."""
+    """Return which lines of which files show that a test reaches a mutant: file, line, numbers of mutants."""
     found: dict[str, dict[int, list[int]]] = defaultdict(lambda: defaultdict(list))
     uses = _Uses()
     for number, mutant in enumerate(mutants):
@@ -133,7 +133,7 @@ class Recorded:
                 self._reached[int(number)].add(test)
 
     def chosen(self, number: int, mutant: Mutant, limit_s: float, first: str) -> dict[str, float]:
-        """Return those of the tests that reach a mutant that took no longer than `limit_s` together; at least one.
+        """Return tests that reach a mutant, together no longer than `limit_s`, but at least one.
 
         First comes `first`, if it is one of all; then the nearest and shortest; of many alike most come last.
         """
@@ -159,7 +159,7 @@ class Recorded:
 
 
 def _distance(file: str, test: str) -> int:
-    """How far a test is from the place where one looks for a file's tests: the same folder below `tests`."""
+    """Return the distance of a test from the usual place of a file's tests: the same folder below `tests`."""
     source, place = PurePosixPath(file), PurePosixPath(test.partition("::")[0]).relative_to("tests")
     if source.parent == place.parent:
         return 0 if re.match(rf"test_{source.stem}", place.name) else 1

@@ -1,8 +1,8 @@
 """Runs mutants, some at a time, each against the tests that reach it, until one fails.
 
 pytest collects all tests once, in this process. A mutant whose function was not called so far runs in a fork, where the
-function gets other code; any other one in a process of its own, which imports the mistake. Nothing grows without
-bounds: a test has its time, and a process its memory.
+function gets other code; any other mutant in a new process, which imports the mistake. Nothing grows without bounds: a
+test has its time limit, and a process its memory limit.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from scripts.mutating.drawing import Mutant
 from scripts.mutating.recording import OPTIONS, PLUGIN, TESTS, python_path
 
 LIMIT_S, LIMIT_TIMES = 20.0, 10.0
-"""A test may take so long, and so many times its recorded time in addition: a busy machine is no mistake."""
+"""The time limit of a test, and the multiple of its recorded time in addition: a busy machine is no mistake."""
 IMPORT_S = 120.0
 MEMORY_BYTES = 4 << 30
 
@@ -43,7 +43,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What came of a mutant: killed, timeout (which counts as killed), survived or unreached; and by which test."""
+    """The result of a mutant: killed, timeout (which counts as killed), survived or unreached; and by which test."""
 
     name: str
     line: str
@@ -54,7 +54,7 @@ class Verdict:
 
 
 def judge(jobs: list[Job], processes: int, tell: Callable[[Verdict], None]) -> None:
-    """Tell the verdict on each mutant, in the order in which they come to an end."""
+    """Report the verdict on each mutant, in the order in which they end."""
     for job in jobs:
         if not job.tests:
             tell(Verdict(job.mutant.name, job.mutant.line, "unreached", "", 0, 0))
@@ -66,7 +66,7 @@ def judge(jobs: list[Job], processes: int, tell: Callable[[Verdict], None]) -> N
 
 
 class _Judging:
-    """In place of the tests that were collected, the mutants run."""
+    """Runs the mutants in place of the collected tests."""
 
     def __init__(self, jobs: list[Job], processes: int, tell: Callable[[Verdict], None]) -> None:
         self._jobs = jobs
@@ -104,7 +104,7 @@ class _Run:
         (self._directory / "tests").write_text(json.dumps(limits))
 
     def enter(self, session: pytest.Session, functions: planting.Functions) -> None:
-        """Make this process, a fork, one with the mutant, or become another one with it."""
+        """Plant the mutant in this process, a fork, or replace the process by a new one with it."""
         os.setsid()
         null = os.open(os.devnull, os.O_RDWR)
         for descriptor in (0, 1, 2):
@@ -127,7 +127,7 @@ class _Run:
         session.items = plugin.chosen_of(session.items)
 
     def verdict(self, status: int) -> Verdict:
-        """Return what came of it, and leave nothing behind of a process that has ended."""
+        """Return the result, and remove all traces of the process, which has ended."""
         self._end_all()
         notes = [json.loads(line) for line in (self._directory / "journal").read_text().splitlines()]
         begun = [note["begins"] for note in notes if "begins" in note]
@@ -143,7 +143,7 @@ class _Run:
         return Verdict(mutant.name, mutant.line, outcome, test, len(begun), round(time.monotonic() - self._began, 1))
 
     def _end_all(self) -> None:
-        """Programs that its tests started, and that live on: they have its journal in their environment."""
+        """Kill programs that its tests started, and that still run: they have its journal in their environment."""
         ours = f"{plugin.JOURNAL}={self._directory / 'journal'}".encode()
         for directory in Path("/proc").glob("[0-9]*"):
             try:

@@ -1,6 +1,6 @@
-"""Planting a mistake where the module was imported already: the functions that there are get the changed code.
+"""Planting a mistake where the module was imported already: the present functions get the changed code.
 
-It serves whatever runs only when a function is called, and was not called yet.
+It works for code that runs only when a function is called, and was not called yet.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ Functions = dict[tuple[str, str, int], list[FunctionType]]
 
 
 def functions() -> Functions:
-    """Return all functions of the product that there are, by file, qualified name and first line."""
+    """Return all present functions of the product, by file, qualified name and first line."""
     found: Functions = {}
     product = str(ROOT / "barnabas")
     for function in gc.get_objects():
@@ -26,7 +26,7 @@ def functions() -> Functions:
 
 
 def plant(file: str, point: str, found: Functions) -> int:
-    """Plant the mistake; returns how many functions have new code, 0 if it takes more than that."""
+    """Plant the mistake; return how many functions have new code, 0 if the mistake needs more than that."""
     path = ROOT / "barnabas" / file
     tree = mutated(path.read_text(), point)
     pairs = [

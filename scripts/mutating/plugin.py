@@ -1,4 +1,4 @@
-"""What pytest does beside running tests while mutants are measured: it chooses, times and stops them."""
+"""The pytest plugin for the measurement of mutants: it selects, times and stops tests."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    if "PYTEST_XDIST_WORKER" not in os.environ:  # each report also comes to the process that gave out the tests
+    if "PYTEST_XDIST_WORKER" not in os.environ:  # each report also comes to the process that distributes the tests
         _note({"test": report.nodeid, "s": report.duration, "outcome": report.outcome})
 
 

@@ -1,8 +1,8 @@
-"""Where a source can be changed by a small mistake, and the source with one of them: on the syntax tree, in memory.
+"""The places where a source can be changed by a small mistake, and the changed source: on the syntax tree, in memory.
 
-A point is a place and a mistake: a comparison taken for its neighbour, a constant that is one too large, a statement
-left out. Left alone is what no test needs to notice: annotations, docstrings, log lines, texts, messages of assertions,
-decorators, bases, `__slots__`, `__all__`, and what only the type checker reads.
+A point is a place and a mistake: a comparison replaced by its neighbour, a constant that is one too large, a statement
+left out. Code that no test needs to notice has no points: annotations, docstrings, log lines, texts, messages of
+assertions, decorators, bases, `__slots__`, `__all__`, and code for the type checker only.
 
 Invariant: the points of a source depend on nothing but its text, and the name of a point finds it again.
 """
@@ -46,7 +46,7 @@ _UNREAD_NAMES = {"__slots__", "__all__", "_log", "TYPE_CHECKING"}
 
 @dataclass(frozen=True)
 class Reach:
-    """What shows that a test comes by a point: it runs one of `lines`, or depends on `names`, as an import does."""
+    """The sign that a test reaches a point: it runs one of `lines`, or depends on `names`, as an import does."""
 
     lines: frozenset[int] = frozenset()
     names: frozenset[str] = frozenset()
@@ -65,7 +65,7 @@ class Point:
 
     @property
     def name(self) -> str:
-        """What tells the point from the others of its file."""
+        """The unique name of the point in its file."""
         last_line, last_column = getattr(self.old, "end_lineno", 0), getattr(self.old, "end_col_offset", 0)
         last = f"{last_column}" if last_line == self.line else f"{last_line}:{last_column}"
         return f"{self.line}:{self.column}-{last} {self.mistake}"
@@ -77,7 +77,7 @@ def points(source: str) -> list[Point]:
 
 
 def mutated(source: str, name: str) -> ast.Module:
-    """Return the syntax tree with the mistake at the point `name`. KeyError if there is no such point."""
+    """Return the syntax tree with the mistake at the point `name`. Raises KeyError if there is no such point."""
     tree = ast.parse(source)
     point = {each.name: each for each in _of_tree(tree)}[name]
     changed = _Replacement(point).visit(tree)
@@ -101,7 +101,7 @@ def _of_tree(tree: ast.Module) -> list[Point]:
 
 
 def _of_statements(body: list[ast.stmt], around: Reach, *, is_import: bool) -> Iterator[Point]:
-    """`is_import`: whether they run when the module is imported, not when a function is called."""
+    """Yield the points of statements. `is_import`: whether they run at the import, not when a function is called."""
     for statement in body:
         if _is_unread(statement):
             continue
@@ -125,7 +125,7 @@ def _of_statements(body: list[ast.stmt], around: Reach, *, is_import: bool) -> I
 
 
 def _of_whole(statement: ast.stmt, reach: Reach) -> Iterator[Point]:
-    """The mistakes that leave a statement out, or put another one in its place."""
+    """Yield the mistakes that leave a statement out, or put another one in its place."""
     changes: list[tuple[str, ast.stmt]] = []
     match statement:
         case ast.Break():
@@ -166,7 +166,7 @@ def _of_expression(node: ast.AST | None, reach: Reach, prefix: str = "") -> Iter
 
 
 def _negated(condition: ast.expr, reach: Reach) -> Iterator[Point]:
-    """A condition taken for its opposite; a comparison, or a `not`, has such a mistake of its own."""
+    """Yield the mistake that negates a condition; a comparison, or a `not`, has such a mistake already."""
     is_own = isinstance(condition, ast.Compare) or (
         isinstance(condition, ast.UnaryOp) and isinstance(condition.op, ast.Not)
     )
@@ -201,7 +201,7 @@ def _changes(node: ast.expr) -> Iterator[tuple[str, ast.expr]]:
 
 
 def _parts(statement: ast.stmt) -> Iterator[ast.AST]:
-    """What a statement consists of, but what no test notices."""
+    """Yield the parts of a statement, except those that no test notices."""
     for name, value in ast.iter_fields(statement):
         if name not in _UNREAD_FIELDS:
             yield from (part for part in (value if isinstance(value, list) else [value]) if isinstance(part, ast.AST))
@@ -228,7 +228,7 @@ def _is_unread(statement: ast.stmt) -> bool:
 
 
 def _names_of(statement: ast.stmt, around: frozenset[str]) -> frozenset[str]:
-    """What a statement that runs at the import defines: of a class the members with names of their own, or itself."""
+    """Return the names that a statement at the import defines: for a class the constants in it, or itself."""
     own = _defined(statement)
     return own if own and all(name.isupper() for name in own) else around or own
 
@@ -245,12 +245,12 @@ def _defined(statement: ast.stmt) -> frozenset[str]:
 
 
 def _header(statement: ast.stmt) -> frozenset[int]:
-    """The lines of a statement, without those that it has within."""
+    """Return the lines of a statement, without those of the statements inside."""
     inner = [node.lineno for node in ast.walk(statement) if isinstance(node, ast.stmt) and node is not statement]
     behind = min(inner, default=(statement.end_lineno or statement.lineno) + 1)
     return frozenset(range(statement.lineno, max(behind, statement.lineno + 1)))
 
 
 def _first_lines(body: list[ast.stmt]) -> frozenset[int]:
-    """What runs whenever a function does: its first statement, or its second where the first one is a docstring."""
+    """Return the lines that run in every call of a function: its first statement, or the one after the docstring."""
     return frozenset(line for statement in body[:2] for line in _header(statement))

@@ -1,6 +1,7 @@
-"""What a process does that runs tests, or that a test started: plant a mistake, or note which points it reaches.
+"""The part of mutation testing in a process that runs tests, or that a test started: plant a mistake, or note which
+points it reaches.
 
-The environment says which of the two. Nothing of the checkout changes: a mistake lives in the process.
+The environment selects one of the two. Nothing of the checkout changes: a mistake exists in the process only.
 """
 
 from __future__ import annotations
@@ -23,11 +24,11 @@ PLANTED = "BARNABAS_MUTANT"
 RECORDED = "BARNABAS_MUTANTS_REACHED"
 """The directory with `watched.json`, where `reached` gets a line for each test, "" before the first one, and point."""
 _monitoring: Any = getattr(sys, "monitoring", None)  # of Python 3.12 and later
-_TOOL = 4  # of those that sys.monitoring leaves to anybody
+_TOOL = 4  # one of those that sys.monitoring leaves free
 
 
 def begin() -> None:
-    """Do what the environment asks for."""
+    """Do what the environment selects."""
     if PLANTED in os.environ:
         file, _, point = os.environ[PLANTED].partition(" ")
         sys.meta_path.insert(0, _Planting(file, point))
@@ -36,7 +37,7 @@ def begin() -> None:
 
 
 def put_first() -> None:
-    """Have the mistake planted by whoever else finds modules, as pytest does where it rewrites assertions."""
+    """Put our finder before all other finders of modules, such as pytest's, which rewrites assertions."""
     sys.meta_path.sort(key=lambda finder: not isinstance(finder, _Planting))
 
 
@@ -74,7 +75,7 @@ class _Loader(importlib.machinery.SourceFileLoader):
 
 
 class _Recording:
-    """Lines are watched in functions that have a watched one, and each tells of itself once in a test."""
+    """Watches lines in functions that have a watched one; each is noted once in a test."""
 
     def __init__(self, directory: Path) -> None:
         watched: dict[str, dict[str, list[int]]] = json.loads((directory / "watched.json").read_text())

@@ -18,7 +18,7 @@ PLUGIN = ("-p", "scripts.mutating.plugin")
 
 
 def python_path() -> str:
-    """Return where programs that tests start find `sitecustomize`, and what it imports."""
+    """Return the path for programs that tests start, with `sitecustomize` and its imports."""
     return os.pathsep.join([str(ROOT / "scripts" / "mutating" / "inside"), str(ROOT)])
 
 
@@ -33,4 +33,4 @@ def record(directory: Path, mutants: list[Mutant], processes: int) -> None:
     }
     workers = ["-n", str(processes), "--dist", "loadfile", f"--basetemp={directory / 'scratch'}"]
     command = [sys.executable, "-m", "pytest", *OPTIONS, *PLUGIN, *workers, *TESTS]
-    subprocess.run(command, cwd=ROOT, env=environment, check=False)  # those that fail do not count
+    subprocess.run(command, cwd=ROOT, env=environment, check=False)  # tests that fail do not count

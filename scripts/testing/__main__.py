@@ -15,7 +15,7 @@ from scripts.testing.stress import stress
 
 
 def family(group: Group) -> str:
-    """Return the name by which a group is asked for: `fast` for both Pythons, `compiled` for the rest of it."""
+    """Return the name of a group on the command line: `fast` for both Pythons, `compiled` for the rest of it."""
     return group.name.partition("-3.")[0].removesuffix("-all")
 
 
@@ -56,7 +56,7 @@ def parse(arguments: list[str]) -> tuple[argparse.Namespace, tuple[str, ...]]:
 
 
 def chosen(options: argparse.Namespace) -> list[Group]:
-    """Return the groups to run, in the form that was asked for. Coverage does not see compiled modules."""
+    """Return the groups to run, in the requested form. Coverage does not see compiled modules."""
     named = [group for group in GROUPS if not options.group or family(group) in options.group]
     groups = [group for group in named if options.long or not group.is_left_out]
     if not options.form:
@@ -66,7 +66,7 @@ def chosen(options: argparse.Namespace) -> list[Group]:
 
 
 def changed(revision: str) -> list[Group]:
-    """Return what to run for what differs from `revision`, and say what is left out."""
+    """Return what to run for what differs from `revision`, and print what is left out."""
     selection = select(ROOT, revision)
     print("\n".join(selection.describe()), flush=True)
     return selection.to_run()

@@ -1,4 +1,4 @@
-"""Which tests reach what has changed: scripts/test --changed.
+"""The tests that reach a change: scripts/test --changed.
 
 Tests that have changed run. For other code, as many of the fast tests run as fit into BUDGET_S of processor time, the
 likeliest first (scripts/testing/ranking.py). What is left out is named: this is for the minutes between two edits, and
@@ -20,13 +20,13 @@ from scripts.testing.reached import Reach
 
 NAME = CHANGED
 BUDGET_S = 100.0  # of processor time of its tests: two processors, and two minutes with all that is around them
-SECONDS_A_LINE = 0.004  # what fast tests take, where that was not noted
+SECONDS_A_LINE = 0.004  # the time of fast tests, where it was not noted
 WORKERS = 2
-NEAR = 50.0  # the score from which a file of tests of another group runs for what its own folder holds
-TIDINESS = ("tests/project/test_docs.py", "tests/project/test_tidy.py")  # what holds for every file: seconds
+NEAR = 50.0  # the score from which a file of tests of another group runs for a file of its own folder
+TIDINESS = ("tests/project/test_docs.py", "tests/project/test_tidy.py")  # rules for every file: seconds
 SELECTED = (*FAST, "tests/project")
 
-# What runs where files changed that no test names, or that decide over more than tests that do, by how a path begins.
+# What runs for changed files that no test names, or that affect more than the tests that do, by the path's beginning.
 TABLE: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("pyproject.toml", ("check",)),
     ("requirements/", ("check",)),
@@ -38,7 +38,7 @@ TABLE: tuple[tuple[str, tuple[str, ...]], ...] = (
 
 @dataclass(frozen=True)
 class Selection:
-    """What runs for what has changed, and what does not."""
+    """The tests that run for a change, and those that do not."""
 
     changed: tuple[Change, ...]
     paths: tuple[str, ...]  # of fast tests, for pytest in the environment .venv
@@ -48,7 +48,7 @@ class Selection:
     left_out: Mapping[str, str]  # why not, by group, or by a part of the fast tests
 
     def to_run(self, groups: Iterable[Group] = GROUPS) -> list[Group]:
-        """Return what runs as groups; the fast tests are one of the name `NAME`."""
+        """Return what runs as groups; the fast tests are the group `NAME`."""
         by_name = {group.name: group for group in reversed(tuple(groups))}  # of two forms the first
         chosen = [by_name[name] for name in self.groups]
         chosen += [replace(by_name[name], paths=paths, is_measured=False) for name, paths in self.parts.items()]
@@ -59,7 +59,7 @@ class Selection:
         return [fast, *chosen]
 
     def describe(self) -> list[str]:
-        """Return the lines that say what runs and what does not, and why."""
+        """Return the lines about what runs and what does not, and why."""
         lines = [f"changed: {change.path}" for change in self.changed] or ["nothing has changed"]
         lines += [f"runs {what}: {why}" for what, why in self.reasons.items()]
         return lines + [f"leaves out {what}: {why}" for what, why in self.left_out.items()]
@@ -75,7 +75,7 @@ def select(root: Path, revision: str | None) -> Selection:
 def choose(
     changed: tuple[Change, ...], texts: Mapping[str, str], notes: Mapping[str, Reach], groups: Sequence[Group] = GROUPS
 ) -> Selection:
-    """Decide for what has `changed`, from the Python files' texts and the notes of earlier runs."""
+    """Decide for the `changed` files, from the Python files' texts and the notes of earlier runs."""
     ranking, choice = Ranking(texts, notes), _Choice(texts, notes, groups)
     for change in changed:
         if is_test(change.path) and not change.is_gone:
@@ -92,7 +92,7 @@ def choose(
 
 
 class _Choice:
-    """What was taken so far, how long that runs, and what was not taken."""
+    """The tests taken so far, how long they run, and the tests not taken."""
 
     def __init__(self, texts: Mapping[str, str], notes: Mapping[str, Reach], groups: Sequence[Group]) -> None:
         self._texts = texts
@@ -107,7 +107,7 @@ class _Choice:
         self._elsewhere: dict[str, set[str]] = {}  # tests of other groups that may reach what has changed
 
     def take(self, tests: str, reason: str) -> None:
-        """Have `tests` run."""
+        """Add `tests` to the run."""
         if tests in self._reasons:
             return
         self._reasons[tests] = reason
@@ -118,7 +118,7 @@ class _Choice:
             self._parts.setdefault(owner, []).append(tests)
 
     def ask_table(self, change: Change, tests: Sequence[Ranked]) -> None:
-        """Take what a change asks for beside the tests that were found for it."""
+        """Take what a change requires beside the tests that were found for it."""
         for name in (name for start, names in TABLE if change.path.startswith(start) for name in names):
             self._whole[name] = f"for {change.path}"
         owner = self._owner(change.path) if change.path.startswith("tests/") else ""
@@ -145,14 +145,14 @@ class _Choice:
             self._elsewhere.setdefault(owner, set()).add(tests)
 
     def _is_of_tests(self, path: str, owner: str) -> bool:
-        """Say whether a file belongs to the tests of a group, so that they are asked first when it has changed."""
+        """Return whether a file belongs to the tests of a group, so that they come first when it has changed."""
         is_golden = path.startswith("tests/golden/") and not any(
             group.programs for group in self._groups if group.name == owner
         )
         return is_golden or (path.startswith("tests/") and self._owner(path) == owner)
 
     def _owner(self, path: str) -> str:
-        """Return the name of the group that runs a path; "" for what is of no group's folder."""
+        """Return the name of the group that runs a path; "" for a path in no group's folder."""
         if path.startswith(tuple(f"{folder}/" for folder in SELECTED)) or path in SELECTED:
             return NAME
         owners = (group.name for group in self._groups if any(path.startswith(f"{each}/") for each in group.paths))

@@ -1,7 +1,8 @@
-"""What has changed since a revision: which files, and in Python files which functions and names.
+"""The changes since a revision: which files, and in Python files which functions and names.
 
-A comment, a docstring and the layout of the code change nothing. What is inside a function changes that function; all
-else (constants, decorators, attributes of a class, imports) runs when the module is imported, and changes the module.
+A comment, a docstring and the layout of the code change nothing. Code inside a function changes that function; all
+other code (constants, decorators, attributes of a class, imports) runs when the module is imported, and changes the
+module.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 @dataclass(frozen=True)
 class Change:
-    """A file that is not as it was."""
+    """A file that has changed."""
 
     path: str  # relative to the checkout, without links
     functions: frozenset[str] = frozenset()  # qualified names of those whose text or arguments differ, or that are gone
@@ -38,7 +39,7 @@ def changes(root: Path, revision: str | None) -> tuple[Change, ...]:
 
 
 def tracked_files(root: Path) -> list[str]:
-    """Return what git tracks in the checkout, or would."""
+    """Return the files that git tracks in the checkout, or would track."""
     listed = _git(root, "ls-files", "--cached", "--others", "--exclude-standard", "-z").split("\0")
     return sorted({path for path in listed if path and not (root / path).is_symlink() and (root / path).is_file()})
 
@@ -48,7 +49,7 @@ def _git(root: Path, *arguments: str) -> str:
 
 
 def _old_text(root: Path, revision: str, path: str) -> str | None:
-    """Return what the file said, or None where it was not there."""
+    """Return the old text of the file, or None where it did not exist."""
     command = ["git", "show", f"{revision}:{path}"]
     shown = subprocess.run(command, cwd=root, capture_output=True, check=False)
     return shown.stdout.decode(errors="replace") if shown.returncode == 0 else None
@@ -127,7 +128,7 @@ def _without_docstring(body: list[ast.stmt]) -> list[ast.stmt]:
 
 
 def _bound(statement: ast.stmt) -> Iterator[str]:
-    """Yield the names that a statement binds, but for imports, which other modules do not ask it for."""
+    """Yield the names that a statement binds, except for imports, which other modules do not import from it."""
     for node in ast.walk(statement):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             yield node.id

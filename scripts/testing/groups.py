@@ -1,11 +1,11 @@
 """The groups of tests: what each runs, what it needs, and how much processor time it may take.
 
-`GROUPS` is the one truth about which tests there are. They start in its order, on two processors two at a time, or up
-to four of those that wait for half of the time (for JVMs, Spark, browsers, timers): what takes long first.
+`GROUPS` is the only list of the tests. They start in its order, on two processors two at a time, or up to four of those
+that wait for half of the time (for JVMs, Spark, browsers, timers): the longest first.
 
-A run leaves out the tests marked `long`, and the groups and parts that are said to be left out here: they deepen what
-the others show. `scripts/test --long` runs just these. Groups run the hot modules in the form that users get, compiled;
-`fast` and `simulate` run the pure one, `crash` and `fuzz` a sample in it.
+A run leaves out the tests marked `long`, and the groups and parts that are marked here as left out: they repeat the
+others in more depth. `scripts/test --long` runs just these. Groups run the hot modules in the form that users get,
+compiled; `fast` and `simulate` run the pure one, `crash` and `fuzz` a sample in it.
 """
 
 from __future__ import annotations
@@ -77,8 +77,8 @@ HOT = (
 def _of_the_runtime() -> tuple[str, ...]:
     """Return the fast tests whose outcome depends on the interpreter's runtime.
 
-    Processes, threads, sockets, the event loop, the garbage collector. What a Python took away or changed otherwise
-    shows on the newest, where all fast tests run, and what it brought in the type checker, which checks for the oldest.
+    Processes, threads, sockets, the event loop, the garbage collector. Features that a Python removed or changed show
+    on the newest, where all fast tests run, and new features in the type checker, which checks for the oldest.
     """
     parts = ("cli", "clients/telemetry", "control/faults", "http", "network", "runtime", "security/session")
     files = sorted((ROOT / "tests" / "broker").glob("test_*.py"))

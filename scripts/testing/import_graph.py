@@ -1,8 +1,8 @@
-"""Which files of the repository import which, read from their text, without importing anything.
+"""The imports between files of the repository, read from their text, without importing anything.
 
 Files are named by their place without links: `barnabas.broker.runtime.replies` and `broker/runtime/replies.py` are one.
-An import inside a function counts, and so does one by `import_module`, of all of a package where the name is made up as
-it runs. That of a package leads to its `__init__.py`, and that of a name out of a module to the module.
+An import inside a function counts, and so does one by `import_module`, of all of a package where the name is computed
+at run time. An import of a package leads to its `__init__.py`, and that of a name out of a module to the module.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class ImportGraph:
 
     @staticmethod
     def _absolute(path: str, module: str) -> str:
-        """Return the full name of a module that is imported by `path`, whose dots in front are its own folder."""
+        """Return the full name of a module that is imported by `path`, whose leading dots stand for its own folder."""
         name = module.lstrip(".")
         dots = len(module) - len(name)
         if not dots:
@@ -72,7 +72,7 @@ class ImportGraph:
         return ".".join((*folder, name) if name else folder)
 
     def _places(self, name: str) -> Iterable[str]:
-        """Yield the file that a dotted name stands for: also one that is not there, where its folder is."""
+        """Yield the file of a dotted name: also a missing one, where its folder exists."""
         parts = name.split(".")
         if not all(part.isidentifier() for part in parts):
             return
@@ -81,4 +81,4 @@ class ImportGraph:
         if parts[0] == LINKED and len(parts) > 1:
             yield from self._places(".".join(parts[1:]))
         elif f"{place}.py" not in self._files:
-            yield f"{place}.py"  # gone, or a name in a module, which is nobody's path
+            yield f"{place}.py"  # gone, or a name in a module, which is no file's path

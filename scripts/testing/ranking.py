@@ -1,11 +1,11 @@
-"""Ranks files of tests by how likely they are to show what a changed file does otherwise.
+"""Ranks files of tests by how likely they are to show a changed behaviour of a changed file.
 
 Notes of earlier runs (scripts/testing/reached.py) decide where there are some: a file that reached none of the changed
-functions shows nothing of them. Where there are none, imports do, which reach almost every test through the worlds that
-tests are played in; so the order counts: a test that mirrors the changed file, that imports it, that names what has
+functions shows nothing of them. Where there are none, imports do, which reach almost every test through the shared
+worlds of tests; so the order counts: a test that mirrors the changed file, that imports it, that names what has
 changed, and then by how many imports lie between.
 
-It knows no git and no groups. Whether a file of tests may run is not its question.
+Knows no git and no groups. It does not decide whether a file of tests may run.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ class Ranked:
 
 
 def is_test(path: str) -> bool:
-    """Say whether a file has tests that pytest collects."""
+    """Return whether a file has tests that pytest collects."""
     name = PurePosixPath(path).name
     return path.startswith("tests/") and name.startswith("test_") and name.endswith(".py")
 
 
 class Ranking:
-    """The repository's Python files by path, and what earlier runs noted."""
+    """The repository's Python files by path, and the notes of earlier runs."""
 
     def __init__(self, texts: Mapping[str, str], notes: Mapping[str, Reach]) -> None:
         self._texts = texts
@@ -73,7 +73,7 @@ class Ranking:
                 yield Ranked(tests, score, f"names {name}" if named_score > near else why)
 
     def _readers(self, change: Change) -> Iterable[Ranked]:
-        """Yield the tests that name a file which is not Python's, or that import what names it."""
+        """Yield the tests that name a file which is not Python's, or that import a file which names it."""
         naming = {path for path, text in self._texts.items() if _mentions(text, change.path)}
         readers: dict[str, int] = {}
         for path in naming:
@@ -89,7 +89,7 @@ class Ranking:
 
 
 class _Named:
-    """Which of the names that a change is about occur in which tests. What half of the tests name tells little."""
+    """The occurrences of a change's names in tests. A name in half of the tests counts little."""
 
     def __init__(self, change: Change, words: Mapping[str, frozenset[str]]) -> None:
         parts = {part for name in (*change.functions, *change.added) for part in name.split(".")} | change.names
@@ -113,7 +113,7 @@ class _Named:
 
 
 def _is_about(word: str, stem: str) -> bool:
-    """Say whether a word is the name of a module, or begins so: EndTxnRequest for end_txn."""
+    """Return whether a word is the name of a module, or begins so: EndTxnRequest for end_txn."""
     return len(word) >= len(stem) and word.replace("_", "").lower().startswith(stem)
 
 
@@ -152,7 +152,7 @@ def _reached(change: Change, noted: Reach) -> float:
 
 
 def _mentions(text: str, path: str) -> bool:
-    """Say whether a text names a file: by its name, or as stories, Java classes and Go programs are named."""
+    """Return whether a text names a file: by its name, or as stories, Java classes and Go programs are named."""
     place = PurePosixPath(path)
     if path.startswith("tests/golden/"):
         folder = place.parts[2]

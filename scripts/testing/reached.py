@@ -1,10 +1,10 @@
 """A pytest plugin that notes which functions of the repository each file of tests reaches: -p scripts.testing.reached.
 
-`scripts/test --changed` reads the notes. They lie in .cache/reached, a file for each file of tests, and every run of
+`scripts/test --changed` reads the notes. They are in .cache/reached, a file for each file of tests, and every run of
 whole files writes theirs anew; one process must run all tests of a file. Python 3.11, which has no sys.monitoring,
-notes nothing, and neither do the programs that tests start: for those `starts_programs` says that there were any.
+notes nothing, and neither do the programs that tests start: for those `starts_programs` shows that there were any.
 
-A function costs one call for each file of tests: then Python stops telling of it, until the next file restarts that.
+A function costs one call for each file of tests: then Python stops reporting it, until the next file restarts that.
 Coverage, which listens beside, is restarted with it, and counts the same lines again.
 
 Invariant: functions are named without lines, so that the notes outlive an edit elsewhere in the file.
@@ -32,7 +32,7 @@ _NOT_OURS = (".venv", ".cache", "build/", "node_modules/")
 
 @dataclass
 class Reach:
-    """What one file of tests reaches."""
+    """The functions that one file of tests reaches."""
 
     tests: str
     processor_s: float = 0.0
@@ -41,7 +41,7 @@ class Reach:
 
 
 def recorded(root: Path) -> dict[str, Reach]:
-    """Return what earlier runs noted, by the file of tests, of those that are still there."""
+    """Return the notes of earlier runs, by the file of tests, of files that still exist."""
     reaches = (Reach(**json.loads(note.read_text())) for note in sorted((root / FOLDER).glob("*.json")))
     return {reach.tests: reach for reach in reaches if (root / reach.tests).is_file()}
 
@@ -61,7 +61,7 @@ class _Recorder:
         self._reach: Reach | None = None
         self._seen: set[CodeType] = set()
         self._started_s = 0.0
-        self._enough: object = None  # what stops Python from telling of a function again
+        self._enough: object = None  # stops Python from reporting a function again
 
     def pytest_sessionstart(self) -> None:
         if sys.version_info >= (3, 12):
@@ -101,7 +101,7 @@ class _Recorder:
             sys.monitoring.restart_events()
 
     def _end(self) -> None:
-        """Write what the file of tests that ran has reached."""
+        """Write what the finished file of tests has reached."""
         reach, self._reach = self._reach, None
         if sys.version_info >= (3, 12):
             sys.monitoring.set_events(TOOL_ID, 0)  # first, for what follows is the repository's code, too

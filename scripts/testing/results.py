@@ -1,4 +1,4 @@
-"""What became of a group of tests, read from pytest's report, and the closing table, which hides nothing."""
+"""The result of a group of tests, read from pytest's report, and the closing table, which hides nothing."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NO_TESTS = 5  # pytest's exit status where nothing was selected
 
 @dataclass(frozen=True)
 class Row:
-    """What became of one group."""
+    """The result of one group."""
 
     group: Group
     outcome: str

@@ -1,9 +1,9 @@
 """Runs groups of tests beside each other, as many as there is place for, and each as soon as it is set up.
 
 A machine has a place for each processor. One thread sets up, one group after the other, while others run already. The
-output of a group is printed when it ends, so that lines of two never mix; a group that runs alone prints as it goes.
+output of a group is printed when it ends, so that lines of two never mix; a group that runs alone prints at once.
 
-Invariant: every group given comes back as one row, in the order given, whatever happened to it.
+Invariant: every given group has one row in the result, in the given order, even if it fails.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Depth:
 
 
 def run_all(groups: Sequence[Group], depth: Depth, places: int = PLACES) -> list[Row]:
-    """Run `groups`; returns a row for each, in their order."""
+    """Run `groups`; return a row for each, in their order."""
     board = _Board(groups, places)
     with ThreadPoolExecutor(len(groups) + 1) as threads:
         threads.submit(board.set_up_all)
@@ -79,7 +79,7 @@ class _Board:
                 self._changed.notify_all()
 
     def stop(self) -> None:
-        """Let no group begin any more."""
+        """Prevent further groups from starting."""
         with self._changed:
             self._is_stopped = True
             self._changed.notify_all()
@@ -106,7 +106,7 @@ class _Board:
                 self._changed.notify_all()
 
     def _is_next(self, group: Group) -> bool:
-        """Whether this is the first of the waiting groups that is set up and fits."""
+        """Return whether this is the first of the waiting groups that is set up and fits."""
         fitting = (
             each for each in self._waiting if self._set_up[each].done() and min(each.places, self._places) <= self._free
         )
@@ -129,7 +129,7 @@ class _Board:
 
 
 def run(group: Group, depth: Depth, output: IO[str] | None) -> Row:
-    """Run a group that is set up; what it prints goes to `output`, or to where this process prints."""
+    """Run a group that is set up; its output goes to `output`, or to that of this process."""
     is_whole = not depth.arguments and not depth.is_long
     is_measured = group.is_measured and is_whole
     with tempfile.TemporaryDirectory() as scratch:
@@ -149,7 +149,7 @@ def pytest_command(group: Group, report: Path, depth: Depth, *, is_measured: boo
     python = str(ROOT / group.venv / "bin" / "python")
     program = [python, "-m", "pytest"]
     if is_measured:
-        shutil.rmtree(UNTESTED.parent, ignore_errors=True)  # of a run that was broken off
+        shutil.rmtree(UNTESTED.parent, ignore_errors=True)  # of a run that was interrupted
         UNTESTED.parent.mkdir(parents=True, exist_ok=True)
         program = [python, "-m", "coverage", "run", "-m", "pytest"]
     workers = ["-n", str(group.workers)] if group.workers else []

@@ -31,12 +31,12 @@ ELSEWHERE = {"go": "Go 1.26 or later from https://go.dev/dl (Debian's golang-go 
 
 
 class CannotRun(Exception):
-    """A group lacks something; the message says what, and how to get it."""
+    """A group lacks something; the message names it, and how to get it."""
 
 
 def set_up(group: Group) -> None:
-    """Have what `group` needs, or raise `CannotRun`."""
-    own = str(Path(sys.executable).resolve())  # .venv's: what is compiled for it serves the other environments, too
+    """Set up what `group` needs, or raise `CannotRun`."""
+    own = str(Path(sys.executable).resolve())  # .venv's: modules compiled for it serve the other environments, too
     python = _python(group.python) if group.python else own
     for environment in ((group.venv, group.lock, python), *((f".venv-{lock}", lock, own) for lock in group.beside)):
         if subprocess.run(["scripts/setup_venv", *environment], cwd=ROOT, check=False).returncode != 0:
@@ -62,7 +62,7 @@ def set_up(group: Group) -> None:
 
 
 def find_programs(programs: tuple[str, ...]) -> None:
-    """Have every one of `programs` on the PATH."""
+    """Make sure that every one of `programs` is on the PATH."""
     missing = [program for program in programs if shutil.which(program) is None]
     elsewhere = [ELSEWHERE[program] for program in missing if program in ELSEWHERE]
     if elsewhere:
@@ -97,7 +97,7 @@ def _compile_hot_modules(group: Group) -> None:
 
 
 def _prepare(module: str, function: str, failure: str, python: str = sys.executable) -> None:
-    """Call a function of the tests' support that leaves in .cache or node_modules what several tests use."""
+    """Call a function of the tests' support that prepares files in .cache or node_modules for several tests."""
     program = f"from {module} import {function}; {function}()"
     if subprocess.run([python, "-c", program], cwd=ROOT, check=False).returncode != 0:
         raise CannotRun(failure)

@@ -38,7 +38,7 @@ class Clock:
         self._ask("clock_run")
 
     def advance(self, by: str | float | timedelta) -> None:
-        """Move the clock ahead by `15m`, `7d`, seconds or a timedelta; return when all timers due by then have run."""
+        """Move the clock ahead by `15m`, `7d`, seconds or a timedelta; return when all work due by then is done."""
         self._ask("clock_advance", _by(by), timeout_s=ANSWER_TIMEOUT_S)
 
     def at(self, moment: str | datetime) -> None:

@@ -33,7 +33,7 @@ class BrokerThread:
         if home is None:
             directory = EphemeralDirectory()
             home = directory.path
-            _homes[home] = directory  # whose lock keeps it from being removed as abandoned
+            _homes[home] = directory  # its lock keeps it from being removed as abandoned
         self.home: str | None = home
         self.pid = os.getpid()
         self.data_dir: str = settings["data_dir"] or os.path.join(home, "data")

@@ -28,7 +28,7 @@ class ListenerLimits(NamedTuple):
     rate: int
     """How many connections a second may come in."""
     broker_rate: int
-    """How many may come to the whole broker."""
+    """How many a second may come to the whole broker."""
     counts_for_broker: bool
     connections_max: int
     """How many there may be; the whole broker's limit is checked by the listener that accepts them."""

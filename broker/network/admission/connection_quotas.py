@@ -158,7 +158,7 @@ class ConnectionQuotas:
         for connection in list(self._turned_away):
             connection.close()
 
-    # --- those that wait ---
+    # --- waiting connections ---
 
     def _wait(self, name: str, waiting: _Waiting, wait_ms: int) -> None:
         if wait_ms:
@@ -184,7 +184,7 @@ class ConnectionQuotas:
                 return
         self._waiting.pop(name, None)
 
-    # --- what is in force ---
+    # --- limits in force ---
 
     def _wait_ms(self, name: str) -> int:
         """Return for how many milliseconds a connection that comes now has to wait."""

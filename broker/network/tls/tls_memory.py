@@ -1,4 +1,4 @@
-"""What the TLS streams of an event loop share, and what they need of the listener that they came in by."""
+"""The shared memory of an event loop's TLS streams, and the interface to the listener that they came in by."""
 
 from __future__ import annotations
 

@@ -37,5 +37,5 @@ _QUIET: Final = {
 
 
 def is_quiet(api: str, error: object) -> bool:
-    """Return whether the answer to a request is reported only to listeners of all requests. Errors never are."""
+    """Return whether an answer, if it is no error, is reported only to listeners of all requests."""
     return error is None and api in _QUIET

@@ -168,7 +168,7 @@ class Workers:
         self.close()
         self._processes.close_now()
 
-    # --- who does what ---
+    # --- distribution of jobs ---
 
     def _dispatch(self) -> None:
         if self._is_closed:

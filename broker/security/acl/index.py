@@ -94,7 +94,7 @@ class _OfKind:
             del patterns[name]
             if patterns is self._prefixed:
                 self._lengths[len(name)] -= 1
-                self._lengths += Counter()  # without those that are 0
+                self._lengths += Counter()  # without zero counts
 
     def _about(self, name: str) -> Iterator[_Entries]:
         """Yield the entries of every pattern that matches the name."""

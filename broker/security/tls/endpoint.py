@@ -55,7 +55,7 @@ class Endpoint:
         return self.made.context
 
     def wanted(self) -> TlsSettings:
-        """Return the present settings. Raises StoreError."""
+        """Return the settings as they are now. Raises StoreError."""
         return read_settings(self._settings, is_sasl=self.is_sasl)
 
     def put_in_force(self, made: Made) -> None:

@@ -48,7 +48,7 @@ def alternative_names(certificate: bytes) -> frozenset[bytes]:
 
 
 def has_critical_alternative_names(certificate: bytes) -> bool:
-    """Return whether they alone name the subject, as where the field of the subject is empty."""
+    """Return whether the alternative names are critical: they alone name the subject where its field is empty."""
     return any(each.is_critical for each in _of_alternative_names(certificate))
 
 

@@ -1,4 +1,4 @@
-"""What every Python imports first that has this folder on its PYTHONPATH: the programs that tests start, too."""
+"""The first import of every Python that has this folder on its PYTHONPATH, also of the programs that tests start."""
 
 from scripts.mutating.process import begin
 
