@@ -52,7 +52,7 @@ def __getattr__(name: str) -> Any:
 
 
 def _use_compiled_modules() -> None:
-    """Where nothing was compiled, this is one look at one path."""
+    """Use the compiled modules if there are any: without, this looks at one path."""
     package = os.path.dirname(os.path.abspath(__file__))
     if "BARNABAS_FORM" in os.environ or os.path.exists(os.path.join(package, "compiled")):
         from barnabas.form import install

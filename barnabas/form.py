@@ -35,11 +35,11 @@ _installed: CompiledFinder | None = None
 
 
 class NotUsable(Exception):
-    """What was compiled cannot be used; the message says why."""
+    """The compiled modules cannot be used; the message says why."""
 
 
 def install(package: str, environment: Mapping[str, str]) -> None:
-    """Have the modules of `package`, a directory, come from what was compiled for this Python, if that is so."""
+    """Import the modules of `package`, a directory, in the form that was compiled for this Python, if there is one."""
     global _installed
     wished = environment.get(VARIABLE, "")
     if wished == PURE:
@@ -53,7 +53,7 @@ def install(package: str, environment: Mapping[str, str]) -> None:
 
 
 def running() -> str:
-    """The form that the hot modules run in."""
+    """Return the form that the hot modules run in."""
     return COMPILED if _installed is not None and _installed.modules() else PURE
 
 
@@ -69,13 +69,13 @@ class CompiledFinder:
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """What Python asks of a finder: where the module is, or None, and the next one is asked."""
+        """Return where the module is, or None to leave it to the next finder, as Python's import system wants."""
         if not fullname.startswith(_PACKAGES) or fullname not in self.modules():
             return None
         return _spec(fullname, os.path.join(self._directory, *fullname.split(".")) + EXTENSION_SUFFIXES[0])
 
     def modules(self) -> frozenset[str]:
-        """The compiled modules; none if they cannot be used. ImportError then, if they were demanded."""
+        """Return the compiled modules; none if they cannot be used, or ImportError if they were demanded."""
         if self._modules is None:
             try:
                 self._modules = usable_modules(self._directory, self._package)
@@ -88,7 +88,7 @@ class CompiledFinder:
 
 
 def usable_modules(directory: str, package: str) -> frozenset[str]:
-    """The modules that were compiled, with their library loaded. NotUsable."""
+    """Load the library and return the compiled modules. Raise NotUsable if they cannot be used."""
     try:
         with open(os.path.join(directory, MANIFEST), encoding="utf-8") as file:
             version, *lines = file.read().splitlines()
@@ -109,7 +109,7 @@ def usable_modules(directory: str, package: str) -> frozenset[str]:
 
 
 def source_line(package: str, path: str, *, with_time: bool) -> str:
-    """What a manifest says of the source `path`, relative to the directory `package`."""
+    """Return the line of a manifest about the source `path`, relative to the directory `package`."""
     status = os.stat(os.path.join(package, path))
     time_ns = status.st_mtime_ns if with_time else _NO_TIME
     return f"source {status.st_size} {time_ns} {_hash(package, path)} {path}"
@@ -126,7 +126,7 @@ def _check_source(package: str, path: str, size: int, time_ns: int, expected: st
 
 
 def _hash(package: str, path: str) -> str:
-    """As Python tells whether bytecode belongs to a source: fast, and not against anybody who wants two alike."""
+    """Return the hash by which Python compares bytecode with its source: fast, and no protection against forgery."""
     from importlib.util import source_hash
 
     with open(os.path.join(package, path), "rb") as file:
