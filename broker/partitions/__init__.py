@@ -1,1 +1,1 @@
-"""The open partitions: opening and recovery, waiting readers, fsync, and what is done by the clock."""
+"""The open partitions: opening and recovery, delayed fetches, fsync, and the periodic background tasks."""

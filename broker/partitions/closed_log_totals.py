@@ -1,6 +1,6 @@
-"""What was appended in this run to logs that are not open any more: of partitions that were deleted, or moved.
+"""The totals appended in this run to logs that are closed now: of partitions that were deleted, or moved.
 
-Counters that are read (broker/http/metrics) may only rise, and a log that is opened again counts from zero.
+Exported counters (broker/http/metrics) must never decrease, and a log that is opened again counts from zero.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class ClosedLogTotals:
-    """The sums over all of them."""
+    """The totals of all closed logs."""
 
     def __init__(self) -> None:
         self.records = 0
@@ -20,7 +20,7 @@ class ClosedLogTotals:
         """In bytes."""
 
     def add(self, log: PartitionLog) -> None:
-        """The log is let go."""
+        """Add the counters of a log that is released."""
         records, size = log.appended
         self.records += records
         self.size += size

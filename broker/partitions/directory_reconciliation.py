@@ -1,7 +1,7 @@
-"""What a start does about partitions that lie elsewhere than the catalogue says: nowhere, or in another directory.
+"""Reconciles at startup partitions that are not where the catalogue says: in no directory, or in another one.
 
-Knows the catalogue and the data directories, before the first connection. The disk is right: a partition is where it
-lies. Where there is one directory only strays are looked for, since all else costs a look at every partition.
+Knows the catalogue and the data directories, before the first connection. The disk is right: a partition is where its
+files are. With a single directory only strays are searched for, since every other check has to examine each partition.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _log = logger("storage")
 
 
 def reconcile_directories(partitions: Partitions, directories: LogDirectories, catalogue: Catalogue) -> None:
-    """Set strays aside, and tell the catalogue where the others are. KafkaError when that cannot be written."""
+    """Set strays aside, and correct the directories in the catalogue. Raise KafkaError when it cannot be written."""
     _forget_stale_rows(partitions, directories)
     set_strays_aside(partitions, directories)
     _settle_moves(directories, catalogue)
@@ -40,7 +40,7 @@ def reconcile_directories(partitions: Partitions, directories: LogDirectories, c
 
 
 def _warn_of_level(catalogue: Catalogue) -> None:
-    """Kafka logs as much, and goes on."""
+    """Log an error about an old metadata.version and continue, as Kafka does."""
     level = catalogue.feature_level(METADATA_VERSION)
     if level < DIRECTORIES_LEVEL:
         _log.error(
@@ -54,7 +54,7 @@ def _warn_of_level(catalogue: Catalogue) -> None:
 
 
 def _forget_stale_rows(partitions: Partitions, directories: LogDirectories) -> None:
-    """A kill left rows of partitions that were deleted, or moved: nobody misses their directories."""
+    """Remove rows that a kill left of partitions that were deleted, or moved: no directory of theirs is missing."""
     for each in directories.members:
         missing = each.resting.missing
         stale = [key for key in missing if not partitions.exists(*key) or directories.home(*key) is not None]
@@ -72,7 +72,7 @@ def _tell_of_missing(directories: LogDirectories) -> None:
 
 
 def set_strays_aside(partitions: Partitions, directories: LogDirectories) -> None:
-    """Rename directories of partitions that the catalogue does not have: a kill cut a deletion in two."""
+    """Rename directories of partitions that the catalogue does not contain: a kill interrupted their deletion."""
     strays = [key for key in directories.partitions if key[0] != CLUSTER_METADATA_TOPIC and not partitions.exists(*key)]
     for topic, partition in sorted(strays):
         try:
@@ -82,9 +82,9 @@ def set_strays_aside(partitions: Partitions, directories: LogDirectories) -> Non
 
 
 def _settle_moves(directories: LogDirectories, catalogue: Catalogue) -> None:
-    """Finish a move that was cut between its two renames, and remove copies that were not whole.
+    """Finish moves that were interrupted between their two renames, and remove incomplete copies.
 
-    storage/directories/moving.py says how it goes on.
+    storage/directories/moving.py describes the steps of a move.
     """
     for directory in directories.members:
         for (topic, number), future in directory.futures:
@@ -97,16 +97,16 @@ def _settle_moves(directories: LogDirectories, catalogue: Catalogue) -> None:
                 _log.warning(line("move of a partition finished", topic=topic, partition=number, data=directory.path))
             else:
                 _log.warning(line("a copy of a partition that is not there is left alone", path=future.path))
-                directory.checkpoints.forget((topic, number))  # what its rows say is of the copy, which stays
+                directory.checkpoints.forget((topic, number))  # its rows describe the copy, which stays
 
 
 def _is_place(directory: LogDirectory, named: Partition, directories: LogDirectories) -> bool:
-    """Whether the catalogue says so; or it says nothing, and the partition can lie nowhere else."""
+    """Return whether the catalogue names this directory, or names none and the partition cannot be anywhere else."""
     return named.directory_id == directory.directory_id or not (named.directory_id or directories.offline_count)
 
 
 def _assign(directories: LogDirectories, catalogue: Catalogue) -> None:
-    """As Kafka's broker tells its controller (AssignReplicasToDirs), but in one batch."""
+    """Assign partitions to their directories in one batch, as Kafka's brokers do with AssignReplicasToDirs."""
     moved: dict[tuple[str, int], bytes] = {}
     for topic in catalogue.topics.values():
         for number, partition in enumerate(topic.partitions):

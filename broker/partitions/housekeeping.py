@@ -1,13 +1,13 @@
-"""What a broker does by the clock: retention, background flushes, checkpoints, expiry of producers, removals.
+"""Periodic tasks of a broker: retention, background flushes, checkpoints, expiry of producer ids, removals.
 
-Knows when; what is done is the logs' and the log directory's business. The intervals are Kafka's configuration keys.
-What happens to records goes by the clock that clients are told; flushes and checkpoints, which save work and records
-from a crash of this machine, go by the machine's.
-Disk work that can take long runs in threads; the rest is short and spread out, one partition after another.
+Decides when they run; logs and the log directory do the work. The intervals are Kafka's configuration keys. Tasks on
+records use the clock that clients see; flushes and checkpoints, which save work and records from a crash of this
+machine, use the machine's clock. Disk work that can take long runs in threads; the rest is short and spread out, one
+partition after another.
 
-A retention pass also looks at partitions nobody has used in this run: each is opened for it in turn, with a pause
-between two, and closed again, since data must go when its time has come whether anybody reads it or not. After a kill
-it waits for those that are not recovered yet (recovery_pass.py).
+A retention pass also covers partitions that were not used in this run: each is opened for it in turn, with a pause
+between two, and closed again, since records must be deleted when their time has come, whether they are read or not.
+After a kill it waits for those that are not recovered yet (recovery_pass.py).
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ _FLUSH_CHECK_MS = 1_000
 _REMOVAL_CHECK_MS = 10_000
 _RETENTION, _REMOVAL = "retention", "removal"
 SEGMENTS_IN_A_TURN = 25
-"""How many segments of a partition are given up before others have their turn: each has several files to rename."""
+"""The number of segments of a partition that are deleted in one turn: each has several files to rename."""
 _SETTLING = WorkClass(under_way_max=1)
-"""Reading how old segments are: of a kind of its own, or it would wait in line behind clients' look-ups by time."""
+"""Reading the age of segments: a separate class, so that it does not queue behind clients' look-ups by timestamp."""
 
 
 class Housekeeping:
@@ -84,17 +84,17 @@ class Housekeeping:
         self._is_retaining = False
         self.removals = Removals(partitions.directory, clock, loop, lambda: self.under_way.ended(_REMOVAL))
         self.under_way = InFlight(loop, self._names_under_way)
-        """A pass of retention, and removals that are due."""
+        """A retention pass, and removals that are due."""
         self._is_checkpointing = False
         self._in_thread = 0
 
     @property
     def is_in_thread(self) -> bool:
-        """Whether a thread writes checkpoints, or syncs what retention gave up."""
+        """Whether a thread writes checkpoints, or syncs renames of deleted segments."""
         return self._in_thread > 0
 
     def start(self) -> None:
-        """Begin; nothing happens now."""
+        """Start the timers; nothing runs yet."""
         clock, machine_clock = self._clock, self._machine_clock
         self._repeat(machine_clock, "flush", self.flush_due, lambda: _FLUSH_CHECK_MS)
         self._repeat(machine_clock, "checkpoint", self._checkpoint, self._checkpoint_interval_ms)
@@ -105,7 +105,7 @@ class Housekeeping:
             self._later(clock, "retention", _FIRST_RETENTION_MS, self._begin_retention)
 
     def stop(self) -> None:
-        """Nothing happens by the clock any more."""
+        """Cancel all timers."""
         self._is_stopped = True
         if self._settling is not None:
             self._settling.cancel()
@@ -134,14 +134,14 @@ class Housekeeping:
     # --- retention -------------------------------------------------------------------------------------------------
 
     def retain_now(self) -> None:
-        """Begin the next pass now, unless one is under way."""
+        """Begin the next pass now, unless one is in progress."""
         if not self._is_retaining and not self._is_stopped:
             if (timer := self._timers.get("retention")) is not None:
                 timer.cancel()
             self._begin_retention()
 
     def retain_one(self, topic: str, partition: int) -> None:
-        """Apply retention to one partition that is in use, as far as is known how old its segments are."""
+        """Apply retention to one partition that is in use, as far as the ages of its segments are known."""
 
         def over(is_more: bool) -> None:
             if is_more:
@@ -150,13 +150,13 @@ class Housekeeping:
         self._retain(topic, partition, True, None, over)
 
     def _begin_retention(self) -> None:
-        """One pass over every partition that has a directory."""
+        """Begin a pass over every partition that has a directory."""
         self._is_retaining = True
         left = sorted(self._directory.partitions, reverse=True)
         self._go_on_with_retention(left)
 
     def _go_on_with_retention(self, left: list[tuple[str, int]], *, was_recovered: bool = False) -> None:
-        """`was_recovered`: the next one was opened for this pass, which waited for it."""
+        """Continue the pass. `was_recovered`: the next partition was opened for this pass, which waited for it."""
         if self._is_stopped:
             return
         if not left:
@@ -200,7 +200,7 @@ class Housekeeping:
     def _retain_next(
         self, left: list[tuple[str, int]], *, was_recovered: bool = False, has_paused: bool = False
     ) -> None:
-        """A pass that was begun goes on, whether the clock stands or not."""
+        """Schedule the next partition of the pass, even if the clock does not move."""
         go_on = partial(self._go_on_with_retention, left, was_recovered=was_recovered)
         if self._clock.is_moving or has_paused:
             self._loop.call_soon(go_on)
@@ -208,14 +208,14 @@ class Housekeeping:
             self._later(self._machine_clock, "retention", _BETWEEN_PARTITIONS_MS, go_on)
 
     def _settle_ages(self, topic: str, partition: int) -> Future[None] | None:
-        """Have the segments know how old they are: done when the future is, None if they do."""
+        """Read the ages of the segments. Return a future, done when they are known, or None if they are already."""
         if not self._partitions.is_here(topic, partition):
             return None
         try:
             log, now_ms = self._log_of(topic, partition), self._clock.now_ms()
             return self._slices.in_slices(lambda: log.settle_ages(now_ms), _SETTLING)
         except (KafkaError, StorageError):
-            return None  # retention meets it again: logs the failure, or waits for the recovery
+            return None  # retention runs into the same error, and logs it or waits for the recovery
 
     def _log_of(self, topic: str, partition: int) -> PartitionLog:
         if self._partitions.is_open(topic, partition):
@@ -230,8 +230,8 @@ class Housekeeping:
         settled: Future[None] | None,
         over: Callable[[bool], None],
     ) -> None:
-        """Apply retention to one partition. over: it is durable; whether more of it may have to go, in another turn."""
-        # Taken first: the topic may be gone, and asyncio logs an exception that nobody takes.
+        """Apply retention to one partition. over: called once it is durable, with whether more may be deleted."""
+        # Read first: the topic may be gone, and asyncio logs an exception that is never retrieved.
         failure = None if settled is None or settled.cancelled() else settled.exception()
         if self._is_stopped or not self._partitions.is_here(topic, partition):
             over(False)
@@ -266,7 +266,7 @@ class Housekeeping:
             synced()
 
         def flushed(done: Future[None]) -> None:
-            if done.cancelled() or done.exception() is not None:  # the flush has told it
+            if done.cancelled() or done.exception() is not None:  # the flush has logged it
                 over(False)
             else:
                 synced()
@@ -287,13 +287,13 @@ class Housekeeping:
             self._waiters.wake(topic, partition)
 
     def remove_due(self) -> None:
-        """Remove from the disk what is due."""
+        """Remove from the disk the files that are due."""
         self.removals.begin()
 
     # --- flushes and checkpoints -----------------------------------------------------------------------------------
 
     def flush_due(self) -> None:
-        """Have synced in the background what is to be by now."""
+        """Request a background sync of the logs that are due for one."""
         now_ms = self._machine_clock.now_ms()
         for log in self._partitions.open_logs():
             if log.flush_due(now_ms):
@@ -307,7 +307,7 @@ class Housekeeping:
         )
 
     def _checkpoint(self) -> None:
-        """Write the three checkpoint files if they are behind."""
+        """Write the three checkpoint files if they are out of date."""
         if self._is_checkpointing:
             return
         try:

@@ -1,20 +1,20 @@
-"""Partitions that are moved to another data directory, while they are used: AlterReplicaLogDirs.
+"""Moves of partitions to another data directory, while they are in use: AlterReplicaLogDirs.
 
-Knows when a copy is made and swapped in; how is storage/directories/moving.py's. One partition is copied at a time, in
-a thread, the others wait in the order they were asked for.
+Decides when a copy is made and swapped in; storage/directories/moving.py does it. One partition is copied at a time, in
+a thread; the others wait in the order of their requests.
 
-Theory of operation: rounds copy what the log has and the copy has not, until little is left. Then the log is synced,
-in the flush thread. Then, in one turn of the event loop, the log is closed, the rest copied, the catalogue told, and
-the copy takes the partition's place. So that turn copies and syncs some files, however many the log has. Whoever wants
-the partition next opens it where it is now.
+Theory of operation: rounds copy what the log has and the copy lacks, until little is left. Then the log is synced, in
+the flush thread. Then, in one turn of the event loop, the log is closed, the rest copied, the catalogue updated, and
+the copy takes the partition's place. So that turn copies and syncs some files, however many the log has. The next
+request for the partition opens it in the new directory.
 
-Nobody holds a log over turns but those that wait for a sync, and a transaction that is ended and not shown yet. The
-last step waits for the transaction. Where every request has the log synced, somebody always waits; so the step keeps
-the next sync from beginning, and syncs by itself as it closes the log. A move that fails leaves the partition where it
-was.
+No code holds a log over several turns of the loop except requests that wait for a sync, and a transaction that has
+ended and is not visible yet. The last step waits for the transaction. Where every request has the log synced, some
+request always waits; so the step prevents the next sync from beginning, and syncs the log itself as it closes it. A
+move that fails leaves the partition where it was.
 
 Invariants: a partition has at most one move; no copy outlives the broker under its name: a move that is not done when
-it stops is forgotten, as the tools that ask for one expect to have to ask again.
+the broker stops is forgotten, because the tools that request one expect that they have to request it again.
 """
 
 from __future__ import annotations
@@ -45,24 +45,24 @@ if TYPE_CHECKING:
 _log = logger("storage")
 LAST_BYTES = 1 << 20
 LAST_SEGMENTS = 4
-"""With no more left the log is closed for the last round."""
-_PATIENCE = 100  # races, after which a log that grows as fast as it is copied is held up for what is left
+"""With no more than this left, the log is closed for the last round."""
+_PATIENCE = 100  # races, after which a log that grows as fast as it is copied is blocked while the rest is copied
 _TRY_AGAIN_MS = 5
 
 
 class _Moving:
-    """One wish: where to, and the copy once it is begun."""
+    """One requested move: the target directory, and the copy once it is begun."""
 
     def __init__(self, key: PartitionKey, target: LogDirectory) -> None:
         self.key = key
         self.target = target
         self.copy: Move | None = None
         self.races = 0
-        """Rounds that copied all there was, and left more than LAST_BYTES that had come meanwhile."""
+        """The number of rounds that copied everything there was, while more than LAST_BYTES were appended."""
         self.is_synced = True
-        """Little of the log is not on the disk: it has been synced since the last round, or is small."""
+        """Whether little of the log is not on the disk: it has been synced since the last round, or is small."""
         self.held: PartitionLog | None = None
-        """The log whose next sync does not begin, for the last step is next."""
+        """The log whose next sync is held back, because the last step follows."""
         self.is_given_up = False
 
 
@@ -93,18 +93,18 @@ class Moves:
         self._asked: dict[PartitionKey, _Moving] = {}
         self._current: _Moving | None = None
         self.is_copying = False
-        """A round is being copied in a thread."""
+        """Whether a round is being copied in a thread."""
         catalogue.subscribe(self)
 
     def under_way(self) -> dict[PartitionKey, tuple[LogDirectory, int, int]]:
-        """Where partitions are moved to, with the bytes copied and the offset below which everything is."""
+        """Return the target directories of the moves, the bytes copied, and the offset up to which all is copied."""
         return {
             key: (moving.target, *((0, 0) if moving.copy is None else (moving.copy.size, moving.copy.copied_offset)))
             for key, moving in self._asked.items()
         }
 
     def ask(self, topic: str, partition: int, target: LogDirectory) -> None:
-        """Move a partition that is here, or leave it where it is, whatever was asked before. KafkaError."""
+        """Move a partition, unless it is there already, replacing an earlier request. Raises KafkaError."""
         key = topic, partition
         before = self._asked.get(key)
         if before is not None and before.target is not target:
@@ -126,7 +126,7 @@ class Moves:
         self._begin_next()
 
     def close(self) -> None:
-        """The broker stops: moves that are not done are forgotten."""
+        """Cancel all moves that are not done, because the broker stops."""
         for moving in list(self._asked.values()):
             self._give_up(moving)
 
@@ -196,13 +196,13 @@ class Moves:
             self._try_again(moving)
 
     def _release(self, moving: _Moving) -> None:
-        """In the same turn it may be held again, before a sync begins."""
+        """Release the held log. In the same turn it may be held again, before a sync begins."""
         held, moving.held = moving.held, None
         if held is not None:
             self._flush.release(held)
 
     def _swap(self, moving: _Moving, copy: Move) -> None:
-        """All of it in this turn, or the partition stays where it was. KafkaError, StorageError."""
+        """Swap in the copy in this turn, or leave the partition in place. Raises KafkaError and StorageError."""
         topic, partition = moving.key
         self._partitions.let_go(topic, partition)
         try:
@@ -212,7 +212,7 @@ class Moves:
                 copy.swap(self._random_bytes(16), self._clock.now_ms() + self._delete_delay_ms())
             except StorageError:
                 if copy.source.has(moving.key):
-                    with suppress(KafkaError):  # the next start sees to it
+                    with suppress(KafkaError):  # the next start corrects it
                         self._catalogue.assign({moving.key: copy.source.directory_id})
                 raise
         finally:
@@ -233,7 +233,7 @@ class Moves:
             self._end(moving)
 
     def _end(self, moving: _Moving) -> None:
-        """Whatever became of it; a second call does nothing."""
+        """End the move, whatever its outcome; a second call does nothing."""
         if self._asked.get(moving.key) is moving:
             del self._asked[moving.key]
         moving.is_given_up = True
@@ -249,13 +249,13 @@ class Moves:
     # --- called by the catalogue ---
 
     def on_topic_created(self, topic: Topic) -> None:
-        """Nothing to do."""
+        """Do nothing: a new topic has no move."""
 
     def on_partitions_added(self, topic: Topic, first_new: int) -> None:
-        """Nothing to do."""
+        """Do nothing: new partitions have no move."""
 
     def on_configs_changed(self, resource_type: int, resource_name: str) -> None:
-        """Nothing to do."""
+        """Do nothing: moves do not depend on settings."""
 
     def on_topic_deleted(self, topic: Topic) -> None:
         for partition in range(len(topic.partitions)):

@@ -1,11 +1,11 @@
-"""The partitions of one node, where several nodes share a directory: those it leads, of the logs that are open for all.
+"""The partitions of one node, where several nodes share a data directory: those it leads, of the logs that all share.
 
-A `Partitions` to whoever serves the node's clients. It opens nothing itself: a log is asked of what the nodes share,
-each time, after the cluster was asked who leads it; only `led` is kept, which the short paths read. Knows no other
-node: who moves a leader calls `resign`.
+A `Partitions` for the code that serves the node's clients. It opens nothing itself: each time it checks with the
+cluster which node leads, and then gets the log from the shared partitions; only `led` is stored, which the fast paths
+read. Knows no other node: the code that moves a leader calls `resign`.
 
-Invariants: `led` holds logs that this node leads, with the leader epoch on the disk; a log in it knows whether its
-min.insync.replicas is met, and one of a coordinator's topic is only there while it is.
+Invariants: `led` contains logs that this node leads, with the leader epoch on the disk; a log in it knows whether its
+min.insync.replicas is satisfied, and one of a coordinator's topic is only there while it is.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 class NodePartitions(Partitions):
-    """Of one node. What is not overridden works on a log at hand, or asks for one here."""
+    """The partitions of one node. Methods that are not overridden work on a given log, or get one here."""
 
     def __init__(
         self,
@@ -47,7 +47,7 @@ class NodePartitions(Partitions):
         waiters: Purgatory,
         flush: GroupFlush,
     ) -> None:
-        """`shared`: the partitions of all nodes. `cluster`: as this node sees it."""
+        """Use the shared partitions. `shared`: those of all nodes. `cluster`: as this node sees it."""
         super().__init__(
             catalogue,
             shared.directory,
@@ -59,7 +59,7 @@ class NodePartitions(Partitions):
             workers=shared.workers,
             waiters=waiters,
             flush=flush,
-            random_bytes=lambda size: bytes(size),  # names what is deleted, which is the shared ones' business
+            random_bytes=lambda size: bytes(size),  # names what is deleted, which the shared partitions do
         )
         self._shared = shared
         self.recoveries = shared.recoveries
@@ -68,8 +68,8 @@ class NodePartitions(Partitions):
         shared.when_let_go.append(self.resign)
 
     def get_to_read(self, topic: str, partition: int, any_replica: bool, in_turn: bool) -> PartitionLog:
-        """As `Partitions.get_to_read`."""
-        if self.exists(topic, partition):  # else the shared ones refuse it
+        """Return the log for a Fetch as `Partitions.get_to_read` does, if this node may serve it."""
+        if self.exists(topic, partition):  # else the shared partitions refuse it
             if any_replica:
                 self._cluster.check_may_read(topic, partition)
             else:
@@ -79,8 +79,8 @@ class NodePartitions(Partitions):
     def open_log(
         self, topic: str, partition: int, *, in_background: bool = False, in_turn: bool = False
     ) -> PartitionLog:
-        """As `Partitions.open_log`."""
-        if self.exists(topic, partition):  # else the shared ones refuse it
+        """Open the log as `Partitions.open_log` does, if this node leads it."""
+        if self.exists(topic, partition):  # else the shared partitions refuse it
             self._cluster.check_leads(topic, partition)
         return self._shared.get(topic, partition)
 
@@ -89,13 +89,13 @@ class NodePartitions(Partitions):
             self._cluster.check_leads(topic, partition)
         log = self._shared.get_led(topic, partition)
         self.count_replicas(log)
-        if not log.enough_replicas and topic in INTERNAL_TOPICS:  # a coordinator appends as acks=-1 does
+        if not log.enough_replicas and topic in INTERNAL_TOPICS:  # a coordinator appends as with acks=-1
             raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, f"{topic}-{partition} has too few replicas in sync")
         self.led[topic, partition] = log
         return log
 
     def count_replicas(self, log: PartitionLog) -> None:
-        """See to it that the log knows whether min.insync.replicas is met; one that is not for a coordinator goes."""
+        """Update whether the log's min.insync.replicas is satisfied; resign a coordinator's log for which it is not."""
         found = self._catalogue.topics[log.topic]
         placement = self._cluster.placement_of(log.topic, log.partition)
         setting = effective(found.configs, self._config, "min.insync.replicas")
@@ -109,45 +109,45 @@ class NodePartitions(Partitions):
             self.resign(log.topic, log.partition)
 
     def check_replicated(self, log: PartitionLog) -> None:
-        """As `Partitions.check_replicated`: this node still leads, and enough replicas are in sync."""
+        """Raise KafkaError if this node does not lead any more, or too few replicas are in sync."""
         if self.exists(log.topic, log.partition):
             self._cluster.check_leads(log.topic, log.partition)
         if not log.enough_replicas:
             raise KafkaError(ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND)
 
     def lead(self, keys: Iterable[PartitionKey]) -> list[PartitionKey]:
-        """As `Partitions.lead`."""
+        """Raise the leader epochs as `Partitions.lead` does, of the partitions that this node leads."""
         return self._shared.lead([key for key in keys if self.is_here(*key)])
 
     def resign(self, topic: str, partition: int) -> None:
-        """Another node leads it from now on, or its log lies elsewhere: it is asked for again before it is used."""
+        """Forget a led log: another node leads it, or its log has moved. The next append looks it up again."""
         self.led.pop((topic, partition), None)
 
     def is_open(self, topic: str, partition: int) -> bool:
-        """As `Partitions.is_open`."""
+        """Return whether the log is open, and this node leads it."""
         return self._shared.is_open(topic, partition) and self.is_here(topic, partition)
 
     def is_used(self, topic: str, partition: int) -> bool:
-        """As `Partitions.is_used`."""
+        """Return whether the log is open or about to be, and this node leads it."""
         return self._shared.is_used(topic, partition) and self.is_here(topic, partition)
 
     def open_logs(self, topic: str | None = None) -> Iterator[PartitionLog]:
-        """As `Partitions.open_logs`."""
+        """Return the open logs that this node leads."""
         return (log for log in self._shared.open_logs(topic) if self.is_here(log.topic, log.partition))
 
     def note_refused(self, topic: str, partition: int, header: BatchHeader, now_ms: int) -> None:
-        """As `Partitions.note_refused`."""
+        """Note a refused batch as `Partitions.note_refused` does, if this node leads the partition."""
         if self.is_here(topic, partition):
             self._shared.note_refused(topic, partition, header, now_ms)
 
     def release_marker(self, topic: str, partition: int, producer_id: int) -> None:
-        """As `Partitions.release_marker`."""
+        """Make an ended transaction visible, as `Partitions.release_marker` does."""
         self._shared.release_marker(topic, partition, producer_id)
 
     def on_topic_deleted(self, topic: Topic) -> None:
-        """The shared ones delete its logs."""
+        """Resign the topic's partitions; the shared partitions delete the logs."""
         for partition in range(len(topic.partitions)):
             self.resign(topic.name, partition)
 
     def on_configs_changed(self, resource_type: int, resource_name: str) -> None:
-        """The shared ones give the logs their settings."""
+        """Do nothing: the shared partitions apply the settings to the logs."""

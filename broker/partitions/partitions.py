@@ -1,16 +1,16 @@
-"""The partitions of this broker: from (topic, partition) to its log, opened when it is first asked for.
+"""The partitions of this broker: from (topic, partition) to its log, opened at its first use.
 
-Knows the catalogue (what exists) and the log directory (what is on disk); knows no request. Everything that changes a
-partition goes through here or is reported here, so that parked requests wake up.
+Knows the catalogue (the partitions that exist) and the log directory (the files on disk); knows no request. Every
+change of a partition goes through here or is reported here, so that parked requests wake up.
 
-Theory of operation: a log is opened (and recovered) at its first use in this run. Where that takes long the caller gets
-StillRecovering, and the log is there later (recoveries.py); a failure is remembered (failed_openings.py). The first
+Theory of operation: a log is opened (and recovered) at its first use in this run. If that takes long, the caller gets
+StillRecovering, and the log is available later (recoveries.py); a failure is remembered (failed_openings.py). The first
 append also raises the leader epoch, durably; reads do not, but see the log in that epoch already. When a topic is
-deleted, its logs are closed at once and their directories renamed; whoever waits is woken.
+deleted, its logs are closed at once and their directories renamed; requests that wait are woken.
 
-Invariants: only what this node leads is open; at most one open log per partition, and none while it is being
-recovered; an open log has the leader epoch that Metadata announces, and for one in `led` it is on the disk; logs of
-deleted topics are in no table; after `close_all` none is.
+Invariants: only partitions that this node leads are open; at most one open log per partition, and none while it is
+being recovered; an open log has the leader epoch that Metadata announces, and for one in `led` it is on the disk; logs
+of deleted topics are in no table; after `close_all` none is.
 """
 
 from __future__ import annotations
@@ -91,13 +91,13 @@ class Partitions:
         self._refused: dict[PartitionKey, RefusedBatches] = {}  # of those that are not open
         self._is_closed = False
         self.past_appends = ClosedLogTotals()
-        self.when_let_go: list[Callable[[str, int], None]] = []  # who keeps logs has to ask for this one again
+        self.when_let_go: list[Callable[[str, int], None]] = []  # callers that store logs must look this one up again
         catalogue.subscribe(self)
 
     def get(self, topic: str, partition: int) -> PartitionLog:
-        """The log, for reading.
+        """Return the log, for reading.
 
-        KafkaError UNKNOWN_TOPIC_OR_PARTITION, NOT_LEADER_OR_FOLLOWER, KAFKA_STORAGE_ERROR, or StillRecovering.
+        Raise KafkaError UNKNOWN_TOPIC_OR_PARTITION, NOT_LEADER_OR_FOLLOWER, KAFKA_STORAGE_ERROR, or StillRecovering.
         """
         log = self._open.get((topic, partition))
         return log if log is not None else self.open_log(topic, partition)
@@ -105,9 +105,9 @@ class Partitions:
     def get_if_written(
         self, topic: str, partition: int, on_disk: Container[tuple[str, int]] | None = None
     ) -> PartitionLog | None:
-        """The log, opened if need be, None for one never written to: looking makes no directory. KafkaError as `get`.
+        """Return the log, opened if need be, or None if it was never written to; no directory is made. Raises as `get`.
 
-        on_disk: the partitions that have a directory, from a caller that asks for many.
+        on_disk: the partitions that have a directory, from a caller that requests many.
         """
         is_at_rest = not self.is_open(topic, partition) and self.is_here(topic, partition)
         if is_at_rest and (topic, partition) not in (self.directory.partitions if on_disk is None else on_disk):
@@ -115,19 +115,20 @@ class Partitions:
         return self.get(topic, partition)
 
     def get_to_read(self, topic: str, partition: int, any_replica: bool, in_turn: bool) -> PartitionLog:
-        """As `get`, for a Fetch. any_replica: it may be read where it is not led. in_turn: as `open_log`."""
+        """Return the log for a Fetch. any_replica: even if this node is not the leader. in_turn: as in `open_log`."""
         log = self._open.get((topic, partition))
         return log if log is not None else self.open_log(topic, partition, in_turn=in_turn)
 
     def get_led(self, topic: str, partition: int) -> PartitionLog:
-        """The log, for appending: its leader epoch is on the disk. KafkaError as `get`."""
+        """Return the log, for appending: its leader epoch is on the disk. Raises KafkaError as `get` does."""
         log = self.led.get((topic, partition))
         return log if log is not None else self._lead(topic, partition)
 
     def lead(self, keys: Iterable[PartitionKey]) -> list[PartitionKey]:
-        """Raise the leader epochs of those that were not appended to in this run, in one write, and return these.
+        """Raise the leader epochs of partitions not appended to in this run, in one write, and return these partitions.
 
-        `get_led`, which would do it for each, refuses what does not exist, or cannot be written."""
+        `get_led`, which would do it for each, refuses a partition that does not exist, or cannot be written.
+        """
         unled = [key for key in keys if key not in self.led and self.is_here(*key)]
         with suppress(KafkaError):
             if len(unled) > 1 and not self._is_closed:
@@ -135,24 +136,24 @@ class Partitions:
         return unled
 
     def exists(self, topic: str, partition: int) -> bool:
-        """Whether the catalogue has the partition."""
+        """Return whether the catalogue has the partition."""
         found = self._catalogue.topics.get(topic)
         return found is not None and 0 <= partition < len(found.partitions)
 
     def is_here(self, topic: str, partition: int) -> bool:
-        """Whether it exists, and this node leads it: what another one leads is not opened here."""
+        """Return whether it exists, and this node leads it: partitions of other leaders are not opened here."""
         return self.exists(topic, partition) and self._cluster.leads(topic, partition)
 
     def is_open(self, topic: str, partition: int) -> bool:
-        """Whether the log was asked for in this run."""
+        """Return whether the log is open."""
         return (topic, partition) in self._open
 
     def is_used(self, topic: str, partition: int) -> bool:
-        """Whether it is open, or about to be."""
+        """Return whether it is open, or about to be."""
         return (topic, partition) in self._open or (topic, partition) in self.recoveries
 
     def close(self, topic: str, partition: int) -> None:
-        """Close a log nobody appends to; it opens again when it is asked for."""
+        """Close a log that is not appended to; it is opened again at its next use."""
         if (topic, partition) not in self.led and (topic, partition) in self._open:
             try:
                 self.directory.close_log(topic, partition)
@@ -161,7 +162,7 @@ class Partitions:
                 self.storage_failed(topic, partition, "close", error)
 
     def let_go(self, topic: str, partition: int) -> None:
-        """Close a log that may be led, in a turn in which nobody appends to it. StorageError: it is open as before."""
+        """Close a log that may be led, in a turn without appends to it. After a StorageError it is open as before."""
         self.directory.close_log(topic, partition)
         self._forget(topic, partition)
 
@@ -174,11 +175,11 @@ class Partitions:
             tell(topic, partition)
 
     def unopened(self) -> list[PartitionKey]:
-        """Partitions that have a directory, are led here and were not asked for in this run; in no order."""
+        """Return the partitions that have a directory, are led here and are not in use; in no order."""
         return [key for key in self.directory.partitions if not self.is_used(*key) and self.is_here(*key)]
 
     def open_logs(self, topic: str | None = None) -> Iterator[PartitionLog]:
-        """The logs that are open now, of one topic that exists or of all."""
+        """Return the logs that are open now, of one topic that exists or of all."""
         if topic is None:
             return iter(list(self._open.values()))
         numbers = range(len(self._catalogue.topics[topic].partitions))
@@ -187,7 +188,7 @@ class Partitions:
     def open_log(
         self, topic: str, partition: int, *, in_background: bool = False, in_turn: bool = False
     ) -> PartitionLog:
-        """As `get`, for one that is not open. in_background: others come first. in_turn: OpensLater if they did."""
+        """Open a log, for `get`. in_background: at low priority. in_turn: OpensLater if the turn's time is over."""
         if self._is_closed:
             raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER, "the broker has stopped")
         found = self._catalogue.topics.get(topic)
@@ -219,7 +220,7 @@ class Partitions:
         if isinstance(outcome, StorageError):
             self._not_opened(key, outcome)
         elif outcome is not None:
-            outcome.config = log_config(self._config, self._catalogue.topics[key[0]].configs)  # changed, perhaps
+            outcome.config = log_config(self._config, self._catalogue.topics[key[0]].configs)  # it may have changed
             self._opened(key, outcome)
         self._waiters.wake(*key)
 
@@ -237,16 +238,16 @@ class Partitions:
         return self.storage_failed(*key, "open", error)
 
     def recovered(self, keys: Iterable[PartitionKey], timeout_ms: int) -> Future[None]:
-        """Done when one of them is not being recovered any more, or the time is over."""
+        """Return a future, done when one of the partitions is not being recovered any more, or after the timeout."""
         wanted = tuple(keys)
         return self._waiters.until(wanted, timeout_ms, lambda: any(key not in self.recoveries for key in wanted))
 
     def stop_recovering(self) -> None:
-        """The broker stops: what is being recovered is left to the next start, and refused until then."""
+        """Stop all recoveries because the broker stops: the next start does them; requests are refused until then."""
         self.recoveries.close()
 
     def close_all(self) -> None:
-        """The broker has stopped: whoever still wants a log, to write to it or to read, is refused from now on."""
+        """Refuse all requests for a log from now on, because the broker has stopped."""
         self._is_closed = True
         self._open.clear()
         self.led.clear()
@@ -263,7 +264,7 @@ class Partitions:
     def append(
         self, topic: str, partition: int, batch: WritableBuffer, *, origin: AppendOrigin = _CLIENT
     ) -> AppendResult:
-        """Append one batch and wake who waits for it. KafkaError; `AppendRefused` is one."""
+        """Append one batch and wake the requests that wait for it. Raises KafkaError; `AppendRefused` is one."""
         return self.append_to(self.get_led(topic, partition), batch, self._clock.now_ms(), origin)
 
     def append_to(
@@ -275,7 +276,7 @@ class Partitions:
         produce_version: int = 13,
         walked: bool = False,
     ) -> AppendResult:
-        """As `append`, to a log from `get_led`."""
+        """Append one batch, as `append` does, to a log from `get_led`."""
         try:
             result = log.append(
                 batch,
@@ -291,7 +292,7 @@ class Partitions:
         return result
 
     def append_plain(self, log: PartitionLog, batch: WritableBuffer, now_ms: int) -> int:
-        """PartitionLog.append_plain, to a log from `led`: -1 if the batch is not plain. KafkaError as `append`."""
+        """Call PartitionLog.append_plain on a log from `led`: -1 if the batch is not plain. KafkaError as `append`."""
         try:
             first_offset = log.append_plain(batch, log.leader_epoch, now_ms)
         except StorageError as error:
@@ -301,7 +302,7 @@ class Partitions:
         return first_offset
 
     def note_refused(self, topic: str, partition: int, header: BatchHeader, now_ms: int) -> None:
-        """A client's batch was refused for now: PartitionLog.note_refused, as soon as the log is open."""
+        """Note that a client's batch was refused for now: PartitionLog.note_refused, as soon as the log is open."""
         log = self._open.get((topic, partition))
         if log is not None:
             log.note_refused(header, now_ms)
@@ -309,7 +310,7 @@ class Partitions:
             self._refused.setdefault((topic, partition), RefusedBatches()).add(header, now_ms)
 
     def append_own(self, log: PartitionLog, batch: bytearray, records_count: int, now_ms: int) -> AppendResult:
-        """A batch a coordinator has just built, to a log from `get_led`: PartitionLog.append_own. KafkaError."""
+        """Append a coordinator's new batch to a log from `get_led`: PartitionLog.append_own. Raises KafkaError."""
         try:
             result = log.append_own(batch, records_count, now_ms, leader_epoch=log.leader_epoch, now_ms=now_ms)
         except StorageError as error:
@@ -318,7 +319,7 @@ class Partitions:
         return result
 
     def check_replicated(self, log: PartitionLog) -> None:
-        """KafkaError if a batch with acks=all may not be acknowledged any more: one node is replica enough."""
+        """Raise KafkaError if a batch with acks=all may not be acknowledged any more: never, with a single node."""
 
     def append_marker(
         self,
@@ -329,14 +330,14 @@ class Partitions:
         transaction_version: int = 0,
         hold: bool = False,
     ) -> AppendResult:
-        """End a producer's transaction on a partition: PartitionLog.append_marker. KafkaError as `append`."""
+        """End a producer's transaction on a partition: PartitionLog.append_marker. Raises KafkaError as `append`."""
         log = self.get_led(topic, partition)
         return self.append_marker_to(log, marker, transaction_version=transaction_version, hold=hold)
 
     def append_marker_to(
         self, log: PartitionLog, marker: EndTxnMarker, *, transaction_version: int = 0, hold: bool = False
     ) -> AppendResult:
-        """As `append_marker`, to a log from `get_led`."""
+        """Append a marker, as `append_marker` does, to a log from `get_led`."""
         try:
             result = log.append_marker(
                 marker,
@@ -351,30 +352,31 @@ class Partitions:
         return result
 
     def release_marker(self, topic: str, partition: int, producer_id: int) -> None:
-        """Show what was ended with `hold`. A partition that was deleted meanwhile has nothing to show."""
+        """Make visible what was ended with `hold`. Does nothing for a partition that was deleted meanwhile."""
         log = self._open.get((topic, partition))
         if log is not None:
             log.release_marker(producer_id)
             self._waiters.wake(topic, partition)
 
     def synced(self, topic: str, partition: int, offset: int) -> Future[None] | None:
-        """None when nobody has to wait; else done once all below `offset` is on disk (KafkaError KAFKA_STORAGE_ERROR).
+        """Return None if no wait is needed, else a future, done once everything below `offset` is on disk.
 
-        Whether to wait is the topic's flush.messages' business, asked right after an append.
+        It fails with KafkaError KAFKA_STORAGE_ERROR. The topic's flush.messages decides whether to wait; call it right
+        after an append.
         """
         return self.synced_log(self.get(topic, partition), offset)
 
     def synced_log(self, log: PartitionLog, offset: int) -> Future[None] | None:
-        """As `synced`, for a log at hand."""
+        """Return the same as `synced`, for a given log."""
         return self._flush.synced(log, offset) if log.flush_before_answer else None
 
     def synced_anyway(self, topic: str, partition: int) -> Future[None]:
-        """Done once all that is in the log now is on disk, asked for or not. KafkaError as `get`."""
+        """Return a future, done once all that is in the log now is on disk, for any settings. KafkaError as `get`."""
         log = self.get(topic, partition)
         return self._flush.synced(log, log.log_end_offset)
 
     def delete_records_before(self, topic: str, partition: int, offset: int) -> int:
-        """Move the log start; -1 means the high watermark. The new low watermark. KafkaError when that may not be."""
+        """Move the log start offset; -1 means the high watermark. Return the new low watermark. Raises KafkaError."""
         try:
             low_watermark = self.get(topic, partition).delete_records_before(offset)
         except StorageError as error:
@@ -385,10 +387,10 @@ class Partitions:
     # --- called by the catalogue -------------------------------------------------------------------------------------
 
     def on_topic_created(self, topic: Topic) -> None:
-        """Nothing to do: its logs are made when they are first used."""
+        """Do nothing: its logs are made when they are first used."""
 
     def on_partitions_added(self, topic: Topic, first_new: int) -> None:
-        """Nothing to do, as above."""
+        """Do nothing, as above."""
 
     def on_topic_deleted(self, topic: Topic) -> None:
         due_ms = self._clock.now_ms() + self._config.integer("log.segment.delete.delay.ms")

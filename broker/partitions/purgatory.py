@@ -1,18 +1,18 @@
-"""Parked requests: long polls that wait for something to happen to a partition, or for their deadline.
+"""Parked requests: delayed operations that wait for a change of a partition, or for their deadline.
 
 Knows partitions by name and requests by two functions; knows neither logs nor connections. Kafka calls this a
 purgatory.
 
-Theory of operation: a handler parks a request under the partitions it cares about and returns the `DelayedOperation`.
-Whoever changes a partition (an append, a moved high watermark, a deletion) calls `wake(topic, partition)`. A request
-that says it is ready, or whose deadline passes, is finished soon, never inside the call that woke it: once the
-connection that is being served has its own answers written, if it said that it will call `finish_woken`; else in a
-callback of the event loop. Its owner is signalled right then: in a turn of the loop between the two others would be
-served, and a consumer would wait for them.
+Theory of operation: a handler parks a request under its partitions and returns the `DelayedOperation`. The code that
+changes a partition (an append, a moved high watermark, a deletion) calls `wake(topic, partition)`. A request that is
+ready, or whose deadline passes, is finished soon, never inside the call that woke it: after the connection that is
+being served has written its own answers, if it announced that it will call `finish_woken`; else in a callback of the
+event loop. Its owner is signalled at that moment: with a turn of the loop between the two, others would be served, and
+a consumer would wait for them.
 
-Invariants: a request is finished exactly once; its owner may cancel it at any moment and nothing of it stays behind;
-an exception in `is_ready` or `finish` belongs to the parked request, and neither that nor one of its owner's reaches
-the one that woke it.
+Invariants: a request is finished exactly once; its owner may cancel it at any moment and nothing of it stays behind; an
+exception in `is_ready` or `finish` belongs to the parked request, and neither that nor one of its owner's reaches the
+caller that woke it.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ T = TypeVar("T")
 PartitionKey = tuple[str, int]
 """(topic name, partition index)"""
 Woken = Collection[PartitionKey] | None
-"""The partitions that something happened to, out of those somebody waits for; None: look at all of them."""
+"""The partitions that changed, out of those that requests wait for; None: look at all of them."""
 
 
 class DelayedOperation(Generic[T]):
-    """One parked request, for its owner: as a future, but callbacks are called as soon as it is finished."""
+    """One parked request, for its owner: like a future, but callbacks are called as soon as it is finished."""
 
     __slots__ = (
         "_callback",
@@ -61,7 +61,7 @@ class DelayedOperation(Generic[T]):
         self.deadline: Timer | None = None
         """None once it is about to be finished."""
         self.woken: set[PartitionKey] | None = set()
-        """Those of `keys` that were woken until now; None once somebody else than a wake-up wants it finished."""
+        """The woken ones of `keys` so far; None once it is to be finished for another reason than a wake-up."""
         self._waiters = waiters
         self._callback: Callable[[DelayedOperation[T]], object] | None = None
         self._is_over = False
@@ -69,30 +69,30 @@ class DelayedOperation(Generic[T]):
         self._error: Exception | None = None
 
     def done(self) -> bool:
-        """Whether it was finished or cancelled."""
+        """Return whether it was finished or cancelled."""
         return self._is_over
 
     def cancelled(self) -> bool:
-        """Always false: a callback is never called for what was cancelled."""
+        """Return False always: a callback is never called for a cancelled operation."""
         return False
 
     def exception(self) -> Exception | None:
-        """What `finish` raised, if it did."""
+        """Return the exception that `finish` raised, or None."""
         return self._error
 
     def result(self) -> T:
-        """What `finish` returned or raised."""
+        """Return the result of `finish`, or raise its exception."""
         assert self._is_over, "asked before it was finished"
         if self._error is not None:
             raise self._error
         return self._result  # type: ignore[return-value]  # because it is over, and there was no error
 
     def add_done_callback(self, callback: Callable[[DelayedOperation[T]], object]) -> None:
-        """Call `callback(self)` when it is finished, never when it is cancelled. There can be one."""
+        """Call `callback(self)` when it is finished, never when it is cancelled. There can be only one."""
         self._callback = callback
 
     def cancel(self) -> None:
-        """Wait no more."""
+        """Cancel the operation."""
         self._is_over = True
         self._callback = None
         self._waiters.forget(self)
@@ -107,7 +107,7 @@ class DelayedOperation(Generic[T]):
             self._result = self.finish(self.woken)
         except Exception as error:
             self._error = error
-        callback, self._callback = self._callback, None  # whom it calls holds it: no cycle may stay
+        callback, self._callback = self._callback, None  # the callback refers to this object: no cycle may stay
         if callback is not None:
             try:
                 callback(self)
@@ -124,15 +124,15 @@ class Purgatory:
         self._parked: dict[DelayedOperation[Any], None] = {}  # a set that keeps the order of arrival
         self._by_key: dict[PartitionKey, dict[DelayedOperation[Any], None]] = {}
         self.woken: list[DelayedOperation[Any]] = []
-        """Those that will be finished by `finish_woken`."""
+        """The operations that `finish_woken` will finish."""
         self.is_attended = False
-        """Set by who will call `finish_woken` before this callback of the event loop is over."""
+        """Set by the code that will call `finish_woken` before this callback of the event loop is over."""
 
     def __len__(self) -> int:
         return len(self._parked)
 
     def parked_on(self, topic: str, partition: int) -> int:
-        """How many requests wait for something of this partition."""
+        """Return the number of requests that wait for this partition."""
         return len(self._by_key.get((topic, partition), ()))
 
     def park(
@@ -143,22 +143,23 @@ class Purgatory:
         is_ready: Callable[[PartitionKey], bool],
         finish: Callable[[Woken], T],
     ) -> DelayedOperation[T]:
-        """Something that gets `finish(woken)` once `is_ready(key)` after a wake-up of a key, or after `timeout_ms`.
+        """Park a request until `is_ready(key)` after a wake-up, or until `timeout_ms`; its result is `finish(woken)`.
 
-        `is_ready` is called for wake-ups until it says yes, so it must be cheap; it is not called now: the caller has
-        just looked. `finish` is told what was woken since, until the moment it is called.
+        `is_ready` is called for wake-ups until it returns true, so it must be cheap; it is not called now: the caller
+        has just looked. `finish` gets the keys that were woken since, until the moment it is called.
         """
         parked = DelayedOperation(self, tuple(keys), is_ready, finish)
         self._parked[parked] = None
         for key in parked.keys:
             self._by_key.setdefault(key, {})[parked] = None
-        # Who is answered asks again at once: while the clock is moved ahead it goes in larger steps than a long poll's.
+        # An answered client sends its next request at once: a clock that is moved ahead goes in larger steps than its
+        # timeout.
         delay_ms = self._clock.until_next(timeout_ms)
         parked.deadline = self._clock.call_later(delay_ms, lambda: self._finish(parked))
         return parked
 
     def until(self, keys: Iterable[PartitionKey], timeout_ms: int, is_so: Callable[[], bool]) -> Future[None]:
-        """Done when something is so, which is asked now and whenever one of `keys` is woken, or the time is over."""
+        """Return a future, done when `is_so()` holds, checked now and at wake-ups of `keys`, or after the timeout."""
         over: Future[None] = self._loop.create_future()
 
         def finish(_: object = None) -> None:
@@ -172,7 +173,7 @@ class Purgatory:
         return over
 
     def wake(self, topic: str, partition: int) -> None:
-        """Something changed in this partition: finish those that now have what they waited for."""
+        """Finish the requests that are ready after a change of this partition."""
         key = topic, partition
         parked_here = self._by_key.get(key)
         if parked_here is None:
@@ -185,28 +186,28 @@ class Purgatory:
             try:
                 is_ready = parked.is_ready(key)
             except Exception:
-                is_ready = True  # finish() meets the same trouble and hands it to the request it belongs to
+                is_ready = True  # finish() runs into the same error and assigns it to the request that it belongs to
             if is_ready:
                 self._schedule(parked)
 
     def wake_all(self) -> None:
-        """Finish everything that is parked, ready or not: the broker stops, and what is in flight is answered."""
+        """Finish all parked requests, ready or not, because the broker stops and answers the requests in flight."""
         for parked in self._parked:
             self._finish(parked)
 
     def finish_woken(self) -> None:
-        """Finish those that were woken, and those that are woken meanwhile. Nobody attends to more of them."""
+        """Finish the woken operations, and those that are woken meanwhile, and clear `is_attended`."""
         for parked in self.woken:
             parked.run()
         self.woken.clear()
         self.is_attended = False
 
     def report(self, error: Exception) -> None:
-        """An owner failed when it was signalled."""
+        """Report an exception that an owner raised when it was signalled."""
         self._loop.call_exception_handler({"message": "an answer to a parked request failed", "exception": error})
 
     def forget(self, parked: DelayedOperation[Any]) -> None:
-        """It is over: nobody needs to wake it."""
+        """Remove an operation that is over from the wake-ups."""
         if parked not in self._parked:
             return
         del self._parked[parked]
@@ -221,7 +222,7 @@ class Purgatory:
                     del self._by_key[key]
 
     def _finish(self, parked: DelayedOperation[Any]) -> None:
-        """Ready or not."""
+        """Finish an operation, ready or not."""
         parked.woken = None
         self._schedule(parked)
 

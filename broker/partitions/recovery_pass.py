@@ -1,10 +1,11 @@
-"""After a kill: every partition that was not looked into yet is recovered in the background, and it is told how far.
+"""After a kill: recovers in the background every partition that is not recovered yet, and logs the progress.
 
-Knows the partitions by name; how one is recovered, and that those somebody asks for come first, is recoveries.py's.
-Where recovery is done in slices of the event loop, one partition is recovered after another, and closed again. A
-partition that cannot be recovered is counted, and left to who asks for it (failed_openings.py).
+Knows the partitions by name; recoveries.py recovers them, those that requests wait for first. Where recovery is done in
+slices of the event loop, one partition is recovered after another, and closed again. A partition that cannot be
+recovered is counted, and the next request for it gets the error (failed_openings.py).
 
-Invariant: `remaining` counts the partitions of the data directories that may be recovered yet, whoever asked for it.
+Invariant: `remaining` counts the partitions of the data directories that may still be recovered, for this pass or for a
+request.
 """
 
 from __future__ import annotations
@@ -29,11 +30,11 @@ _PASS = WorkClass(under_way_max=1, steps_max=1, slice_ms=0.5, may_begin_again=Fa
 FIRST_TOLD_MS = 1_000
 _TOLD_EVERY_MS = 5_000
 _ASKED_FOR_MAX = 32
-"""How many may be in the line at a time."""
+"""The maximum number of partitions in the recovery queue at a time."""
 
 
 class Progress(NamedTuple):
-    """How far the recovery after a kill has come."""
+    """The progress of the recovery after a kill."""
 
     total: int
     remaining: int
@@ -46,7 +47,7 @@ class Progress(NamedTuple):
 
 
 class RecoveryPass:
-    """That of one run."""
+    """The recovery pass of one run."""
 
     def __init__(self, partitions: Partitions, clock: Clock, upkeep: CooperativeScheduler) -> None:
         self._partitions = partitions
@@ -55,37 +56,37 @@ class RecoveryPass:
         self._total = len(partitions.directory.unrecovered)
         self._under_way: set[PartitionKey] = set()
         self._over: Future[None] | None = None
-        """Done when one of those under way is over; present while that is waited for."""
+        """Done when one recovery in progress is over; present while that is waited for."""
         self._work: Future[None] | None = None
         self._timer: Timer | None = None
         self._begun_s = 0.0
 
     @property
     def progress(self) -> Progress | None:
-        """None where there is nothing to recover, or nothing is left."""
+        """The progress, or None if nothing is left to recover."""
         found = self._progress()
         return found if found.remaining else None
 
     @property
     def awaited(self) -> str:
-        """What a start may wait for, behind a colon; nothing where there is nothing to recover."""
+        """The progress as text with a leading colon, for the line of a start that waits; empty if nothing is left."""
         found = self.progress
         return "" if found is None else f": {found}"
 
     def watch(self) -> None:
-        """The start begins: from now on it is told how far recovery is, once a second has passed."""
+        """Log the progress of recovery from now on, once a second has passed. Called when the start begins."""
         if self._total:
             self._begun_s = self._clock.monotonic()
             self._timer = self._clock.call_later(FIRST_TOLD_MS, self._tell)
 
     def begin(self) -> None:
-        """Recover what is left."""
+        """Recover the partitions that are left."""
         if self._total:
             work = self._upkeep.in_slices(partial(self._recover, self._partitions.directory.unrecovered), _PASS)
             self._work = work if isinstance(work, Future) else None
 
     def stop(self) -> None:
-        """The broker stops: what is left is for the next start to recover."""
+        """Stop the pass because the broker stops: the next start recovers the rest."""
         if self._timer is not None:
             self._timer.cancel()
         if self._work is not None:
@@ -129,7 +130,7 @@ class RecoveryPass:
     def _one_ended(self, key: PartitionKey, is_ours: bool) -> None:
         self._under_way.discard(key)
         if is_ours:
-            self._partitions.close(*key)  # where it is open: it was recovered in slices
+            self._partitions.close(*key)  # if it is open, because it was recovered in slices
         if self._over is not None and not self._over.done():
             self._over.set_result(None)
 

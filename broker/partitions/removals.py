@@ -1,6 +1,6 @@
-"""What is out of use goes from the disk beside the event loop: to give back the room of a large file takes long.
+"""Removes deleted files from the disk beside the event loop: freeing the space of a large file takes long.
 
-Knows when, and which thread; what is removed, and in which order, is storage's (storage/disk/deletion.py).
+Decides when, and in which thread; storage decides which files, and in which order (storage/disk/deletion.py).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _log = logger("storage")
 
 
 class Removals:
-    """Removes what is due in the data directories of one broker: one thing after the other, in a thread."""
+    """Removes the files that are due in the data directories of one broker: one after the other, in a thread."""
 
     def __init__(
         self, directory: LogDirectories, clock: Clock, loop: AbstractEventLoop, when_over: Callable[[], None]
@@ -36,7 +36,7 @@ class Removals:
         self._is_asked_again = False
         self._is_stopped = False
         self.is_in_thread = False
-        """Whether a thread is at it now, after a stop, too."""
+        """Whether a thread is removing now, also after a stop."""
 
     @property
     def are_under_way(self) -> bool:
@@ -44,7 +44,7 @@ class Removals:
         return self._removing is not None
 
     def begin(self) -> None:
-        """Remove what is due by now; after what is under way."""
+        """Remove the files that are due now, after the removal in progress."""
         if self._removing is not None:
             self._is_asked_again = True
         elif not self._is_stopped:
@@ -53,7 +53,7 @@ class Removals:
             self._go_on()
 
     def stop(self) -> None:
-        """Begin nothing more: what is left is for the next start."""
+        """Begin nothing more: the rest is left to the next start."""
         self._is_stopped = True
 
     def _go_on(self, failure: StorageError | None = None) -> None:

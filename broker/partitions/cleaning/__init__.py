@@ -1,1 +1,1 @@
-"""Compaction in a running broker: which log is next, its job beside the event loop, and the swap on it."""
+"""Compaction in a running broker: choosing the next log, cleaning beside the event loop, swapping segments on it."""

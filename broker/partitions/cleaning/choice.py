@@ -1,4 +1,4 @@
-"""Which log is cleaned next. Pure."""
+"""The choice of the log that is cleaned next. Pure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Candidate(NamedTuple):
-    """A log that was looked at."""
+    """A log that could be cleaned."""
 
     key: PartitionKey
     cleanable: Cleanable
@@ -20,6 +20,6 @@ class Candidate(NamedTuple):
 
 
 def filthiest_first(candidates: Iterable[Candidate]) -> list[Candidate]:
-    """Those that are to be cleaned now, by their dirty ratio."""
+    """Return the candidates that are due for cleaning now, highest dirty ratio first."""
     due = [each for each in candidates if each.cleanable.total_bytes > 0 and each.cleanable.is_due(each.config)]
     return sorted(due, key=lambda each: each.cleanable.dirty_ratio, reverse=True)

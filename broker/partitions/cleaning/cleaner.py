@@ -1,12 +1,12 @@
-"""The log cleaner of a broker: looks at the logs that are compacted, and has the filthiest cleaned.
+"""The log cleaner of a broker: checks the compacted logs, and has those with the highest dirty ratio cleaned.
 
-Knows open partitions; what one cleaning does is round.py's, which log is next choice.py's. As in Apache Kafka it looks
-every log.cleaner.backoff.ms, and at once after a cleaning; at most log.cleaner.threads logs are cleaned at a time. A
-partition whose cleaning fails is set aside until the next start, and the others go on; a full disk is only waited for.
-If the processes that were to clean a log died or hung, that says nothing of the log: it is tried again, ever later.
-
-Partitions nobody has opened in this run are looked at, too, now and then: by the names of their files, which tell if
-there may be something to do. Nothing is cleaned while partitions are being recovered: clients wait for those.
+Knows open partitions. round.py does one cleaning, choice.py chooses the next log. As in Apache Kafka, the cleaner
+checks every log.cleaner.backoff.ms, and at once after a cleaning; at most log.cleaner.threads logs are cleaned at a
+time. A partition whose cleaning fails is marked uncleanable until the next start, and the others continue; a full disk
+only delays the cleaning. If the processes that clean a log died or hung, the log itself may be fine: its cleaning is
+retried, with a growing delay. Partitions that were not opened in this run are checked, too, from time to time: the
+names of their files show whether there may be something to clean. Nothing is cleaned while partitions are being
+recovered, because clients wait for those.
 
 Invariants: a partition has at most one cleaning; one that is moved, deleted or closed for good has none.
 """
@@ -48,7 +48,7 @@ _CLEANING: Final = WorkClass(under_way_max=1_000, steps_max=8, slice_ms=1, may_b
 _FULL: Final = (errno.ENOSPC, errno.EDQUOT)
 
 Outcome = Cleaned | Exception
-"""What came of a cleaning."""
+"""The outcome of a cleaning."""
 
 
 class Cleaner:
@@ -57,7 +57,7 @@ class Cleaner:
     def __init__(self, around: CleanerContext) -> None:
         self.figures = CleanerFigures()
         self.rounds: dict[PartitionKey, Round] = {}
-        """What is being cleaned now. Not to be changed from outside."""
+        """The cleanings that are in progress. Not to be changed from outside."""
         self._around = around
         self._sleeping = Sleeping(around)
         self._put_off = PutOff()
@@ -74,20 +74,20 @@ class Cleaner:
         return bool(self._around.syncing)
 
     def start(self) -> None:
-        """Look at the logs now, and every log.cleaner.backoff.ms from now on. What was set aside is tried again."""
+        """Check the logs now, and every log.cleaner.backoff.ms from now on. Uncleanable partitions are tried again."""
         self._note_set_aside()
         if self._around.settings.is_enabled:
             self._look()
 
     def stop(self) -> None:
-        """What is under way is given up; the logs are as they were, or as they should be."""
+        """Cancel the cleanings in progress; each log is as it was before its cleaning, or after it."""
         self._is_stopped = True
         if self._timer is not None:
             self._timer.cancel()
         for key in list(self._under_way):
             self._give_up(key, Discarded("the broker stops"))
 
-    # --- looking ---
+    # --- checking the logs ---
 
     def _look_later(self) -> None:
         if not self._is_stopped:
@@ -113,7 +113,7 @@ class Cleaner:
             self._looked(done.result())
 
     def _note_set_aside(self) -> None:
-        """For `barnabas doctor`, which looks into data directories: a line for each partition in a file of ours."""
+        """Write the uncleanable partitions to a file, a line each, for `barnabas doctor`, which reads directories."""
         for home in self._around.partitions.directory.members:
             lines = [
                 f"{topic}-{partition} {why.reason}\n"
@@ -140,7 +140,7 @@ class Cleaner:
         self._sleeping.close_all_but(self.rounds)
 
     def _candidates(self) -> Work[list[Candidate]]:
-        """Every log that could be cleaned, with how dirty it is."""
+        """Return every log that could be cleaned, with its dirty ratio."""
         found: list[Candidate] = []
         yield from self._sleeping.wake(self._may_be_cleaned)
         for log in self._around.partitions.open_logs():
@@ -154,7 +154,7 @@ class Cleaner:
         return found
 
     def cleanable(self, log: PartitionLog) -> Work[Cleanable]:
-        """What of a log can be cleaned now. StorageError."""
+        """Return the part of a log that can be cleaned now. Raises StorageError."""
         around, key = self._around, (log.topic, log.partition)
         home = around.partitions.directory.home(*key)
         assert home is not None, "an open log lies somewhere"
@@ -176,13 +176,13 @@ class Cleaner:
             return False
         home = self._around.partitions.directory.home(*key)
         if home is not None and home.root.disk.full_reason is not None:
-            return False  # a cleaning takes room before it gives any: what is kept free is for others
+            return False  # a cleaning needs free space before it frees any: the reserve is for other writes
         return not self._around.is_moving(key)
 
     # --- cleaning ---
 
     def clean(self, key: PartitionKey, cleanable: Cleanable) -> Future[Outcome]:
-        """Clean a log however dirty it is; what comes of it, or of the cleaning that is under way. Never raises."""
+        """Clean a log whatever its dirty ratio. Return the outcome, also of a cleaning in progress. Never raises."""
         future: Future[Outcome] = self._around.upkeep.loop.create_future()
 
         def ended(outcome: Outcome) -> None:
@@ -211,7 +211,7 @@ class Cleaner:
             return (yield from cleaning.work())
         except CancelledError:
             return Discarded("the broker stops")
-        except Exception as error:  # whatever it is, the other partitions are not to suffer
+        except Exception as error:  # whatever it is, the other partitions must not be affected
             return error
 
     def _ended_later(self, key: PartitionKey, done: Future[Outcome]) -> None:
@@ -243,7 +243,7 @@ class Cleaner:
             self._around.events.tell(LOG_CLEANED, {**facts, **sizes})
 
     def _failed(self, key: PartitionKey, error: Exception) -> None:
-        """Log it, and set the partition aside unless it is only not to be had now."""
+        """Log the error, and mark the partition uncleanable unless the error is temporary."""
         topic, partition = key
         where = {"topic": topic, "partition": partition, "reason": error}
         if isinstance(error, (KafkaError, DirectoryOffline)):
@@ -265,7 +265,7 @@ class Cleaner:
         self._note_set_aside()
 
     def _remove_cleaned(self, directory: Directory) -> None:
-        """In a thread. What cannot be removed is left to the next start."""
+        """Remove the cleaned files in a thread. Files that cannot be removed are left to the next start."""
         try:
             job = removal_of_cleaned(directory)
         except StorageError:
@@ -274,14 +274,14 @@ class Cleaner:
             self._around.run(job)
 
     def _is_half_swapped(self, key: PartitionKey) -> bool:
-        """Whether compacted segments wait to be put in place: that was the disk's fault, for the moment."""
+        """Return whether compacted segments still have to be swapped in: then the disk failed, perhaps only for now."""
         partitions = self._around.partitions
         return partitions.is_open(*key) and partitions.get(*key).replacer.is_under_way
 
-    # --- giving up ---
+    # --- cancelling ---
 
     def _let_go(self, topic: str, partition: int) -> None:
-        """The topic is deleted, or the partition lies elsewhere now."""
+        """Cancel the cleaning of a partition whose topic is deleted, or which is in another directory now."""
         key = topic, partition
         self._put_off.forget(key)
         if self.figures.set_aside.pop(key, None) is not None:
@@ -295,5 +295,5 @@ class Cleaner:
         self._ended(key, why)
 
     def set_aside(self) -> Iterable[tuple[PartitionKey, SetAside]]:
-        """The partitions that are not cleaned any more, with the reasons."""
+        """Return the partitions that are marked uncleanable, with the reasons."""
         return self.figures.set_aside.items()

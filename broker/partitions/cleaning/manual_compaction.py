@@ -1,7 +1,7 @@
-"""Cleaning that somebody asks for: what can be cleaned now of the partitions that are named, however dirty they are.
+"""Cleaning on request: cleans what can be cleaned now of the named partitions, whatever their dirty ratio.
 
-Knows open partitions and the cleaner. One partition after another; events tell how far it is. Who stops to listen ends
-it: the cleaning that is under way goes on, and no other begins.
+Knows open partitions and the cleaner. The partitions are cleaned one after another, and events report the progress. A
+caller that stops iterating ends it: the cleaning in progress continues, and no other begins.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ if TYPE_CHECKING:
     from barnabas.storage.log.log import PartitionLog
 
 Wanted = Sequence[tuple[str, tuple[int, ...]]]
-"""Topics with some of their partitions, or with none: all of them. Nothing at all is every compacted topic."""
+"""Topics with some of their partitions, or with none: all of them. An empty sequence means every compacted topic."""
 TOLD_EVERY_S = 0.5
 _LOOKING = WorkClass(under_way_max=1_000, steps_max=64, slice_ms=1, may_begin_again=False)
 
 
 class Event(NamedTuple):
-    """How far it is."""
+    """The progress of a cleaning."""
 
     topic: str
     partition: int
     state: str
-    """`cleaning`, now and then; then `cleaned`, `clean` if there was nothing to do, or `failed`."""
+    """`cleaning`, repeated while it runs; then `cleaned`, `clean` if there was nothing to do, or `failed`."""
     bytes_before: int = 0
-    """Of the segments that were cleaned, of all rounds together."""
+    """Of the segments that were cleaned, in all rounds together."""
     bytes_after: int = 0
     records_before: int = 0
     records_after: int = 0
@@ -49,11 +49,11 @@ class Event(NamedTuple):
     done_bytes: int = 0
     """Read and written in this round."""
     reason: str = ""
-    """Why it failed."""
+    """The reason of the failure."""
 
 
 class ByHand:
-    """What is asked for of one broker."""
+    """The cleanings that are requested of one broker."""
 
     def __init__(
         self,
@@ -70,7 +70,7 @@ class ByHand:
         self._upkeep = upkeep
 
     def keys(self, wanted: Wanted) -> list[tuple[str, int]]:
-        """The partitions that are meant. KafkaError for one that is not there, or is not compacted."""
+        """Return the requested partitions. Raise KafkaError for one that does not exist, or is not compacted."""
         topics = self._catalogue.topics
         if not wanted:
             wanted = [(name, ()) for name in sorted(topics) if self._is_compacted(name)]
@@ -93,7 +93,7 @@ class ByHand:
         return log_config(self._config, self._catalogue.topics[name].configs).is_compacted
 
     async def clean(self, keys: Sequence[tuple[str, int]]) -> AsyncIterator[Event]:
-        """Clean them, one after another."""
+        """Clean the partitions, one after another."""
         for key in keys:
             was_used = self._partitions.is_used(*key)
             try:

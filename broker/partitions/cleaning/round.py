@@ -1,12 +1,12 @@
-"""One cleaning of one log: the job is made, done beside the event loop, and its segments are put in place.
+"""One cleaning of one log: the job is created, run beside the event loop, and its segments are swapped in.
 
-Knows one open log; which one, and what is made of failures, is cleaner.py's. What is cleaned may be appended to, read
-and closed meanwhile. Before segments are swapped everything is looked at again: the log still is compacted and not on
-its way to another directory, and its segments are those that the job read. If not, the result is thrown away.
+Knows one open log; cleaner.py chooses the log and handles failures. The log may be appended to, read and closed while
+it is cleaned. Before segments are swapped, everything is checked again: the log is still compacted and not being moved
+to another directory, and its segments are those that the job read. If not, the result is discarded.
 
-Invariants: nothing is swapped before the checkpoints say that what is replaced was synced, so a start after a kill
-trusts the new segments as they are, and that the log is compacted, so nobody takes the holes for a loss; the checkpoint
-of first dirty offsets moves after the swap.
+Invariants: nothing is swapped before the checkpoints say that the replaced segments were synced, so a start after a
+kill trusts the new segments as they are, and that the log is compacted, so recovery does not take the holes for a loss;
+the checkpoint of first dirty offsets moves after the swap.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ _PRODUCERS_A_STEP = 1_000
 
 
 class Discarded(Exception):
-    """The log has changed so that what was cleaned of it is of no use. It says why."""
+    """The log has changed, so the result of its cleaning cannot be used. The message says why."""
 
 
 class CleanerContext(NamedTuple):
-    """What a cleaning works with."""
+    """The dependencies of a cleaning."""
 
     partitions: Partitions
     settings: CleanerSettings
@@ -53,17 +53,17 @@ class CleanerContext(NamedTuple):
     upkeep: CooperativeScheduler
     workers: Workers
     is_moving: Callable[[PartitionKey], bool]
-    """Whether a partition is on its way to another data directory."""
+    """Whether a partition is being moved to another data directory."""
     is_compacted: Callable[[str], bool]
-    """Whether cleanup.policy of a topic has `compact`."""
+    """Whether cleanup.policy of a topic contains `compact`."""
     syncing: set[Future[StorageError | None]]
-    """What is being synced in threads."""
+    """The syncs that are running in threads."""
     events: Events
 
     def run(
         self, job: SyncJob, end: Callable[[SyncJob, StorageError | None], None] | None = None
     ) -> Future[StorageError | None]:
-        """Run it in a thread and end it, with `end` or by itself."""
+        """Run a job in a thread and then end it, with `end` or with its own methods."""
 
         def ended(done: Future[StorageError | None]) -> None:
             self.syncing.discard(done)
@@ -82,7 +82,7 @@ class CleanerContext(NamedTuple):
 
 
 class Round:
-    """A cleaning that is under way."""
+    """A cleaning that is in progress."""
 
     def __init__(self, around: CleanerContext, key: PartitionKey, cleanable: Cleanable) -> None:
         self.key = key
@@ -93,12 +93,12 @@ class Round:
         self._begun_s = around.stopwatch()
 
     def work(self) -> Work[Cleaned]:
-        """All of it. Discarded, KafkaError, StorageError, and what a job may raise. Closed when it is given up."""
+        """Do the cleaning. Raises Discarded, KafkaError, StorageError, and errors of a job. Closed when cancelled."""
         around = self._around
         log = around.partitions.get(*self.key)
         log.is_being_cleaned = True
         try:
-            yield from self._swapped(log)  # what an earlier round could not
+            yield from self._swapped(log)  # a swap that an earlier round could not complete
             before = log.extents
             job = yield from self._job(log)
             result = yield from self._done(job)
@@ -172,7 +172,7 @@ class Round:
         home = around.partitions.directory.home(*self.key)
         if home is None:
             raise Discarded("it is gone")
-        home.checkpoints.note_cleaned(self.key, self.cleanable.first_dirty_offset)  # a row that says: it has holes
+        home.checkpoints.note_cleaned(self.key, self.cleanable.first_dirty_offset)  # the row says: the log has holes
         yield from self._synced(home.begin_checkpoint(), home.end_checkpoint)
         log = around.partitions.get(*self.key)
         try:
@@ -188,8 +188,8 @@ class Round:
         yield from self._synced(home.begin_checkpoint(), home.end_checkpoint)
 
     def _swapped(self, log: PartitionLog) -> Work[None]:
-        """Go on with a swap to its end. StorageError leaves it for the next round, or the next pass of retention."""
-        while log.replacer.is_under_way:  # who closes the log meanwhile finishes it
+        """Continue a swap to its end. After a StorageError the next round, or the next retention pass, continues it."""
+        while log.replacer.is_under_way:  # if the log is closed meanwhile, the close completes the swap
             job = log.replacer.step()
             if job is not None:
                 yield from self._synced(job)
@@ -203,7 +203,7 @@ class Round:
     def _synced(
         self, job: SyncJob | None, end: Callable[[SyncJob, StorageError | None], None] | None = None
     ) -> Work[None]:
-        """Run what is to be synced in a thread, and end it, whether anybody still waits for it or not."""
+        """Run a sync job in a thread and end it, even if its caller does not wait any more."""
         if job is None:
             return
         running = self._around.run(job, end)

@@ -1,4 +1,4 @@
-"""What is told of cleaning: the figures of Kafka's LogCleaner and LogCleanerManager, and the partitions set aside."""
+"""The metrics of cleaning: those of Kafka's LogCleaner and LogCleanerManager, and the uncleanable partitions."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 class Cleaned(NamedTuple):
-    """What one cleaning did."""
+    """The result of one cleaning."""
 
     topic: str
     partition: int
@@ -18,10 +18,10 @@ class Cleaned(NamedTuple):
     records_before: int
     records_after: int
     buffer_utilization: float
-    """How full the memory for keys was, 0 to 1."""
+    """The fill level of the dedupe buffer, 0 to 1."""
     seconds: float
     first_dirty_offset: int
-    """Where the next one begins."""
+    """The offset where the next cleaning begins."""
 
 
 class SetAside(NamedTuple):
@@ -33,22 +33,22 @@ class SetAside(NamedTuple):
 
 
 class CleanerFigures:
-    """What happened last, and what was seen when logs were looked at last."""
+    """The result of the last cleaning, and of the last check of the logs."""
 
     def __init__(self) -> None:
         self.last: Cleaned | None = None
         self.cleanings = 0
-        """How many have ended well in this run."""
+        """The number of cleanings that succeeded in this run."""
         self.bytes_removed = 0
         """In this run."""
         self.max_dirty_ratio = 0.0
         self.max_compaction_delay_ms = 0
         self.looked_ms: int | None = None
-        """When the logs were looked at last."""
+        """The time of the last check of the logs."""
         self.set_aside: dict[PartitionKey, SetAside] = {}
 
     def add(self, cleaned: Cleaned) -> None:
-        """A cleaning has ended well."""
+        """Count a cleaning that succeeded."""
         self.last = cleaned
         self.cleanings += 1
         self.bytes_removed += cleaned.bytes_before - cleaned.bytes_after

@@ -1,7 +1,7 @@
-"""Compacted partitions that nobody has opened in this run: those that may have something to clean are opened for it.
+"""Compacted partitions that were not opened in this run: those that may have something to clean are opened.
 
-Knows names and sizes of files. What is in such a log does not change, but time passes, and an earlier run may have left
-work behind. They are looked at in the order of their names, some at a time, and each once in
+Knows names and sizes of files. The content of such a log does not change, but time passes, and an earlier run may have
+left work behind. The partitions are checked in the order of their names, a limited number at a time, and each once in
 log.retention.check.interval.ms.
 """
 
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from barnabas.broker.runtime.scheduler import Work
 
 LOOKED_AT_MAX: Final = 100
-"""How many are looked at before the open logs are again."""
+"""The number of unopened partitions that are checked before the open logs are checked again."""
 
 
 class Sleeping:
-    """Opens some, and closes them again."""
+    """Opens unopened partitions for the cleaner, and closes them again."""
 
     def __init__(self, around: CleanerContext) -> None:
         self._around = around
@@ -34,7 +34,7 @@ class Sleeping:
         self._woken: dict[PartitionKey, None] = {}
 
     def wake(self, is_wanted: Callable[[PartitionKey], bool]) -> Work[None]:
-        """Open the next that may have something to clean."""
+        """Open the next partitions that may have something to clean."""
         around = self._around
         now_ms = around.clock.now_ms()
         if not self._left and (self._swept_ms is None or now_ms - self._swept_ms >= around.settings.sweep_ms):
@@ -52,7 +52,7 @@ class Sleeping:
             yield None
 
     def close_all_but(self, wanted: Container[PartitionKey]) -> None:
-        """Close those that were opened here, and nobody appends to."""
+        """Close the partitions that were opened here, unless they are wanted or appended to."""
         for key in [key for key in self._woken if key not in wanted]:
             del self._woken[key]
             self._around.partitions.close(*key)

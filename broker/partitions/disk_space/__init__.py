@@ -1,1 +1,1 @@
-"""The room in the data directories: what waits while there is none, and how there is some again."""
+"""The free space in the data directories: what is refused while a directory is full, and how space is freed."""

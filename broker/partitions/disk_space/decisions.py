@@ -1,8 +1,9 @@
-"""When a data directory is full, when it is not any more, and how often to look: pure decisions about numbers of bytes.
+"""When a data directory is full, when it is not any more, and how often to check: pure decisions about byte counts.
 
-Knows what a file system says of its room (`Volume`) and the setting `barnabas.log.dir.reserved.bytes`. The reserve is
-what producers leave to everything else: the catalogue, coordinators, markers, indexes. On a small file system it is a
-twentieth of it. A full directory is left when there is twice the reserve, so that it is not full again at once.
+Knows what a file system reports of its free space (`Volume`) and the setting `barnabas.log.dir.reserved.bytes`. The
+reserve is the space that producers leave to everything else: the catalogue, coordinators, markers, indexes. On a small
+file system it is a twentieth of the size. A directory stops being full when twice the reserve is free, so that it is
+not full again at once.
 """
 
 from __future__ import annotations
@@ -15,42 +16,42 @@ LOOK_MS: Final = 1_000
 LOOK_OFTEN_MS: Final = 20
 LOOK_WHILE_FULL_MS: Final = 200
 WRITTEN_BYTES_PER_MS: Final = 1 << 20
-"""Producers do not write faster: looks are timed so that the reserve cannot be used up between two."""
+"""An upper bound of the producers' write rate: checks are timed so that the reserve cannot be used up between two."""
 RESERVE_SHARE: Final = 20
 LEFT_BYTES: Final = 1 << 20
-"""So much is free, at least, where a full directory is left, whatever the reserve is; less on a small file system."""
+"""The least free space at which a directory stops being full, whatever the reserve; less on a small file system."""
 RELAPSE_MS: Final = 60_000
 WAIT_MIN_MS: Final = 1_000
 WAIT_MAX_MS: Final = 32_000
 
 
 def reserve_of(volume: Volume, wanted_bytes: int) -> int:
-    """How many bytes producers leave free. wanted_bytes: the setting."""
+    """Return how many bytes producers leave free. wanted_bytes: the setting."""
     return min(wanted_bytes, volume.total_bytes // RESERVE_SHARE)
 
 
 def is_used_up(volume: Volume, reserve_bytes: int) -> bool:
-    """Whether a directory that is not full is so now."""
+    """Return whether a directory that was not full is full now."""
     return volume.usable_bytes < reserve_bytes
 
 
 def is_enough(volume: Volume, reserve_bytes: int) -> bool:
-    """Whether a full directory may be one no more."""
+    """Return whether a full directory has enough free space again."""
     least = min(LEFT_BYTES, volume.total_bytes // RESERVE_SHARE)
     return volume.usable_bytes >= max(2 * reserve_bytes, least)
 
 
 def look_after_ms(volume: Volume, reserve_bytes: int) -> int:
-    """How long a directory that is not full needs no look."""
+    """Return the time until the next check of a directory that is not full, in milliseconds."""
     until_used_up_ms = (volume.usable_bytes - reserve_bytes) // WRITTEN_BYTES_PER_MS
     return max(LOOK_OFTEN_MS, min(LOOK_MS, until_used_up_ms))
 
 
 def wait_ms(since_left_ms: float | None, waited_ms: int) -> int:
-    """How long a directory stays full at least. since_left_ms: since it was full before; None if it never was.
+    """Return how long a directory stays full at least. since_left_ms: since it was last full; None if it never was.
 
-    No time as a rule. Where it is full again soon, the file system tells of room that is not to be had, because of a
-    quota or for want of inodes: each time twice as long as before (`waited_ms`).
+    Normally 0. If it is full again soon, the file system reports free space that cannot be used, because of a quota or
+    a lack of inodes: then each wait is twice as long as the one before (`waited_ms`).
     """
     if since_left_ms is None or since_left_ms > RELAPSE_MS:
         return 0
@@ -58,5 +59,5 @@ def wait_ms(since_left_ms: float | None, waited_ms: int) -> int:
 
 
 def for_producers(volume: Volume, reserve_bytes: int, *, is_full: bool) -> Volume:
-    """The room that clients are told of: what they can fill."""
+    """Return the free space that is reported to clients: the space that they can fill."""
     return volume._replace(usable_bytes=0 if is_full else max(0, volume.usable_bytes - reserve_bytes))

@@ -1,7 +1,7 @@
-"""Notices that a data directory has failed: says so once, and stops the broker if it cannot do without.
+"""Detects that a data directory has failed: logs it once, and stops the broker if it cannot run without the directory.
 
-Knows the data directories and the clock. Whoever uses a directory that has failed is refused at once, by the directory
-itself; here is only what is done about it, some moments later. With one directory there is nothing to watch.
+Knows the data directories and the clock. A request that uses a failed directory is refused at once, by the directory
+itself; this module only does what follows, some moments later. With one directory there is nothing to watch.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _INTERVAL_MS = 1_000
 
 
 class DirectoryWatch:
-    """The directories of one broker."""
+    """The watch over the directories of one broker."""
 
     def __init__(self, directories: LogDirectories, clock: Clock) -> None:
         self._directories = directories
@@ -28,15 +28,15 @@ class DirectoryWatch:
         self._timer: Timer | None = None
         self._told: set[str] = set()
         self.when_failed: Callable[[], None] | None = None
-        """Called when the metadata directory has failed, or all in which partitions lie."""
+        """Called when the metadata directory has failed, or all directories that contain partitions."""
 
     def start(self) -> None:
-        """Look from now on, if there are several."""
+        """Check periodically from now on, if there are several directories."""
         if not self._directories.is_one:
             self._timer = self._clock.call_later(_INTERVAL_MS, self._look)
 
     def stop(self) -> None:
-        """Look no more."""
+        """Stop checking."""
         if self._timer is not None:
             self._timer.cancel()
 

@@ -1,15 +1,16 @@
-"""Watches the room in the data directories: a directory that has none is `full` until it has, without a restart.
+"""Watches the free space in the data directories: one without any is `full` until it has some, without a restart.
 
-Knows the directories, the clock, and who deletes what is out of use. What is refused meanwhile is for those to say who
-ask (`check_may_grow` here, refusing.py for producers). docs/decisions/0122 says what goes on and why.
+Knows the directories, the clock, and the housekeeping, which deletes files. The modules that call it decide what is
+refused meanwhile (`check_may_grow` here, refusing.py for producers). docs/decisions/0122 gives the rules and reasons.
 
 Theory of operation: a directory is full when less than the reserve is left on its file system, or when a call found no
-room, in whatever thread that was. Then its logs take no short path any more, so that every producer is asked whether it
-may write; what waits for `file.delete.delay.ms` is removed now, and retention runs at once, and again every ten
-seconds, for time makes more records too old. As soon as there is twice the reserve, a small file is written to see
-whether that is true, and the directory is not full any more. Clients and coordinators come again by themselves.
+space, in any thread. Then its logs do not use the fast path any more, so that every append of a producer is checked;
+files that wait for `file.delete.delay.ms` are removed now, and retention runs at once, and again every ten seconds,
+because more records become too old as time passes. As soon as there is twice the reserve, a small file is written to
+test whether the space can be used, and the directory is not full any more. Clients and coordinators retry by
+themselves.
 
-Invariant: `Disk.full_reason` changes here only, on the event loop, and every open log of the directory is told.
+Invariant: `Disk.full_reason` changes here only, on the event loop, and every open log of the directory is notified.
 """
 
 from __future__ import annotations
@@ -38,25 +39,25 @@ if TYPE_CHECKING:
 _log = logger("storage")
 RETENTION_MS = 10_000
 TRIAL_NAME = "barnabas-room.tmp"
-"""A small file that is written to see whether there is room again."""
+"""A small file that is written to test whether there is free space again."""
 _TRIAL_BYTES = 64 << 10
 
 
 class MakesRoom(Protocol):
-    """Who deletes what is not kept any more: the housekeeping."""
+    """The part of the housekeeping that frees space."""
 
     def retain_now(self) -> None:
-        """Begin a retention pass, unless one is under way."""
+        """Begin a retention pass, unless one is in progress."""
 
     def retain_one(self, topic: str, partition: int) -> None:
         """Apply retention to one partition."""
 
     def remove_due(self) -> None:
-        """Remove from the disk what is due."""
+        """Remove from the disk the files that are due."""
 
 
 class RoomReading(NamedTuple):
-    """What is shown of a directory. `volume` is None where the file system did not tell."""
+    """The state of a directory for display. `volume` is None where the file system could not report it."""
 
     path: str
     volume: Volume | None
@@ -64,13 +65,13 @@ class RoomReading(NamedTuple):
 
 
 class _Room:
-    """What is known of one directory's room."""
+    """The state of one directory's free space."""
 
     def __init__(self, directory: LogDirectory) -> None:
         self.directory = directory
         self.disk = directory.root.disk
         self.refusal: str | None = None
-        """A call found no room since the last look. Set in any thread."""
+        """The message of a call that found no space since the last check, or None. Set in any thread."""
         self.since_ms = 0.0  # all of these by the monotonic clock
         self.tried_ms = 0.0
         self.left_ms: float | None = None
@@ -84,7 +85,7 @@ class _Room:
 
 
 class DiskSpaceWatch:
-    """The data directories of one broker. A `CatalogueListener`."""
+    """The watch over the data directories of one broker. A `CatalogueListener`."""
 
     def __init__(
         self,
@@ -96,7 +97,7 @@ class DiskSpaceWatch:
         machine_clock: Clock,
         loop: AbstractEventLoop,
     ) -> None:
-        """`open_logs`: those of all directories. `reserved_bytes`: what producers leave free, on a large disk."""
+        """Watch `directories`. `open_logs`: those of all directories. `reserved_bytes`: the reserve on a large disk."""
         self._directories = directories
         self._open_logs = open_logs
         self._housekeeping = housekeeping
@@ -109,23 +110,23 @@ class DiskSpaceWatch:
         self._is_stopped = False
 
     def start(self) -> None:
-        """Look now, and from now on."""
+        """Check now, and periodically from now on."""
         for room in self._rooms.values():
             room.disk.when_no_room = partial(self._refused, room)
         self._look()
 
     def stop(self) -> None:
-        """Look no more. What is full stays so."""
+        """Stop checking. A full directory stays full."""
         self._is_stopped = True
         for room in self._rooms.values():
             room.disk.when_no_room = None
         if self._timer is not None:
             self._timer.cancel()
 
-    # --- what others ask -------------------------------------------------------------------------------------------
+    # --- called by other modules ------------------------------------------------------------------------------------
 
     def check_may_grow(self) -> None:
-        """Before topics or partitions are added. KafkaError KAFKA_STORAGE_ERROR where there is no room for them."""
+        """Raise KafkaError KAFKA_STORAGE_ERROR if there is no space for new topics or partitions."""
         members = self._directories.members
         reason = self._directories.root.disk.full_reason
         if reason is None and all(each.root.disk.full_reason is not None for each in members):
@@ -134,32 +135,32 @@ class DiskSpaceWatch:
             raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, reason)
 
     def volume_for_producers(self, directory: LogDirectory) -> Volume:
-        """The room of a directory as clients are told of it. StorageError."""
+        """Return the space of a directory as it is reported to clients. Raises StorageError."""
         volume = directory.volume()
         reserve = decisions.reserve_of(volume, self._reserved_bytes)
         return decisions.for_producers(volume, reserve, is_full=directory.root.disk.full_reason is not None)
 
     def readings(self) -> Iterator[RoomReading]:
-        """Every directory as it is now."""
+        """Return the current state of every directory."""
         return (
             RoomReading(each.directory.path, _volume(each.directory), each.is_full) for each in self._rooms.values()
         )
 
     @property
     def full_reasons(self) -> list[str]:
-        """Why producers wait, for each directory that is full."""
+        """The reasons why producers wait, one for each directory that is full."""
         return [room.disk.full_reason for room in self._rooms.values() if room.disk.full_reason is not None]
 
     def records_deleted(self, topic: str, partition: int) -> None:
-        """Somebody moved the partition's start. Where room is wanted its files go now, not with the next pass."""
+        """Apply retention at once, if space is needed, after a client has moved the log start offset of a partition."""
         if self.full_reasons:
             self._housekeeping.retain_one(topic, partition)
             self._look_soon()
 
-    # --- looking ---------------------------------------------------------------------------------------------------
+    # --- checking ----------------------------------------------------------------------------------------------------
 
     def _refused(self, room: _Room, failure: DirectoryFull) -> None:
-        """In any thread."""
+        """Note that a call found no space. Called in any thread."""
         if room.refusal is None:
             room.refusal = str(failure)
             self._loop.call_soon_threadsafe(self._look_if_refused, room)
@@ -180,7 +181,7 @@ class DiskSpaceWatch:
         self._timer = self._machine_clock.call_later(after_ms, self._look)
 
     def _look_at(self, room: _Room) -> int:
-        """Returns when to look again."""
+        """Check one directory and return the delay until its next check, in milliseconds."""
         if room.directory.offline_reason is not None:
             return decisions.LOOK_MS
         refusal, room.refusal = room.refusal, None
@@ -229,7 +230,7 @@ class DiskSpaceWatch:
             self._housekeeping.remove_due()
 
     def _takes_a_file(self, room: _Room) -> bool:
-        """Whether there is room for a small file. A quota, or inodes that are used up, show in no other way."""
+        """Return whether a small file can be written: the only way to detect a quota, or a lack of inodes."""
         if self._now_ms() - room.tried_ms < room.wait_ms:
             return False
         root = room.directory.root
@@ -246,24 +247,24 @@ class DiskSpaceWatch:
     # --- called by the catalogue -----------------------------------------------------------------------------------
 
     def on_topic_created(self, topic: Topic) -> None:
-        """It takes no room yet."""
+        """Do nothing: a new topic uses no space yet."""
 
     def on_topic_deleted(self, topic: Topic) -> None:
-        """Its files are out of use."""
+        """Check soon, if space is needed: the topic's files can be removed."""
         if self.full_reasons:
             self._look_soon()
 
     def on_partitions_added(self, topic: Topic, first_new: int) -> None:
-        """They take no room yet."""
+        """Do nothing: new partitions use no space yet."""
 
     def on_configs_changed(self, resource_type: int, resource_name: str) -> None:
-        """Perhaps less is kept from now on."""
+        """Run retention, if space is needed: the new settings may keep less."""
         if self.full_reasons:
             self._housekeeping.retain_now()
 
 
 def _volume(directory: LogDirectory) -> Volume | None:
-    """What the file system tells of its room; None if it fails to."""
+    """Return the size and free space that the file system reports; None if it fails to."""
     try:
         return directory.volume()
     except StorageError:

@@ -1,4 +1,4 @@
-"""What a producer is told while the data directory that it writes to is full."""
+"""The error that producers get while the data directory that they write to is full."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def check_room(log: PartitionLog) -> None:
-    """Before a client's batch is appended. KafkaError KAFKA_STORAGE_ERROR, with which clients come again."""
+    """Raise KafkaError KAFKA_STORAGE_ERROR, which clients retry, if there is no space for a client's batch."""
     reason = log.directory.disk.full_reason
     if reason is not None:
         raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, reason)

@@ -1,7 +1,7 @@
-"""How failures of the disk are reported: a line in the log for whoever runs the broker, an error for the client.
+"""How failures of the disk are reported: a log line for the operator, an error for the client.
 
-Knows partitions by name. A failing disk refuses every append there is, so what is alike is logged once a minute; of a
-full one there is a line already (broker/partitions/disk_space/disk_space_watch.py).
+Knows partitions by name. A failing disk refuses every append, so equal failures are logged once a minute; a full disk
+is logged elsewhere (broker/partitions/disk_space/disk_space_watch.py).
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ _log = logger("storage")
 
 
 class StorageFailures:
-    """Those of one broker's partitions."""
+    """The storage failures of one broker's partitions."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._lines = Seldom(_log.error)
 
     def note(self, topic: str, partition: int, action: str, error: StorageError) -> KafkaError:
-        """Log it, and return KAFKA_STORAGE_ERROR for the request. `action`: what could not be done, a verb."""
+        """Log the failure, and return KAFKA_STORAGE_ERROR for the request. `action`: what failed, a verb."""
         if not isinstance(error, DirectoryFull):
             self._lines.line(
                 (action, error.errno),
@@ -38,5 +38,5 @@ class StorageFailures:
                 reason=error,
             )
         refusal = KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, str(error))
-        refusal.__cause__ = error  # compiled, `raise … from` does not set it, and who writes markers asks for it
+        refusal.__cause__ = error  # compiled, `raise … from` does not set it, and the writer of markers reads it
         return refusal

@@ -1,1 +1,1 @@
-"""Fetch sessions, and large fetches in turns."""
+"""Fetch sessions, and large fetches in slices."""

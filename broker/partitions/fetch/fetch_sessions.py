@@ -1,17 +1,17 @@
-"""Fetch sessions (KIP-227): a client names its partitions once, then only what changed; so does the answer.
+"""Fetch sessions (KIP-227): a client names its partitions once, then only the changes; so does the answer.
 
-Knows partitions by what the client calls them (name or id) and what was last answered for them; reads no log.
+Knows partitions by the client's names for them (name or id) and the last answer for them; reads no log.
 
     (session id, epoch)   meaning                    answer
     (0, -1)               no session                 everything, session id 0
-    (s,  0)               forget s, start a new one  everything, the new session's id (0 if there is no room for it)
-    (s, -1)               forget s, no session       everything, session id 0
-    (s,  n)               go on with s               what changed since the last answer
+    (s,  0)               close s, start a new one   everything, the new session's id (0 if the cache has no slot)
+    (s, -1)               close s, no session        everything, session id 0
+    (s,  n)               continue s                 the changes since the last answer
 
 Invariants: the expected epoch of a session rises by one with each request, from 1 after the one that made it, and
-goes on at 1 after 2147483647; partitions are answered in the session's order, which is that of the first answer, and
-those that gave data to a later one go to its end, so that none starves. In every answer partitions that are not known
-come last, first those whose topic's id is not.
+continues with 1 after 2147483647; partitions are answered in the session's order, which is that of the first answer,
+and those with records in a later one move to its end, so that none starves. In every answer partitions that are not
+known come last, first those whose topic id is not known.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ UNKNOWN_PARTITION: Final = (
     ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
     ErrorCode.TOPIC_AUTHORIZATION_FAILED,
 )
-"""What a partition is answered that there is not for who asks."""
+"""The error codes of a partition that does not exist for the client."""
 _UNKNOWN: Final = -1
 
 Wanted = tuple[Topic, FetchPartition]
@@ -45,7 +45,7 @@ Answers = list[tuple[Topic, list[FetchedPartition]]]
 
 
 class _Cached:
-    """One partition of a session: what is asked of it, and what the client knows of it."""
+    """One partition of a session: the client's request for it, and the last values sent to the client."""
 
     __slots__ = ("high_watermark", "log_start_offset", "wanted")
 
@@ -55,7 +55,7 @@ class _Cached:
         self.log_start_offset = _UNKNOWN
 
     def is_news(self, answer: FetchedPartition) -> bool:
-        """Whether an incremental answer has to contain this."""
+        """Return whether an incremental answer has to contain this partition."""
         return bool(
             len(answer.records)
             or answer.high_watermark != self.high_watermark
@@ -66,16 +66,16 @@ class _Cached:
         )
 
     def must_be_answered(self, answer: FetchedPartition) -> bool:
-        """As `is_news`; remembers what the client then knows."""
+        """Return whether an incremental answer has to contain this partition, and store what the client then knows."""
         is_news = self.is_news(answer)
-        # After an error the client's high watermark is taken as unknown, so that the recovery is answered.
+        # After an error the client's high watermark counts as unknown, so that the recovery is sent.
         self.high_watermark = _UNKNOWN if answer.error_code else answer.high_watermark
         self.log_start_offset = answer.log_start_offset
         return is_news
 
 
 class Session:
-    """What one client fetches."""
+    """The partitions that one client fetches."""
 
     __slots__ = ("cached", "created_ms", "epoch", "session_id", "used_ms", "uses_topic_ids")
 
@@ -83,13 +83,13 @@ class Session:
         self.session_id = session_id
         self.uses_topic_ids = uses_topic_ids
         self.epoch = 1
-        """The epoch its next request must have."""
+        """The epoch that the session's next request must have."""
         self.created_ms = now_ms
         self.used_ms = now_ms
         self.cached: dict[tuple[Topic, int], _Cached] = {}
 
     def update(self, request: FetchRequest) -> None:
-        """Take over what the request adds, changes and forgets."""
+        """Apply the additions, changes and removals of the request."""
         for topic, partitions in request.topics:
             for wanted in partitions:
                 cached = self.cached.get((topic, wanted.partition))
@@ -103,7 +103,7 @@ class Session:
 
 
 class FetchContext:
-    """One Fetch request, in its session or without one: what it asks for, and how it is to be answered."""
+    """One Fetch request, in its session or without one: the partitions it fetches, and how it is answered."""
 
     def __init__(self, wanted: list[Wanted], session: Session | None = None, is_incremental: bool = False) -> None:
         self.wanted = wanted
@@ -112,7 +112,7 @@ class FetchContext:
         self._epoch = 0 if session is None else session.epoch
 
     def answered(self, results: Sequence[FetchedPartition], unknown_count: int = 0) -> FetchAnswer:
-        """What the client is answered, of whose partitions so many are not known."""
+        """Return the answer to the client; unknown_count: how many of its partitions are not known."""
         try:
             session_id, topics = self.answer(results, unknown_last=unknown_count > 0)
         except SessionRefused as refused:
@@ -120,7 +120,7 @@ class FetchContext:
         return FetchAnswer(0, session_id, topics)
 
     def answered_in_steps(self, results: Sequence[FetchedPartition], unknown_count: int) -> Steps[FetchAnswer]:
-        """As `answered`, of very many; if another request goes on with the session between two steps, it is refused."""
+        """Do the same as `answered` in steps; refuse the request if another one uses the session between two steps."""
         try:
             session_id, topics = yield from self.answer_in_steps(results, unknown_last=unknown_count > 0)
         except SessionRefused as refused:
@@ -128,10 +128,10 @@ class FetchContext:
         return FetchAnswer(0, session_id, topics)
 
     def answer(self, results: Sequence[FetchedPartition], *, unknown_last: bool) -> tuple[int, Answers]:
-        """(session id, topics) for `results`, which are in the order of `wanted`.
+        """Return (session id, topics) for `results`, which are in the order of `wanted`.
 
-        unknown_last: there are partitions that are not known, which go behind the others.
-        KafkaError INVALID_FETCH_SESSION_EPOCH if another request went on with the session meanwhile.
+        unknown_last: there are partitions that are not known, which go behind the others. Raise KafkaError
+        INVALID_FETCH_SESSION_EPOCH if another request used the session meanwhile.
         """
         session = self._session
         if self._is_incremental and session is not None and not unknown_last:
@@ -139,7 +139,7 @@ class FetchContext:
         return finish(self._answer_each(results, unknown_last))
 
     def answer_in_steps(self, results: Sequence[FetchedPartition], *, unknown_last: bool) -> Steps[tuple[int, Answers]]:
-        """As `answer`."""
+        """Do the same as `answer`, in steps."""
         return self._answer_each(results, unknown_last)
 
     def _answer_each(self, results: Sequence[FetchedPartition], unknown_last: bool) -> Steps[tuple[int, Answers]]:
@@ -174,7 +174,7 @@ class FetchContext:
         return session.session_id, topics
 
     def preview(self, results: Sequence[FetchedPartition]) -> Answers:
-        """The topics that `answer` would give, in whatever order; nothing is remembered."""
+        """Return the topics that `answer` would return, in any order; nothing is stored."""
         pairs: Iterable[tuple[Wanted, FetchedPartition]] = zip(self.wanted, results, strict=True)
         session = self._session
         if session is None or not self._is_incremental:
@@ -186,9 +186,9 @@ class FetchContext:
         )
 
     def answer_nothing(self) -> tuple[int, Answers]:
-        """(session id, no topics): the client is to come again. A session that was to begin with this has not begun.
+        """Return (session id, no topics), so that the client retries. A new session is not created by this request.
 
-        KafkaError as from `answer`.
+        Raises KafkaError as `answer` does.
         """
         session = self._session
         if session is None or not self._is_incremental:
@@ -197,12 +197,12 @@ class FetchContext:
         return session.session_id, []
 
     def _answer_changes(self, session: Session, results: Sequence[FetchedPartition]) -> tuple[int, Answers]:
-        """`answer` for the common case: the session's partitions are `wanted`, as no other request went on with it."""
+        """Do `answer` in the common case: the session's partitions are `wanted`, as no other request used it."""
         self._check_epoch(session)
         answered: list[tuple[Wanted, FetchedPartition]] = []
         to_the_end: list[tuple[Topic, int]] = []
         for (key, cached), result in zip(session.cached.items(), results, strict=True):
-            # Most of many partitions have nothing new: a call for each would be dear.
+            # Most of many partitions have nothing new: a call for each would be expensive.
             is_as_known = result[2] == cached.high_watermark and result[4] == cached.log_start_offset
             if is_as_known and not (result[1] or result[6] or result[7] or result[9] >= 0):
                 continue
@@ -231,7 +231,7 @@ class FetchSessions:
     """The sessions of one broker, at most `max.incremental.fetch.session.cache.slots` of them."""
 
     def __init__(self, slots: Callable[[], int], clock: Clock, random_id: Callable[[], int]) -> None:
-        """random_id: a random integer from 1 to 2147483647."""
+        """Create an empty cache. random_id: returns a random integer from 1 to 2147483647."""
         self._slots = slots
         self._clock = clock
         self._random_id = random_id
@@ -241,12 +241,12 @@ class FetchSessions:
         return len(self._sessions)
 
     def partitions_of(self, session_id: int) -> list[tuple[Topic, int]]:
-        """What is asked of a session, as its client calls it; nothing where there is none."""
+        """Return the partitions of a session, as its client names them; an empty list if there is no such session."""
         session = self._sessions.get(session_id)
         return [] if session is None else list(session.cached)
 
     def begin(self, request: FetchRequest, uses_topic_ids: bool) -> FetchContext:
-        """What `request` asks for. SessionRefused when it goes on with a session it cannot go on with."""
+        """Return the context of `request`. Raise SessionRefused when it cannot continue its session."""
         session_id, epoch = request.session_id, request.session_epoch
         if epoch in (INITIAL_EPOCH, FINAL_EPOCH):
             self._sessions.pop(session_id, None)
@@ -273,11 +273,11 @@ class FetchSessions:
         return FetchContext(wanted, session, is_incremental=True)
 
     def keep(self) -> Callable[[], None]:
-        """What is to be called before `begin`, where that is in a later turn than the request came in."""
+        """Return a function to call before `begin`, if that is in a later turn of the loop than the request."""
         return lambda: None
 
     def _create(self, request: FetchRequest, uses_topic_ids: bool, size: int) -> Session | None:
-        """A session for what a full request asks for, if there is room for one of `size` partitions."""
+        """Return a session for a full request, or None if the cache has no slot for one of `size` partitions."""
         now_ms = self._clock.now_ms()
         if len(self._sessions) >= self._slots() and not self._evict_for(size, now_ms):
             return None
@@ -290,7 +290,7 @@ class FetchSessions:
         return session
 
     def _evict_for(self, size: int, now_ms: int) -> bool:
-        """Make room: of the session nobody uses any more, else of the smallest old one if the new one is larger."""
+        """Evict a session not used recently, else the smallest old one if the new one is larger. Return success."""
         stalest = next(iter(self._sessions.values()), None)
         if stalest is None:
             return False
@@ -306,7 +306,7 @@ class FetchSessions:
 
 
 def _how_unknown(answer: tuple[Wanted, FetchedPartition]) -> int:
-    """0 for a partition that is known, 1 where not even its topic's id is, 2 for any other."""
+    """Return 0 for a partition that is known, 1 if not even its topic id is known, 2 if it is unknown otherwise."""
     code = answer[1].error_code
     if code not in UNKNOWN_PARTITION:
         return 0
@@ -314,7 +314,7 @@ def _how_unknown(answer: tuple[Wanted, FetchedPartition]) -> int:
 
 
 def _grouped(answers: Iterable[tuple[Wanted, FetchedPartition]]) -> Answers:
-    """By topic, in order: neighbours of the same topic share an entry."""
+    """Group answers by topic, in order: neighbours of the same topic share an entry."""
     topics: Answers = []
     for (topic, _), answer in answers:
         _add(topics, topic, answer)

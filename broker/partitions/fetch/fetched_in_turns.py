@@ -1,10 +1,10 @@
-"""A Fetch of very many partitions: read in slices, with others in between.
+"""A Fetch of very many partitions: read in slices, with other requests in between.
 
-Knows how such a one is read, parked and answered, not how a partition is. It is not compiled, as it waits:
-docs/compiled.md.
+Knows how such a request is read, parked and answered, not how a partition is read. It is not compiled, because it
+awaits: docs/compiled.md.
 
-Theory of operation: it is parked before it is read, so nothing that happens to a partition behind its reading is
-missed. What was woken is read again, in what it is answered with.
+Theory of operation: the request is parked before it is read, so no change to a partition that was already read is
+missed. Partitions that were woken are read again for the answer.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from barnabas.storage.steps import Steps
 
 T = TypeVar("T")
-_READING: Final = WorkClass(may_begin_again=False)  # the audit is told once of each
+_READING: Final = WorkClass(may_begin_again=False)  # the audit is notified once of each
 
 
 class Fetch(Protocol):
@@ -33,23 +33,23 @@ class Fetch(Protocol):
     opens_later: bool
 
     def park(self) -> DelayedOperation[Woken] | None:
-        """Wait for something to happen to any partition from now on; None where the request does not wait."""
+        """Wait for a change of any partition from now on; return None if the request does not wait."""
 
     def read_in_steps(self, woken: Woken = None) -> Steps[list[FetchedPartition]]:
-        """What there is now, in the order it was asked for; of those that were woken, if it is known which."""
+        """Read the available data, in the order of the request; only the woken partitions, if these are known."""
 
     def open_all(self) -> Steps[None]:
-        """Open what is not open."""
+        """Open the logs that are not open."""
 
     def answer_now(self, results: list[FetchedPartition], *, is_due: bool) -> Steps[FetchAnswer | None]:
-        """The answer; None if it is not due and there is something to wait for."""
+        """Return the answer; None if it is not due and there is something to wait for."""
 
     def are_ready(self, woken: Collection[tuple[str, int]]) -> bool:
-        """Whether enough has come together now that something happened to these."""
+        """Return whether there is enough data now that these partitions have changed."""
 
 
 def answer_in_turns(fetch: Fetch, slices: CooperativeScheduler) -> Future[FetchAnswer]:
-    """The answer. Who cancels it gives up all that it waits for."""
+    """Return the answer. Cancelling it cancels everything that it waits for."""
     return ensure_future(_answer(fetch, slices))
 
 

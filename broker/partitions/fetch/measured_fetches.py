@@ -1,8 +1,7 @@
-"""Fetch sessions whose answers are judged before they are given: may the client have so much now?
+"""Fetch sessions whose answers are checked against a quota before they are sent.
 
-Only there while there are quotas; without, requests go through the sessions themselves. An answer that is refused has
-no partitions, and its session remembers nothing of it: the client comes again for the same (Kafka's
-`getThrottledResponse`).
+Used only while there are quotas; otherwise requests use the sessions directly. A refused answer has no partitions, and
+its session stores nothing of it: the client retries the same fetch (Kafka's `getThrottledResponse`).
 """
 
 from __future__ import annotations
@@ -19,22 +18,22 @@ Judge = Callable[[Answers], bool]
 
 
 class MeasuredSessions(FetchSessions):
-    """Those of a broker, under a judge."""
+    """The sessions of a broker, with a judge that checks answers."""
 
     def __init__(self, sessions: FetchSessions) -> None:
         super().__init__(sessions._slots, sessions._clock, sessions._random_id)
         self._sessions = sessions._sessions
         self.judge: Judge | None = None
-        """What judges the answer to the request that begins now; taken by it."""
+        """The judge of the answer to the next request; `begin` takes it."""
 
     def begin(self, request: FetchRequest, uses_topic_ids: bool) -> FetchContext:
-        """As FetchSessions.begin."""
+        """Begin a request as FetchSessions.begin does, with the current judge."""
         judge, self.judge = self.judge, None
         context = super().begin(request, uses_topic_ids)
         return context if judge is None else MeasuredContext(context, judge, self._forget)
 
     def keep(self) -> Callable[[], None]:
-        """As FetchSessions.keep: the judge that the request came with."""
+        """Return a function that restores the judge of this request before a later `begin`."""
         return partial(setattr, self, "judge", self.judge)
 
     def _forget(self, session_id: int) -> None:
@@ -42,7 +41,7 @@ class MeasuredSessions(FetchSessions):
 
 
 class MeasuredContext(FetchContext):
-    """One request, whose answer is judged once it is known."""
+    """One request, whose answer is checked once it is known."""
 
     def __init__(self, context: FetchContext, judge: Judge, forget: Callable[[int], None]) -> None:
         super().__init__(context.wanted, context._session, context._is_incremental)
@@ -50,12 +49,12 @@ class MeasuredContext(FetchContext):
         self._forget = forget
 
     def answer(self, results: Sequence[FetchedPartition], *, unknown_last: bool) -> tuple[int, Answers]:
-        """As FetchContext.answer, or nothing."""
+        """Return the answer of FetchContext.answer, or an empty one if the judge refuses it."""
         nothing = self._unless_granted(results)
         return super().answer(results, unknown_last=unknown_last) if nothing is None else nothing
 
     def answer_in_steps(self, results: Sequence[FetchedPartition], *, unknown_last: bool) -> Steps[tuple[int, Answers]]:
-        """As FetchContext.answer_in_steps, or nothing."""
+        """Return the answer of FetchContext.answer_in_steps, or an empty one if the judge refuses it."""
         nothing = self._unless_granted(results)
         return (yield from super().answer_in_steps(results, unknown_last=unknown_last)) if nothing is None else nothing
 

@@ -1,4 +1,4 @@
-"""Work on the disk that runs in a thread: its failure comes back as a value, for the loop to act on and to log."""
+"""Disk work in a thread: its failure is returned as a value, for the event loop to handle and log."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from barnabas.storage.errors import StorageError
 
 
 def storage_failure(run: Callable[[], None]) -> StorageError | None:
-    """Do it, and say how the disk failed, if it did. What else is raised is a mistake of ours."""
+    """Run a function and return the StorageError it raised, if it did. Any other exception is a bug, and propagates."""
     try:
         run()
     except StorageError as error:

@@ -1,13 +1,13 @@
-"""Group fsync: partitions are synced off the event loop, and all who wait are answered after one round.
+"""Group fsync: partitions are synced off the event loop, and all waiting requests are answered after one round.
 
 Knows logs and offsets, not requests. Plans are made and ended on the loop; only running them (sync_rounds.py) is done
 elsewhere, in the one flush thread.
 
-Theory of operation: requests of one turn of the loop gather; a round takes a plan for each of their logs and runs
-them all in the thread. What is appended meanwhile waits for the next round, which starts as soon as this one ends. So
-the more wait, the fewer syncs each of them costs. Where very many logs wait (a transaction over thousands of
-partitions ends), a round takes some of those that wait longest and some of the newest: the loop is never held for long,
-all have their turn, and who asks for one more log does not wait for all the others.
+Theory of operation: requests of one turn of the loop gather; a round takes a plan for each of their logs and runs them
+all in the thread. Batches appended meanwhile wait for the next round, which starts as soon as this one ends. So the
+more requests wait, the fewer syncs each of them costs. Where very many logs wait (a transaction over thousands of
+partitions ends), a round takes some of those that wait longest and some of the newest: the loop is never blocked for
+long, all have their turn, and a request for one more log does not wait for all the others.
 
 Invariants: a future is resolved only when everything below its offset is on disk; after a failed sync every waiting
 future fails, and the directory is offline (see `barnabas.storage.disk.disk`).
@@ -50,9 +50,9 @@ class GroupFlush:
         events: Events | None = None,
         tell_synced: Callable[[str, int], None] | None = None,
     ) -> None:
-        """run_in_thread: runs a function in the flush thread, one at a time. rounds: how plans are synced there.
+        """Start idle. run_in_thread: runs a function in the flush thread, one at a time. rounds: sync the plans there.
 
-        tell_synced: readers of this partition may see more now.
+        tell_synced: called when readers of a partition may see more.
         """
         self._loop = loop
         self._run_in_thread = run_in_thread
@@ -66,34 +66,34 @@ class GroupFlush:
 
     @property
     def is_busy(self) -> bool:
-        """A round is running or about to."""
+        """Whether a round is running or about to."""
         return self._is_running
 
     def hold(self, log: PartitionLog) -> bool:
-        """Begin no round with this log until `release`. Whether none is running: then it may be closed."""
+        """Begin no round with this log until `release`. Return whether none is running: then the log may be closed."""
         self._held.add(log)
         return log not in self._syncing
 
     def release(self, log: PartitionLog) -> None:
-        """Who waits for a log that was held is answered in the next round: a log that was closed is synced."""
+        """Allow rounds with a log again. The next one answers its waiting requests: a closed log is synced."""
         self._held.discard(log)
         if log in self._waiting:
             self._start_soon()
 
     def request(self, log: PartitionLog) -> None:
-        """Sync this log in the next round; nobody waits."""
+        """Sync this log in the next round, without waiting for it."""
         self._waiting.setdefault(log, [])
         self._start_soon()
 
     def synced(self, log: PartitionLog, offset: int) -> Future[None]:
-        """Done once everything below `offset` is on disk. KafkaError KAFKA_STORAGE_ERROR if that failed."""
+        """Return a future, done once all below `offset` is on disk; it may fail with KafkaError KAFKA_STORAGE_ERROR."""
         future: Future[None] = self._loop.create_future()
         self._waiting.setdefault(log, []).append((offset, future))
         self._start_soon()
         return future
 
     def all_synced(self) -> Future[list[object]] | None:
-        """Done once all that is in the logs now that somebody had synced is on disk, or failed; None without any."""
+        """Return a future, done once all logs that wait for a sync are synced to the end, or failed; None if none."""
         waiting = [self.synced(log, log.log_end_offset) for log in list(self._waiting) if log not in self._held]
         return gather(*waiting, return_exceptions=True) if waiting else None
 
@@ -128,12 +128,12 @@ class GroupFlush:
         self._run_in_thread(lambda: self._run(plans)).add_done_callback(self._end_round)
 
     def _run(self, plans: list[tuple[PartitionLog, FlushPlan]]) -> Outcome:
-        """In the flush thread."""
+        """Run the plans of a round. Runs in the flush thread."""
         errors = self._rounds.run([plan for _, plan in plans])
         return [(log, plan, error) for (log, plan), error in zip(plans, errors, strict=True)]
 
     def close(self) -> None:
-        """Nothing is synced any more."""
+        """Stop syncing."""
         self._rounds.close()
 
     def _next_logs(self) -> list[PartitionLog]:
@@ -164,7 +164,7 @@ class GroupFlush:
             self._start_soon()
 
     def _answer(self, log: PartitionLog) -> None:
-        """Resolve those whose offset is reached; the others wait for the next round."""
+        """Resolve the futures whose offset is reached; the others wait for the next round."""
         if self._tell_synced is not None:
             self._tell_synced(log.topic, log.partition)
         left = []

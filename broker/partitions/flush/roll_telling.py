@@ -1,4 +1,4 @@
-"""What happens to the segments of logs, in events."""
+"""Events about the segments of logs."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from barnabas.broker.runtime.events.kinds import SEGMENT_ROLLED, SEGMENT_ROLLING
 
 
 class RollTelling:
-    """Tells of rolls, of whatever log."""
+    """Emits events when a log rolls a segment."""
 
     def __init__(self, events: Events) -> None:
         self._events = events
 
     def tell(self, log: str, base_offset: int, is_over: bool) -> None:
-        """As `Roller.when_rolls`."""
+        """Emit the event. Has the signature of `Roller.when_rolls`."""
         if self._events.is_on:
             topic, _, partition = log.rpartition("-")
             facts = {"topic": topic, "partition": int(partition), "base_offset": base_offset}

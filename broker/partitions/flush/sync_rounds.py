@@ -1,12 +1,12 @@
-"""How the plans of a round are synced, in the flush thread: file by file with helpers beside it, or all by one call.
+"""How the plans of a round are synced, in the flush thread: file by file with helper threads, or all by one call.
 
-Knows plans and a stopwatch, nothing of who waits. A file system writes down many files at once in little more time than
-one, so helpers sync files side by side. Where the system has one call for all files (`CommonSync`), a round of
-several files costs a tenth of the processor time by it, and no more of any other.
+Knows plans and a stopwatch, not who waits. A file system writes many files at once in little more time than one, so
+helpers sync files in parallel. Where the system has one call for all files (`CommonSync`), a round of several files
+uses it: it costs a tenth of the processor time, and no more of any other resource.
 
-Theory of operation: that call also writes down what others have written to the same file system, which may be
-gigabytes. So each round is timed. While the call takes long, for its own sake and against rounds file by file, it is
-left for a time, and then tried again: docs/decisions/0101.
+Theory of operation: that call also writes the data that other programs have written to the same file system, which may
+be gigabytes. So each round is timed. While the call is slow, both in absolute terms and compared with rounds file by
+file, it is not used for a time, and then tried again: docs/decisions/0101.
 
 Invariants: a plan that writes small files, or is of another file system, syncs by itself; when the one call fails,
 every plan that shared it has failed.
@@ -29,24 +29,24 @@ if TYPE_CHECKING:
     from barnabas.storage.log.flush import FlushPlan
 
 SYNC_HELPERS_MAX = 8
-"""How many sync files beside the flush thread: one after another, each file costs a commit of the journal."""
+"""The number of threads that sync files beside the flush thread. In sequence, each file costs a journal commit."""
 SYNCS_MIN = 4
-"""From so many syncs on one call is quicker than they are, and always cheaper."""
+"""From this number of syncs on, one call is faster than they are, and always cheaper."""
 SLOW_S = 0.05
 REST_S = 5.0
 REST_S_MAX = 320.0
-_SLOWER = 2  # as rounds file by file
-_SMOOTHING = 8  # rounds that an average looks back on, about
+_SLOWER = 2  # than rounds file by file
+_SMOOTHING = 8  # rounds that an average covers, roughly
 Errors = list[StorageError | None]
 
 
 class SyncRounds:
-    """Runs rounds, one at a time. `common_sync`: what syncs many files at a time, None if nothing does."""
+    """Runs rounds, one at a time. `common_sync`: syncs many files by one call, None if nothing does."""
 
     def __init__(
         self, helpers_max: int = 0, common_sync: CommonSync | None = None, stopwatch: Stopwatch = monotonic
     ) -> None:
-        """helpers_max: threads that help the one that calls."""
+        """Start no threads yet. helpers_max: the number of threads that help the calling one."""
         self._helpers_max = helpers_max
         self._helpers: ThreadPoolExecutor | None = None
         self._common_sync = common_sync
@@ -54,7 +54,7 @@ class SyncRounds:
         self._pace = Pace()
 
     def run(self, plans: Sequence[FlushPlan]) -> Errors:
-        """What came of each plan. In the flush thread."""
+        """Sync the plans and return the error of each, or None. Runs in the flush thread."""
         common_sync = self._common_sync
         if common_sync is None or sum(plan.syncs for plan in plans) < SYNCS_MIN:
             return self._by_file(plans)
@@ -69,12 +69,12 @@ class SyncRounds:
         return [self._together(plans, common_sync)] * len(plans)
 
     def close(self) -> None:
-        """No more rounds."""
+        """Stop the helper threads."""
         if self._helpers is not None:
             self._helpers.shutdown()
 
     def _mixed(self, plans: Sequence[FlushPlan], alone: Sequence[FlushPlan]) -> Errors:
-        """A round with plans that write small files, which are few but for the first uses of many partitions."""
+        """Run a round with plans that write small files, which are rare except at the first uses of many partitions."""
         errors = dict(zip(alone, self._by_file(alone), strict=True))
         sharing = [plan for plan in plans if plan not in errors]
         errors |= zip(sharing, self.run(sharing), strict=True)
@@ -99,9 +99,9 @@ class SyncRounds:
 
 
 class Pace:
-    """Whether the one call is slow: seconds in, a decision out.
+    """Decides whether the one call is slow, from measured seconds.
 
-    Averages, since any disk is slow now and then. A rest that ends in a slow call is followed by one twice as long.
+    Uses averages, since any disk is slow at times. A rest that ends in a slow call is followed by one twice as long.
     """
 
     def __init__(self) -> None:
@@ -111,15 +111,15 @@ class Pace:
         self._rests_until_s: float | None = None
 
     def is_resting(self, now_s: float) -> bool:
-        """Whether the call is left for now."""
+        """Return whether the call is not to be used for now."""
         return self._rests_until_s is not None and now_s < self._rests_until_s
 
     def note_by_file(self, seconds: float) -> None:
-        """A round that the call could have done took so long file by file."""
+        """Note the time that a round took file by file, which the call could have done."""
         self._by_file_s += (seconds - self._by_file_s) / _SMOOTHING
 
     def note_together(self, seconds: float, now_s: float) -> None:
-        """A round took so long by the call, and ends now."""
+        """Note the time of a round that used the call, and ends now."""
         self._together_s += (seconds - self._together_s) / _SMOOTHING
         if self._together_s <= max(SLOW_S, _SLOWER * self._by_file_s):
             if seconds <= SLOW_S:

@@ -1,1 +1,1 @@
-"""Opening and recovering logs when they are first needed."""
+"""Opening and recovering logs at their first use."""

@@ -1,9 +1,9 @@
-"""Partitions that could not be opened, so that nobody reads a damaged log again and again.
+"""Partitions that could not be opened, so that a damaged log is not read again and again.
 
-Clients ask ten times a second. Damage stays until somebody acts: it is answered from here until the topic is deleted or
-the broker started anew, which is what whoever restored a file does. Anything else (too many open files, a full disk, a
-call that failed) may be over soon: it is tried again after a second, then after two, up to a minute; where the disk is
-full, after each second.
+Clients retry ten times a second. Damage stays until an operator acts: the error is returned from here until the topic
+is deleted or the broker is restarted, which an operator who has restored a file does. Any other failure (too many open
+files, a full disk, a call that failed) may be temporary: opening is retried after a second, then after two, up to a
+minute; where the disk is full, after each second.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class _Failure(NamedTuple):
     reason: str
     delay_s: float
     until_s: float
-    """By the monotonic clock; inf for good."""
+    """The time of the next try by the monotonic clock; inf for never."""
 
 
 class FailedOpenings:
@@ -37,22 +37,22 @@ class FailedOpenings:
         self._failures: dict[PartitionKey, _Failure] = {}
 
     def check(self, key: PartitionKey) -> None:
-        """KafkaError KAFKA_STORAGE_ERROR where opening it failed and is not to be tried again yet."""
+        """Raise KafkaError KAFKA_STORAGE_ERROR if opening the partition failed and may not be retried yet."""
         failure = self._failures.get(key)
         if failure is not None and self._clock.monotonic() < failure.until_s:
             raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, failure.reason)
 
     def has(self, key: PartitionKey) -> bool:
-        """Whether opening it failed, the last time that was tried."""
+        """Return whether the last attempt to open the partition failed."""
         return key in self._failures
 
     @property
     def reasons(self) -> dict[PartitionKey, str]:
-        """Why each of them could not be opened."""
+        """The reason of each partition's failure."""
         return {key: failure.reason for key, failure in self._failures.items()}
 
     def note(self, key: PartitionKey, error: StorageError) -> None:
-        """Opening it failed."""
+        """Note that opening the partition failed."""
         before = self._failures.get(key)
         if isinstance(error, CorruptFile):
             delay_s = inf
@@ -63,5 +63,5 @@ class FailedOpenings:
         self._failures[key] = _Failure(str(error), delay_s, self._clock.monotonic() + delay_s)
 
     def forget(self, key: PartitionKey) -> None:
-        """It is open, or gone."""
+        """Forget the failure: the partition is open, or gone."""
         self._failures.pop(key, None)

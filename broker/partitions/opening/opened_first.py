@@ -1,7 +1,7 @@
-"""An answer that is looked for once something else is done, by a request that may then be parked.
+"""An answer that is computed once something else is done, by a request that may then be parked.
 
-Knows futures and parked requests, not what they are about. Invariants: who cancels what it returns gives up what that
-waits for, so nothing of a connection that is gone stays behind; no exception knows the future it goes to.
+Knows futures and parked requests, not their content. Invariants: cancelling a returned future cancels what it waits
+for, so nothing of a closed connection stays behind; no exception refers to the future that it is set on.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ T = TypeVar("T")
 def answer_after(
     first: Future[Any] | None, answer: Callable[[], T | DelayedOperation[T] | Future[T]]
 ) -> T | DelayedOperation[T] | Future[T]:
-    """What `answer()` gives after `first`: at once where that is None. `first` is ours to cancel."""
+    """Return the result of `answer()` after `first`, or at once if that is None. `first` may be cancelled here."""
     if first is None:
         return answer()
     answered: Future[T] = first.get_loop().create_future()
@@ -44,7 +44,7 @@ def _ask(answered: Future[T], answer: Callable[[], T | DelayedOperation[T] | Fut
 
 
 def _reply(answer: Callable[[], Any], first: Future[Any]) -> tuple[Any, BaseException | None]:
-    """Where the future that is answered is not known: an error with its traceback makes no cycle with it."""
+    """Call `answer` in a function without access to the future, so that an error's traceback makes no cycle with it."""
     if first.cancelled():
         return None, CancelledError()
     failure = first.exception()

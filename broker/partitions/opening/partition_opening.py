@@ -1,6 +1,6 @@
-"""A partition that is about to be opened: how it is opened on the event loop, and how it is recovered elsewhere first.
+"""A partition that is about to be opened: opened on the event loop, or recovered elsewhere first.
 
-Knows the data directories; who does which of the two, and when, is recoveries.py's.
+Knows the data directories; recoveries.py decides which of the two is done, where, and when.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class PartitionOpening:
-    """One partition that the catalogue has."""
+    """One partition that the catalogue contains."""
 
     def __init__(
         self,
@@ -47,28 +47,28 @@ class PartitionOpening:
 
     @property
     def is_unrecovered(self) -> bool:
-        """Whether nobody has looked into it since the last kill."""
+        """Whether the partition has not been recovered yet since the last kill."""
         return self._directories.is_unrecovered(*self.key)
 
     @property
     def home(self) -> LogDirectory | None:
-        """The data directory in which it lies."""
+        """The data directory that contains the partition."""
         return self._directories.home(*self.key)
 
     def opening(self) -> Opening[PartitionLog]:
-        """LogDirectories.opening: as often as it was closed before its end. StorageError."""
+        """Begin LogDirectories.opening, again each time that it was closed before its end. Raises StorageError."""
         return self._directories.opening(*self.key, self._topic_id, self._config, self._now_ms(), self._place)
 
     def job(self) -> RecoverPartition:
-        """Its recovery, after an opening was closed before its end; nothing else opens it meanwhile."""
+        """Return its recovery job, after an opening was closed before its end; nothing else opens it meanwhile."""
         home = self._home()
         checkpoint = home.recovered.checkpoint(self.key, was_clean=home.was_clean, meta=home.meta)
-        path = os.path.abspath(home.directory_of(self.key).path)  # a process that helps has another working directory
+        path = os.path.abspath(home.directory_of(self.key).path)  # a helper process has another working directory
         return RecoverPartition(path, *self.key, self._topic_id, self._config, checkpoint, self._now_ms())
 
     @property
     def is_short(self) -> bool:
-        """Whether recovery has so little to read that to have a process do it takes longer. StorageError."""
+        """Whether recovery reads so little that starting it in a process would take longer. Raises StorageError."""
         home = self.home
         if home is None:
             return True
@@ -77,22 +77,22 @@ class PartitionOpening:
         return sum(map(directory.size, files)) <= PIECE_BYTES
 
     def segments_count(self) -> int:
-        """How many of its segments recovery looks into."""
+        """Return the number of its segments that recovery reads."""
         return len(self._looked_into(self._home()))
 
     def _looked_into(self, home: LogDirectory) -> list[int]:
-        """The base offsets of the segments that are not wholly below the recovery point."""
+        """Return the base offsets of the segments that are not wholly below the recovery point."""
         bases = sorted(base_offsets(home.directory_of(self.key)))
         point = home.recovered.checkpoint(self.key, was_clean=False, meta=home.meta).recovery_point
         ends = [*bases[1:], None]
         return [base for base, end in zip(bases, ends, strict=False) if end is None or end > point]
 
     def note(self, closed: ClosedLog) -> None:
-        """The job is done."""
+        """Note the result of the job."""
         self._home().recovered.note(self.key, closed)
 
     def failed(self, error: StorageError) -> None:
-        """The job has failed."""
+        """Note that the job has failed."""
         self._home().recovered.failed(error)
 
     def _home(self) -> LogDirectory:

@@ -1,15 +1,15 @@
-"""Partitions that take more than a moment to open: they are recovered in processes, or in slices of the event loop.
+"""Partitions that take long to open: they are recovered in processes, or in slices of the event loop.
 
-Knows openings (storage/recovery/opening.py) by their partition; what becomes of a log, and who waits for it, is its
-owner's business. docs/decisions/0119 says why so.
+Knows openings (storage/recovery/opening.py) by their partition; the owner of a log handles the result and the waiting
+requests. docs/decisions/0119 gives the reasons.
 
-Theory of operation: the first slice is done at once, so that nearly every partition is open for the very request that
-asked. Where that does not do, and there may be processes, the opening is closed again, and one of them recovers the
-partition (recovery_line.py); the loop touches nothing of it meanwhile, and opens it when it is next asked for, as after
-a clean stop. Where there are none, what is not done goes on in slices (broker/runtime/scheduler.py), one step in each,
-few at a time, since each holds a piece of its log in memory; what it has to sync is synced in a thread. After a kill
-many may be asked for in one turn: those that find its time used up wait, too. So do those that a Fetch names after a
-clean stop (Partitions.get_to_read) or a Produce (handlers/produce.py).
+Theory of operation: the first slice runs at once, so that nearly every partition is open for the same request that
+needs it. Where one slice is not enough, and processes are allowed, the opening is closed again, and a process recovers
+the partition (recovery_queue.py); the event loop does not touch it meanwhile, and opens it at its next use, as after a
+clean stop. Where there are no processes, the rest is done in slices (broker/runtime/scheduler.py), one step in each,
+few partitions at a time, since each holds a piece of its log in memory; its syncs run in a thread. After a kill many
+partitions may be requested in one turn: those that find its time used up wait, too. So do those that a Fetch names
+after a clean stop (Partitions.get_to_read) or a Produce (handlers/produce.py).
 
 Invariants: an opening is closed, and a process killed, when a recovery is abandoned; after `close` nothing is begun
 that does not end in its first slice.
@@ -42,14 +42,14 @@ _log = logger("storage")
 
 BEGUN_MAX = 8
 TURN_MS = 5
-"""How much of a turn of the loop is spent on openings that can wait for another one, and one opening besides."""
+"""The time per turn of the loop for openings that can wait for another turn, in ms; the last one may exceed it."""
 _OPENING = WorkClass(under_way_max=1_000, steps_max=1, slice_ms=0.5, may_begin_again=False)
 _BESIDE = WorkClass(under_way_max=100_000, steps_max=1, slice_ms=0.5, first_ms=TURN_MS, may_begin_again=False)
 _RECOVERY = WorkClass(under_way_max=BEGUN_MAX, steps_max=1, slice_ms=0.5, first_ms=TURN_MS, may_begin_again=False)
 
 
 class StillRecovering(KafkaError):
-    """The partition is being recovered: clients retry the answer they get then (NOT_LEADER_OR_FOLLOWER)."""
+    """The partition is being recovered: clients retry after the error that they get (NOT_LEADER_OR_FOLLOWER)."""
 
     def __init__(self, topic: str, partition: int, recoveries: Recoveries) -> None:
         super().__init__(ErrorCode.NOT_LEADER_OR_FOLLOWER, f"{topic}-{partition} is being recovered")
@@ -62,11 +62,11 @@ class StillRecovering(KafkaError):
 
 
 class OpensLater(StillRecovering):
-    """The partition could be opened, but this turn of the loop has no time left for one more: ask in another turn."""
+    """The partition could be opened, but this turn of the loop has no time left: retry in another turn."""
 
 
 class Recoveries:
-    """What is being opened on one event loop."""
+    """The openings in progress on one event loop."""
 
     def __init__(
         self,
@@ -75,15 +75,15 @@ class Recoveries:
         config: BrokerConfig,
         end: Callable[[PartitionKey, PartitionLog | StorageError | None], None],
     ) -> None:
-        """`end` is given what became of an opening that was not done in its first slice: None if it only is recovered.
+        """Start empty. `end` gets the result of an opening that took more than a slice: None if it was only recovered.
 
-        workers: who does a recovery that takes more than its first slice, while there are processes for it.
+        workers: do a recovery that takes more than its first slice, while there are processes for it.
         """
         self._upkeep = upkeep
         self.beside = RecoveryQueue(workers, config)
         self._end = end
         self._callbacks: dict[PartitionKey, list[Callable[[], object]]] = {}
-        """Those that are being opened, and who is called when they are not any more."""
+        """The partitions that are being opened, with the callbacks for when they are not any more."""
         self._openings: dict[PartitionKey, Future[PartitionLog | None]] = {}
         self._in_background: set[PartitionKey] = set()
         self._jobs = 0
@@ -104,13 +104,13 @@ class Recoveries:
 
     @property
     def turn_is_over(self) -> bool:
-        """Whether openings have used up what they may use of this turn, if they can wait."""
+        """Whether openings that can wait have used up their time in this turn."""
         return self._upkeep.spent_ms >= TURN_MS
 
     def begin(self, unopened: PartitionOpening, *, in_background: bool = False) -> PartitionLog | None:
-        """The log if one slice is enough to open it, None if it is not: `end` is called then. StorageError.
+        """Return the log if one slice opens it, else None: `end` is called later. Raises StorageError.
 
-        in_background: nobody waits for it, until somebody does (`hurry`).
+        in_background: no request waits for it, until `hurry` is called.
         """
         key = unopened.key
         assert key not in self, f"{key} is being opened already"
@@ -130,33 +130,33 @@ class Recoveries:
         return None
 
     def hurry(self, key: PartitionKey) -> None:
-        """Somebody waits for it now."""
+        """Give a partition priority, because a request waits for it now."""
         self._in_background.discard(key)
         self.beside.hurry(key)
 
     def when_over(self, key: PartitionKey, callback: Callable[[], object]) -> None:
-        """Call back when the partition is not being recovered any more: in a turn to come, if it is not now."""
+        """Call back when the partition is not being recovered any more: in a later turn, if it is not now."""
         if key in self._callbacks:
             self._callbacks[key].append(callback)
         else:
             self._upkeep.loop.call_soon(callback)
 
     def abandon(self, key: PartitionKey) -> None:
-        """The partition goes: recover it no further. Nothing happens if it is not being recovered."""
+        """Abandon the recovery of a partition that is removed. Does nothing if it is not being recovered."""
         if key in self._callbacks:
             self._upkeep.give_up(self._openings.pop(key))
             self._in_background.discard(key)
             self._tell(self._callbacks.pop(key))
 
     def close(self) -> None:
-        """The broker stops: what is not open now is left as it is, for the next start to recover."""
+        """Abandon all recoveries because the broker stops: the next start recovers what is not open now."""
         self._is_closed = True
         self.beside.close()
         for key in list(self._callbacks):
             self.abandon(key)
 
     def _open(self, unopened: PartitionOpening, kind: WorkClass) -> Work[PartitionLog | None]:
-        """Returns the log, or raises, in the first slice; later `end` is given either."""
+        """Return the log, or raise, in the first slice; later the result is passed to `end`."""
         key = unopened.key
         outcome: PartitionLog | StorageError | None
         try:
@@ -168,7 +168,7 @@ class Recoveries:
             if key not in self._callbacks:
                 raise
             outcome = error
-        except Exception as mistake:  # ours, and logged with where it was made; the other partitions are not to suffer
+        except Exception as mistake:  # a bug, logged with its traceback; the other partitions must not be affected
             if key not in self._callbacks:
                 raise
             _log.exception(line("recovery failed", topic=key[0], partition=key[1]))
@@ -184,7 +184,7 @@ class Recoveries:
         return None
 
     def _recovered_beside(self, unopened: PartitionOpening) -> Work[PartitionLog | None]:
-        """The log if the first piece of work opens it, else None once it is recovered: whoever asks next opens it."""
+        """Return the log if the first step opens it, else None once it is recovered: the next request opens it."""
         if unopened.key not in self._in_background or unopened.is_short:
             opening = unopened.opening()
             try:
@@ -194,7 +194,7 @@ class Recoveries:
                 return log
             if job is not None:
                 return (yield from self._steps(opening, job))
-            opening.close()  # as a stop may do at any time: what was done is not to be undone
+            opening.close()  # as a stop may do at any time: completed steps stay valid
             yield None
         over: Future[None] = self._upkeep.loop.create_future()
         self.beside.recover(unopened, over, in_background=unopened.key in self._in_background)
@@ -206,7 +206,7 @@ class Recoveries:
         return None
 
     def _steps(self, opening: Opening[PartitionLog], job: SyncJob | None = None) -> Work[PartitionLog]:
-        """The opening, with its syncs done in a thread. job: what it has yielded, if it was begun."""
+        """Run the opening, with its syncs in a thread. job: the one that it has yielded, if it was begun."""
         try:
             if job is None:
                 job = next(opening)
@@ -232,7 +232,7 @@ class Recoveries:
         return syncing
 
     def _synced(self, job: SyncJob, done: Future[StorageError | None]) -> None:
-        """Whether anybody still wants the partition or not."""
+        """End a sync, even if no request waits for the partition any more."""
         self._jobs -= 1
         if (mistake := done.exception()) is not None:
             _log.error("the sync of a recovery failed", exc_info=mistake)
@@ -248,6 +248,6 @@ class Recoveries:
 
 
 def _sync_failure(done: Future[StorageError | None]) -> StorageError | None:
-    """After a mistake of ours, too, the partition is refused, and the others are not to suffer."""
+    """Return the failure of a sync. After a bug, too, the partition is refused, and the others are not affected."""
     mistake = done.exception()
     return done.result() if mistake is None else StorageError("the sync of a recovery", repr(mistake))

@@ -1,8 +1,8 @@
-"""The recovery of one partition as a job: opened as a start after a kill does, then closed as a clean stop does.
+"""The recovery of one partition as a job: opened as in a start after a kill, then closed as in a clean stop.
 
-Knows a partition's directory, and what the checkpoints say of it. What it returns is noted by the owner of the data
-directory (storage/directories/recovered_logs.py): opening the partition then reads none of its records. It is begun
-again from the start if it was cut off anywhere, as a start after another kill would do (storage/recovery/loader.py).
+Knows a partition's directory, and its checkpoints. The owner of the data directory stores the result
+(storage/directories/recovered_logs.py): opening the partition then reads none of its records. A job that was
+interrupted is begun again from the start, as in a start after another kill (storage/recovery/loader.py).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from barnabas.storage.recovery.loader import load_log
 
 @dataclass(frozen=True, slots=True)
 class RecoverPartition:
-    """All that recovery has to know. `now_ms`: the time it is, for producers that have expired."""
+    """The input of a recovery. `now_ms`: the current time, for producer ids that have expired."""
 
     directory: str
     topic: str
@@ -37,7 +37,7 @@ class RecoverPartition:
     now_ms: int
 
     def steps(self, files: Files) -> Steps[ClosedLog]:
-        """StorageError; SyncFailed if the data directory is not to be used any more."""
+        """Yield the steps. Raises StorageError; SyncFailed if the data directory must not be used any more."""
         counted = CountedFiles(files)
         disk = Disk(counted, self.directory)
         try:
@@ -90,5 +90,5 @@ class RecoverPartition:
 
 
 def _give_up(sync: SyncJob) -> None:
-    """It may be running in a thread still: what comes of it is as unknown as after a kill."""
+    """Mark a sync as failed that may still be running in a thread: its result is as unknown as after a kill."""
     sync.failed(StorageError("the sync of a recovery", "given up"))

@@ -1,4 +1,4 @@
-"""The lines that tell of a partition that was opened or recovered."""
+"""The log lines about a partition that was opened or recovered."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ _log = logger("storage")
 
 
 def log_recovery(topic: str, partition: int, closed: ClosedLog) -> None:
-    """As `log_opening`, for one that was recovered beside the event loop, and is not open."""
+    """Write the line of `log_opening` for a partition that was recovered in a process, and is not open."""
     _log_recovered({"topic": topic, "partition": partition, "log_end_offset": closed.recovery_point}, closed.recovered)
 
 
 def log_opening(log: PartitionLog) -> None:
-    """One line for a log that was opened: a warning with every note where recovery dropped something."""
+    """Write one line for a log that was opened: a warning with every note where recovery dropped something."""
     facts = {"topic": log.topic, "partition": log.partition, "log_end_offset": log.log_end_offset}
     _log_recovered(facts, log.recovered)
 

@@ -1,15 +1,15 @@
-"""Partitions that wait to be recovered beside the event loop: who is next, and how many at a time.
+"""Partitions that wait to be recovered in processes: which is next, and how many at a time.
 
-Knows jobs by their partition. Those that somebody asked for are first. If all that may be under way are in the
-background when somebody asks, one of these is given up and begun again later: what it has done is lost, a few seconds
-of reading, and nobody waited for it.
+Knows jobs by their partition. Partitions that a request waits for are first. If all running jobs are background ones
+when a request arrives, one of these is cancelled and begun again later: its progress is lost, a few seconds of reading,
+and no request waited for it.
 
-Many may wait, and a Fetch names hundreds of them, so to find who is next costs the same however many there are: each
-data directory has a queue of those that were asked for and one of the background, and who has left one is passed over
-when it is the first.
+Many may wait, and a Fetch names hundreds of them, so finding the next one costs the same however many there are: each
+data directory has a queue of those that requests wait for and one of the background, and an entry that has left a queue
+is skipped when it is the first.
 
-Invariants: at most `num.recovery.threads.per.data.dir` partitions of a data directory are under way, and in all no more
-than there may be processes; one in the background is never begun before one that was asked for.
+Invariants: at most `num.recovery.threads.per.data.dir` partitions of a data directory are being recovered, and in all
+no more than there may be processes; a background one is never begun before one that a request waits for.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 class _Place:
-    """A partition in the line. `number`: the one that came earlier has a smaller one."""
+    """A partition in the queue. `number`: increases with each arrival."""
 
     __slots__ = ("done_bytes", "future", "in_background", "is_gone", "job", "number", "path", "segments", "unopened")
 
@@ -43,7 +43,7 @@ class _Place:
     ) -> None:
         self.unopened = unopened
         self.path = path
-        """The data directory it lies in."""
+        """The data directory that contains it."""
         self.number = number
         self.future = future
         self.in_background = in_background
@@ -51,11 +51,11 @@ class _Place:
         self.segments = 0
         self.done_bytes = 0
         self.job: Future[ClosedLog] | None = None
-        """Present while it is under way."""
+        """Present while the job runs."""
 
 
 class _Queue:
-    """Those of one data directory that wait, in the background or not."""
+    """The waiting partitions of one data directory, in the background or not."""
 
     def __init__(self, *, in_background: bool) -> None:
         self._in_background = in_background
@@ -65,7 +65,7 @@ class _Queue:
         heappush(self._heap, (place.number, place))
 
     def first(self) -> _Place | None:
-        """Who came earliest of those that still wait here."""
+        """Return the earliest partition that still waits here."""
         while self._heap:
             _, place = self._heap[0]
             if not place.is_gone and place.job is None and place.in_background is self._in_background:
@@ -74,12 +74,12 @@ class _Queue:
         return None
 
     def take(self) -> None:
-        """It does not wait any more."""
+        """Remove the first partition, which does not wait any more."""
         heappop(self._heap)
 
 
 class RecoveryQueue:
-    """Of one broker."""
+    """The recovery queue of one broker."""
 
     def __init__(self, workers: Workers, config: BrokerConfig) -> None:
         self._workers = workers
@@ -94,22 +94,23 @@ class RecoveryQueue:
 
     @property
     def is_beside(self) -> bool:
-        """Whether recoveries are done beside the event loop: in processes."""
+        """Whether recoveries are done in processes beside the event loop."""
         return self._workers.has_processes
 
     @property
     def done_bytes(self) -> int:
-        """How many bytes were read and written so far, by recoveries that are done and those under way."""
+        """The number of bytes read and written so far, by recoveries that are done and those in progress."""
         return self._past_bytes + sum(place.done_bytes for place in self._under_way.values())
 
     def segments_in(self, path: str) -> int:
-        """How many segments the recoveries look into that are under way in a data directory."""
+        """Return the number of segments that the recoveries in progress in a data directory read."""
         return sum(place.segments for place in self._under_way.values() if place.path == path)
 
     def recover(self, unopened: PartitionOpening, future: Future[None], *, in_background: bool) -> None:
-        """Recover a partition that nothing has open; the future is done when opening it takes a moment, or fails.
+        """Recover a partition that is not open; the future is done when the partition can be opened quickly, or fails.
 
-        StorageError, DirectoryOffline if a sync failed. Cancel the future to give it up; `leave` does so at once.
+        It fails with StorageError, or DirectoryOffline if a sync failed. Cancelling the future cancels the recovery;
+        `leave` does so at once.
         """
         home = unopened.home
         assert home is not None
@@ -119,7 +120,7 @@ class RecoveryQueue:
         self._begin()
 
     def hurry(self, key: PartitionKey) -> None:
-        """Somebody waits for a partition, whether it is in the line or not."""
+        """Give a partition priority, because a request waits for it; does nothing if it is not in the queue."""
         place = self._places.get(key)
         if place is not None and place.in_background:
             place.in_background = False
@@ -128,7 +129,7 @@ class RecoveryQueue:
                 self._begin()
 
     def leave(self, key: PartitionKey) -> None:
-        """Give it up, whether it is in the line or not: nothing is done in its directory any more."""
+        """Cancel a recovery, if there is one: nothing is done in its directory any more."""
         place = self._places.get(key)
         if place is None:
             return
@@ -138,7 +139,7 @@ class RecoveryQueue:
         self._begin()
 
     def close(self) -> None:
-        """The broker stops: nothing is begun any more."""
+        """Begin no more recoveries, because the broker stops."""
         self._is_closed = True
 
     def _wait(self, place: _Place) -> None:
@@ -151,12 +152,12 @@ class RecoveryQueue:
         place.is_gone = True
 
     def _begin(self) -> None:
-        """Begin all that may be begun now."""
+        """Begin all recoveries that may be begun now."""
         while not self._is_closed and (place := self._next()) is not None:
             self._begin_one(place)
 
     def _next(self) -> _Place | None:
-        """Who may be begun now, of all data directories; one of the background has given way to it, if need be."""
+        """Return the next partition to begin, of all data directories; cancel a background one if necessary."""
         for queues, may_begin in ((self._asked, self._make_room), (self._in_background, self._has_room)):
             waiting = [place for queue in queues.values() if (place := queue.first()) is not None]
             for place in sorted(waiting, key=lambda each: each.number):
@@ -169,12 +170,12 @@ class RecoveryQueue:
         return len(self._under_way) < self._workers.jobs_max and not self._is_busy(path)
 
     def _is_busy(self, path: str) -> bool:
-        """Whether so many of a data directory are under way as may be."""
+        """Return whether a data directory has the maximum number of recoveries in progress."""
         there = sum(place.path == path for place in self._under_way.values())
         return there >= self._config.integer("num.recovery.threads.per.data.dir")
 
     def _make_room(self, path: str) -> bool:
-        """For one that somebody asked for: the last one of the background that is in its way gives way."""
+        """Make room for a partition that a request waits for: cancel the newest background recovery that blocks it."""
         if self._has_room(path):
             return True
         in_the_way = [

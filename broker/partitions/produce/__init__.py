@@ -1,1 +1,1 @@
-"""Appends that are answered later: waiting for a log, for a check, or for other appends."""
+"""Appends that are answered later: waiting for a log, for a validation, or for other appends."""

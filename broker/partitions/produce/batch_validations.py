@@ -1,18 +1,17 @@
-"""Batches that a topic wants looked into, record by record, before they are appended: a walk in slices.
+"""Batches whose topic requires validation, record by record, before they are appended: a walk in slices.
 
-Knows batches and the settings they are walked for (storage/log/validate.py); not who sent them, nor what becomes of
-them: late_appends.py does.
+Knows batches and the settings they are walked for (storage/log/validate.py); not their senders, nor their results:
+deferred_appends.py handles those.
 
-Theory of operation: what a walk costs is decided by whoever compressed the batch, and may be a minute. So it is done in
-slices, with rests (broker/runtime/scheduler.py), and a few walks take turns: one long one holds up no others. A walk
-that is over within its first slice, as nearly all are, waits for nothing. Most hold a chunk and a record; a record has
-at most 100 MiB, and is there twice while it is read. A batch that is rebuilt is held whole, and where that becomes
-large only one at a time goes on with it. Only the compression of a rebuilt batch is done in a thread: it is one call,
-which lets go of the interpreter's lock. It begins when its walk has room, so a walk that is put into the line has
-nothing in a thread.
+Theory of operation: the cost of a walk depends on the client that compressed the batch, and may be a minute. So it is
+done in slices, with rests (broker/runtime/scheduler.py), and a few walks take turns: a long one delays no others. A
+walk that is over within its first slice, as nearly all are, waits for nothing. Most hold a chunk and a record; a record
+has at most 100 MiB, and is in memory twice while it is read. A batch that is rebuilt is held whole, and where that
+becomes large only one at a time continues. Only the compression of a rebuilt batch is done in a thread: it is one call,
+which releases the interpreter lock. It begins when its walk has room, so a walk that is queued has nothing in a thread.
 
-Invariants: no more than WALK.under_way_max walks hold memory between slices, and one of them a large rebuilt batch;
-the batches that wait, until they are unparked, are counted as no more than WALKED_BYTES_MAX together, or there is one.
+Invariants: no more than WALK.under_way_max walks hold memory between slices, and one of them a large rebuilt batch; the
+batches that wait, until they are unparked, are counted as no more than WALKED_BYTES_MAX together, or there is one.
 """
 
 from __future__ import annotations
@@ -33,11 +32,11 @@ if TYPE_CHECKING:
 WALK = WorkClass(under_way_max=4, first_ms=SLICE_MS)
 WALKED_BYTES_MAX = 64 << 20
 BATCH_BYTES_MIN = 4 << 10
-"""What a batch that waits is counted as, however small it is: the futures and the work it waits with take as much."""
+"""The least size that a waiting batch is counted as: the futures and the work that it waits with take as much."""
 
 
 class TooManyWalks(KafkaError):
-    """No room for one more batch that has to wait. It may come again."""
+    """No room for one more batch that has to wait. The client may retry."""
 
     def __init__(self) -> None:
         super().__init__(ErrorCode.NOT_LEADER_OR_FOLLOWER, "too many batches wait to be looked into")
@@ -47,7 +46,7 @@ class PendingValidation(NamedTuple):
     """A batch that has to wait."""
 
     walked: Future[bytearray]
-    """The batch as it should be appended; AppendRefused; or cancelled, since the broker stops."""
+    """The batch as it should be appended; or AppendRefused; or cancelled, because the broker stops."""
     log: PartitionLog
     config: LogConfig
     """The settings it is walked for."""
@@ -72,14 +71,14 @@ class BatchValidations:
     def walk(
         self, batch: Buffer, log: PartitionLog, now_ms: int, produce_version: int
     ) -> bytearray | PendingValidation:
-        """The batch as it should be appended to the log; or it waits, as a copy, until it is unparked.
+        """Return the batch as it should be appended to the log; or it waits, as a copy, until it is unparked.
 
-        AppendRefused, or TooManyWalks. What is over in its first slice needs no room, and neither does the first batch
-        that waits, however large it is.
+        Raises AppendRefused or TooManyWalks. A walk that is over in its first slice needs no room, and neither does the
+        first batch that waits, however large it is.
         """
         size, config = len(batch), log.config
         if size > config.max_message_bytes:
-            check_head(batch, config.max_message_bytes, produce_version)  # before so much is copied
+            check_head(batch, config.max_message_bytes, produce_version)  # before the batch is copied
         walked = self._slices.in_slices(partial(self._steps, bytes(batch), config, now_ms, produce_version), WALK)
         if not isinstance(walked, Future):
             return walked
@@ -93,7 +92,7 @@ class BatchValidations:
     def walk_again(
         self, walking: PendingValidation, batch: bytearray, log: PartitionLog, now_ms: int, version: int
     ) -> PendingValidation:
-        """Walk what comes of a walk for the settings of now, or for another log: in the same room. AppendRefused."""
+        """Walk a walked batch again, for the current settings or another log, in its room. Raises AppendRefused."""
         config = log.config
         again = self._slices.in_slices(partial(self._steps, batch, config, now_ms, version), WALK)
         if not isinstance(again, Future):
@@ -103,7 +102,7 @@ class BatchValidations:
         return PendingValidation(again, log, config, walking.parked_bytes)
 
     def unpark(self, walking: PendingValidation) -> None:
-        """The batch is appended, or refused."""
+        """Free the room of a batch that is appended, or refused."""
         self.parked_bytes -= walking.parked_bytes
 
     def _steps(self, batch: Buffer, config: LogConfig, now_ms: int, produce_version: int) -> Work[bytearray]:

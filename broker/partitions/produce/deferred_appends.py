@@ -1,13 +1,12 @@
 """The batches of one Produce request that are appended after its call: each as soon as its own walk is over.
 
-Knows logs and walks, not requests: what a batch was admitted by is asked again by a function. What comes of a batch is
-a future, which has a result whatever happens, and whether or not anybody waits for it any more. Who cancels it gives up
-the append.
+Knows logs and walks, not requests: a function checks again whether a batch is admitted. The outcome of a batch is a
+future, which gets a result in every case, whether or not a caller still waits for it. Cancelling it cancels the append.
 
-Theory of operation: much may have happened during a walk. The topic may be another one of the same name, which is fine
-for a request by name and an error for one by id (Produce v13, KIP-516); its settings may be others, and then the batch
-is walked again for these; the transaction may have ended. So all this is asked once more. Log-append time is that
-of the append.
+Theory of operation: much may have happened during a walk. The topic may be another one of the same name, which is valid
+for a request by name and an error for one by id (Produce v13, KIP-516); its settings may have changed, and then the
+batch is walked again for these; the transaction may have ended. So all this is checked once more. Log-append time is
+the time of the append.
 
 Invariants: no batch is appended before an earlier one of the request for the same partition that was walked, too; a
 batch is counted as parked until it is appended; all that are not over name no more than RECORD_ERRORS_MAX errors.
@@ -36,13 +35,13 @@ RECORD_ERRORS_MAX = 10_000
 
 
 class Syncing(NamedTuple):
-    """A batch that is appended, and is to be on the disk before that is said."""
+    """A batch that is appended, and must be on the disk before it is acknowledged."""
 
     synced: Future[None]
     result: PartitionResult
     log: PartitionLog
     confirm: Callable[[PartitionLog], None] | None
-    """Asked then whether it may be said, with acks=all; KafkaError if not."""
+    """Called then to check whether it may be acknowledged, with acks=all; raises KafkaError if not."""
 
 
 Outcome = PartitionResult | Syncing
@@ -61,7 +60,7 @@ class _Late:
 
 
 class DeferredAppends:
-    """Those of one request."""
+    """The deferred appends of one request."""
 
     def __init__(
         self,
@@ -73,9 +72,9 @@ class DeferredAppends:
         note_refused: Callable[[PartitionLog, bytearray, ErrorCode], None],
         confirm: Callable[[PartitionLog], None] | None,
     ) -> None:
-        """check: whether the log may still have the batch; KafkaError if not. note_refused: it is not appended.
+        """Start empty. check: raises KafkaError if the log may not have the batch. note_refused: called for a refusal.
 
-        confirm: as Syncing has it.
+        confirm: as in Syncing.
         """
         self._partitions = partitions
         self._walks = walks
@@ -89,7 +88,7 @@ class DeferredAppends:
         self._named = 0  # record errors
 
     def add(self, walking: PendingValidation, topic_id: bytes | None) -> Future[Outcome]:
-        """Append the batch when it is walked. topic_id: of the topic, if that was named by it."""
+        """Append the batch when it is walked. topic_id: the topic's id, if the request named it by id."""
         key = walking.log.topic, walking.log.partition
         late = _Late(walking, topic_id, self._last.get(key))
         self._last[key] = late.answered
@@ -98,7 +97,7 @@ class DeferredAppends:
         return late.answered
 
     def give_up(self) -> None:
-        """The request has failed, and is answered so: what is not appended yet never is."""
+        """Cancel all appends that are not done, because the request has failed."""
         for answered in self._answered:
             answered.cancel()
 
@@ -139,7 +138,7 @@ class DeferredAppends:
         return answer if synced is None else Syncing(synced, answer, log, self._confirm)
 
     def _failure_of(self, walked: Future[bytearray]) -> BaseException | None:
-        """Why there is no batch. Not raised: the traceback would make a cycle of the error and the future."""
+        """Return the failure of a walk. Not raised: the traceback would make a cycle of the error and the future."""
         if walked.cancelled() or self._walks.is_closed:
             return KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER, "the broker stops")
         return walked.exception()
@@ -155,13 +154,13 @@ class DeferredAppends:
 
 
 def refusal(index: int, error: KafkaError) -> PartitionResult:
-    """What there is to say of a batch that was not appended."""
+    """Return the result of a batch that was not appended."""
     record_errors = error.record_errors if isinstance(error, AppendRefused) else ()
     return PartitionResult(index, error.code, record_errors=record_errors, error_message=error.message)
 
 
 def shortened(result: PartitionResult, room: int) -> PartitionResult:
-    """The result with as many record errors as there is room for."""
+    """Return the result with as many record errors as there is room for."""
     if len(result.record_errors) <= room:
         return result
     return result._replace(record_errors=result.record_errors[:room])

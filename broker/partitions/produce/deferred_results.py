@@ -1,6 +1,6 @@
 """The results of one Produce request, some of which come later: of batches that are walked first, or that are synced.
 
-Knows futures and results, not how either is made. It is not compiled, as it waits: docs/compiled.md.
+Knows futures and results, not how either is made. It is not compiled, because it awaits: docs/compiled.md.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Pending: TypeAlias = list[tuple[Topic, list["Outcome | Future[Outcome]"]]]
 
 
 async def all_results(answers: Pending, named: int) -> Produced:
-    """All results, in the order they were asked for. `named`: how many record errors there are so far."""
+    """Return all results, in the order of the request. `named`: the number of record errors so far."""
     for _, results in answers:
         for position, pending in enumerate(results):
             if not isinstance(pending, PartitionResult):
@@ -37,6 +37,6 @@ async def _when_synced(appended: Syncing) -> PartitionResult:
     try:
         if appended.confirm is not None:
             appended.confirm(appended.log)
-    except KafkaError as error:  # it is in the log all the same, and Kafka says where
+    except KafkaError as error:  # it is in the log nevertheless, and Kafka returns its offset
         return appended.result._replace(error_code=error.code)
     return appended.result

@@ -1,5 +1,6 @@
-"""Produce requests that wait until something is done, with a copy of their records: those they came with lie in the
-receive buffer. Knows no partitions. Bounded by the bytes of all records that wait, which Recoveries counts.
+"""Produce requests that wait for a future, with a copy of their records, as these are in the receive buffer.
+
+Knows no partitions. Bounded by the bytes of all records that wait, which Recoveries counts.
 """
 
 from __future__ import annotations
@@ -21,12 +22,12 @@ PARKED_BYTES_MAX = 16 << 20
 
 
 def may_wait(request: ProduceRequest, recoveries: Recoveries) -> bool:
-    """Whether there is room for its records."""
+    """Return whether there is room for the request's records."""
     return may_hold(_size(request), recoveries)
 
 
 def may_hold(size: int, recoveries: Recoveries) -> bool:
-    """Whether there is room for so many bytes."""
+    """Return whether there is room for so many bytes."""
     return recoveries.parked_bytes + size <= PARKED_BYTES_MAX
 
 
@@ -36,13 +37,13 @@ def produce_after(
     request: ProduceRequest,
     recoveries: Recoveries,
 ) -> Reply[Produced]:
-    """What `produce` makes of a copy of the request once `first` is done, whether its client still waits or not."""
+    """Call `produce` with a copy of the request once `first` is done, even if its client does not wait any more."""
     recoveries.parked_bytes += _size(request)
     return reply_to(lambda: first, partial(_go_on, produce, owned(request), recoveries))
 
 
 def owned(request: ProduceRequest) -> ProduceRequest:
-    """The request with records of its own."""
+    """Return the request with its own copy of the records."""
     topics = [
         (topic, [(index, records and memoryview(bytearray(records))) for index, records in partitions])
         for topic, partitions in request[3]

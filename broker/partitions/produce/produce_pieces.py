@@ -1,9 +1,9 @@
-"""A Produce request of very many partitions, appended as if it had come in pieces: others have their turns in between.
+"""A Produce request of very many partitions, appended in pieces, as if each were a request: others run in between.
 
-Knows requests and results, not how a piece is produced. Its records lie in memory of their own.
+Knows requests and results, not how a piece is produced. Its records are in its own memory.
 
-Invariants: a piece is produced when the one before is answered, so batches are appended in the order in which they were
-asked for; what refuses the whole request is known before any of it is appended; all pieces together name no more than
+Invariants: a piece is produced when the previous one is answered, so batches are appended in the order of the request;
+an error of the whole request is known before any of it is appended; all pieces together name no more than
 RECORD_ERRORS_MAX errors.
 """
 
@@ -25,9 +25,9 @@ from barnabas.protocol.hot.writing import Topic
 from barnabas.protocol.records.batch import HEADER_SIZE, TRANSACTIONAL_MASK
 
 AT_ONCE: Final = 100
-"""Partitions of a piece."""
+"""The number of partitions in a piece."""
 PIECES: Final = WorkClass(under_way_max=1_000, may_begin_again=False)
-"""Their memory has a bound of its own: Recoveries.parked_bytes."""
+"""Their memory has a separate limit: Recoveries.parked_bytes."""
 _ATTRIBUTES_LOW_BYTE: Final = 22
 _unpack_producer: Final = Struct(">43xqh").unpack_from  # id, epoch
 
@@ -37,7 +37,7 @@ _Topics: TypeAlias = list[tuple[Topic, list[ProducePartition]]]
 def in_pieces(
     request: ProduceRequest, produce: Callable[[ProduceRequest], Reply[Produced]]
 ) -> Generator[Future[Any] | None, None, Produced]:
-    """The results of all partitions, each of them where it was asked for."""
+    """Produce all pieces and return the results of all partitions, in the order of the request."""
     transactional_id, acks, timeout_ms, topics = request
     refusal = yield from _refusal(request)
     results: list[PartitionResult] = []
@@ -75,7 +75,7 @@ def _pieces(topics: _Topics) -> Iterator[_Topics]:
 
 
 def _refusal(request: ProduceRequest) -> Generator[None, None, ErrorCode]:
-    """What all partitions are answered; NONE where they may differ."""
+    """Return the error code for all partitions; NONE if they may differ."""
     transactional_id, _, _, topics = request
     writers: set[tuple[int, int]] = set()
     for piece in _pieces(topics):
