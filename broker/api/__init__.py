@@ -1,1 +1,1 @@
-"""Which APIs are offered, and the way of a request through them."""
+"""The APIs that are offered, and how a request is dispatched to them."""

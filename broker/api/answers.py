@@ -1,4 +1,4 @@
-"""What the dispatcher gives back to a connection, and what becomes of an exception."""
+"""What the dispatcher returns to a connection, and how an exception becomes an answer."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _log = logger("api")
 
 
 class CloseConnection(Exception):
-    """The only answer is to close the connection: broken bytes, or acks=0 and an error. Says why, and which API."""
+    """The connection must be closed without an answer: broken bytes, or acks=0 and an error. Has the reason and API."""
 
     def __init__(self, reason: str, api: str | None = None) -> None:
         super().__init__(reason)
@@ -34,19 +34,20 @@ class DeferredResponse:
     def __init__(
         self, future: Later, encode: Callable[[Any], Answer], *, may_be_given_up: bool, is_pause: bool = False
     ) -> None:
-        """encode: what to send for the future, once that is done, with a result or an exception.
+        """Defer an answer. encode: makes it from the future, once that is done, with a result or an exception.
 
-        may_be_given_up: whether the future is cancelled when the peer leaves; else it goes on, and nobody is answered.
+        may_be_given_up: whether the future is cancelled when the peer leaves; else it runs to its end without an
+        answer.
         """
         self.is_pause = is_pause
-        """Whether it was answered, and only the requests behind it have to wait."""
+        """Whether the request was answered, and only the requests behind it have to wait."""
         self._future = future
         self._encode = encode
         self._may_be_given_up = may_be_given_up
         self._is_abandoned = False
 
     def when_answered(self, callback: Callable[[DeferredResponse], None]) -> None:
-        """Call `callback(self)` from the event loop once `answer()` can be asked for; never after `abandon()`."""
+        """Call `callback(self)` from the event loop once `answer()` may be called; never after `abandon()`."""
 
         def tell(_: object) -> None:
             if not self._is_abandoned:
@@ -55,11 +56,11 @@ class DeferredResponse:
         self._future.add_done_callback(tell)
 
     def answer(self) -> Answer:
-        """What to send. CloseConnection as from the dispatcher."""
+        """Return the bytes to send. Raises CloseConnection as the dispatcher does."""
         return self._encode(self._future)
 
     def when_encoded(self, note: Callable[[], None]) -> None:
-        """Call `note` whenever `answer()` has made what to send."""
+        """Call `note` whenever `answer()` has made its result."""
         encode = self._encode
 
         def encode_and_note(future: Any) -> Answer:
@@ -70,7 +71,7 @@ class DeferredResponse:
         self._encode = encode_and_note
 
     def then(self, change: Callable[[Answer], Answer]) -> None:
-        """Have `answer()` give what `change` makes of it."""
+        """Have `answer()` return the result of `change` on its answer."""
         encode = self._encode
 
         def encode_and_change(future: Any) -> Answer:
@@ -79,7 +80,7 @@ class DeferredResponse:
         self._encode = encode_and_change
 
     def abandon(self) -> None:
-        """The connection is gone. Cancels the future if that is allowed; other work runs to its end, unanswered."""
+        """Handle a closed connection: cancel the future if allowed, else let it run to its end without an answer."""
         self._is_abandoned = True
         if self._may_be_given_up:
             self._future.cancel()
@@ -88,15 +89,15 @@ class DeferredResponse:
 
 
 def _take_failure(done: Any) -> None:
-    """Nobody is told of it, and asyncio logs a failure that nobody takes."""
+    """Retrieve the failure of a future that is not awaited, because asyncio logs a failure that is never retrieved."""
     if not done.cancelled():
         done.exception()
 
 
 def failure_of(done: Later) -> Exception | asyncio.CancelledError | None:
-    """Why there is no result, or None. Not raised: the traceback would make a cycle of the error and the future.
+    """Return the exception of a future, or None. Not raised: the traceback would make a cycle of error and future.
 
-    What is no `Exception` is not for a peer: it ends the process, and is raised.
+    An exception that is no `Exception` is not for a peer: it ends the process, and is raised.
     """
     if done.cancelled():
         return asyncio.CancelledError()
@@ -108,11 +109,11 @@ def failure_of(done: Later) -> Exception | asyncio.CancelledError | None:
 
 Later: TypeAlias = "asyncio.Future[Any] | DelayedOperation[Any]"
 Answer: TypeAlias = "bytearray | Sequence[Sized] | DeferredResponse | None"
-"""One whole response frame; or one in parts, our own bytes and slices of files in turn; or later; or none at all."""
+"""One whole response frame; or one in parts, own bytes and slices of files in turn; or later; or none at all."""
 
 
 def code_and_message(error: BaseException, api: str, context: RequestContext) -> tuple[ErrorCode, str | None]:
-    """The error code and message that stand for an exception; what nobody expected is logged with its stack."""
+    """Return the error code and message for an exception; an unexpected one is logged with its traceback."""
     if isinstance(error, KafkaError):
         return error.code, error.message
     facts: dict[str, Any] = {"api": api, "version": context.api_version, "client_id": context.client_id}

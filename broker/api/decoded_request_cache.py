@@ -1,12 +1,12 @@
-"""Requests that clients send again and again, byte for byte, and what was decoded of them: so they are decoded once.
+"""Requests that clients repeat, byte for byte, with their decoded form: so each is decoded once.
 
-A member's heartbeat, the partitions that a producer adds to each of its transactions and the end of these, and the
-question where a topic is: a client repeats them unchanged, but for the correlation id in front. Knows bytes and decoded
-requests, not what they mean; `dispatch.py` asks here before it decodes.
+A member's heartbeat, the partitions that a producer adds to each of its transactions, EndTxn, and Metadata for a topic:
+a client repeats them unchanged, but for the correlation id in front. Knows bytes and decoded requests, not their
+meaning; `dispatch.py` looks here before it decodes.
 
-Invariants: what is remembered was decoded whole from exactly these bytes, of the same version of the same API; its
-handler changes nothing in it (tests/broker/api/test_decoded_request_cache.py). No more than REQUESTS_MAX of all APIs
-together, none of more than REQUEST_BYTES_MAX.
+Invariants: a stored request was decoded whole from exactly these bytes, of the same version of the same API; its
+handler does not change it (tests/broker/api/test_decoded_request_cache.py). At most REQUESTS_MAX of all APIs together
+are stored, none of more than REQUEST_BYTES_MAX.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ Known = dict[bytes, Request]
 
 
 class DecodedRequestCache:
-    """What is remembered by one dispatcher."""
+    """The decoded requests of one dispatcher."""
 
     def __init__(self) -> None:
         self._tables: list[Known] = []
         self._count = 0
 
     def table(self, api_key: ApiKey, version: int) -> Known | None:
-        """A new table for one version of an API; None if its requests are not repeated."""
+        """Return a new table for one version of an API; None if its requests are not repeated."""
         if version > REPEATED_UP_TO.get(api_key, -1):
             return None
         known: Known = {}
@@ -47,7 +47,7 @@ class DecodedRequestCache:
         return known
 
     def remember(self, known: Known, data: bytes, request: Request) -> None:
-        """Note that `data` means this request. All is forgotten when there is no more room."""
+        """Store that `data` decodes to this request. All tables are cleared when the cache is full."""
         if len(data) > REQUEST_BYTES_MAX:
             return
         if self._count >= REQUESTS_MAX:

@@ -2,17 +2,17 @@
 
 Knows the API table and the codecs, no API in particular and no sockets.
 
-Theory of operation: which way the requests of a connection go is asked of its session once, when it begins; one that
-need not authenticate is not asked again. An entry is made for each (API, version) when it is first asked for, and
-kept. Produce and Fetch have entries of their own (`hot.py`), Produce a shorter one before it (`short_produce.py`); all
-others share `_Entry`, which decodes once what clients repeat (`repeated.py`). Whatever a handler raises becomes an
+Theory of operation: whether a connection has to authenticate is decided by its session once, when it begins. An entry
+is made for each (API, version) at its first request, and stored. Produce and Fetch have separate entries
+(`produce_fetch/frame_handlers.py`), Produce a fast path before it (`produce_fetch/produce_fast_path.py`); all others
+share `_Entry`, which decodes repeated requests once (`decoded_request_cache.py`). An exception of a handler becomes an
 answer here: KafkaError with its code, a storage failure with KAFKA_STORAGE_ERROR, anything else with
-UNKNOWN_SERVER_ERROR and a stack trace in the log. A handler returns its response or a future of it, which is waited for
-here, and cancelled when the peer leaves: what has to be done to its end stands behind a future of its own (replies.py,
+UNKNOWN_SERVER_ERROR and a stack trace in the log. A handler returns its response or a future of it, which is awaited
+here, and cancelled when the peer leaves: work that must be completed runs behind a separate future (replies.py,
 asyncio's shield). Produce alone is not cancelled.
 
-Invariants: bytes that cannot be understood raise CloseConnection and nothing else; a handler's exception never
-reaches the connection; views into the frame live no longer than the call.
+Invariants: bytes that cannot be decoded raise CloseConnection and nothing else; a handler's exception never reaches the
+connection; views into the frame live no longer than the call.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ if TYPE_CHECKING:
 
 _HEADER: Final = Struct(">hhih")  # api_key, api_version, correlation_id, size of client_id
 _SIZE: Final = Struct(">i")
-_GATE: Final = "barnabas.broker.api.authentication.sasl_authenticator"  # imported where somebody has to authenticate
-_TRACING: Final = "barnabas.broker.api.stages.tracing"  # imported where somebody listens
+_GATE: Final = "barnabas.broker.api.authentication.sasl_authenticator"  # imported where clients have to authenticate
+_TRACING: Final = "barnabas.broker.api.stages.tracing"  # imported while events are on
 _THROTTLING: Final = "barnabas.broker.api.stages.throttling"  # imported where there are quotas
 _GUARDS: Final = "barnabas.broker.api.guards.table"  # imported where there is an authorizer
 _SHORT_PRODUCE: Final = (
@@ -72,9 +72,9 @@ class Dispatcher:
         meter: Meter | None = None,
         doors: Mapping[str, SaslListener] | None = None,
     ) -> None:
-        """`table`: another than that of this broker's settings. `meter`: what to count requests with.
+        """Make entries on demand. `table`: replaces that of this broker's settings. `meter`: counts requests.
 
-        doors: what listeners ask of those who come in, where they have to say whom they speak for, by listener.
+        doors: the SASL settings of the listeners that require authentication, by listener.
         """
         self._doors = doors or {}
         self.waiters = services.waiters
@@ -83,7 +83,7 @@ class Dispatcher:
         self._rows = {int(row.key): row for row in table or table_for(services.config)}
         self._made: dict[tuple[int, int], FrameHandler] = {}
         self._entries: dict[tuple[int, int], FrameHandler] = {}
-        """Those of `_made`, each wrapped where somebody wraps."""
+        """The entries of `_made`, each wrapped by the functions that are set."""
         self._wrap: Wrap | None = None
         self._repeated = DecodedRequestCache()
         self._throttling: Throttling | None = None
@@ -92,7 +92,7 @@ class Dispatcher:
         self._follow_quotas()
 
     def dispatch(self, frame: memoryview, client: RequestConnection) -> Answer:
-        """The answer to one request frame (without its size). CloseConnection when there is none to give."""
+        """Return the answer to one request frame (without its size). Raise CloseConnection when there is none."""
         try:
             api_key, version, correlation_id, client_id_size = _HEADER.unpack_from(frame)
         except StructError:
@@ -112,7 +112,7 @@ class Dispatcher:
         return entry(frame, position, correlation_id, client)
 
     def intercept(self, wrap: Wrap | None) -> None:
-        """Call in place of each entry what `wrap` makes of it; with None the entries themselves again."""
+        """Call the result of `wrap` in place of each entry; with None the entries themselves again."""
         self._wrap = wrap
         self._entries.clear()
 
@@ -126,26 +126,26 @@ class Dispatcher:
         self._entries.clear()
 
     def session(self, listener: str) -> Session:
-        """That of a connection which has just come in by a listener."""
+        """Return the session of a new connection of a listener."""
         door = self._doors.get(listener)
         return Session(listener) if door is None else Session(listener, Authentication.REQUIRED, door.frame_bytes_max)
 
     def gate_for(self, session: Session) -> SaslAuthenticator | None:
-        """What answers the requests of a connection with this session first; None if it need not authenticate."""
+        """Return the authenticator of a connection with this session; None if it need not authenticate."""
         if session.is_authenticated:
             return None
         gate: SaslAuthenticator = import_module(_GATE).Gate(self._doors[session.listener], self.dispatch)
         return gate
 
     def preload(self, row: ApiRow) -> None:
-        """Import what the API needs, so that its first request need not wait for it."""
+        """Import the modules of the API, so that its first request does not wait for them."""
         import_module(f"barnabas.broker.api.handlers.{row.handler}")
         spec(row.key)
         if row.key == ApiKey.PRODUCE:
             import_module(_SHORT_PRODUCE)
 
     def _entry(self, api_key: int, version: int) -> FrameHandler:
-        """The entry to call, kept unless it is for versions that there are not: a client may name thousands of them."""
+        """Return the entry to call; only supported versions are stored, as a client may name thousands of others."""
         key = api_key, version
         entry = self._made.get(key)
         if entry is None:
@@ -195,12 +195,12 @@ class Dispatcher:
         return entry
 
     def _tracer(self) -> Tracer | None:
-        """What tells of requests, while somebody listens: entries are made anew when that begins, and when it ends."""
+        """Return the tracer of requests, while events are on: entries are made anew when that changes."""
         events = self._services.events
         return import_module(_TRACING).Tracer(events, self._services.node.node_id) if events.is_on else None
 
     def _api_versions_entry(self, row: ApiRow) -> FrameHandler:
-        """A version of ApiVersions we do not know: its body is not read, and the answer has the form of version 0."""
+        """Return the entry for an unknown version of ApiVersions: the body is not read, the answer has version 0."""
         handler = import_module(f"barnabas.broker.api.handlers.{row.handler}")
 
         def serve(frame: memoryview, position: int, correlation_id: int, client: RequestConnection) -> Answer:
@@ -267,7 +267,7 @@ class _Entry:
         return self._answer(request, correlation_id, client)
 
     def _serve_large(self, data: bytes, correlation_id: int, client: RequestConnection) -> Answer:
-        """`data`: a copy of the body, since the frame is there for this turn only."""
+        """Decode a large request in slices. `data`: a copy of the body, since the frame is valid in this turn only."""
         steps = partial(large_requests.decoded, data, self._codec, self._is_flexible, self._spec.name)
         decoded: Request | Future[Request] = self._services.slices.in_slices(steps, large_requests.DECODING)
         if not isinstance(decoded, Future):
@@ -353,7 +353,7 @@ class _Entry:
         return done.result() if failure is None else self._refusal(request, context, failure)
 
     def _refusal(self, request: Request, context: RequestContext, error: BaseException) -> Answer:
-        """The answer for a request whose handler raised."""
+        """Return the answer for a request whose handler raised."""
         if isinstance(error, NoSuchRequest):
             raise CloseConnection(str(error), self._spec.name) from error
         code, message = code_and_message(error, self._spec.name, context)

@@ -1,8 +1,8 @@
-"""An error answer to any request: the code in its natural place, as Kafka's own requests know how to make it.
+"""An error answer to any request: the code in its usual place, as in Kafka's `getErrorResponse`.
 
-Where the response has an error code at its top, it goes there. Otherwise each topic, partition, group or resource
-that was asked about is answered with it: what the response lists is what the request listed, fields of the same name
-carried over; where it listed nothing, so does the answer. A request may list very many: there is a pause behind each.
+If the response has an error code at its top, it goes there. Otherwise each topic, partition, group or resource of the
+request gets it: the response lists the elements of the request, with fields of the same name copied; if the request
+listed nothing, neither does the answer. A request may list very many: there is a pause after each.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.registry import ApiSpec
 from barnabas.storage.steps import Steps, finish
 
-# What a response calls a list, and what the request may call it.
+# The name of a list in a response, and its possible names in the request.
 _ASKED_AS: dict[str, tuple[str, ...]] = {
     "responses": ("topics", "topic_data", "resources", "topic_names"),
     "results": ("topics", "resources", "groups_names", "dirs.topics", "creations", "upsertions", "deletions"),
@@ -39,21 +39,21 @@ _BARE_VALUE_FIELDS = ("name", "partition_index", "partition_id", "key", "group_i
 _IDENTIFYING = ("entity",)
 # Lists that are null in a refusal, and not empty.
 _NULL_WHEN_REFUSED = {"DescribeClientQuotasResponse": "entries"}
-# A field that the request calls otherwise.
+# Fields that have another name in the request.
 _CARRIED_FROM = {"topic_name": "name", "partition_index": "partition", "user": "name"}
 
 
 def error_response(
     spec: ApiSpec, version: int, request: Struct, code: ErrorCode, message: str | None
 ) -> Response | None:
-    """The response that carries `code` for everything in `request`, or None when this response has no place for it."""
+    """Return the response that has `code` for everything in `request`, or None when it has no place for a code."""
     return finish(error_response_in_steps(spec, version, request, code, message))
 
 
 def error_response_in_steps(
     spec: ApiSpec, version: int, request: Struct, code: ErrorCode, message: str | None
 ) -> Steps[Response | None]:
-    """Likewise. The request must not change meanwhile."""
+    """Build `error_response` in steps. The request must not change meanwhile."""
     response: Response = default_instance(spec.response)
     if (name := _NULL_WHEN_REFUSED.get(spec.response.__name__)) is not None:
         setattr(response, name, None)
@@ -62,12 +62,12 @@ def error_response_in_steps(
 
 @cache
 def _fields(struct: type[Struct], version: int) -> dict[str, Field]:
-    """Those of the version."""
+    """Return the fields of the version."""
     return {each.name: each for each in struct.__schema__.fields if each.in_version(version)}
 
 
 def _fill(answer: Struct, asked: Any, version: int, code: ErrorCode, message: str | None) -> Steps[bool]:
-    """Put the code into `answer` or the lists within it; whether it found a place."""
+    """Put the code into `answer` or the lists within it; return whether it found a place."""
     fields = _fields(type(answer), version)
     code_fields = [name for name in _CODE_FIELDS if name in fields]
     for name in code_fields:
@@ -93,7 +93,7 @@ def _fill_list(
             break
         is_asked = is_asked or hasattr(asked, name.partition(".")[0])
     else:
-        return is_asked  # for nothing: then nothing is to be answered
+        return is_asked  # the request listed nothing, so nothing has to be answered
     answered = []
     placed = False
     for each in elements:
@@ -108,14 +108,14 @@ def _fill_list(
 
 
 def _listed(asked: Any, path: str) -> list[Any] | None:
-    """The list of this name; with a dot in it, those of that name in the elements of a list, as one."""
+    """Return the list of this name; with a dot in it, the lists of the second name in its elements, as one."""
     outer, _, inner = path.partition(".")
     elements: list[Any] | None = getattr(asked, outer, None)
     return [each for element in elements or () for each in getattr(element, inner)] if inner else elements
 
 
 def _carry_over(answer: Struct, asked: Any) -> None:
-    """What identifies the element: the fields of the same name that are no lists, and those lists that do it, too."""
+    """Copy the fields that identify the element: non-lists of the same name, and the identifying lists."""
     names = [each.name for each in answer.__schema__.fields]
     for field in answer.__schema__.fields:
         element = field.type.element

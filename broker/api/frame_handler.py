@@ -1,4 +1,4 @@
-"""What an entry is: one version of one API, from the frame to the answer. The shape that all of them share."""
+"""The signature of an entry: one version of one API, from the frame to the answer."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from barnabas.broker.security.session.session import Session
 
 
 class RequestConnection(Protocol):
-    """What an entry uses of a connection."""
+    """The part of a connection that an entry uses."""
 
     client_host: str
     client_id: str | None
@@ -22,16 +22,16 @@ class RequestConnection(Protocol):
 
     @property
     def is_writable(self) -> bool:
-        """Whether the peer takes what is written."""
+        """Whether the peer reads what is written."""
 
     @property
     def node(self) -> Node | None: ...
 
     def write(self, data: bytes | bytearray) -> None:
-        """Send a part of an answer whose last part comes as the answer."""
+        """Send a part of an answer whose last part is returned as the answer."""
 
     def admit(self, dispatch: Callable[[memoryview, RequestConnection], Answer]) -> None:
-        """It has proven whom it speaks for: `dispatch` answers its requests from now on."""
+        """Mark the connection as authenticated: `dispatch` answers its requests from now on."""
 
     def finish(self) -> None:
         """Close it once the request in flight is answered."""

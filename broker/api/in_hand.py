@@ -1,7 +1,7 @@
-"""What is known while a request is in hand, kept for who goes on with it in a later turn of the loop.
+"""The context of the current request, stored for code that continues it in a later turn of the event loop.
 
-While an entry is called, quotas know whose request it is, and events what they are caused by. A request that is worked
-on in slices before its handler is asked has to be in hand again when it is.
+While an entry is called, quotas know the client of the request, and events their cause. A request that is processed in
+slices before its handler is called needs this context again for the call.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 def keep_in_hand(services: Services) -> Callable[[Callable[[], T]], T]:
-    """What calls a function with the request in hand that is in hand now."""
+    """Return a function that calls another one with the context of the current request."""
     in_force, events = services.quotas.in_force, services.events
     asking, cause = (None if in_force is None else in_force.asking), events.cause
 

@@ -1,6 +1,6 @@
-"""Who leads a partition that Produce or Fetch asked the wrong node for, and where that node is (KIP-951).
+"""The leader of a partition for which Produce or Fetch was sent to the wrong node, and the leader's endpoint (KIP-951).
 
-Knows answers, and the cluster as the node sees it that gives them. Where there is one node there is nothing to add.
+Knows answers, and the cluster as the answering node sees it. With a single node there is nothing to add.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Result = TypeVar("Result", PartitionResult, FetchedPartition)
 def with_leaders(
     topics: Sequence[tuple[Topic, Sequence[Result]]], services: Services, client: RequestConnection
 ) -> tuple[list[tuple[Topic, list[Result]]], list[NodeEndpoint]]:
-    """The results, with leader and epoch in those that send the client elsewhere; and where these leaders are."""
+    """Return the results, with leader and epoch where the client must use another node; and the endpoints."""
     endpoints: dict[int, NodeEndpoint] = {}
     copied = [(topic, list(results)) for topic, results in topics]
     for topic, results in copied:
@@ -44,7 +44,7 @@ def with_leaders(
 
 
 def _leader(topic: Topic, partition: int, services: Services) -> tuple[int, int] | None:
-    """(node id, leader epoch); None without such a partition."""
+    """Return (node id, leader epoch); None if there is no such partition."""
     catalogue = services.catalogue
     found = catalogue.topics_by_id.get(topic) if isinstance(topic, bytes) else catalogue.topics.get(topic)
     if found is None or not 0 <= partition < len(found.partitions):

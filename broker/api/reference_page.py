@@ -1,4 +1,4 @@
-"""docs/apis.md, from the API table. `python -m barnabas.broker.api.reference_page` writes it; a test holds it equal."""
+"""docs/apis.md, from the API table. `python -m barnabas.broker.api.reference_page` writes it; a test compares it."""
 
 from __future__ import annotations
 
@@ -61,11 +61,11 @@ WAITING: dict[str, tuple[ApiKey, ...]] = {
         ApiKey.STREAMS_GROUP_TOPOLOGY_DESCRIPTION_UPDATE,
     ),
 }
-"""What Kafka offers on a broker's listener and this broker does not, by what has to be there first."""
+"""The APIs that Kafka offers on a broker's listener and this broker does not, by the missing feature."""
 
 
 def page() -> str:
-    """The whole page."""
+    """Return the whole page."""
     always, asked_for = "".join(map(_line, API_TABLE)), "".join(map(_line, TELEMETRY_TABLE))
     tail = _TAIL.format(count=sum(map(len, WAITING.values())))
     for what, keys in WAITING.items():

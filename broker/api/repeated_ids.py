@@ -1,8 +1,8 @@
-"""Requests that name ids, and may name one a thousand times: it is described once, and answered as often as asked for.
+"""Requests that may name the same id a thousand times: it is described once, and answered as often as it is named.
 
-The copies of an answer are one object, but each takes its bytes on the wire, so that a small request could ask for
-gigabytes. Knows neither groups nor APIs. Invariant: all copies together take at most COPIES_BYTES_MAX, each id's first
-answer and refusals not counted.
+The copies of an answer are one object, but each takes its bytes on the wire, so that a small request could produce
+gigabytes. Knows neither groups nor APIs. Invariant: all copies together take at most COPIES_BYTES_MAX, not counting
+each id's first answer and refusals.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def each_described(
     size_in_bytes: Callable[[T], int],
     refused: Callable[[str, KafkaError], T],
 ) -> Steps[list[T]]:
-    """An answer for each of the ids, in their order. `refused` is asked for answers of copies that are too many."""
+    """Return an answer for each of the ids, in their order. `refused` makes the answers of copies beyond the limit."""
     found: dict[str, T] = {}
     sizes: dict[str, int] = {}
     refusals: dict[str, T] = {}

@@ -1,11 +1,10 @@
-"""The APIs this broker offers: the one truth that dispatch, ApiVersions and docs/apis.md are derived from.
+"""The APIs this broker offers: the single source for dispatch, ApiVersions and docs/apis.md.
 
-A row names the API, the module of `broker/api/handlers` that answers it, and the versions served, which are Apache
-Kafka
-4.4.0's whole range. What is not here is not offered, and a request for it closes the connection, as in Kafka.
-Handlers are named and not imported: a module is loaded when its API is first asked for. It also says which operations
-an API is, in the words of Kafka's ACLs: an authorizer would have to allow them to the request's principal. There is
-none, and everything is allowed.
+A row names the API, the module of `broker/api/handlers` that answers it, and the versions served, which are the whole
+range of Apache Kafka 4.4.0. An API that is not here is not offered, and a request for it closes the connection, as in
+Kafka. Handlers are named and not imported: a module is loaded at the first request of its API. A row also names the
+operations of an API, in the terms of Kafka's ACLs: an authorizer has to allow them to the request's principal. Without
+an authorizer everything is allowed.
 """
 
 from __future__ import annotations
@@ -34,11 +33,11 @@ class ApiRow(NamedTuple):
     min_version: int
     max_version: int
     advertised_min_version: int
-    """Where its range begins in ApiVersions, which for Produce is lower than what is served."""
+    """The first version in ApiVersions, which for Produce is lower than the first version served."""
     accesses: tuple[Access, ...]
-    """What Kafka 4.4.0 checks for it; some only where a request asks for that.
+    """The operations that Kafka 4.4.0 checks for it; some only for some requests.
 
-    Not what is for coordinators that this broker does not have.
+    Operations for coordinators that this broker does not have are left out.
     """
 
 
@@ -102,7 +101,7 @@ API_TABLE: tuple[ApiRow, ...] = (
         "init_producer_id",
         transactional_id=(_WRITE, _TWO_PHASE_COMMIT),
         cluster=_IDEMPOTENT_WRITE,
-        topic=_WRITE,  # of any topic, in place of IdempotentWrite (KIP-679)
+        topic=_WRITE,  # on any topic, in place of IdempotentWrite (KIP-679)
     ),
     _row(ApiKey.OFFSET_FOR_LEADER_EPOCH, "offset_for_leader_epoch", topic=_DESCRIBE, cluster=_CLUSTER_ACTION),
     _row(
@@ -181,7 +180,7 @@ TELEMETRY_TABLE: tuple[ApiRow, ...] = (
 
 
 def table_for(config: BrokerConfig) -> tuple[ApiRow, ...]:
-    """The table of a broker: `API_TABLE`, and what else its settings ask for."""
+    """Return the table of a broker: `API_TABLE`, and the APIs that its settings enable."""
     table = API_TABLE
     if config.boolean("barnabas.client.telemetry.enable"):
         table = tuple(sorted((*table, *TELEMETRY_TABLE)))
@@ -192,5 +191,5 @@ def table_for(config: BrokerConfig) -> tuple[ApiRow, ...]:
 
 
 def offered_apis(table: tuple[ApiRow, ...] = API_TABLE) -> tuple[OfferedApi, ...]:
-    """What ApiVersions lists, in order of the key."""
+    """Return the APIs that ApiVersions lists, in order of the key."""
     return tuple(OfferedApi(row.key, row.advertised_min_version, row.max_version) for row in table)

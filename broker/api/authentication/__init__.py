@@ -1,1 +1,1 @@
-"""What a connection proves before its requests are served."""
+"""The authentication of a connection before its requests are served."""

@@ -1,15 +1,16 @@
-"""Between a connection that has to say whom it speaks for, and the dispatcher: no byte gets past before that is proven.
+"""The authentication of one connection: no request reaches the dispatcher before it succeeds.
 
-Answers SaslHandshake, SaslAuthenticate and bare tokens itself, by the connection's conversation (KIP-43, KIP-152), and
+Answers SaslHandshake, SaslAuthenticate and bare tokens itself, by the connection's SASL exchange (KIP-43, KIP-152), and
 passes on the one ApiVersions that may come before them. A failure is answered as in Apache Kafka, after
-`connection.failed.authentication.delay.ms` in which nothing is read; then the connection is closed. So is, without an
-answer, what is no frame or too large a one. Between two tokens any other API is told so in its own form, as there,
-unless it is a large one: its answer could be a hundred times as large, and take seconds. What has no place before a
-handshake, and a frame that is no request, close the connection at once and without a word.
+`connection.failed.authentication.delay.ms` in which nothing is read; then the connection is closed. A frame that is
+invalid or too large also closes it, without an answer. Any other API between two tokens gets the error in its own
+response format, as in Kafka, unless the request is large: its answer could be a hundred times as large, and take
+seconds. A request that is not allowed before a handshake, and a frame that is no request, close the connection at once
+and without an answer.
 
-Once that is proven, requests go to the dispatcher, and not through here unless the session ends one day (KIP-368): then
-each is looked at, and a SaslHandshake begins anew. A session that is over closes the connection at its next request,
-as in Kafka, which also lets somebody in whose token has no time left: the first request closes it.
+After authentication, requests go directly to the dispatcher, unless the session has a lifetime (KIP-368): then each is
+checked here, and a SaslHandshake begins a new exchange. An expired session closes the connection at its next request,
+as in Kafka, which also accepts a client whose token has no time left: the first request closes it.
 
 Knows requests and answers, no sockets and no mechanism. Invariant: after a refusal nothing of the connection is served.
 """
@@ -38,15 +39,15 @@ if TYPE_CHECKING:
     from barnabas.broker.api.frame_handler import RequestConnection
 
 REAUTHENTICATED_MS_MIN: Final = 1_000
-"""Nobody may authenticate again sooner than that, as in Kafka."""
+"""The minimum time between two re-authentications, as in Kafka."""
 _TOLD_BYTES_MAX: Final = 1 << 10
-"""A longer request in place of a token is not even decoded."""
+"""A longer request in place of a token is not decoded."""
 _ERROR_CODE_AT: Final = slice(8, 10)  # in a frame of ApiVersions
 _NONE: Final = b"\0\0"
 
 
 class _Refused(Exception):
-    """The connection is to be closed. str() says why, for the log; `answer` is sent before."""
+    """The connection must be closed. str() is the reason, for the log; `answer` is sent before."""
 
     def __init__(self, reason: str, answer: bytearray | None = None) -> None:
         super().__init__(reason)
@@ -54,11 +55,11 @@ class _Refused(Exception):
 
 
 class _Misplaced(Exception):
-    """The connection is to be closed at once: this has no place before a handshake. str() says why, for the log."""
+    """The connection must be closed at once, for a request that may not precede a handshake. str() is the reason."""
 
 
 class SaslAuthenticator:
-    """That of one connection."""
+    """The authentication of one connection."""
 
     __slots__ = (
         "_began_again_ms",
@@ -72,17 +73,17 @@ class SaslAuthenticator:
     )
 
     def __init__(self, door: SaslListener, dispatch: Callable[[memoryview, RequestConnection], Answer]) -> None:
-        """`dispatch` answers requests once it is open."""
+        """Begin an exchange. `dispatch` answers requests once the client is authenticated."""
         self._door = door
         self._dispatch = dispatch
         self._conversation = SaslExchange(door.mechanisms)
         self._is_open = self._is_again = False
-        self._mechanism = ""  # of the first time
+        self._mechanism = ""  # of the first authentication
         self._expires_ms: float | None = None
         self._began_again_ms: float | None = None
 
     def dispatch(self, frame: memoryview, client: RequestConnection) -> Answer:
-        """The answer to one request frame (without its size). CloseConnection when there is none to give."""
+        """Return the answer to one request frame (without its size). Raise CloseConnection when there is none."""
         if self._is_open:
             if not self._begins_again(frame):
                 return self._dispatch_in_time(frame, client)
@@ -101,10 +102,10 @@ class SaslAuthenticator:
             raise CloseConnection(str(misplaced)) from None
 
     def refuse_frame(self, client: RequestConnection, reason: str) -> DeferredResponse:
-        """What came before it is open is no frame, or larger than a handshake needs: close after a while."""
+        """Refuse an invalid or too large frame before authentication: close the connection after the delay."""
         return self._refuse(client, reason, None)
 
-    # --- before it is open -----------------------------------------------------------------------------------------
+    # --- before authentication ----------------------------------------------------------------------------------------
 
     def _next(self, frame: memoryview, client: RequestConnection) -> Answer:
         conversation = self._conversation
@@ -140,7 +141,7 @@ class SaslAuthenticator:
             self._conversation.choose(request.mechanism, tokens_are_bare=header.api_version == 0)
         except UnsupportedMechanism:
             response.error_code = ErrorCode.UNSUPPORTED_SASL_MECHANISM
-            answer = None if self._is_again else _encoded(header, response)  # Kafka has none for who is let in already
+            answer = None if self._is_again else _encoded(header, response)  # Kafka: none once authenticated
             raise _Refused("the listener does not offer the mechanism", answer) from None
         return _encoded(header, response)
 
@@ -149,7 +150,7 @@ class SaslAuthenticator:
             api = spec(ApiKey(header.api_key))
             said = f"Unexpected Kafka request of type {ApiKey(header.api_key).name} during SASL authentication."
             answer = error_response(api, header.api_version, request, ErrorCode.ILLEGAL_SASL_STATE, said)
-            if answer is None:  # who asked about nothing is answered with nothing
+            if answer is None:  # a request for no elements gets an empty answer
                 answer = default_instance(api.response)
             raise _Refused(said, _encoded(header, answer))
         self._check_mechanism()
@@ -169,7 +170,7 @@ class SaslAuthenticator:
             raise _Refused(f"re-authentication by another mechanism than {self._mechanism}")
 
     def _open_if_complete(self, client: RequestConnection) -> int:
-        """How long the session lives, 0 for always. AuthenticationFailed for another principal than before."""
+        """Return the session lifetime, 0 for no limit. Raise AuthenticationFailed for another principal than before."""
         conversation, session = self._conversation, client.session
         if conversation.user is None:
             return 0
@@ -189,7 +190,7 @@ class SaslAuthenticator:
         return lifetime_ms or 0
 
     def _lifetime_ms(self) -> int | None:
-        """By `connections.max.reauth.ms` and by what proved who it is; None for always."""
+        """Return the lifetime by `connections.max.reauth.ms` and the expiry of the credentials; None for no limit."""
         limits = []
         if reauth_ms := self._door.reauth_ms.get(self._conversation.mechanism, 0):
             limits.append(reauth_ms)
@@ -198,7 +199,7 @@ class SaslAuthenticator:
         return min(limits, default=None)
 
     def _refuse(self, client: RequestConnection, reason: str, answer: bytearray | None) -> DeferredResponse:
-        """Answer after a while, and close."""
+        """Answer after the delay, and close."""
         door = self._door
         self._tell_refused(client, reason)
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -215,7 +216,7 @@ class SaslAuthenticator:
     def _tell_refused(self, client: RequestConnection, reason: str) -> None:
         self._door.tell_refused(client, self._conversation.mechanism, reason, again=self._is_again)
 
-    # --- once it is open, where the session ends one day -----------------------------------------------------------
+    # --- after authentication, where the session has a lifetime -------------------------------------------------------
 
     def _begins_again(self, frame: memoryview) -> bool:
         if self._expires_ms is None or frame[:2] != ApiKey.SASL_HANDSHAKE.to_bytes(2, "big"):
@@ -244,7 +245,7 @@ def _close(reason: str, _: object) -> Answer:
 
 
 def _decoded(header: RequestHeader, frame: memoryview, position: int) -> Request:
-    """DecodeError if its bytes are damaged, or there is no such API or version."""
+    """Return the decoded request. Raise DecodeError if its bytes are damaged, or there is no such API or version."""
     try:
         codec = request_codec(ApiKey(header.api_key), header.api_version)
     except ValueError as unknown:

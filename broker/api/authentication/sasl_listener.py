@@ -1,7 +1,7 @@
-"""What one listener asks of those who come in: mechanisms of SASL, limits, and a count of who was let in or refused.
+"""The SASL settings of one listener: mechanisms, limits, and counters of successful and failed authentications.
 
-Shared by all connections of a listener. Tells every outcome: a log line, an event, a number. None of them has a token
-or a password in it, nor the name that somebody only claimed to have: people type passwords there.
+Shared by all connections of a listener. Reports every outcome: a log line, an event, a counter. None of them contains a
+token or a password, nor a user name that is not authenticated: users type passwords there.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ _log = logger("security")
 
 
 class Keys(Protocol):
-    """What keeps the keys that signed tokens are judged by."""
+    """The source of the keys that signed tokens are verified with."""
 
     async def begin(self) -> None:
-        """Get them, and keep them fresh from now on. Again: nothing."""
+        """Get the keys, and refresh them from now on. Does nothing if called again."""
 
     def close(self) -> None:
-        """Keep them no longer."""
+        """Stop refreshing the keys."""
 
 
 @dataclass(slots=True)
 class Outcomes:
-    """How often."""
+    """The number of authentications by outcome."""
 
     let_in: int = 0
     refused: int = 0
@@ -42,16 +42,16 @@ class Outcomes:
     """By re-authentication."""
     refused_again: int = 0
     expired: int = 0
-    """Connections that were closed because they went on without it."""
+    """Connections that were closed because they sent requests after their session had expired."""
 
 
 @dataclass(slots=True, kw_only=True)
 class SaslListener:
-    """That of one listener."""
+    """The SASL settings of one listener."""
 
     listener: str
     mechanisms: Mapping[str, Callable[[], Exchange]]
-    """What begins an exchange, by name, in the order in which clients are told."""
+    """The functions that begin an exchange, by mechanism, in the order in which they are sent to clients."""
     frame_bytes_max: int
     """`sasl.server.max.receive.size`"""
     failure_delay_ms: int
@@ -59,16 +59,16 @@ class SaslListener:
     reauth_ms: Mapping[str, int]
     """`connections.max.reauth.ms` by mechanism; 0 for never."""
     clock: Clock
-    """By which sessions and what proved them expire."""
+    """The clock for the expiry of sessions and credentials."""
     machine_clock: Clock
-    """By which a refusal is held back."""
+    """The clock for the delay of a refusal."""
     keys: Keys | None = None
-    """Where tokens are signed."""
+    """Present where tokens are signed."""
     events: Events = field(default_factory=Events)
     outcomes: Outcomes = field(default_factory=Outcomes)
 
     def tell_let_in(self, client: RequestConnection, mechanism: str, *, again: bool) -> None:
-        """Who it is is proven, at first or `again`."""
+        """Report that a client has authenticated, or re-authenticated (`again`)."""
         if again:
             self.outcomes.let_in_again += 1
         else:
@@ -81,7 +81,7 @@ class SaslListener:
             self.events.tell(CONNECTION_AUTHENTICATED, {**facts, "is_again": again})
 
     def tell_refused(self, client: RequestConnection, mechanism: str, reason: str, *, again: bool) -> None:
-        """It is not proven, and the connection is about to be closed. mechanism: empty before one is chosen."""
+        """Report that authentication failed; the connection is closed next. mechanism: empty before one is chosen."""
         if again:
             self.outcomes.refused_again += 1
         else:
@@ -91,7 +91,7 @@ class SaslListener:
         self._tell_refused(client, mechanism, reason, again)
 
     def tell_expired(self, client: RequestConnection, reason: str) -> None:
-        """A session has ended, and its connection is about to be closed."""
+        """Report that a session has expired; its connection is closed next."""
         self.outcomes.expired += 1
         self._tell_refused(client, client.session.mechanism or "", reason, again=True)
 

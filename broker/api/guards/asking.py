@@ -1,9 +1,9 @@
-"""How a request goes through its guard and its handler: at once if it names little, else in slices of the guard.
+"""How a request goes through its guard and its handler: at once if it names little, else with the guard in slices.
 
-The handler is asked between two jobs of slices, and not within one, since it may wait for a minute (JoinGroup) and
-would hold the room of others meanwhile.
+The handler is called between two jobs of slices, and not within one, since it may wait for a minute (JoinGroup) and
+would block others meanwhile.
 
-Invariant: a guard's steps are done once, since the audit is told of them.
+Invariant: a guard's steps are run once, since the audit log records them.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from barnabas.storage.steps import Steps
 Handle: TypeAlias = Callable[[Any, RequestContext], Reply[Any]]
 _Ask: TypeAlias = Callable[[Any], Reply[Any]]
 _Outcome: TypeAlias = tuple[bool, Any]
-"""Whether it is the answer, and not what the handler is to be asked; and that."""
+"""Whether the second value is the answer, or else the request for the handler; and that value."""
 
 AT_ONCE_STEPS: Final = 300
-"""A request of so few waits for no other: a millisecond or two."""
+"""A request of at most so many steps runs at once: a millisecond or two."""
 GUARDING: Final = WorkClass(may_begin_again=False)
 
 
 def asked_through(guard: Guard, handle: Handle, request: Any, context: RequestContext) -> Reply[Any]:
-    """The answer of the handler behind the guard."""
+    """Return the answer of the handler behind the guard."""
     rights = context.rights
     assert rights is not None
     in_hand = keep_in_hand(context.services)

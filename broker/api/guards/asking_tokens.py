@@ -1,7 +1,7 @@
-"""Who may ask about delegation tokens at all, and what is answered where there are none.
+"""Who may send requests about delegation tokens, and the errors where there are no tokens.
 
-A change of one token is answered with a code and a time: -1 for who may not ask, 0 for who is refused later, as by
-Kafka.
+A change of one token is answered with a code and a time: -1 for a client that may not send the request, 0 for one that
+is refused later, as in Kafka.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ class _Connected(Protocol):
 
 
 def session_of(connection: _Connected | None) -> Session | None:
-    """That of the connection a request came by."""
+    """Return the session of the connection that a request came by."""
     return None if connection is None else connection.session
 
 
 def check_asker(session: Session | None) -> None:
-    """KafkaError unless it has proven whom it speaks for, by SASL or a certificate, and not by a token."""
+    """Raise KafkaError unless the client has authenticated, by SASL or a certificate, and not by a token."""
     if session is None or session.is_by_token or (session.mechanism is None and session.principal == ANONYMOUS):
         raise KafkaError(ErrorCode.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED)
 
 
 def existing(tokens: Tokens | None) -> Tokens:
-    """The tokens of a broker. KafkaError where it has no secret key to make some with."""
+    """Return the tokens of a broker. Raise KafkaError if it has no secret key to make tokens with."""
     if tokens is None:
         raise KafkaError(ErrorCode.DELEGATION_TOKEN_AUTH_DISABLED)
     return tokens
@@ -45,7 +45,7 @@ def existing(tokens: Tokens | None) -> Tokens:
 def changed(
     connection: _Connected | None, tokens: Tokens | None, change: Callable[[Tokens], int]
 ) -> tuple[ErrorCode, int]:
-    """The code, and when the token expires after it was changed."""
+    """Return the code, and the expiry time of the token after the change."""
     expires_ms = _NEVER
     try:
         check_asker(session_of(connection))

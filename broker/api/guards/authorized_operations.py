@@ -1,4 +1,4 @@
-"""The bit sets that say what a client may do, as a broker without an authorizer answers them: everything."""
+"""The bit sets of authorized operations that a broker without an authorizer returns: all operations."""
 
 from barnabas.broker.security.session.operations import Resource, allowed_operations
 

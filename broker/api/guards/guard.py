@@ -1,14 +1,13 @@
-"""What a guard is, and what guards are made of: checks of a whole request, and lists of which only a part may go on.
+"""The type of a guard, and its building blocks: checks of a whole request, and lists of which only a part may pass.
 
-A guard is given a request and the rights of who asks. It answers a request that is refused as a whole with the API's
-own error answer; or it has the handler asked for what may be asked for, and puts what may not be into the answer, with
-its code.
+A guard gets a request and the rights of the client. It answers a request that is refused as a whole with the API's own
+error answer; or it passes the allowed part to the handler, and puts the refused part into the answer, with its code.
 
-It is a generator, since a request of somebody without any rights may name a hundred thousand topics: it pauses behind
-each, and `asking.py` lets others have their turn.
+It is a generator, since a request of a client without any rights may name a hundred thousand topics: it pauses after
+each, and `asking.py` lets other requests run.
 
-Invariants: a request is never changed, since it may be one that is remembered (`broker/api/decoded_request_cache.py`);
-what goes on is a copy of it. What is done between two pauses is bounded.
+Invariants: a request is never changed, since it may be in a cache (`broker/api/decoded_request_cache.py`); a copy of it
+is passed on. The work between two pauses is bounded.
 """
 
 from __future__ import annotations
@@ -28,14 +27,16 @@ from barnabas.protocol.registry import ApiKey, spec
 from barnabas.storage.steps import Steps
 
 Guarding: TypeAlias = Generator[Any, Any, Any]
-"""One request's way through a guard, to its answer. It pauses with None, or with the request that the handler is to be
-asked, and is sent the response."""
+"""One request's way through a guard, to its answer.
+
+It pauses with None, or with the request for the handler, and is sent the response.
+"""
 Guard: TypeAlias = Callable[[Any, RequestContext, Rights], Guarding]
 R = TypeVar("R")
 
 
 def with_fields(struct: R, **fields: object) -> R:
-    """A copy of a request or a response, with other values in it."""
+    """Return a copy of a request or a response, with some values replaced."""
     changed = copy(struct)
     for name, value in fields.items():
         setattr(changed, name, value)
@@ -51,20 +52,20 @@ _ONLY_AT_THE_TOP: Final = frozenset(
         ApiKey.OFFSET_FETCH,
     )
 )
-"""Whose answers list nothing where the code stands at the top."""
+"""The APIs whose answers list nothing when the code is at the top."""
 _NOTHING: Final = {
     ApiKey.DELETE_RECORDS: {"low_watermark": -1},
     ApiKey.OFFSET_FETCH: {"committed_offset": -1},
     ApiKey.OFFSET_FOR_LEADER_EPOCH: {"leader_epoch": -1},
 }
-"""What partitions have beside an error."""
+"""The values of partitions besides an error."""
 _NULL_PROTOCOL_NAME_SINCE: Final = 7
 
 
 def refused(request: Any, why: KafkaError, context: RequestContext, *, in_part: bool = False) -> Steps[Any]:
-    """The answer to a request all of which is refused, as Kafka's own requests make it.
+    """Return the answer to a request that is refused as a whole, as Kafka's own requests make it.
 
-    in_part: it is for what is not kept of a request, whose answer has no error at its top.
+    in_part: it is for the refused part of a request, whose answer has no error at its top.
     """
     key, version = ApiKey(context.api_key), context.api_version
     response: Any = yield from error_response_in_steps(spec(key), version, request, why.code, why.message)
@@ -85,21 +86,21 @@ def refused(request: Any, why: KafkaError, context: RequestContext, *, in_part: 
     return response
 
 
-# --- checks of the whole ---
+# --- checks of the whole request ---
 
 
 def cluster(operation: Operation) -> Guard:
-    """The operation on the cluster."""
+    """Check the operation on the cluster."""
     return partial(_checked, Access(operation, Resource.CLUSTER), None)
 
 
 def group(operation: Operation) -> Guard:
-    """The operation on the group that the request names."""
+    """Check the operation on the group that the request names."""
     return partial(_checked, Access(operation, Resource.GROUP), "group_id")
 
 
 def transactional_id(operation: Operation) -> Guard:
-    """The operation on the transactional id that the request names."""
+    """Check the operation on the transactional id that the request names."""
     return partial(_checked, Access(operation, Resource.TRANSACTIONAL_ID), "transactional_id")
 
 
@@ -110,7 +111,7 @@ def _checked(access: Access, field: str | None, request: Any, context: RequestCo
 
 
 def both(*guards: Guard) -> Guard:
-    """One after the other; the first that refuses decides."""
+    """Run the guards one after the other; the first that refuses decides."""
     return partial(_nested, guards)
 
 
@@ -130,11 +131,11 @@ def _nested(guards: Sequence[Guard], request: Any, context: RequestContext, righ
             yield
 
 
-# --- lists of which a part goes on ---
+# --- lists of which a part passes ---
 
 
 def topic_name(asked: Any, context: RequestContext) -> str | None:
-    """The topic that an element of a request is about; None for an id that there is not, which is no secret."""
+    """Return the topic of an element of a request; None for an id that does not exist, which is no secret."""
     topic_id = getattr(asked, "topic_id", ZERO_UUID)
     if topic_id == ZERO_UUID:
         name: str | None = asked.name or None
@@ -151,7 +152,7 @@ def divided(
     *,
     quietly: bool = False,
 ) -> Steps[tuple[list[Any], list[Any]]]:
-    """Those that the operation is allowed on, or that name nothing, and the others. Each name is asked for once."""
+    """Return the elements that are allowed, or that name nothing, and the others. Checks each name once."""
     named = []
     for each in elements:
         named.append((each, names(each)))
@@ -167,12 +168,12 @@ def divided(
 
 
 def topics(operation: Operation, field: str = "topics", answered: str = "topics", name: str = "name") -> Guard:
-    """The operation on each topic in a list: the others are answered with TOPIC_AUTHORIZATION_FAILED."""
+    """Check the operation on each topic in a list: the others are answered with TOPIC_AUTHORIZATION_FAILED."""
     return partial(_each, Access(operation, Resource.TOPIC), field, answered, name)
 
 
 def groups(operation: Operation, field: str, answered: str) -> Guard:
-    """The operation on each group in a list of their ids: the others are answered with GROUP_AUTHORIZATION_FAILED."""
+    """Check the operation on each group in a list of ids: the others are answered with GROUP_AUTHORIZATION_FAILED."""
     return partial(_each, Access(operation, Resource.GROUP), field, answered, None)
 
 
@@ -204,7 +205,7 @@ def some(
     others: list[Any],
     why: KafkaError,
 ) -> Guarding:
-    """Ask for what is kept of a list, and answer the others with an error, which stand behind it."""
+    """Pass on the allowed elements of a list, and append the others to the answer with an error."""
     if not others:
         return (yield request)
     answer = yield from refused(with_fields(request, **{field: others}), why, context, in_part=True)

@@ -32,7 +32,7 @@ _NO_NODE = -1
 
 
 def find_coordinator(request: Any, context: RequestContext, rights: Rights) -> Guarding:
-    """Of a group or a transactional id that may be described; of a share group only brokers ask."""
+    """Check Describe on the groups or transactional ids; the coordinator of a share group needs ClusterAction."""
     access = _KEY_TYPES.get(request.key_type)
     if access is None:
         return (yield request)
@@ -69,8 +69,7 @@ def _resource_of(key: str, access: Access) -> str:
 
 
 def offset_fetch(request: Any, context: RequestContext, rights: Rights) -> Guarding:
-    """Of groups that may be described, the offsets of topics that may be described. Who asks for all offsets is not
-    told of the others."""
+    """Check Describe on the groups and on the topics. A request for all offsets gets only those of allowed topics."""
     if context.api_version >= _BATCHED_SINCE:
         return (yield from _offset_fetch_of_several(request, context, rights))
     if not rights.allows(Operation.DESCRIBE, _GROUP, request.group_id):
@@ -88,7 +87,7 @@ def offset_fetch(request: Any, context: RequestContext, rights: Rights) -> Guard
 
 
 def offset_delete(request: Any, context: RequestContext, rights: Rights) -> Guarding:
-    """Of topics that may be read. Where none of them may, the group is asked all the same: it may not be there."""
+    """Check Read on the topics. If none is allowed, the group is still checked: it may not exist."""
     kept, others = yield from divided(request.topics, lambda topic: topic.name, _READ_TOPIC, rights)
     if not others:
         return (yield request)
@@ -98,17 +97,17 @@ def offset_delete(request: Any, context: RequestContext, rights: Rights) -> Guar
 
 
 def _followed(hidden: list[Any], response: Any) -> Any:
-    """The answer with the topics that were not asked for; an error of the whole group lists none."""
+    """Add the refused topics to the answer; an error of the whole group lists none."""
     return response if response.error_code else with_fields(response, topics=[*response.topics, *hidden])
 
 
 def with_version(context: RequestContext, version: int) -> RequestContext:
-    """The same request in another version of its API: in version 1 of OffsetFetch errors stand with the partitions."""
+    """Return the context with another API version: in version 1 of OffsetFetch errors are with the partitions."""
     return RequestContext(context.services, context.api_key, version)
 
 
 def _offset_fetch_of_several(request: Any, context: RequestContext, rights: Rights) -> Guarding:
-    """The answer has the groups in the order of the request."""
+    """Check each group, and return the groups in the order of the request."""
     ids = [asked.group_id for asked in request.groups]
     describable = yield from rights.each_allowed(Operation.DESCRIBE, _GROUP, ids)
     wanted: list[Any] = []
@@ -174,7 +173,7 @@ def _hidden_topics(hidden: list[Any]) -> Steps[list[Any]]:
 
 
 def list_groups(request: Any, context: RequestContext, rights: Rights) -> Guarding:
-    """All of them to who may describe the cluster, else those that may be described."""
+    """List all groups if Describe is allowed on the cluster, else only the groups where Describe is allowed."""
     if rights.allows(Operation.DESCRIBE, _CLUSTER, quietly=True):
         return (yield request)
     response = yield request
@@ -184,7 +183,7 @@ def list_groups(request: Any, context: RequestContext, rights: Rights) -> Guardi
 
 
 def describe_groups(request: Any, context: RequestContext, rights: Rights) -> Guarding:
-    """Those that may be described, and what may be done to them."""
+    """Check Describe on the groups, and add the authorized operations."""
     response = yield from _described(request, context, rights, "groups")
     if request.include_authorized_operations:
         for group in response.groups:
@@ -195,7 +194,7 @@ def describe_groups(request: Any, context: RequestContext, rights: Rights) -> Gu
 
 
 def consumer_group_describe(request: Any, context: RequestContext, rights: Rights) -> Guarding:
-    """As DescribeGroups; a group with a topic in it that may not be described shows none of its members."""
+    """Check groups as for DescribeGroups; a group with a topic that may not be described shows none of its members."""
     response = yield from _described(request, context, rights, "group_ids")
     topics = []
     for group in response.groups:
@@ -242,9 +241,9 @@ def _hidden_group(group: Any) -> Any:
 
 
 def consumer_group_heartbeat(request: Any, context: RequestContext, rights: Rights) -> Guarding:
-    """Who may read the group, and describe each topic that it subscribes to by name."""
+    """Check Read on the group, and Describe on each topic that it subscribes to by name."""
     if not context.services.offers_consumer_groups:
-        return (yield request)  # which says that there is no such protocol
+        return (yield request)  # it answers that there is no such protocol
     if not rights.allows(Operation.READ, _GROUP, request.group_id):
         return (yield from refused(request, refusal(_GROUP), context))
     names = request.subscribed_topic_names or ()

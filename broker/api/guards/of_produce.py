@@ -1,7 +1,7 @@
 """The guard of Produce, whose requests and answers are tuples (`protocol/hot/produce.py`).
 
-A batch in a transaction needs the right to write with its transactional id: else nothing of the request is appended. A
-topic that may not be written is answered with TOPIC_AUTHORIZATION_FAILED, and the others are appended.
+A batch in a transaction needs Write on its transactional id: else nothing of the request is appended. A topic without
+Write is answered with TOPIC_AUTHORIZATION_FAILED, and the batches of the others are appended.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _ATTRIBUTES_LOW_BYTE: Final = 22
 
 
 def produce(request: ProduceRequest, context: RequestContext, rights: Rights) -> Guarding:
-    """See above. It does not pause where records are views of a frame that is there for one turn."""
+    """Check a request as described above. No pauses where records are views of a frame that is valid for one turn."""
     transactional_id, acks, timeout_ms, topics = request
     if _is_transactional(topics) and not (
         transactional_id is not None and rights.allows(Operation.WRITE, Resource.TRANSACTIONAL_ID, transactional_id)
@@ -54,7 +54,7 @@ def _is_transactional(topics: Any) -> bool:
 
 
 def _name(topic: str | bytes, context: RequestContext) -> str | None:
-    """None for an id that there is not."""
+    """Return the name of a topic; None for an id that does not exist."""
     if isinstance(topic, str):
         return topic
     found = context.services.catalogue.topics_by_id.get(topic)

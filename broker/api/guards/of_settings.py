@@ -1,4 +1,4 @@
-"""Guards of APIs about settings and log directories: each resource is checked as what it is."""
+"""Guards of APIs about settings and log directories: each resource is checked by its type."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _KINDS = {
 
 
 def resources(operation: Operation, answered: str, *, once: bool) -> Guard:
-    """The operation on each resource in the list. once: one that is named twice is refused for that."""
+    """Check the operation on each resource in the list. once: the handler refuses a resource that is named twice."""
     return partial(_resources, operation, answered, once)
 
 
@@ -75,7 +75,7 @@ def _resources(
 
 
 def alter_user_scram_credentials(request: Any, context: RequestContext, rights: Rights) -> Guarding:
-    """Of a cluster that may be altered: each user is refused once."""
+    """Check Alter on the cluster: if it is refused, each user gets the error once."""
     if rights.allows(Operation.ALTER, Resource.CLUSTER):
         return (yield request)
     why = refusal(Resource.CLUSTER)
@@ -88,7 +88,7 @@ def alter_user_scram_credentials(request: Any, context: RequestContext, rights: 
 
 
 def describe_log_dirs(request: Any, context: RequestContext, rights: Rights) -> Guarding:
-    """Of a cluster that may be described. The oldest versions have no place for the code, and tell of no directory."""
+    """Check Describe on the cluster. The oldest versions have no place for the code, and list no directory."""
     if rights.allows(Operation.DESCRIBE, Resource.CLUSTER):
         return (yield request)
     return DescribeLogDirsResponse(error_code=refusal(Resource.CLUSTER).code, results=[])

@@ -1,4 +1,4 @@
-"""Guards of APIs about topics: what is hidden, what may be created, and what answers say of it."""
+"""Guards of APIs about topics: hidden topics, allowed creations, and authorized operations in answers."""
 
 from __future__ import annotations
 
@@ -24,8 +24,10 @@ _CONFIGS_SINCE = 5
 
 
 def metadata(request: Any, context: RequestContext, rights: Rights) -> Guarding:
-    """A topic that may not be described is as good as none; it is not told whether it is there. All topics are those
-    that may be described. One that is missing is created by who may create it, or any topic of the cluster."""
+    """Hide topics without Describe, whether they exist or not; a request for all topics gets those with Describe.
+
+    A missing topic is created if Create is allowed on it, or on the cluster.
+    """
     asked = request.topics
     if asked is None or (not asked and context.api_version == 0):
         response = yield request
@@ -63,7 +65,7 @@ def _tell_operations(topics: list[Any], rights: Rights) -> Steps[None]:
 
 
 def _may_create(asked: list[Any], context: RequestContext, rights: Rights) -> Steps[tuple[list[Any], list[Any]]]:
-    """Those that are there, or may be created, and the others."""
+    """Return the topics that exist, or may be created, and the others."""
     there = context.services.catalogue.topics
     missing = [each for each in asked if each.topic_id == ZERO_UUID and each.name and each.name not in there]
     if not missing or rights.allows(Operation.CREATE, _CLUSTER, quietly=True):
@@ -79,7 +81,7 @@ def _may_create(asked: list[Any], context: RequestContext, rights: Rights) -> St
 
 
 def _hidden(asked: Any) -> MetadataResponseTopic:
-    """An id is no secret, and no name is told with it."""
+    """Return the entry of a hidden topic. An id is no secret; no name is returned with it."""
     by_id = asked.topic_id != ZERO_UUID
     return MetadataResponseTopic(
         error_code=_FAILED,
@@ -91,12 +93,12 @@ def _hidden(asked: Any) -> MetadataResponseTopic:
 
 
 def cluster_operations(rights: Rights) -> int:
-    """What an answer says may be done to the cluster: nothing to who may not describe it."""
+    """Return the authorized operations of the cluster: none if the client may not describe it."""
     return rights.operations(_CLUSTER) if rights.allows(Operation.DESCRIBE, _CLUSTER) else 0
 
 
 def describe_cluster(request: Any, context: RequestContext, rights: Rights) -> Guarding:
-    """Everybody may."""
+    """Pass on every request, and add the authorized operations."""
     response = yield request
     if not request.include_cluster_authorized_operations or response.error_code:
         return response
@@ -104,7 +106,7 @@ def describe_cluster(request: Any, context: RequestContext, rights: Rights) -> G
 
 
 def create_topics(request: Any, context: RequestContext, rights: Rights) -> Guarding:
-    """Who may create topics in the cluster may create any. Settings are told to who may describe them."""
+    """Check Create on the cluster, or else on each topic. Settings are shown only with DescribeConfigs."""
     twice = duplicates(topic.name for topic in request.topics)
     once = {topic.name for topic in request.topics} - twice - {CLUSTER_METADATA_TOPIC}
     creatable = once
@@ -137,7 +139,7 @@ def _without_configs(topic: CreatableTopicResult) -> CreatableTopicResult:
 
 
 def delete_topics(request: Any, context: RequestContext, rights: Rights) -> Guarding:
-    """Who may delete in the cluster may delete any. A name that may not be described is not told for an id."""
+    """Check Delete on the cluster, or else on each topic. The name of an id is returned only with Describe."""
     if rights.allows(Operation.DELETE, _CLUSTER, quietly=True):
         return (yield request)
     by_name = set(request.topic_names) | {topic.name for topic in request.topics if topic.topic_id == ZERO_UUID}
@@ -180,7 +182,7 @@ def _not_deleted(name: str | None, topic_id: bytes) -> DeletableTopicResult:
 
 
 def create_partitions(request: Any, context: RequestContext, rights: Rights) -> Guarding:
-    """A topic that is named twice is refused for that."""
+    """Check Alter on each topic; the handler refuses a topic that is named twice."""
     twice = duplicates(topic.name for topic in request.topics)
     kept, others = yield from divided(
         request.topics,
@@ -192,7 +194,7 @@ def create_partitions(request: Any, context: RequestContext, rights: Rights) -> 
 
 
 def offset_for_leader_epoch(request: Any, context: RequestContext, rights: Rights) -> Guarding:
-    """Brokers may, and who may describe the topic."""
+    """Check ClusterAction for brokers, or else Describe on each topic."""
     if rights.allows(Operation.CLUSTER_ACTION, _CLUSTER, quietly=True):
         return (yield request)
     access = Access(Operation.DESCRIBE, _TOPIC)

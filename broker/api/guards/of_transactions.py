@@ -24,7 +24,7 @@ _OF_BROKERS_SINCE = 4
 
 
 def init_producer_id(request: Any, context: RequestContext, rights: Rights) -> Guarding:
-    """A transactional id that may be written; without one IdempotentWrite, or Write of any topic (KIP-679)."""
+    """Check Write on the transactional id; without one IdempotentWrite, or Write on any topic (KIP-679)."""
     name = request.transactional_id
     if name is not None:
         wanted = [Operation.WRITE, *([Operation.TWO_PHASE_COMMIT] if request.enable2_pc else [])]
@@ -42,7 +42,7 @@ def _no_producer(why: KafkaError) -> InitProducerIdResponse:
 
 
 def add_partitions_to_txn(request: Any, context: RequestContext, rights: Rights) -> Guarding:
-    """Brokers ask in versions of their own. Of a client's partitions none is added where some may not be."""
+    """Check ClusterAction for brokers' versions, else Write. If a topic is refused, no partition is added."""
     if context.api_version >= _OF_BROKERS_SINCE:
         if rights.allows(Operation.CLUSTER_ACTION, _CLUSTER):
             return (yield request)
@@ -74,14 +74,14 @@ def add_partitions_to_txn(request: Any, context: RequestContext, rights: Rights)
 
 
 def write_txn_markers(request: Any, context: RequestContext, rights: Rights) -> Guarding:
-    """An administrator's, or a broker's."""
+    """Check Alter, for an administrator, or ClusterAction, for a broker."""
     if rights.allows(Operation.ALTER, _CLUSTER, quietly=True) or rights.allows(Operation.CLUSTER_ACTION, _CLUSTER):
         return (yield request)
     return (yield from refused(request, refusal(_CLUSTER), context))
 
 
 def describe_transactions(request: Any, context: RequestContext, rights: Rights) -> Guarding:
-    """Those that may be described, with the topics in them that may be."""
+    """Check Describe on the transactional ids, and show only topics with Describe."""
     kept, others = yield from divided(request.transactional_ids, str, _DESCRIBE_ID, rights)
     field, answered = "transactional_ids", "transaction_states"
     response = yield from some(request, context, field, answered, kept, others, refusal(_ID))
@@ -95,7 +95,7 @@ def describe_transactions(request: Any, context: RequestContext, rights: Rights)
 
 
 def list_transactions(request: Any, context: RequestContext, rights: Rights) -> Guarding:
-    """Those that may be described."""
+    """List only transactional ids with Describe."""
     response = yield request
     states = response.transaction_states
     kept, _ = yield from divided(states, lambda state: state.transactional_id, _DESCRIBE_ID, rights)
@@ -103,7 +103,7 @@ def list_transactions(request: Any, context: RequestContext, rights: Rights) -> 
 
 
 def describe_producers(request: Any, context: RequestContext, rights: Rights) -> Guarding:
-    """Of topics that may be read; a name that no topic can have is refused for that."""
+    """Check Read on the topics; the handler refuses an invalid topic name."""
     kept, others = yield from divided(
         request.topics,
         lambda topic: topic.name if is_topic_name(topic.name) else None,

@@ -1,7 +1,7 @@
-"""Which API has which guard. One that is about nothing but the cluster has it by its row in `broker/api/table.py`.
+"""The guard of each API. An API that only needs the cluster has its guard by its row in `broker/api/table.py`.
 
 Invariant: an API that has operations in its row has a guard, or its handler checks them itself (`BY_HANDLER`); nothing
-is served otherwise. A test asks every API, and holds what it asked for against its row.
+is served otherwise. A test calls every API, and compares the operations that it checked with its row.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ BY_HANDLER: Final = frozenset(
         ApiKey.DESCRIBE_TOPIC_PARTITIONS,
     )
 )
-"""Whose handler is the one that knows what is asked for."""
+"""The APIs whose handlers check, because only they know the resources."""
 
 GUARDS: Final[dict[ApiKey, Guard]] = {
     ApiKey.PRODUCE: of_produce.produce,
@@ -69,7 +69,7 @@ GUARDS: Final[dict[ApiKey, Guard]] = {
 
 
 def guard_of(row: ApiRow) -> Guard | None:
-    """The guard of an API; None for one that has nothing to check, or checks it itself."""
+    """Return the guard of an API; None for one that has nothing to check, or checks it itself."""
     found = GUARDS.get(row.key)
     if found is not None:
         return found
@@ -81,6 +81,6 @@ def guard_of(row: ApiRow) -> Guard | None:
 
 
 def guarded(row: ApiRow, handle: Handle) -> Handle:
-    """The handler of an API behind its guard."""
+    """Return the handler of an API behind its guard."""
     guard = guard_of(row)
     return handle if guard is None else partial(asked_through, guard, handle)

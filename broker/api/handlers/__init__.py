@@ -1,1 +1,1 @@
-"""One file per API, named by the API. Handlers do not know each other."""
+"""One file per API, named by the API. Handlers do not import each other."""

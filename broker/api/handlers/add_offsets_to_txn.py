@@ -1,8 +1,8 @@
 """AddOffsetsToTxn (key 25), v0-4: a transaction is going to commit offsets of a group.
 
-Adds the partition of `__consumer_offsets` that the group lives in, as AddPartitionsToTxn would, whether or not that
-topic exists yet. Answers CONCURRENT_TRANSACTIONS, PRODUCER_FENCED (before v2: INVALID_PRODUCER_EPOCH),
-INVALID_PRODUCER_ID_MAPPING. The decision is in coordinator/transaction/adding. Clients of TV2 leave this request out.
+Adds the group's partition of `__consumer_offsets`, as AddPartitionsToTxn would, whether or not that topic exists yet.
+Answers CONCURRENT_TRANSACTIONS, PRODUCER_FENCED (before v2: INVALID_PRODUCER_EPOCH), INVALID_PRODUCER_ID_MAPPING. The
+decision is in coordinator/transaction/decisions/adding. Clients of TV2 do not send this request.
 """
 
 from __future__ import annotations

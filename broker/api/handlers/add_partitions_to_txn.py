@@ -1,11 +1,11 @@
-"""AddPartitionsToTxn (key 24), v0-5: partitions take part in a transaction from now on, or: do they?
+"""AddPartitionsToTxn (key 24), v0-5: add partitions to a transaction, or verify that they are in it.
 
-v0-3 are what clients of TV1 send, for one transaction. v4 and v5 are what brokers send one another, for many, each
-to add or only to verify: TRANSACTION_ABORTABLE for a partition that is not in the transaction. Whichever, nothing is
-added if any partition of the transaction does not exist: it gets UNKNOWN_TOPIC_OR_PARTITION, and the others
-OPERATION_NOT_ATTEMPTED. Clients may not name internal topics (TOPIC_AUTHORIZATION_FAILED): their own way there is
-AddOffsetsToTxn. Answers CONCURRENT_TRANSACTIONS, PRODUCER_FENCED (before v2: INVALID_PRODUCER_EPOCH),
-INVALID_PRODUCER_ID_MAPPING for every partition alike. The decisions are in coordinator/transaction/adding.
+v0-3 are sent by clients of TV1, for one transaction. v4 and v5 are sent between brokers, for many, each to add or only
+to verify: TRANSACTION_ABORTABLE for a partition that is not in the transaction. In all versions, nothing is added if
+any partition of the transaction does not exist: it gets UNKNOWN_TOPIC_OR_PARTITION, and the others
+OPERATION_NOT_ATTEMPTED. Clients may not name internal topics (TOPIC_AUTHORIZATION_FAILED): they use AddOffsetsToTxn.
+Answers CONCURRENT_TRANSACTIONS, PRODUCER_FENCED (before v2: INVALID_PRODUCER_EPOCH), INVALID_PRODUCER_ID_MAPPING for
+every partition alike. The decisions are in coordinator/transaction/decisions/adding.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def _transactions(request: AddPartitionsToTxnRequest, version: int) -> Sequence[
 
 
 def _answer_all(transactions: Sequence[AddPartitionsToTxnTransaction], context: RequestContext) -> Steps[list[Said]]:
-    """What is said of each transaction, perhaps later. Each is added to at once, or not at all."""
+    """Return the answer for each transaction, or a future of it. Each is added to at once, or not at all."""
     replies: list[Said] = []
     in_hand, between = keep_in_hand(context.services), Pauses()
     for txn in transactions:

@@ -1,9 +1,9 @@
 """AddRaftVoter (key 80), v0-1: another voter for the metadata quorum. There is none, and each is refused (KIP-853).
 
-INCONSISTENT_CLUSTER_ID; INVALID_REQUEST for what names no voter, or no address of it for the controllers' listener;
-DUPLICATE_VOTER for this node, whichever directory is named; REQUEST_TIMED_OUT for any other, which is what Kafka
-answers when it has asked the new voter for its versions in vain. It is answered at once, for nobody is asked here
-(decision 0108). Versions: 1 whether to wait until the voter is committed.
+INCONSISTENT_CLUSTER_ID; INVALID_REQUEST if no valid voter is named, or no address of it for the controllers' listener;
+DUPLICATE_VOTER for this node, whichever directory is named; REQUEST_TIMED_OUT for any other, as in Kafka when the new
+voter does not answer a request for its versions. It is answered at once, because no voter is contacted here (decision
+0108). Versions: 1 whether to wait until the voter is committed.
 """
 
 from barnabas.broker.metadata.log.quorum import CONTROLLER_LISTENER, check_voter, voter_text

@@ -1,8 +1,8 @@
-"""AlterClientQuotas (key 49), v0-1: how much users, client ids and addresses may use.
+"""AlterClientQuotas (key 49), v0-1: set or remove quotas of users, client ids and addresses.
 
-All that may be changed is changed at once; each entity is answered: INVALID_REQUEST says what is wrong with it, its
-keys or their values. POLICY_VIOLATION for more than 10,000 changes, KAFKA_STORAGE_ERROR: for every entity, and nothing
-is changed. With validate_only nothing is. Versions: 1 flexible.
+All valid changes are applied at once; each entity has its own answer: INVALID_REQUEST with the reason, for the entity,
+its keys or their values. POLICY_VIOLATION for more than 10,000 changes, KAFKA_STORAGE_ERROR: for every entity, and
+nothing is changed. With validate_only nothing is changed. Versions: 1 flexible.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""AlterConfigs (key 33), v0-2: give topics, the broker or groups exactly these settings; others are taken back.
+"""AlterConfigs (key 33), v0-2: give topics, the broker or groups exactly these settings; others are removed.
 
-Kept for old clients: IncrementalAlterConfigs changes what it names and nothing else. Answers per resource:
+For old clients: IncrementalAlterConfigs changes the named settings and nothing else. Answers per resource:
 INVALID_CONFIG, INVALID_REQUEST, UNKNOWN_TOPIC_OR_PARTITION, INVALID_TOPIC_EXCEPTION.
 """
 

@@ -1,11 +1,11 @@
 """AlterPartitionReassignments (key 45), v0-1: move partitions to other replicas, or cancel (null) their moves.
 
-One node is every partition's one replica. To ask for it is to ask for no change, and done at once; any other list of
-replicas is INVALID_REPLICA_ASSIGNMENT. Several nodes of one process read the same log, so a partition has moved when
-this is answered (decision 0112); none of its new replicas running is INVALID_REPLICA_ASSIGNMENT, too, and none of them
-in sync where nobody leads. There never is anything to cancel: NO_REASSIGNMENT_IN_PROGRESS. A request that leaves no
-time is REQUEST_TIMED_OUT, unless it asks for nothing. Versions: 1 whether the replication factor may change, else
-INVALID_REPLICATION_FACTOR.
+With one node, every partition has that node as its only replica. A request for it is no change, and done at once; any
+other list of replicas is INVALID_REPLICA_ASSIGNMENT. Several nodes of one process read the same log, so a partition has
+moved when the request is answered (decision 0112); INVALID_REPLICA_ASSIGNMENT is also the answer if none of its new
+replicas runs, or if the partition has no leader and none of them is in sync. There never is a move to cancel:
+NO_REASSIGNMENT_IN_PROGRESS. A request with no time left is REQUEST_TIMED_OUT, unless it is empty. Versions: 1 whether
+the replication factor may change, else INVALID_REPLICATION_FACTOR.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from barnabas.protocol.messages.alter_partition_reassignments import (
 from barnabas.storage.steps import Steps
 
 _Wish = tuple[str, ReassignablePartition, ReassignablePartitionResponse]
-"""The topic, what is asked for, and the answer."""
+"""The topic, the requested change, and the answer."""
 _PARTITIONS = WorkClass(steps_max=1_000, slice_ms=5, may_begin_again=False)
 MOVED_IN_A_TURN = 150
 
@@ -35,7 +35,7 @@ MOVED_IN_A_TURN = 150
 def handle(
     request: AlterPartitionReassignmentsRequest, context: RequestContext
 ) -> AlterPartitionReassignmentsResponse | Future[AlterPartitionReassignmentsResponse]:
-    if not request.topics:  # an empty message, as in Kafka, where else there is none
+    if not request.topics:  # an empty message, as in Kafka, where otherwise there is none
         return AlterPartitionReassignmentsResponse(error_code=ErrorCode.NONE, error_message="", responses=[])
     return context.services.slices.in_slices(lambda: _alter(request, context.services), _PARTITIONS)
 
@@ -77,7 +77,7 @@ def _alter(
 def _still_possible(
     wishes: list[_Wish], may_change_factor: bool, services: Services, words: Words
 ) -> dict[tuple[str, int], list[int]]:
-    """The replicas to have now; what became impossible since it was looked at, in another slice, is refused."""
+    """Return the replicas to set now; refuse a change that became impossible since its check in an earlier slice."""
     found = {}
     for name, wish, answer in wishes:
         why = _why_not(name, wish, may_change_factor, services)
@@ -93,7 +93,7 @@ def _refuse(answer: ReassignablePartitionResponse, why: KafkaError, words: Words
 
 
 def _why_not(name: str, wish: ReassignablePartition, may_change_factor: bool, services: Services) -> KafkaError | None:
-    """Why the partition cannot have the replicas asked for; None if it can."""
+    """Return why the partition cannot have the requested replicas; None if it can."""
     topic = services.catalogue.topics.get(name)
     if topic is None:
         return KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"Unable to find a topic named {name}.")

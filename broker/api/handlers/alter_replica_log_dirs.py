@@ -1,11 +1,11 @@
 """AlterReplicaLogDirs (key 34), v1-2: move partitions to other data directories of this broker.
 
-The answer comes at once; the move goes on behind it, and DescribeLogDirs shows how far it is. NONE also for a partition
-that is there already, and a move of it to elsewhere is given up. REPLICA_NOT_AVAILABLE for one that another node leads,
-UNKNOWN_TOPIC_OR_PARTITION for one that does not exist, KAFKA_STORAGE_ERROR for one that is offline. Before that the
-directory is judged: LOG_DIR_NOT_FOUND unless its absolute path is given, as DescribeLogDirs tells it, and
-KAFKA_STORAGE_ERROR while it is offline; and before that the name: INVALID_TOPIC_EXCEPTION where it would not fit into
-that of a directory for a move. Of a partition that is named several times the last one counts.
+The answer comes at once; the move continues after it, and DescribeLogDirs shows its progress. NONE also for a partition
+that is there already; a move of it to another directory is then cancelled. REPLICA_NOT_AVAILABLE for one that another
+node leads, UNKNOWN_TOPIC_OR_PARTITION for one that does not exist, KAFKA_STORAGE_ERROR for one that is offline. Before
+that the directory is checked: LOG_DIR_NOT_FOUND unless its absolute path is given, as DescribeLogDirs returns it, and
+KAFKA_STORAGE_ERROR while it is offline; and before that the name: INVALID_TOPIC_EXCEPTION if it is too long for the
+name of a directory for a move. If a partition is named several times, the last one counts.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from barnabas.storage.directories.log_directory import LogDirectory
 from barnabas.storage.steps import Steps
 
 _FILE_NAME_MAX = 255
-_FUTURE_SUFFIX_LENGTH = len(".") + 32 + len("-future")  # what a directory that is moved to has behind its name
+_FUTURE_SUFFIX_LENGTH = len(".") + 32 + len("-future")  # the suffix of a directory that a partition is moved to
 _PARTITIONS = WorkClass(steps_max=1_000, slice_ms=5)
 
 

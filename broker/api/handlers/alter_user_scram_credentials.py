@@ -1,7 +1,7 @@
-"""AlterUserScramCredentials (key 51), v0: give users credentials of SCRAM, and take them back.
+"""AlterUserScramCredentials (key 51), v0: set and delete the SCRAM credentials of users.
 
-The rules are in `broker/metadata/image/users.py`. Each user is answered for itself; what keeps all of them from being
-changed, such as the disk, is each one's error.
+The rules are in `broker/metadata/image/users.py`. Each user has its own answer; an error that prevents every change,
+such as one of the disk, is each user's error.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""ApiVersions (key 18), v0-5: what this broker can do.
+"""ApiVersions (key 18), v0-5: the APIs and features of this broker.
 
-Lists exactly what is answered, in every version listed; Produce from 0 on, since old librdkafka takes a missing
-version 0 for a broker that cannot decompress (KAFKA-18659). A version above ours is answered in v0 with
-UNSUPPORTED_VERSION and the range of this API alone (`unsupported_version`), and the client asks again. Versions: 3
-the client names itself, or is answered INVALID_REQUEST; features are listed; 4 also those with a lowest level 0, which
-older Java clients cannot read (KAFKA-17492); 5 the client says which node of which cluster it means, and hears
+Lists exactly the APIs that are answered, in every version listed; Produce from 0 on, since old librdkafka takes a
+missing version 0 for a broker that cannot decompress (KAFKA-18659). A version above the supported ones is answered in
+v0 with UNSUPPORTED_VERSION and the range of this API alone (`unsupported_version`), and the client retries. Versions: 3
+the client names its software, or gets INVALID_REQUEST; features are listed; 4 also those with a lowest level 0, which
+older Java clients cannot read (KAFKA-17492); 5 the client names the cluster and the node that it means, and gets
 REBOOTSTRAP_REQUIRED from any other; only one of the two is INVALID_REQUEST (KIP-1242).
 """
 
@@ -52,7 +52,7 @@ def handle(request: ApiVersionsRequest, context: RequestContext) -> ApiVersionsR
 
 
 def _refusal(request: ApiVersionsRequest, context: RequestContext) -> ErrorCode:
-    """What is wrong with the request, in Kafka's order."""
+    """Return the first error of the request, in Kafka's order, or NONE."""
     if (request.cluster_id is None) is not (request.node_id == _NO_NODE):
         return ErrorCode.INVALID_REQUEST
     if context.api_version >= 3:
@@ -66,7 +66,7 @@ def _refusal(request: ApiVersionsRequest, context: RequestContext) -> ErrorCode:
 
 
 def unsupported_version(services: Services) -> ApiVersionsResponse:
-    """What a request in a version that is not ours gets, encoded in version 0."""
+    """Return the answer to a request in an unsupported version, encoded in version 0."""
     mine = [_row(offered) for offered in services.offered_apis if offered.api_key == API_VERSIONS]
     return ApiVersionsResponse(error_code=ErrorCode.UNSUPPORTED_VERSION, api_keys=mine)
 

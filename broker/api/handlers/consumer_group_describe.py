@@ -1,9 +1,9 @@
-"""ConsumerGroupDescribe (key 69), v0-1: consumer groups (KIP-848), their members, what these have and are to have.
+"""ConsumerGroupDescribe (key 69), v0-1: consumer groups (KIP-848), their members, current and target assignments.
 
 Offered while the feature group.version is 1 and group.coordinator.rebalance.protocols has `consumer`, else
-UNSUPPORTED_VERSION. Each group has its own code:
-INVALID_GROUP_ID, GROUP_ID_NOT_FOUND, also for a classic group. Topics that are gone are left out. Versions: 1 what kind
-of member each one is. A group that is named again is answered again, within bounds: INVALID_REQUEST.
+UNSUPPORTED_VERSION. Each group has its own code: INVALID_GROUP_ID, GROUP_ID_NOT_FOUND, also for a classic group. Topics
+that are deleted are left out. Versions: 1 the type of each member. A group that is named again is answered again, up to
+a limit: INVALID_REQUEST.
 """
 
 from __future__ import annotations

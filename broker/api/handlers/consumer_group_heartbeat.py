@@ -1,11 +1,10 @@
 """ConsumerGroupHeartbeat (key 68), v0-1: join, stay in and leave a group of the consumer protocol (KIP-848).
 
 Offered while the feature group.version is 1 and group.coordinator.rebalance.protocols has `consumer`, else
-UNSUPPORTED_VERSION. Answers the member's epoch, and what it has if
-that changed or was asked for. Refusals have Kafka's sentences: INVALID_REQUEST, UNSUPPORTED_ASSIGNOR,
-INVALID_REGULAR_EXPRESSION, GROUP_ID_NOT_FOUND, GROUP_MAX_SIZE_REACHED, UNKNOWN_MEMBER_ID, FENCED_MEMBER_EPOCH,
-UNRELEASED_INSTANCE_ID, FENCED_INSTANCE_ID. The decision is in coordinator/group/consumer. Versions: 1 regular
-expressions; the client chooses its member id.
+UNSUPPORTED_VERSION. Answers the member's epoch, and its assignment if that changed or was requested. Refusals have
+Kafka's messages: INVALID_REQUEST, UNSUPPORTED_ASSIGNOR, INVALID_REGULAR_EXPRESSION, GROUP_ID_NOT_FOUND,
+GROUP_MAX_SIZE_REACHED, UNKNOWN_MEMBER_ID, FENCED_MEMBER_EPOCH, UNRELEASED_INSTANCE_ID, FENCED_INSTANCE_ID. The decision
+is in coordinator/group/decisions/consumer. Versions: 1 regular expressions; the client chooses its member id.
 """
 
 from __future__ import annotations
@@ -54,7 +53,7 @@ def _asked(request: ConsumerGroupHeartbeatRequest, context: RequestContext) -> H
         assignor=request.server_assignor,
         owned=None if owned is None else claimed((each.topic_id, each.partitions) for each in owned),
         client_id=shared(context.client_id or ""),
-        client_host=shared(f"/{context.client_host}"),  # as Java prints an address; the record has it so
+        client_host=shared(f"/{context.client_host}"),  # as Java prints an address; the record stores it so
         chooses_member_id=context.api_version >= _CLIENT_CHOOSES_ID_SINCE,
         may_describe=context.may_describe,
     )

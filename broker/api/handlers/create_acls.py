@@ -1,8 +1,8 @@
-"""CreateAcls (key 30), v1-3: add ACLs. What is there already is answered as if it were new.
+"""CreateAcls (key 30), v1-3: add ACLs. An ACL that exists already is answered as if it were new.
 
-All that may be are added in one change, and in force when they are answered. Each has its own code: INVALID_REQUEST
-for what cannot be, POLICY_VIOLATION for more than 10,000 at once, SECURITY_DISABLED where there is no authorizer. An
-unknown kind of resource, pattern, operation or permission closes the connection, as in Kafka.
+All valid ones are added in one change, and in force when the request is answered. Each has its own code:
+INVALID_REQUEST for an invalid one, POLICY_VIOLATION for more than 10,000 at once, SECURITY_DISABLED where there is no
+authorizer. An unknown type of resource, pattern, operation or permission closes the connection, as in Kafka.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""CreateDelegationToken (key 38), v1-3: make a delegation token for who asks, or from v3 on for another owner.
+"""CreateDelegationToken (key 38), v1-3: make a delegation token for the requester, or from v3 on for another owner.
 
-For another owner CreateTokens is needed on that User. The checks are in Kafka's order; what was refused before the
-tokens were asked has -1 for its times, what they refused has 0.
+For another owner CreateTokens is needed on that User. The checks are in Kafka's order; a refusal before the tokens are
+used has -1 for its times, a refusal by them has 0.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _REQUESTER_SINCE = 3
 def handle(request: CreateDelegationTokenRequest, context: RequestContext) -> CreateDelegationTokenResponse:
     requester = owner = context.principal
     if request.owner_principal_name:
-        if request.owner_principal_type is None:  # which Kafka does not expect
+        if request.owner_principal_type is None:  # Kafka does not expect this
             return _response(ANONYMOUS, ANONYMOUS, context, ErrorCode.UNKNOWN_SERVER_ERROR, _NEVER)
         owner = Principal(request.owner_principal_type, request.owner_principal_name)
     time_ms = _NEVER

@@ -1,11 +1,11 @@
 """CreatePartitions (key 37), v0-3: more partitions for topics that exist.
 
-Answers per topic: UNKNOWN_TOPIC_OR_PARTITION, INVALID_PARTITIONS (no more than there are),
-INVALID_REPLICA_ASSIGNMENT, INVALID_REQUEST (a name twice in one request), POLICY_VIOLATION (more than 10,000
-partitions at once), KAFKA_STORAGE_ERROR while the disk is full, THROTTLING_QUOTA_EXCEEDED where a quota on
-created partitions is used up (before v3 they are created then, and the client waits). A request that leaves no time is
-REQUEST_TIMED_OUT for every topic, and adds nothing; unless there is nothing in it but names given twice. A request for
-many topics is granted in several changes, with other work in between (`broker/metadata/changes.py`).
+Answers per topic: UNKNOWN_TOPIC_OR_PARTITION, INVALID_PARTITIONS (no more than there are), INVALID_REPLICA_ASSIGNMENT,
+INVALID_REQUEST (a name twice in one request), POLICY_VIOLATION (more than 10,000 partitions at once),
+KAFKA_STORAGE_ERROR while the disk is full, THROTTLING_QUOTA_EXCEEDED where a quota on created partitions is exceeded
+(before v3 they are created then, and the client is throttled). A request with no time left is REQUEST_TIMED_OUT for
+every topic, and adds nothing; unless it contains only names given twice. A request for many topics is applied in
+several changes, with other work in between (`broker/metadata/changes.py`).
 """
 
 from asyncio import Future
@@ -72,7 +72,7 @@ def _create_all(
 def _create(
     wishes: list[NewPartitions], refusal: KafkaError | None, validate_only: bool, catalogue: Catalogue
 ) -> Sequence[KafkaError | None]:
-    """One change."""
+    """Apply one change and return the refusal of each topic, or None."""
     if refusal is not None:
         return [refusal] * len(wishes)
     try:
@@ -82,7 +82,7 @@ def _create(
 
 
 def _added(topic: CreatePartitionsTopic, there: Mapping[str, Topic]) -> int:
-    """How many partitions the topic gains, if that is granted."""
+    """Return how many partitions the topic gains, if the request is granted."""
     found = there.get(topic.name)
     return 0 if found is None else max(0, topic.count - len(found.partitions))
 

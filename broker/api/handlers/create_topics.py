@@ -1,13 +1,13 @@
 """CreateTopics (key 19), v2-7: topics, with their partitions and settings.
 
-A request of few topics creates what may be created in one change, or nothing; more come in several, with other work in
-between (`broker/metadata/changes.py`). Answers per topic: INVALID_TOPIC_EXCEPTION,
-TOPIC_ALREADY_EXISTS, INVALID_PARTITIONS, INVALID_REPLICATION_FACTOR (more than one), INVALID_REPLICA_ASSIGNMENT,
-INVALID_CONFIG, INVALID_REQUEST (a name twice in one request), POLICY_VIOLATION (more than 10,000 partitions at
-once), KAFKA_STORAGE_ERROR while the disk is full, THROTTLING_QUOTA_EXCEEDED where a quota on created partitions is used
-up; before v6 they are created then, and the client waits. A request that leaves no time is REQUEST_TIMED_OUT for every
-topic, whatever else is wrong, and creates nothing; unless there is nothing in it but names given twice. Versions: 5
-tells every setting of the topic, never null for one that was created; 7 its id.
+A request of few topics creates all valid ones in one change, or nothing; more come in several, with other work in
+between (`broker/metadata/changes.py`). Answers per topic: INVALID_TOPIC_EXCEPTION, TOPIC_ALREADY_EXISTS,
+INVALID_PARTITIONS, INVALID_REPLICATION_FACTOR (more than one), INVALID_REPLICA_ASSIGNMENT, INVALID_CONFIG,
+INVALID_REQUEST (a name twice in one request), POLICY_VIOLATION (more than 10,000 partitions at once),
+KAFKA_STORAGE_ERROR while the disk is full, THROTTLING_QUOTA_EXCEEDED where a quota on created partitions is exceeded;
+before v6 they are created then, and the client is throttled. A request with no time left is REQUEST_TIMED_OUT for every
+topic, whatever else is wrong, and creates nothing; unless it contains only names given twice. Versions: 5 returns every
+setting of the topic, never null for one that was created; 7 its id.
 """
 
 from asyncio import Future
@@ -80,7 +80,7 @@ def _create_all(
 def _create(
     wishes: list[NewTopic], refusal: KafkaError | None, validate_only: bool, catalogue: Catalogue
 ) -> Sequence[CreatedTopic | KafkaError]:
-    """One change."""
+    """Apply one change and return the topic, or the refusal, for each name."""
     if refusal is not None:
         return [refusal] * len(wishes)
     try:
@@ -119,14 +119,14 @@ def _refused(name: str, refusal: KafkaError) -> CreatableTopicResult:
 
 
 class _Settings:
-    """What is told of the settings of topics that one request creates. Rows are shared: most are the same for all."""
+    """The settings in the answer for the topics of one request. Rows are shared: most are the same for all."""
 
     def __init__(self, config: BrokerConfig) -> None:
         self._config = config
         self._inherited: dict[str, CreatableTopicConfigs] = {}
 
     def of(self, own: Mapping[str, str]) -> list[CreatableTopicConfigs]:
-        """Every setting of a topic with these of its own."""
+        """Return every setting of a topic that has these own values."""
         if not self._inherited:
             self._inherited = {key: self._row({}, key) for key in TOPIC_KEYS}
         return [self._row(own, key) if key in own else row for key, row in self._inherited.items()]

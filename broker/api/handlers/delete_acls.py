@@ -1,9 +1,9 @@
-"""DeleteAcls (key 31), v1-3: remove the ACLs that filters let through, and say which.
+"""DeleteAcls (key 31), v1-3: remove the ACLs that match filters, and return them.
 
-All are removed in one change, and not in force any more when they are answered. Each filter has its own code:
-INVALID_REQUEST for a number that there may be some day, POLICY_VIOLATION for more than 10,000 ACLs at once,
-SECURITY_DISABLED where there is no authorizer. An unknown kind of resource, pattern, operation or permission closes the
-connection, as in Kafka.
+All are removed in one change, and not in force any more when the request is answered. Each filter has its own code:
+INVALID_REQUEST for a number that is not used yet, POLICY_VIOLATION for more than 10,000 ACLs at once, SECURITY_DISABLED
+where there is no authorizer. An unknown type of resource, pattern, operation or permission closes the connection, as in
+Kafka.
 """
 
 from __future__ import annotations

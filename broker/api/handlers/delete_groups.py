@@ -1,8 +1,8 @@
-"""DeleteGroups (key 42), v0-3: groups without members go, with all they committed.
+"""DeleteGroups (key 42), v0-3: delete groups without members, with all their committed offsets.
 
-Each group has its own code: GROUP_ID_NOT_FOUND, NON_EMPTY_GROUP. One that is named twice is answered once, as by
-Kafka. The decision is in coordinator/group/offsets. Versions: 3 has room for a message, which Kafka leaves empty for
-such groups, too: it is for those that a plug-in of streams groups (KIP-1331) would not let go.
+Each group has its own code: GROUP_ID_NOT_FOUND, NON_EMPTY_GROUP. One that is named twice is answered once, as in Kafka.
+The decision is in coordinator/group/decisions/offsets. Versions: 3 has a field for a message, which Kafka leaves empty
+for such groups, too: it is for groups whose deletion a plug-in of streams groups (KIP-1331) refuses.
 """
 
 from __future__ import annotations

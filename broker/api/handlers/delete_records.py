@@ -1,13 +1,13 @@
-"""DeleteRecords (key 21), v0-2: move the start of a partition up to an offset; -1 means the high watermark.
+"""DeleteRecords (key 21), v0-2: move the log start offset of a partition up; -1 means the high watermark.
 
 Each partition has its own code: UNKNOWN_TOPIC_OR_PARTITION, INVALID_TOPIC_EXCEPTION for an internal topic,
 POLICY_VIOLATION where cleanup.policy is `compact` alone, OFFSET_OUT_OF_RANGE below -1 or above the high watermark,
-KAFKA_STORAGE_ERROR. Readers can no longer ask for what lies before; whole segments below go with the next
+KAFKA_STORAGE_ERROR. Records before it can no longer be read; whole segments below it are deleted with the next
 retention pass, and at once while the disk is full.
 
 As in Kafka the answer does not wait for log-start-offset-checkpoint, which is written every few seconds
-(housekeeping.py): after a kill, records deleted since may be there again. A write for each request would be one of the
-rows of all partitions, with two syncs, and would fail on a full disk, where this request has to make room.
+(housekeeping.py): after a kill, recently deleted records may exist again. A write for each request would write the rows
+of all partitions, with two syncs, and would fail on a full disk, where this request has to free space.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def _delete_all(request: DeleteRecordsRequest, context: RequestContext) -> Steps
 def _delete(topic: str, asked: DeleteRecordsPartition, context: RequestContext) -> DeleteRecordsPartitionResult:
     partition = asked.partition_index
     try:
-        context.services.partitions.get(topic, partition)  # what does not exist is unknown before it is internal
+        context.services.partitions.get(topic, partition)  # a missing partition is unknown, even if internal
         if context.services.catalogue.topics[topic].is_internal:
             raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"{topic} is the broker's own")
         low_watermark = context.services.partitions.delete_records_before(topic, partition, asked.offset)

@@ -1,11 +1,11 @@
 """DeleteTopics (key 20), v1-6: topics by name, from v6 on also by id.
 
-They are gone from the catalogue, durably, before their files are; the files follow through the catalogue's listeners.
-Many topics go in several changes, with other work in between. Answers per topic: UNKNOWN_TOPIC_OR_PARTITION,
-UNKNOWN_TOPIC_ID, INVALID_REQUEST (named twice, or both ways, or not at all), TOPIC_DELETION_DISABLED when
-`delete.topic.enable` is off (INVALID_REQUEST before v3), THROTTLING_QUOTA_EXCEEDED where a quota on deleted partitions
-is used up (before v5 they are deleted then, and the client waits). A request that leaves no time is REQUEST_TIMED_OUT
-for every topic, and deletes nothing; unless none of them has to be looked up.
+They are removed from the catalogue, durably, before their files are; the files follow through the catalogue's
+listeners. Many topics are deleted in several changes, with other work in between. Answers per topic:
+UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID, INVALID_REQUEST (named twice, or both by name and id, or by neither),
+TOPIC_DELETION_DISABLED when `delete.topic.enable` is off (INVALID_REQUEST before v3), THROTTLING_QUOTA_EXCEEDED where a
+quota on deleted partitions is exceeded (before v5 they are deleted then, and the client is throttled). A request with
+no time left is REQUEST_TIMED_OUT for every topic, and deletes nothing; unless none of them has to be looked up.
 """
 
 from asyncio import Future
@@ -68,7 +68,7 @@ def _delete_all(
 def _refusal(
     request: DeleteTopicsRequest, targets: Iterable[_Target], twice: set[_Target], context: RequestContext
 ) -> KafkaError | None:
-    """Why none of them is deleted."""
+    """Return why no topic of the request is deleted, or None."""
     if not context.services.config.boolean("delete.topic.enable"):
         code = ErrorCode.TOPIC_DELETION_DISABLED if context.api_version >= 3 else ErrorCode.INVALID_REQUEST
         return KafkaError(code, "Topic deletion is disabled by delete.topic.enable.")
@@ -79,7 +79,7 @@ def _refusal(
 def _doomed(
     targets: Collection[_Target], twice: set[_Target], admit: Admit | None, catalogue: Catalogue
 ) -> Steps[tuple[list[_Doomed], _Answers]]:
-    """Those that are there, and that a quota lets go; the others are answered."""
+    """Return the topics that exist, and that a quota allows to delete, and the answers for the others."""
     doomed: list[_Doomed] = []
     answers: _Answers = []
     pauses = Pauses()
@@ -107,12 +107,12 @@ def _delete(doomed: list[_Doomed], catalogue: Catalogue) -> _Answers:
 
 
 def _is_looked_up(target: _Target, twice: set[_Target]) -> bool:
-    """Whether it is clear what the target names, so that Kafka looks for it."""
+    """Return whether the target is unambiguous, so that Kafka looks it up."""
     return (target.name is None) is not (target.topic_id == ZERO_UUID) and target not in twice
 
 
 def _resolve(target: _Target, twice: set[_Target], targets: Container[_Target], catalogue: Catalogue) -> Topic:
-    """The topic to delete. KafkaError when the target is none, or not clear."""
+    """Return the topic to delete. Raise KafkaError when it does not exist, or the target is ambiguous."""
     by_id = target.topic_id != ZERO_UUID
     if target.name is not None and by_id:
         raise KafkaError(ErrorCode.INVALID_REQUEST, "You may not specify both topic name and topic id.")

@@ -1,7 +1,7 @@
-"""DescribeAcls (key 29), v1-3: the ACLs that a filter lets through, by the pattern that they are about.
+"""DescribeAcls (key 29), v1-3: the ACLs that match a filter, grouped by resource pattern.
 
-SECURITY_DISABLED where there is no authorizer. An unknown kind of resource, pattern, operation or permission closes the
-connection, as in Kafka; one with a number that there may be some day finds nothing.
+SECURITY_DISABLED where there is no authorizer. An unknown type of resource, pattern, operation or permission closes the
+connection, as in Kafka; one with a number that is not used yet finds nothing.
 """
 
 from __future__ import annotations

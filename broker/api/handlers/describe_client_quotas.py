@@ -1,8 +1,8 @@
 """DescribeClientQuotas (key 48), v0-1: the quotas that are set for users, client ids and addresses.
 
 A filter names types of entities, with a name each, the default, or any; strict leaves out entities with other parts.
-Errors stand at the top: INVALID_REQUEST for a filter that cannot be, UNSUPPORTED_VERSION for a type that there is not.
-Versions: 1 flexible.
+Errors are at the top: INVALID_REQUEST for an invalid filter, UNSUPPORTED_VERSION for an unknown type. Versions: 1
+flexible.
 """
 
 from barnabas.broker.metadata.image.client_quotas import matching

@@ -1,9 +1,8 @@
 """DescribeCluster (key 60), v0-2: the cluster's id and its brokers, from version 2 on also those that are fenced.
 
-Of several nodes, a stopped one is fenced, as a broker of Apache Kafka that was shut down.
-
-Endpoint type 1 asks a broker, 2 a controller: there is no controller endpoint here, so that is
-MISMATCHED_ENDPOINT_TYPE, and any other number UNSUPPORTED_ENDPOINT_TYPE.
+With several nodes, a stopped one is fenced, like a broker of Apache Kafka that was shut down. Endpoint type 1 is a
+broker, 2 a controller: there is no controller endpoint here, so that is MISMATCHED_ENDPOINT_TYPE, and any other number
+UNSUPPORTED_ENDPOINT_TYPE.
 """
 
 from barnabas.broker.api.guards.authorized_operations import CLUSTER_OPERATIONS, NOT_ASKED

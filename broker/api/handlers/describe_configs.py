@@ -1,11 +1,10 @@
 """DescribeConfigs (key 32), v1-4: the settings of topics and of the broker, and where their values come from.
 
-A topic: every key with the value in force. A broker by its id: every key Apache Kafka knows, with or without effect
-here; the broker resource with an empty name: only what was set for all brokers while running; a broker's loggers:
-their levels. A group, or a subscription to client metrics: every key, whether there is such a one or not. Sensitive
-values are null. Answers per resource: UNKNOWN_TOPIC_OR_PARTITION, INVALID_TOPIC_EXCEPTION, INVALID_REQUEST (another
-broker, or no name). One of a kind that does not exist has the whole request refused with INVALID_REQUEST. Versions: 3
-types and documentation.
+A topic: every key with the value in force. A broker by its id: every key of Apache Kafka, with or without effect here;
+the broker resource with an empty name: only the values set dynamically for all brokers; a broker's loggers: their
+levels. A group, or a subscription to client metrics: every key, whether it exists or not. Sensitive values are null.
+Answers per resource: UNKNOWN_TOPIC_OR_PARTITION, INVALID_TOPIC_EXCEPTION, INVALID_REQUEST (another broker, or no name).
+If one has an unknown type, the whole request is refused with INVALID_REQUEST. Versions: 3 types and documentation.
 """
 
 from asyncio import Future
@@ -50,7 +49,7 @@ _TOO_MUCH = f"The request asks for more than {_ENTRIES_MAX} settings at once."
 
 
 class Described(Protocol):
-    """What is told of a key of any resource."""
+    """The properties of a key of any resource."""
 
     @property
     def name(self) -> str: ...
@@ -71,7 +70,7 @@ def _described_all(request: DescribeConfigsRequest, services: Services) -> Steps
         message = f"There are no resources of type {min(strange)}."
         refused = [_result(resource, [], ErrorCode.INVALID_REQUEST, message) for resource in request.resources]
         return DescribeConfigsResponse(results=refused)
-    # Who asks for the same thing a thousand times is answered a thousand times, but it is looked up, and kept, once.
+    # A resource named a thousand times is answered a thousand times, but looked up and stored once.
     found: dict[tuple[int, str, tuple[str, ...] | None], DescribeConfigsResult] = {}
     results = []
     left = _ENTRIES_MAX
@@ -97,7 +96,7 @@ def _described(
         for entry in _wanted(resource, _describe(resource, services)):
             if not request.include_synonyms:
                 entry.synonyms = []
-            if resource.resource_type != LOGGER_RESOURCE:  # which Kafka tells nothing of
+            if resource.resource_type != LOGGER_RESOURCE:  # Kafka has no documentation of these
                 entry.documentation = _documentation(entry.name) if request.include_documentation else None
             entries.append(entry)
     except KafkaError as refusal:
@@ -193,7 +192,7 @@ def _broker_entries(services: Services) -> Iterator[DescribeConfigsResourceResul
         if key.name in accepted.INTERNAL and all(each.source is Source.DEFAULT for each in found):
             continue
         yield _entry(key, text_of(config.value(key.name)), found)
-    for key in OF_AUTHORIZER:  # which is a plug-in to Kafka's broker: it does not know what these are
+    for key in OF_AUTHORIZER:  # the authorizer is a plug-in of Kafka's broker, which does not know these keys
         if key.name in config.static:
             yield _unknown_entry(key.name, [Synonym(key.name, config.static[key.name], Source.STATIC_BROKER)])
     for key in [HTTP_ADDRESS] if HTTP_ADDRESS.name in config.static else ():
@@ -205,7 +204,7 @@ def _broker_entries(services: Services) -> Iterator[DescribeConfigsResourceResul
 
 
 def _own_config(services: Services) -> BrokerConfig:
-    """As this node is to tell it, which may be one of several."""
+    """Return the settings as this node reports them, which may be one of several."""
     nodes = services.cluster.brokers
     if len(nodes) == 1:
         return services.config
@@ -215,7 +214,7 @@ def _own_config(services: Services) -> BrokerConfig:
 
 
 def _listed(found: list[Synonym], name: str | None) -> list[Synonym]:
-    """What Kafka lists: a topic's own value, then all from the first one given under `name` itself."""
+    """Return the synonyms that Kafka lists: a topic's own value, then all from the first one under `name` itself."""
     own = [each for each in found if each.source is Source.TOPIC]
     return [*own, *dropwhile(lambda each: each.name != name, found[len(own) :])]
 
@@ -245,7 +244,7 @@ def _entry(key: Described, value: str | None, found: list[Synonym]) -> DescribeC
 
 
 def _unknown_entry(name: str, found: list[Synonym]) -> DescribeConfigsResourceResult:
-    """A setting stored for a key nobody here knows: its value might be a secret."""
+    """Return the entry of a setting with an unknown key: its value might be a secret."""
     return DescribeConfigsResourceResult(
         name=name,
         value=None,
@@ -263,7 +262,7 @@ def _synonym(synonym: Synonym, is_sensitive: bool) -> DescribeConfigsSynonym:
 
 
 def _documentation(name: str) -> str | None:
-    from barnabas.broker.config.reference.descriptions import documentation  # texts nobody else needs
+    from barnabas.broker.config.reference.descriptions import documentation  # texts that only this function needs
 
     return documentation(name)
 

@@ -1,7 +1,7 @@
-"""DescribeDelegationToken (key 41), v1-3: the delegation tokens of some owners, or all, as far as one may see them.
+"""DescribeDelegationToken (key 41), v1-3: the delegation tokens of some owners, or of all, that the client may see.
 
-Everybody sees the tokens that are theirs to prolong; others with Describe on the DelegationToken, or DescribeTokens on
-the User who owns it. No owners at all ask for nothing. Whoever sees a token is told its HMAC, as by Kafka.
+Each user sees the tokens that it may renew; other users need Describe on the DelegationToken, or DescribeTokens on the
+User who owns it. An empty list of owners selects no token. A client that sees a token gets its HMAC, as in Kafka.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""DescribeGroups (key 15), v0-6: the state of groups, and who is in them.
+"""DescribeGroups (key 15), v0-6: the state of groups, and their members.
 
-A group nobody knows, and one of the consumer protocol, is Dead up to v5, and GROUP_ID_NOT_FOUND from v6 on. What
-members subscribe to is listed for a Stable group only; what they are assigned stays until the leader of the next
-generation assigns anew. A group that is named again is answered again, within bounds: INVALID_REQUEST. Versions: 3
+An unknown group, and one of the consumer protocol, is Dead up to v5, and GROUP_ID_NOT_FOUND from v6 on. The
+subscriptions of members are listed for a Stable group only; their assignments stay until the leader of the next
+generation sends new ones. A group that is named again is answered again, up to a limit: INVALID_REQUEST. Versions: 3
 authorized operations, 4 static members, 5 flexible.
 """
 
@@ -64,9 +64,9 @@ def _describe(group_id: str, operations: int, context: RequestContext) -> Descri
     if group is None:
         if context.api_version >= _NOT_FOUND_SINCE:
             missing = refusal or KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} not found.")
-            return _nothing(group_id, missing.code, missing.message)  # which it has shortened
+            return _nothing(group_id, missing.code, missing.message)  # shortened by KafkaError
         dead = _nothing(group_id, ErrorCode.NONE, None)
-        dead.authorized_operations = operations  # without an error they are given, as Kafka does it
+        dead.authorized_operations = operations  # without an error they are returned, as in Kafka
         return dead
     is_stable = group.state is State.STABLE
     return DescribedGroup(
@@ -95,7 +95,7 @@ def _members(group: Group, is_stable: bool) -> list[DescribedGroupMember]:
 
 
 def _refused(group_id: str, why: KafkaError, context: RequestContext) -> DescribedGroup:
-    """Why it is not described, as far as the version has room for that."""
+    """Return the entry of a group that is not described, with the reason if the version has a field for it."""
     message = why.message if context.api_version >= _MESSAGES_SINCE else None
     return _nothing(group_id, why.code, message, state="")
 

@@ -1,13 +1,14 @@
-"""DescribeLogDirs (key 35), v1-5: the data directories, how much each partition takes in them, and the room there is.
+"""DescribeLogDirs (key 35), v1-5: the data directories, the size of each partition in them, and the free space.
 
-A partition's size is that of its segments without indexes, read off the file system: nothing is opened for it. Asked
-for all (null), every partition of the catalogue is listed, one that was never used with size 0 in the directory that
-it will have; of a list, those of it that exist; of an empty list none. A partition that is moved is also listed in the
-directory that it is moved to, with what is copied. Each of several nodes lists the replicas it has, with nothing they
-are behind by. One that could not be opened has an offset lag of -1: nobody knows it. The usable bytes are those that
-producers can fill: none while the directory is full (docs/decisions/0122). None is cordoned. A directory that has
-failed is listed with KAFKA_STORAGE_ERROR and nothing else.
-Versions: 3 an error for the whole answer; 4 the room of the volume; 5 cordoned.
+A partition's size is that of its segments without indexes, read from the file system: nothing is opened for it. A
+request for all (null) lists every partition of the catalogue, one that was never used with size 0 in its future
+directory; a list, those of it that exist; an empty list none. A partition that is being moved is also listed in the
+target directory, with the bytes copied. Each of several nodes lists its replicas, with an offset lag of 0. One that
+could not be opened has an offset lag of -1: unknown. The usable bytes are those that producers can fill: none while the
+directory is full (docs/decisions/0122). None is cordoned. A directory that has failed is listed with
+KAFKA_STORAGE_ERROR and nothing else.
+
+Versions: 3 an error for the whole answer; 4 the size and free space of the volume; 5 cordoned.
 """
 
 from __future__ import annotations
@@ -77,7 +78,7 @@ def _failed(path: str) -> DescribeLogDirsResult:
 def _by_directory(
     wanted: dict[str, list[int]], context: RequestContext
 ) -> Steps[dict[LogDirectory, dict[str, list[int]]]]:
-    """The same, by where they lie or will; those whose directory is not there, or that are gone by now, are in none."""
+    """Group partitions by their present or future directory; omit missing directories and deleted partitions."""
     directories, topics = context.services.partitions.directory, context.services.catalogue.topics
     found: dict[LogDirectory, dict[str, list[int]]] = {}
     for name, numbers in wanted.items():
@@ -92,7 +93,7 @@ def _by_directory(
 
 
 def _wanted(asked: list[DescribableLogDirTopic] | None, context: RequestContext) -> Steps[dict[str, list[int]]]:
-    """The partitions to describe, in order: those asked for that have a replica here, each once."""
+    """Return the partitions to describe, in order: the requested ones that have a replica here, each once."""
     cluster, topics = context.services.cluster, context.services.catalogue.topics
 
     def hosted(name: str) -> list[int]:
@@ -112,7 +113,7 @@ def _wanted(asked: list[DescribableLogDirTopic] | None, context: RequestContext)
 
 
 def _coming(wanted: dict[str, list[int]], context: RequestContext) -> dict[LogDirectory, list[DescribeLogDirsTopic]]:
-    """Copies of partitions that are moved, by the directory that they are made in."""
+    """Return the copies of partitions that are being moved, by target directory."""
     partitions, moves = context.services.partitions, context.services.deferred_moves.built
     found: dict[LogDirectory, list[DescribeLogDirsTopic]] = {}
     for (name, number), (target, size, offset) in ({} if moves is None else moves.under_way()).items():

@@ -1,7 +1,7 @@
-"""DescribeProducers (key 61), v0: the producers each partition remembers, with the offset of an open transaction.
+"""DescribeProducers (key 61), v0: the producers that each partition knows, with the offset of an open transaction.
 
 Idempotent producers and those whose transaction is over are listed, too. A start offset without an ongoing transaction
-of that producer in DescribeTransactions is a hanging transaction. Each partition has an error of its own.
+of that producer in DescribeTransactions is a hanging transaction. Each partition has its own error.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def _describe(
     topic: str, partition: int, on_disk: frozenset[tuple[str, int]], context: RequestContext
 ) -> PartitionResponse:
     try:
-        if topic != CLUSTER_METADATA_TOPIC:  # which is a name, but no topic that anybody may ask about
+        if topic != CLUSTER_METADATA_TOPIC:  # a valid name, but no topic for clients
             check_name(topic)
         log = context.services.partitions.get_if_written(topic, partition, on_disk)
     except KafkaError as error:

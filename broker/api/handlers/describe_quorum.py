@@ -1,10 +1,10 @@
-"""DescribeQuorum (key 55), v0-2: who keeps the metadata log. This node does: the leader of a quorum of one (KIP-595).
+"""DescribeQuorum (key 55), v0-2: the metadata quorum. This node is the leader of a quorum of one (KIP-595).
 
-The log is `__cluster_metadata-0`, and a request for exactly that is answered with the epoch of this run and the log's
-end, which is the high watermark, too: every record is on the disk before it counts. Anything else, or more, is
-UNKNOWN_TOPIC_OR_PARTITION. Of several nodes the first keeps it, whether it is stopped or not, and the others that run
-are observers, which have read it all. There is no controller listener to name (decision 0108). Versions: 1 times; 2
-directory ids, error messages, and the voters' listeners.
+The log is `__cluster_metadata-0`, and a request for exactly that is answered with the epoch of this run and the log end
+offset, which is the high watermark, too: every record is on the disk before it counts. Anything else, or more, is
+UNKNOWN_TOPIC_OR_PARTITION. With several nodes the first stores the log, whether it is stopped or not, and the others
+that run are observers, which have read it all. There is no controller listener to name (decision 0108). Versions: 1
+times; 2 directory ids, error messages, and the voters' listeners.
 """
 
 from asyncio import Future

@@ -1,10 +1,11 @@
-"""DescribeTopicPartitions (key 75), v0: topics page by page, partitions counted.
+"""DescribeTopicPartitions (key 75), v0: topics page by page, with a limit on partitions.
 
-Topics come in the order of their names; none asked for means all. `response_partition_limit` (at most the broker's
-`max.request.partition.size.limit`) ends a page, and `next_cursor` says where the next one begins. A cursor with a
-negative partition, or at a topic that was not asked for, is INVALID_REQUEST for every topic. A topic that may not be
-described is on no page and in no cursor; one that was asked for is TOPIC_AUTHORIZATION_FAILED, there or not. Where all
-are asked for, a topic that is deleted while they are told, in slices, is left out, as if it had been deleted before.
+Topics are in the order of their names; an empty list means all. `response_partition_limit` (at most the broker's
+`max.request.partition.size.limit`) ends a page, and `next_cursor` is where the next one begins. A cursor with a
+negative partition, or at a topic that was not requested, is INVALID_REQUEST for every topic. A topic that may not be
+described is on no page and in no cursor; one that was requested is TOPIC_AUTHORIZATION_FAILED, whether it exists or
+not. In a request for all, a topic that is deleted while the answer is made, in slices, is left out, as if it had been
+deleted before.
 """
 
 from asyncio import Future
@@ -54,7 +55,7 @@ def _answer(request: DescribeTopicPartitionsRequest, context: RequestContext) ->
 def _page(
     names: list[str], cursor: Cursor | None, limit: int, context: RequestContext, *, are_asked_for: bool
 ) -> Steps[DescribeTopicPartitionsResponse]:
-    """What may not be described takes no room; who asked for it by name is told so, behind the others."""
+    """Return a page. Topics that may not be described do not count; if requested by name, their errors come last."""
     services, rights = context.services, context.rights
     page = DescribeTopicPartitionsResponse(topics=[])
     hidden: list[DescribeTopicPartitionsResponseTopic] = []
@@ -111,7 +112,7 @@ def _describe(
 def _describe_partition(topic: Topic, number: int, cluster: NodeView) -> DescribeTopicPartitionsResponsePartition:
     placement = cluster.placement_of(topic.name, number)
     return DescribeTopicPartitionsResponsePartition(
-        error_code=ErrorCode.NONE,  # also where nobody leads, unlike in Metadata
+        error_code=ErrorCode.NONE,  # also where there is no leader, unlike in Metadata
         partition_index=number,
         leader_id=placement.leader,
         leader_epoch=cluster.leader_epoch(topic.partitions[number]),

@@ -1,6 +1,6 @@
 """DescribeTransactions (key 65), v0: the state of transactions, each by its transactional id.
 
-An id that nobody uses is TRANSACTIONAL_ID_NOT_FOUND, an empty one INVALID_REQUEST; each id has an error of its own.
+An id that is not used is TRANSACTIONAL_ID_NOT_FOUND, an empty one INVALID_REQUEST; each id has its own error.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""DescribeUserScramCredentials (key 50), v0: which credentials of SCRAM users have. Salts and keys are told to nobody.
+"""DescribeUserScramCredentials (key 50), v0: the SCRAM credentials that users have. Salts and keys are never returned.
 
-Without users in the request, or with none, all are told. RESOURCE_NOT_FOUND for one that there is not,
+Without users in the request, or with none, all are returned. RESOURCE_NOT_FOUND for one that does not exist,
 DUPLICATE_RESOURCE for one that is named twice.
 """
 
@@ -51,5 +51,5 @@ def _described(
 
 
 def _refuse(result: DescribeUserScramCredentialsResult, refusal: KafkaError) -> None:
-    """With the refusal's own message, which is no longer than an answer carries."""
+    """Set the error and the refusal's own message, which is no longer than an answer allows."""
     result.error_code, result.error_message = refusal.code, refusal.message

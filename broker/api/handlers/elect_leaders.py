@@ -1,11 +1,11 @@
 """ElectLeaders (key 43), v0-2: make the preferred replica, or any replica, the leader of partitions.
 
 With one node a partition has one replica, which leads it: there is never anything to elect. Each partition of a list is
-answered with ELECTION_NOT_NEEDED, or UNKNOWN_TOPIC_OR_PARTITION where it does not exist. Asked for all (null), every
-topic is listed without the partitions that have the right leader, as in Kafka. With several nodes
-PREFERRED_LEADER_NOT_AVAILABLE and ELIGIBLE_LEADERS_NOT_AVAILABLE say that the replica wanted does not run. A request
-that leaves no time is REQUEST_TIMED_OUT, one with an unknown election type INVALID_REQUEST; an empty list is answered
-before either is looked at. Versions: 1 election types, and an error for the whole answer.
+answered with ELECTION_NOT_NEEDED, or UNKNOWN_TOPIC_OR_PARTITION where it does not exist. A request for all (null) lists
+every topic without the partitions that have the right leader, as in Kafka. With several nodes
+PREFERRED_LEADER_NOT_AVAILABLE and ELIGIBLE_LEADERS_NOT_AVAILABLE mean that the wanted replica does not run. A request
+with no time left is REQUEST_TIMED_OUT, one with an unknown election type INVALID_REQUEST; an empty list is answered
+before either is checked. Versions: 1 election types, and an error for the whole answer.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def _elect(request: ElectLeadersRequest, context: RequestContext) -> Steps[Elect
 
 
 def _all(names: list[str], services: Services, preferred: bool) -> Steps[list[ReplicaElectionResult]]:
-    """Of every topic, those of its partitions that had another leader than they should."""
+    """Return, for every topic, the partitions that had another leader than they should."""
     if services.cluster.shared is None:
         return (
             yield from mapped(lambda name: ReplicaElectionResult(topic=name, partition_result=[]), names, at_once=1)
@@ -100,7 +100,7 @@ def _refuse(result: PartitionResult, why: KafkaError, words: Words) -> None:
 
 
 class _Elections:
-    """Those that are held together: in one change of the catalogue, and one of where partitions are."""
+    """Elections that are held together: in one change of the catalogue, and one of the placements."""
 
     def __init__(self, services: Services, preferred: bool) -> None:
         self._services = services
@@ -108,13 +108,13 @@ class _Elections:
         self._results: list[tuple[PartitionKey, PartitionResult]] = []
 
     def add(self, topic: str, result: PartitionResult, words: Words) -> None:
-        """Hold one for this partition, now or soon."""
+        """Hold an election for this partition, now or soon."""
         self._results.append(((topic, result.partition_id), result))
         if len(self._results) == ELECTED_IN_A_TURN:
             self.hold(words)
 
     def hold(self, words: Words) -> None:
-        """Hold those that are not held yet. KafkaError, StorageError."""
+        """Hold the elections that are still pending. Raises KafkaError and StorageError."""
         nodes = self._services.cluster.shared
         assert nodes is not None, "one node has nothing to elect"
         answers = nodes.elect(nodes.there(key for key, _ in self._results), preferred=self._preferred)
@@ -126,7 +126,7 @@ class _Elections:
 
 
 def _refusal(request: ElectLeadersRequest) -> KafkaError | None:
-    """Why nothing of the request is looked at."""
+    """Return why the request is refused as a whole, or None."""
     if request.topic_partitions == []:
         return None
     if late := without_time(request.timeout_ms):
@@ -137,7 +137,7 @@ def _refusal(request: ElectLeadersRequest) -> KafkaError | None:
 
 
 def _unknown(name: str, number: int, services: Services) -> KafkaError | None:
-    """Why there is no such partition; None if there is."""
+    """Return why there is no such partition; None if there is."""
     topic = services.catalogue.topics.get(name)
     if topic is None:
         return KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"No such topic as {name}")

@@ -3,7 +3,8 @@
 Answered as soon as the decision is in `__transaction_state` (and on disk, where flushing is on): from then on no crash
 can change it. Answers CONCURRENT_TRANSACTIONS while the markers of this or an earlier end are being written,
 INVALID_TXN_STATE, PRODUCER_FENCED (before v2: INVALID_PRODUCER_EPOCH), INVALID_PRODUCER_ID_MAPPING. The decision is in
-coordinator/transaction/ending. Versions: 5 every end raises the epoch, and the answer has the pair to go on with.
+coordinator/transaction/decisions/ending. Versions: 5 every end raises the epoch, and the answer has the producer id and
+epoch to continue with.
 """
 
 from __future__ import annotations

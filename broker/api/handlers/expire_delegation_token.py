@@ -1,7 +1,6 @@
-"""ExpireDelegationToken (key 40), v1-2: let a delegation token expire after a time, by its HMAC; a negative one removes
-it.
+"""ExpireDelegationToken (key 40), v1-2: set the expiry of a delegation token, by its HMAC.
 
-For its owner and its renewers.
+A negative period removes the token. For its owner and its renewers.
 """
 
 from __future__ import annotations

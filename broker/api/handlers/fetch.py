@@ -2,21 +2,21 @@
 
 Each partition has its own code: UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID (v13), OFFSET_OUT_OF_RANGE,
 FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH, NOT_LEADER_OR_FOLLOWER where another node leads, KAFKA_STORAGE_ERROR,
-CORRUPT_MESSAGE, TOPIC_AUTHORIZATION_FAILED where the topic may not be read. Session errors stand at the top, and so
-does INVALID_REQUEST for an isolation level that does not exist. A fetch as a replica (replica id 0 or above) gets
-NOT_LEADER_OR_FOLLOWER for every partition: none is copied.
+CORRUPT_MESSAGE, TOPIC_AUTHORIZATION_FAILED where the topic may not be read. Session errors are at the top, and so is
+INVALID_REQUEST for an isolation level that does not exist. A fetch as a replica (replica id 0 or above) gets
+NOT_LEADER_OR_FOLLOWER for every partition: there is no replication by fetch.
 
-From v11 on a consumer may read from any replica in sync, of several nodes. It is sent to one by the leader, if it says
-what rack it is in: the answer then names the replica, and has no records (KIP-392).
+From v11 on a consumer may read from any in-sync replica, of several nodes. The leader sends it to one, if the request
+has a rack: the answer then names the replica, and has no records (KIP-392).
 
-A partition that is being recovered is waited for like one that has nothing to read; if it still is when the answer is
-due it gets NOT_LEADER_OR_FOLLOWER, and the client comes again. After a clean stop a Fetch of more partitions than there
-is time to open in one turn of the event loop is answered when all are open: others are served in between.
+A request waits for a partition that is being recovered as for one without data; if it still is when the answer is due
+it gets NOT_LEADER_OR_FOLLOWER, and the client retries. After a clean stop a Fetch of more partitions than can be opened
+in one turn of the event loop is answered when all are open: other requests are served in between.
 
-The answer holds slices of segment files; they are read when the connection can take them. Limits and order as in
-Kafka: partitions in order, the first that has anything gives at least one whole batch, MaxBytes and fetch.max.bytes
-bound the sum, and a limit cuts where it falls, in the middle of a batch, too. Partitions that are not known come last,
-and do not keep the others from waiting.
+The answer contains slices of segment files; they are read when the connection can take them. Limits and order as in
+Kafka: partitions in order, the first that has data gives at least one whole batch, MaxBytes and fetch.max.bytes limit
+the sum, and a limit may cut in the middle of a batch. Partitions that are not known come last, and do not prevent the
+others from waiting.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ _READ: Final = Operation.READ
 _TOPIC: Final = Resource.TOPIC
 _NO_EPOCH: Final = -1
 _NOTHING_MORE: Final = (None, None, -1)  # no diverging epoch, no other leader, no preferred replica
-_new_tuple: Final = tuple.__new__  # half the price of a NamedTuple's constructor
+_new_tuple: Final = tuple.__new__  # half the cost of a NamedTuple's constructor
 
 
 def handle(
@@ -86,7 +86,7 @@ def handle(
 
 
 def _no_replica(context: RequestContext) -> ErrorCode:
-    """What is said to who fetches as a replica: that it may not, or that there is none to be."""
+    """Return the code for a fetch as a replica: not authorized, or not a replica."""
     rights = context.rights
     if rights is not None and not rights.allows(Operation.CLUSTER_ACTION, Resource.CLUSTER):
         return ErrorCode.TOPIC_AUTHORIZATION_FAILED
@@ -96,7 +96,7 @@ def _no_replica(context: RequestContext) -> ErrorCode:
 class _Fetch:
     """One request while it is being answered.
 
-    What it waited with may be what it is answered with: a partition that nothing happened to since is not read again.
+    The results that it waited with may be used in the answer: a partition without changes since is not read again.
     """
 
     __slots__ = (
@@ -152,18 +152,18 @@ class _Fetch:
         self._bytes_left = self._max_bytes
         self._waits_for: dict[PartitionKey, int] = {}
         self._came = 0  # bytes of records since the last read, in partitions that were woken
-        self._had: dict[int, int] = {}  # bytes, when they were woken last, by their places in `_wanted`
+        self._had: dict[int, int] = {}  # bytes at their last wake-up, by their positions in `_wanted`
         self.must_answer = False
-        """The last read met something that is answered at once: an error, or logs that diverge."""
+        """Whether the last read found something that is answered at once: an error, or logs that diverge."""
         self.has_errors = False
-        """Some partition is answered with an error, unless it was read again since."""
+        """Whether some partition is answered with an error, unless it was read again since."""
         self.opens_later = False
-        """The last read left partitions unopened, because they take more than a turn of the loop: `open_all` is due."""
+        """Whether the last read left partitions unopened for lack of time in its turn: `open_all` must be called."""
         self.unknown_count = 0
-        """How many partitions the last read did not find. They are answered with the rest, whenever that is."""
+        """The number of partitions that the last read did not find. They are answered with the rest."""
 
     def answer(self, results: list[FetchedPartition]) -> FetchAnswer | DelayedOperation[FetchAnswer]:
-        """What was just read, or once there is more."""
+        """Answer with these results, or wait until there is more."""
         if self._max_wait_ms <= 0 or self.must_answer or self.size >= self.min_bytes:
             return self._answer(results, self.unknown_count)
         if self.unknown_count == len(results):  # there is nothing to wait for
@@ -173,7 +173,7 @@ class _Fetch:
         )
 
     def _keys(self, results: list[FetchedPartition]) -> dict[PartitionKey, int]:
-        """The partitions to wait for, which are those that `results` found, and where each is among all."""
+        """Return the partitions to wait for, which are those that `results` found, with their positions among all."""
         self._results = results
         name = self._name
         self._waits_for = {
@@ -184,13 +184,13 @@ class _Fetch:
         return self._waits_for
 
     def read(self) -> list[FetchedPartition]:
-        """What there is now, in the order it was asked for."""
+        """Read the available data, in the order of the request."""
         self._begin()
         read = self._read_partition
         return [read(topic, asked) for topic, asked in self._wanted]
 
     def park(self) -> DelayedOperation[Woken] | None:
-        """Wait for what happens to any partition from now on, read or not; None if nobody is to wait."""
+        """Wait for changes of any partition from now on, read or not; return None if the request does not wait."""
         if self._max_wait_ms <= 0:
             return None
         name = self._known_name
@@ -199,7 +199,7 @@ class _Fetch:
         return self._waiters.park(keys, timeout_ms=timeout_ms, is_ready=is_ready, finish=lambda woken: woken)
 
     def read_in_steps(self, woken: Woken = None) -> Steps[list[FetchedPartition]]:
-        """As `read`; of those that were woken, where that is enough."""
+        """Read as `read` does; only the woken partitions, if that is enough."""
         if woken is not None and self._results and not self._reads_all():
             positions = sorted(self._waits_for[key] for key in woken)
             self._begin()
@@ -214,7 +214,7 @@ class _Fetch:
         return self._results
 
     def answer_now(self, results: list[FetchedPartition], *, is_due: bool) -> Steps[FetchAnswer | None]:
-        """What was just read, if it is due, or enough, or there is nothing to wait for."""
+        """Return the answer with these results, if it is due, or large enough, or there is nothing to wait for."""
         is_due = is_due or self.must_answer or self.size >= self.min_bytes
         if not is_due and self.unknown_count != len(results):
             return None
@@ -222,26 +222,26 @@ class _Fetch:
         return (yield from self._session.answered_in_steps(results, self.unknown_count if is_due else 0))
 
     def are_ready(self, woken: Collection[PartitionKey]) -> bool:
-        """Whether min_bytes have come together while the partitions were read; from now on it is looked at once."""
+        """Return whether min_bytes were reached while the partitions were read; check later wake-ups at once."""
         self._is_read = True
         try:
             return any(map(self._is_ready, woken))
         except Exception:
-            return True  # the read meets it again
+            return True  # the read runs into the same error
 
     def open_all(self) -> Steps[None]:
-        """Open what is not open: the read to come finds all of them open, or has their error to tell.
+        """Open the logs that are not open: the next read finds all of them open, or returns their errors.
 
-        Whatever else is done in a turn of the loop, there is a slice for this: it never waits for somebody to be done.
+        It gets a slice in each turn of the loop, whatever else runs: it never waits for other work to end.
         """
         for topic, asked in self._wanted:
             yield
-            with suppress(KafkaError):  # the read meets it again
+            with suppress(KafkaError):  # the read runs into the same error
                 name = topic if type(topic) is str else self._name(topic)
                 self._partitions.get_to_read(name, asked.partition, self._any_replica, False)
 
     def _finish(self, woken: Woken) -> FetchAnswer:
-        """The answer once it has waited long enough, when something happened to those that were `woken`."""
+        """Return the answer after the wait; only the `woken` partitions are read again, if these are known."""
         if woken is None or self._reads_all():
             results = self.read()
         else:
@@ -253,7 +253,7 @@ class _Fetch:
         return self._answer(results, self.unknown_count)
 
     def _reads_all(self) -> bool:
-        """Whether what it waited with is more than an empty answer of each partition, which holds until it is woken."""
+        """Return whether all must be read again: the stored results are not all empty, known and free of errors."""
         return bool(self.size or self.must_answer or self.unknown_count) or len(self._waits_for) != len(self._wanted)
 
     def _answer(self, results: list[FetchedPartition], unknown_count: int) -> FetchAnswer:
@@ -261,7 +261,7 @@ class _Fetch:
         return self._session.answered(results, unknown_count)
 
     def _tell(self, results: list[FetchedPartition]) -> None:
-        """Tell of what is answered with an error."""
+        """Emit events of the partitions that are answered with an error."""
         if self.has_errors and self._rights is not None:
             self._rights.tell_more(_READ, _TOPIC)
         if self.has_errors and self._context.services.events.is_on:
@@ -273,7 +273,7 @@ class _Fetch:
             )
 
     def _known_name(self, topic: Topic) -> str:
-        """The name, or the id where there is no such topic."""
+        """Return the topic's name, or the id as text if there is no such topic."""
         if isinstance(topic, str):
             return topic
         found = self._catalogue.topics_by_id.get(topic)
@@ -292,9 +292,9 @@ class _Fetch:
         return self._is_read and self._is_ready(woken)
 
     def _is_ready(self, woken: PartitionKey) -> bool:
-        """Whether min_bytes have come together now that something happened to a partition; raises what a read would.
+        """Return whether min_bytes are reached after a change of a partition; raises the errors of a read.
 
-        Only that one is looked at: the others have what they had when they were read, or woken last.
+        Only that partition is checked: the others have what they had when they were read, or last woken.
         """
         position = self._waits_for[woken]
         asked = self._wanted[position][1]
@@ -354,7 +354,7 @@ class _Fetch:
         except OpensLater as later:
             self.opens_later = True
             return FetchedPartition(asked.partition, later.code)
-        except StillRecovering as recovering:  # as if nothing were there yet: no client is to ask again at once
+        except StillRecovering as recovering:  # like a partition without data: the client must not retry at once
             self.has_errors = True
             return FetchedPartition(asked.partition, recovering.code)
         except KafkaError as error:
@@ -373,7 +373,7 @@ class _Fetch:
         return _new_tuple(FetchedPartition, (partition, 0, *offsets, aborted, records, *_NOTHING_MORE))
 
     def _read_replica(self, log: PartitionLog, offset: int) -> int:
-        """The other node that the consumer is to read from, or NO_LEADER. Nobody has an offset that there is not."""
+        """Return the other node that the consumer should read from, or NO_LEADER, also for an invalid offset."""
         if not log.log_start_offset <= offset <= log.log_end_offset:
             return NO_LEADER
         return self._cluster.read_replica(log.topic, log.partition, self._rack)
@@ -388,7 +388,7 @@ class _Fetch:
 
 
 def _diverging_epoch(log: PartitionLog, asked: FetchPartition) -> tuple[int, int] | None:
-    """Where the reader's log and ours part ways, if they do. KafkaError when its epoch is not known here."""
+    """Return where the reader's log and this one diverge, or None. Raise KafkaError if its epoch is unknown."""
     epoch, end_offset = log.end_offset_for_epoch(asked.last_fetched_epoch)
     if epoch == _NO_EPOCH or end_offset == -1:
         raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE, f"leader epoch {asked.last_fetched_epoch} is not known here")

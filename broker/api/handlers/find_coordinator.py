@@ -1,8 +1,8 @@
 """FindCoordinator (key 10), v0-6: which broker coordinates a group or a transactional id.
 
-It is the one that leads the key's partition of `__consumer_offsets` or `__transaction_state`, which exists from now on;
-if that is this one, the partition begins to load. Key types: 0 group, 1 transactional id (from v1 on); others
-INVALID_REQUEST. v0-3 carry one key, v4 and later a list with an error for each.
+It is the leader of the key's partition of `__consumer_offsets` or `__transaction_state`, which is created if needed; if
+this broker leads it, the partition begins to load. Key types: 0 group, 1 transactional id (from v1 on); others
+INVALID_REQUEST. v0-3 have one key, v4 and later a list with an error for each.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""GetTelemetrySubscriptions (key 71), v0: which metrics a client is to push, and how often (KIP-714).
+"""GetTelemetrySubscriptions (key 71), v0: the metrics that a client should push, and how often (KIP-714).
 
-A client without an id gets one. Errors: THROTTLING_QUOTA_EXCEEDED for one that asks before its interval is over, unless
-it was just told that its subscription or its compression is not known.
+A client without an id gets one. Errors: THROTTLING_QUOTA_EXCEEDED for a request before the client's interval is over,
+unless its last push was refused because of an unknown subscription or compression.
 """
 
 from __future__ import annotations

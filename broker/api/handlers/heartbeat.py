@@ -1,8 +1,8 @@
-"""Heartbeat (key 12), v0-4: a member says that it is alive, and hears whether it has to join again.
+"""Heartbeat (key 12), v0-4: a member reports that it is alive, and learns whether it has to join again.
 
 Answers REBALANCE_IN_PROGRESS while the group waits for its members, UNKNOWN_MEMBER_ID, ILLEGAL_GENERATION,
-FENCED_INSTANCE_ID. While the group is being loaded the answer is NONE: nobody should rejoin because a broker started.
-The decision is in coordinator/group/sessions.
+FENCED_INSTANCE_ID. While the group is being loaded the answer is NONE: members should not rejoin because a broker
+started. The decision is in coordinator/group/decisions/classic/sessions.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """IncrementalAlterConfigs (key 44), v0-1: change some settings of topics, the broker, its loggers or groups.
 
-Operations: 0 set, 1 delete (back to what is inherited), 2 append to and 3 subtract from a list. A change is durable
-and in force when it is answered; the levels of the broker's loggers are in force until it stops. Answers per resource:
-INVALID_CONFIG, INVALID_REQUEST, UNKNOWN_TOPIC_OR_PARTITION, INVALID_TOPIC_EXCEPTION.
+Operations: 0 set, 1 delete (back to the inherited value), 2 append to and 3 subtract from a list. A change is durable
+and in force when the request is answered; the levels of the broker's loggers are in force until it stops. Answers per
+resource: INVALID_CONFIG, INVALID_REQUEST, UNKNOWN_TOPIC_OR_PARTITION, INVALID_TOPIC_EXCEPTION.
 """
 
 from asyncio import Future
@@ -43,7 +43,7 @@ def handle(
 def _wish(
     resource: AlterConfigsResource, services: Services, validate_only: bool
 ) -> SettingsWish | Future[None] | None:
-    """What to have the catalogue do; None for what it does not keep, which is done here, or what to wait for then."""
+    """Return the change for the catalogue; apply one of other settings, and return None or a future of it."""
     kind, name = resource.resource_type, resource.resource_name
     alterations = [Alteration(entry.name, entry.config_operation, entry.value) for entry in resource.configs]
     if kind == LOGGER_RESOURCE:

@@ -1,11 +1,11 @@
-"""InitProducerId (key 22), v0-5, and v6 where two-phase commits are enabled: who a producer is.
+"""InitProducerId (key 22), v0-5, and v6 where two-phase commits are enabled: the producer id and epoch of a producer.
 
-Without a transactional id every request gets a fresh id with epoch 0, whatever id and epoch it held so far, as in
-Kafka. With one, the coordinator tells the id's producer and an epoch above all before it; a transaction that is open
-is aborted first, and the producer asks again (CONCURRENT_TRANSACTIONS). An id without an epoch, or the other way round,
-is INVALID_REQUEST; other answers: INVALID_TRANSACTION_TIMEOUT, PRODUCER_FENCED (before v4: INVALID_PRODUCER_EPOCH). The
-decision is in coordinator/transaction/initialising. Versions: 3 the id and epoch held so far (KIP-360); 6 a prepared
-transaction may be kept (KIP-939).
+Without a transactional id every request gets a fresh id with epoch 0, whatever id and epoch the producer had so far, as
+in Kafka. With one, the coordinator returns the producer id and an epoch above all before it; an open transaction is
+aborted first, and the producer retries (CONCURRENT_TRANSACTIONS). An id without an epoch, or an epoch without an id, is
+INVALID_REQUEST; other answers: INVALID_TRANSACTION_TIMEOUT, PRODUCER_FENCED (before v4: INVALID_PRODUCER_EPOCH). The
+decision is in coordinator/transaction/decisions/initialising. Versions: 3 the id and epoch so far (KIP-360); 6 a
+prepared transaction may be retained (KIP-939).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _ALONE = {
     "previous_producer_epoch": _NONE,
     "timeout_ms": None,
 }
-"""What is told of a producer without a transactional id."""
+"""The event's values for a producer without a transactional id."""
 
 
 def handle(

@@ -1,8 +1,8 @@
 """JoinGroup (key 11), v0-9: become, or remain, a member of a group.
 
-Waits until the rebalance it takes part in is over. Answers MEMBER_ID_REQUIRED with a fresh id to a newcomer (v4 and
-later), INVALID_GROUP_ID, INVALID_SESSION_TIMEOUT, GROUP_MAX_SIZE_REACHED, INCONSISTENT_GROUP_PROTOCOL,
-UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID. The decision is in coordinator/group/joining. Versions: 1 rebalance timeout, 4
+Waits until its rebalance is over. Answers MEMBER_ID_REQUIRED with a fresh id to a new member (v4 and later),
+INVALID_GROUP_ID, INVALID_SESSION_TIMEOUT, GROUP_MAX_SIZE_REACHED, INCONSISTENT_GROUP_PROTOCOL, UNKNOWN_MEMBER_ID,
+FENCED_INSTANCE_ID. The decision is in coordinator/group/decisions/classic/joining. Versions: 1 rebalance timeout, 4
 MEMBER_ID_REQUIRED, 5 static members, 6 flexible, 7 protocol type in the answer, 8 reason, 9 SkipAssignment.
 """
 
@@ -37,7 +37,7 @@ def _asked(request: JoinGroupRequest, context: RequestContext) -> JoinRequest:
         member_id=request.member_id,
         group_instance_id=request.group_instance_id,
         client_id=shared(context.client_id or ""),  # many members share few names
-        client_host=shared(f"/{context.client_host}"),  # as Java prints an address; the record has it so
+        client_host=shared(f"/{context.client_host}"),  # as Java prints an address; the record stores it so
         session_timeout_ms=request.session_timeout_ms,
         rebalance_timeout_ms=_rebalance_timeout_ms(request),
         protocol_type=request.protocol_type,
@@ -49,7 +49,7 @@ def _asked(request: JoinGroupRequest, context: RequestContext) -> JoinRequest:
 
 
 def _protocols(request: JoinGroupRequest) -> tuple[tuple[str, bytes], ...]:
-    """A protocol that is named twice counts as it was named first."""
+    """Return the protocols; the first metadata counts if a protocol is named twice."""
     protocols: dict[str, bytes] = {}
     for protocol in request.protocols:
         protocols.setdefault(shared(protocol.name), protocol.metadata)
@@ -57,7 +57,7 @@ def _protocols(request: JoinGroupRequest) -> tuple[tuple[str, bytes], ...]:
 
 
 def _rebalance_timeout_ms(request: JoinGroupRequest) -> int:
-    """v0 does not say: the session timeout then limits the join phase too."""
+    """Return the rebalance timeout; v0 has none, so the session timeout limits the join phase too."""
     return request.rebalance_timeout_ms if request.rebalance_timeout_ms >= 0 else request.session_timeout_ms
 
 

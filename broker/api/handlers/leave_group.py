@@ -1,8 +1,8 @@
-"""LeaveGroup (key 13), v0-5: members go, so that the others need not wait for their sessions to end.
+"""LeaveGroup (key 13), v0-5: members leave, so that the others need not wait for their sessions to end.
 
 v0-2 name one member and answer at the top; v3 and later name many, also static ones by their instance id alone (an
 administrator removes them), and answer each: NONE, UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID. The decision is in
-coordinator/group/leaving.
+coordinator/group/decisions/classic/leaving.
 """
 
 from __future__ import annotations

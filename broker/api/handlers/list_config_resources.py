@@ -1,7 +1,7 @@
 """ListConfigResources (key 74), v0-1: the resources that settings can be described of (KIP-1142).
 
 Topics and brokers, and the brokers' loggers, are listed whether they have settings or not; groups and client metrics
-that have some. No type asked for means all; one that does not exist has the whole request refused with
+only with settings. An empty list of types means all; with an unknown one the whole request is refused with
 UNSUPPORTED_VERSION. Versions: 1 types; before, client metrics only.
 """
 
@@ -54,7 +54,7 @@ def _list(kinds: list[int], context: RequestContext) -> Steps[ListConfigResource
 
 
 def _names(kind: int, context: RequestContext) -> Iterable[str]:
-    """As they are now, for others have their turns while they are listed."""
+    """Return a copy of the current names, because they may change between two slices."""
     services = context.services
     if kind == TOPIC_RESOURCE:
         return list(services.catalogue.topics)

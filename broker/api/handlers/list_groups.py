@@ -1,8 +1,8 @@
-"""ListGroups (key 16), v0-5: every group there is, by state and type if asked.
+"""ListGroups (key 16), v0-5: every group, with optional filters by state and type.
 
-All partitions of `__consumer_offsets` have to be loaded for it; while one still is, COORDINATOR_LOAD_IN_PROGRESS is the
-whole answer. One that cannot be is left out, as in Kafka. A group that only commits offsets has no protocol type.
-Versions: 3 flexible, 4 states, 5 types.
+All partitions of `__consumer_offsets` have to be loaded for it; while one is still loading, the whole answer is
+COORDINATOR_LOAD_IN_PROGRESS. One that cannot be loaded is left out, as in Kafka. A group that only commits offsets has
+no protocol type. Versions: 3 flexible, 4 states, 5 types.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from barnabas.protocol.messages.list_groups import ListedGroup, ListGroupsReques
 from barnabas.storage.steps import Steps
 
 SLICE = 1_000
-"""How many groups are looked at (some 3 us each) before others have their turn."""
+"""The number of groups (some 3 us each) that are checked before other requests run."""
 _ALL_GROUPS = WorkClass(steps_max=SLICE, slice_ms=5)
 
 

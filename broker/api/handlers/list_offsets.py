@@ -2,11 +2,11 @@
 
 Each partition has its own code: UNKNOWN_TOPIC_OR_PARTITION, NOT_LEADER_OR_FOLLOWER where another node leads,
 FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH, KAFKA_STORAGE_ERROR, INVALID_REQUEST for a partition named twice or an
-isolation level that does not exist, UNSUPPORTED_VERSION for a special timestamp that is younger than the request's
-version or that means nothing. A timestamp after the last record is no error: offset -1. Read_committed asks below the
-last stable offset.
+isolation level that does not exist, UNSUPPORTED_VERSION for a special timestamp that is newer than the request's
+version or that means nothing. A timestamp after the last record is no error: offset -1. Read_committed searches below
+the last stable offset.
 
-A look-up by time may have to read far, and through what a client compressed: it is done in slices
+A look-up by time may have to read much, including compressed batches of clients: it is done in slices
 (broker/runtime/scheduler.py).
 """
 
@@ -48,7 +48,7 @@ SINCE_VERSION = {
 }
 LEADER_EPOCH_SINCE_VERSION = 4
 NO_EPOCH = -1
-CONSUMER = -1  # every other replica id, that for debugging too, is shown all there is
+CONSUMER = -1  # every other replica id, that for debugging too, sees all records
 READ_UNCOMMITTED = 0
 READ_COMMITTED = 1
 
@@ -90,7 +90,7 @@ def _look_up(
 ) -> Steps[ListOffsetsPartitionResponse]:
     try:
         found = yield from _find(topic, asked, committed, context)
-    except FileRemoved:  # retention took it meanwhile, or the topic is gone: the log as it is now has the answer
+    except FileRemoved:  # retention removed it meanwhile, or the topic is deleted: the current log has the answer
         found = yield from _find(topic, asked, committed, context)
     return ListOffsetsPartitionResponse(
         partition_index=asked.partition_index,

@@ -1,6 +1,6 @@
-"""ListPartitionReassignments (key 46), v0: the partitions that are moving to other replicas. None ever is, here.
+"""ListPartitionReassignments (key 46), v0: the partitions that are moving to other replicas. Here there are never any.
 
-Topics and partitions asked for that do not exist are left out like all others, as in Kafka.
+Requested topics and partitions that do not exist are left out like all others, as in Kafka.
 """
 
 from barnabas.broker.services import RequestContext

@@ -1,10 +1,10 @@
-"""ListTransactions (key 66), v0-2: the transactional ids there are, by state, producer id, age and pattern if asked.
+"""ListTransactions (key 66), v0-2: the transactional ids, with optional filters by state, producer id, age and pattern.
 
-All partitions of `__transaction_state` have to be loaded for it; while one still is, COORDINATOR_LOAD_IN_PROGRESS is
-the whole answer. One that cannot be is left out, as in Kafka. States are asked for by their exact names; names that are
-none are given back, and when only such were given nothing is listed. The age counts from the start of the transaction,
-so an id that never had one is as old as time. Versions: 1 the age; 2 the pattern, in RE2's syntax, which has to match
-the whole id.
+All partitions of `__transaction_state` have to be loaded for it; while one is still loading, the whole answer is
+COORDINATOR_LOAD_IN_PROGRESS. One that cannot be loaded is left out, as in Kafka. State filters are exact names; unknown
+names are returned, and if all are unknown nothing is listed. The age counts from the start of the transaction, so an id
+that never had one has the greatest age. Versions: 1 the age; 2 the pattern, in RE2's syntax, which has to match the
+whole id.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from barnabas.protocol.messages.list_transactions import TransactionState as Lis
 from barnabas.storage.steps import Steps
 
 _STATES = {state.value for state in TransactionState}
-_ALL_IDS = WorkClass(steps_max=500, slice_ms=5)  # some 10 us each where one is held against a pattern
+_ALL_IDS = WorkClass(steps_max=500, slice_ms=5)  # some 10 us each where one is matched against a pattern
 
 
 def handle(
@@ -59,7 +59,7 @@ def _list_all(request: ListTransactionsRequest, context: RequestContext) -> Step
 
 
 def _pattern(text: str | None) -> Pattern | None:
-    """The pattern, None where every id will do. KafkaError INVALID_REGULAR_EXPRESSION."""
+    """Return the pattern, None if every id matches. Raise KafkaError INVALID_REGULAR_EXPRESSION if it is invalid."""
     if not text:
         return None
     try:

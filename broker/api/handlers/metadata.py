@@ -1,11 +1,11 @@
 """Metadata (key 3), v0-13: the brokers, the topics and their partitions.
 
 A topic that is missing is created when the request and `auto.create.topics.enable` allow it, and listed at once, where
-Apache Kafka answers UNKNOWN_TOPIC_OR_PARTITION first and has the client ask again. A name that was deleted is answered
-as Kafka does it, as whoever asks may want to know whether the topic is gone (decision 0032). Otherwise a missing topic
-is UNKNOWN_TOPIC_OR_PARTITION, a missing id UNKNOWN_TOPIC_ID, an impossible name INVALID_TOPIC_EXCEPTION. A partition
-that nobody leads is LEADER_NOT_AVAILABLE. Version 0 lists replicas on nodes that run, and says REPLICA_NOT_AVAILABLE
-where there are others; later ones list all.
+Apache Kafka answers UNKNOWN_TOPIC_OR_PARTITION first and the client retries. A name that was deleted is answered as in
+Kafka, because the client may want to know whether the topic is deleted (decision 0032). Otherwise a missing topic is
+UNKNOWN_TOPIC_OR_PARTITION, a missing id UNKNOWN_TOPIC_ID, an invalid name INVALID_TOPIC_EXCEPTION. A partition without
+a leader is LEADER_NOT_AVAILABLE. Version 0 lists replicas on nodes that run, and returns REPLICA_NOT_AVAILABLE if there
+are others; later ones list all.
 """
 
 from asyncio import Future
@@ -60,7 +60,7 @@ def handle(request: MetadataRequest, context: RequestContext) -> MetadataRespons
 
 
 def _describe_all(operations: int, request: MetadataRequest, context: RequestContext) -> Steps[MetadataResponse]:
-    """The topics that there are now, as they are when they have their turn; without those that are gone by then."""
+    """Describe all topics that exist now, each in its later state; without those that are deleted meanwhile."""
     topics, there = [], context.services.catalogue.topics
     for name in list(there):
         topic = there.get(name)
@@ -105,7 +105,7 @@ def _response(
 
 
 def _asks_by_id(asked: list[MetadataRequestTopic]) -> bool:
-    """v10 and v11 have the field, but look-ups by id came with v12."""
+    """Return whether a topic is requested by id: v10 and v11 have the field, but only v12 supports it."""
     return any(wanted.name is None or wanted.topic_id != ZERO_UUID for wanted in asked)
 
 
@@ -133,7 +133,7 @@ def _find(
 
 
 def _missing(asked: Iterable[MetadataRequestTopic], services: Services) -> list[str]:
-    """The names of which there are no topics."""
+    """Return the requested names without a topic."""
     there = services.catalogue.topics
     return [
         wanted.name
@@ -143,7 +143,7 @@ def _missing(asked: Iterable[MetadataRequestTopic], services: Services) -> list[
 
 
 def _created(names: list[str], may_create: bool, services: Services) -> Reply[Refusals]:
-    """See to it that these topics are there. Those that are not, or are told as if they were not, have a code."""
+    """Create these topics. Return a code for those that do not exist, or are reported as if they did not."""
     if not names:
         return {}
     if may_create and services.config.boolean("auto.create.topics.enable"):
@@ -174,7 +174,7 @@ def _create_all(names: Iterable[str], services: Services) -> Steps[Refusals]:
 
 
 def _create(names: Iterable[str], services: Services) -> Refusals:
-    """One change."""
+    """Create topics in one change and return the refusals."""
     catalogue = services.catalogue
     refusals: dict[str, ErrorCode] = {}
     wanted = []
@@ -195,7 +195,7 @@ def _create(names: Iterable[str], services: Services) -> Refusals:
 
 
 def _create_new(names: list[str], services: Services) -> Refusals:
-    """UNKNOWN_TOPIC_OR_PARTITION where a quota on partitions is used up: the topic comes later."""
+    """Create topics. UNKNOWN_TOPIC_OR_PARTITION if a quota on partitions is exceeded: a later request creates it."""
     admit = services.quotas.admission_for_metadata()
     try:
         results = services.catalogue.create_topics([NewTopic(name, admit=admit) for name in names])
@@ -235,7 +235,7 @@ def _describe_partition(topic: str, number: int, partition: Partition, cluster: 
 
 
 def _describe_running(topic: str, number: int, partition: Partition, cluster: NodeView) -> MetadataResponsePartition:
-    """As version 0 has it."""
+    """Describe a partition for version 0, which lists only replicas on nodes that run."""
     found = _describe_partition(topic, number, partition, cluster)
     away = set(found.offline_replicas)
     found.replica_nodes = [node for node in found.replica_nodes if node not in away]

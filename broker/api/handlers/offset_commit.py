@@ -1,12 +1,12 @@
-"""OffsetCommit (key 8), v2-10: store how far a group has read.
+"""OffsetCommit (key 8), v2-10: store the offsets that a group has read.
 
 Answered once the offsets are in `__consumer_offsets` (and on disk, where flushing is on). Each partition has its own
-code: UNKNOWN_TOPIC_OR_PARTITION (v10: UNKNOWN_TOPIC_ID), OFFSET_METADATA_TOO_LARGE, or what the whole group answers:
-UNKNOWN_MEMBER_ID, ILLEGAL_GENERATION, FENCED_INSTANCE_ID, REBALANCE_IN_PROGRESS; of a consumer group
-STALE_MEMBER_EPOCH (before v9: UNSUPPORTED_VERSION); a member of no group hears
-GROUP_ID_NOT_FOUND (before v9: ILLEGAL_GENERATION). An offset is not checked against the log, and may go back. The
-decision is in coordinator/group/offsets. Versions: 2-4 retention time, 6 leader epoch, 7 static members, 8 flexible,
-10 topic ids.
+code: UNKNOWN_TOPIC_OR_PARTITION (v10: UNKNOWN_TOPIC_ID), OFFSET_METADATA_TOO_LARGE, or the code of the whole group:
+UNKNOWN_MEMBER_ID, ILLEGAL_GENERATION, FENCED_INSTANCE_ID, REBALANCE_IN_PROGRESS; for a consumer group
+STALE_MEMBER_EPOCH (before v9: UNSUPPORTED_VERSION); a member of a group that does not exist gets GROUP_ID_NOT_FOUND
+(before v9: ILLEGAL_GENERATION). An offset is not checked against the log, and may decrease. The decision is in
+coordinator/group/decisions/offsets. Versions: 2-4 retention time, 6 leader epoch, 7 static members, 8 flexible, 10
+topic ids.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""OffsetDelete (key 47), v0: forget what a group committed for some partitions.
+"""OffsetDelete (key 47), v0: delete the committed offsets of a group for some partitions.
 
-The group as a whole: INVALID_GROUP_ID, GROUP_ID_NOT_FOUND, NON_EMPTY_GROUP (members of another kind than consumers).
-Each partition: UNKNOWN_TOPIC_OR_PARTITION, GROUP_SUBSCRIBED_TO_TOPIC while a member reads the topic; NONE also where
-nothing was committed. The decision is in coordinator/group/offsets.
+The group as a whole: INVALID_GROUP_ID, GROUP_ID_NOT_FOUND, NON_EMPTY_GROUP (members of another type than consumers).
+Each partition: UNKNOWN_TOPIC_OR_PARTITION, GROUP_SUBSCRIBED_TO_TOPIC while a member reads the topic; NONE also if
+nothing was committed. The decision is in coordinator/group/decisions/offsets.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from barnabas.storage.steps import Pauses, Steps
 
 Codes = tuple[ErrorCode, ...]
 Validated = tuple[OffsetDeleteResponse, list[tuple[str, int]], list[OffsetDeleteResponsePartition]]
-"""The response as far as it is known, what is to be deleted, and the partitions that wait for their codes."""
+"""The response as far as it is known, the partitions to delete, and the partitions that wait for their codes."""
 
 
 def handle(

@@ -1,11 +1,11 @@
-"""OffsetFetch (key 9), v1-10: how far a group has read, as far as it said so.
+"""OffsetFetch (key 9), v1-10: the committed offsets of groups.
 
-A group nobody knows, or a partition nobody committed, is no error: the offset is -1. Partitions need not exist.
-Topics null (v2 and later) asks for everything. RequireStable (v7): a partition with an offset in an open transaction
-is answered UNSTABLE_OFFSET_COMMIT, ask again. A member of a consumer group that names itself (v9) has to speak of
-its epoch: UNKNOWN_MEMBER_ID, STALE_MEMBER_EPOCH. v1-7 ask for one group, v8 and later for many, each with an error of
-its own; v10 names topics by id, and an offset that was committed for an earlier topic of the same name does not
-count. A request for very many groups or partitions is answered in slices, each group as it is at one moment.
+An unknown group, or a partition without a commit, is no error: the offset is -1. Partitions need not exist. Topics null
+(v2 and later) means all. RequireStable (v7): a partition with an offset in an open transaction is answered
+UNSTABLE_OFFSET_COMMIT, and the client retries. A request that names a member of a consumer group (v9) must have the
+member's epoch: UNKNOWN_MEMBER_ID, STALE_MEMBER_EPOCH. v1-7 name one group, v8 and later many, each with its own error;
+v10 names topics by id, and an offset that was committed for an earlier topic of the same name does not count. A request
+for very many groups or partitions is answered in slices, each group in its state at one moment.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def handle(request: OffsetFetchRequest, context: RequestContext) -> Reply[Offset
 def _answer(
     request: OffsetFetchRequest, context: RequestContext
 ) -> Steps[tuple[OffsetFetchResponse, list[Future[None]]]]:
-    """The response, and what it has to wait for."""
+    """Return the response, and the futures that it has to wait for."""
     groups: list[OffsetFetchResponseGroup] = []
     pauses = Pauses()
     unsynced: dict[Future[None], None] = {}
@@ -72,7 +72,7 @@ def _answer(
 
 
 def _asked(request: OffsetFetchRequest, version: int) -> list[OffsetFetchRequestGroup]:
-    """What is asked, in the form of the newest version."""
+    """Return the requested groups, in the form of the newest version."""
     if version >= _BATCHED_SINCE:
         return request.groups
     topics = None
@@ -87,7 +87,7 @@ def _asked(request: OffsetFetchRequest, version: int) -> list[OffsetFetchRequest
 def _group(
     asked: OffsetFetchRequestGroup, require_stable: bool, context: RequestContext
 ) -> Steps[OffsetFetchResponseGroup]:
-    """What the group has committed at one moment, however long it takes to tell."""
+    """Return the offsets of the group at one moment, however long it takes to build the answer."""
     try:
         found = context.services.groups.fetch_offsets(asked.group_id, asked.member_id, asked.member_epoch)
     except KafkaError as error:
@@ -158,7 +158,7 @@ def _whole_topic(
 
 
 def _of_topic(committed: CommittedOffset, topic_id: bytes) -> CommittedOffset:
-    """The commit, unless it was for an earlier topic of the same name."""
+    """Return the commit, unless it was for an earlier topic of the same name."""
     is_other = topic_id != NO_TOPIC_ID and committed.topic_id not in (NO_TOPIC_ID, topic_id)
     return _NOTHING if is_other else committed
 
@@ -180,7 +180,7 @@ def _partition(index: int, committed: CommittedOffset, code: ErrorCode) -> Offse
 
 
 def _failed(asked: OffsetFetchRequestGroup, code: ErrorCode, version: int) -> OffsetFetchResponseGroup:
-    """One group's error; v1 has no place for it but the partitions."""
+    """Return one group's error; v1 has a field for it only in the partitions."""
     topics = []
     if version < _GROUP_ERROR_SINCE:
         topics = [
@@ -193,7 +193,7 @@ def _failed(asked: OffsetFetchRequestGroup, code: ErrorCode, version: int) -> Of
 
 
 def _flat(group: OffsetFetchResponseGroup) -> Steps[OffsetFetchResponse]:
-    """The answer of v1-7: the fields of the only group at the top."""
+    """Return the answer of v1-7: the fields of the only group at the top."""
     topics: list[OffsetFetchResponseTopic] = []
     pauses = Pauses()
     for topic in group.topics:

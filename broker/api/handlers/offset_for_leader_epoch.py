@@ -1,8 +1,8 @@
-"""OffsetForLeaderEpoch (key 23), v2-4: where a leader epoch ended, so that a reader finds where its history differs.
+"""OffsetForLeaderEpoch (key 23), v2-4: where a leader epoch ended, so that a reader finds where its log diverges.
 
 Each partition has its own code: UNKNOWN_TOPIC_OR_PARTITION, NOT_LEADER_OR_FOLLOWER where another node leads,
-FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH, KAFKA_STORAGE_ERROR. An epoch that was never is no error: epoch -1, offset
--1.
+FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH, KAFKA_STORAGE_ERROR. An epoch that never existed is no error: epoch -1,
+offset -1.
 """
 
 from __future__ import annotations

@@ -1,26 +1,28 @@
-"""Produce (key 0), v3-13. Append one batch to each partition named; answer when it is where acks and flushing want it.
+"""Produce (key 0), v3-13. Append one batch to each partition named; answer when acks and flushing allow it.
 
 Each partition has its own code: UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID (v13), INVALID_TOPIC_EXCEPTION for an
-internal topic, NOT_LEADER_OR_FOLLOWER where another node leads, NOT_ENOUGH_REPLICAS, KAFKA_STORAGE_ERROR, and what the
-log says of the batch. With acks=-1, a batch that was waiting for the disk while its leader moved is answered
+internal topic, NOT_LEADER_OR_FOLLOWER where another node leads, NOT_ENOUGH_REPLICAS, KAFKA_STORAGE_ERROR, and the
+errors of the log for the batch. With acks=-1, a batch that was waiting for the disk while its leader moved is answered
 NOT_LEADER_OR_FOLLOWER, and NOT_ENOUGH_REPLICAS_AFTER_APPEND if too few replicas are in sync by then.
 INVALID_REQUIRED_ACKS when acks is not -1, 0 or 1.
 
 Transactional batches without a transactional id are refused with TRANSACTIONAL_ID_AUTHORIZATION_FAILED, those of two
 producers in one request with INVALID_PRODUCER_ID_MAPPING: every partition of the request. A batch that begins a
 transaction on its partition is first verified with the coordinator, or from v12 on added to the transaction
-(coordinator/verification.py); what the coordinator says against it is that partition's error, and the others go on.
+(coordinator/transaction/verification.py); an error of the coordinator is that partition's error, and the others are
+appended.
 
-A request whose partitions take more than is left of a turn of the event loop to open waits until all are, and is then
-appended: to refuse some would have a producer without idempotence write its batches in another order. One none of whose
-partitions can be served yet, since they are being recovered, waits for them, up to its timeout. Where others can be,
-they are, and the rest gets NOT_LEADER_OR_FOLLOWER: its client comes again with it. A batch that takes long to look into
-is appended once that is over (partitions/late_appends.py). A batch that is refused and will come again is noted: no
-later one of its producer is appended before it (storage/producers/refused_batches.py).
+A request whose partitions take longer to open than is left of a turn of the event loop waits until all are open, and is
+then appended: if some were refused, a producer without idempotence would write its batches in another order. If no
+partition of a request can be served yet, because they are being recovered, it waits for them, up to its timeout. If
+some can be, they are, and the rest gets NOT_LEADER_OR_FOLLOWER: the client retries these. A batch whose validation
+takes long is appended once that is over (partitions/produce/deferred_appends.py). A batch that is refused with a
+retriable error is noted: no later one of its producer is appended before it (storage/producers/refused_batches.py).
 
-A request of more than five hundred partitions is produced in pieces (partitions/produce_pieces.py).
-With acks=0 there is no answer; what the errors then do is the dispatcher's business. Requests and answers have the
-shapes of `protocol/hot/produce.py`. Records lie in the receive buffer: what happens after this call works on a copy.
+A request of more than five hundred partitions is produced in pieces (partitions/produce/produce_pieces.py).
+
+With acks=0 there is no answer; the dispatcher handles the errors. Requests and answers are the tuples of
+`protocol/hot/produce.py`. Records are in the receive buffer: work after this call uses a copy.
 """
 
 from __future__ import annotations
@@ -84,11 +86,11 @@ _unpack_producer: Final = Struct(">qh").unpack_from  # id, epoch
 _LENGTH_POSITION: Final = 8
 _unpack_length: Final = Struct(">i").unpack_from
 _NOBODY: Verdicts = {}
-_new_tuple = tuple.__new__  # half the price of a NamedTuple's constructor
+_new_tuple = tuple.__new__  # half the cost of a NamedTuple's constructor
 
 
 class _Producer(NamedTuple):
-    """Who wrote the transactional batches of a request."""
+    """The producer of the transactional batches of a request."""
 
     transactional_id: str
     producer_id: int
@@ -116,7 +118,7 @@ def handle(request: ProduceRequest, context: RequestContext) -> Reply[Produced]:
 
 
 def _open_all(unled: list[TopicPartition], context: RequestContext) -> Work[None]:
-    """Open what is not open, as far as it can be: who appends has the error of the others to tell."""
+    """Open the logs that are not open, as far as possible: the append reports the errors of the others."""
     if context.services.partitions.recoveries.turn_is_over:
         yield context.services.slices.next_turn()
     for topic, index in unled:
@@ -138,14 +140,14 @@ def _produce(request: ProduceRequest, context: RequestContext, *, has_waited: bo
 
 
 def _judge_and_append(request: ProduceRequest, context: RequestContext) -> Reply[Produced]:
-    """StillRecovering if that is so of every partition; then nothing was appended."""
+    """Append the batches. Raise StillRecovering if every partition is being recovered; then nothing was appended."""
     if _is_transactional(request):
         return _handle_transactional(request, context)
     return _append_all(request, context)
 
 
 def _writable(request: ProduceRequest, context: RequestContext) -> Iterator[TopicPartition]:
-    """The partitions that are written to, if they are there."""
+    """Yield the partitions that the request may write to; they may not exist."""
     topics_by_id = context.services.catalogue.topics_by_id
     for topic, partitions in request[3]:
         if isinstance(topic, bytes):
@@ -162,9 +164,9 @@ def _append_all(
     refused: Verdicts = _NOBODY,
     producer: _Producer | None = None,
 ) -> Reply[Produced]:
-    """Append every batch but those of partitions in `refused`; `producer` wrote the transactional ones.
+    """Append every batch except those of partitions in `refused`; `producer` wrote the transactional ones.
 
-    StillRecovering if that is so of every partition; then nothing was appended.
+    Raise StillRecovering if every partition is being recovered; then nothing was appended.
     """
     _, acks, _, topics = request
     services = context.services
@@ -216,19 +218,19 @@ def _append_all(
             else:
                 results.append(result)
     if recovering and len(recovering) == sum(len(results) for _, results in answers):
-        raise recovering.pop()  # of which this frame keeps nothing: its traceback knows the frame
+        raise recovering.pop()  # popped, so that this frame has no reference to it: its traceback refers to the frame
     if not is_complete:
         return asyncio.ensure_future(all_results(answers, named))
     return answers  # type: ignore[return-value]  # because all are results
 
 
 def _is_refused(topic: str, context: RequestContext) -> bool:
-    """Whether it is a topic that only the broker itself writes to, and an administrator's tools."""
+    """Return whether only the broker itself, and an administrator's tools, may write to the topic."""
     return topic in INTERNAL_TOPICS and context.client_id != _ADMIN_CLIENT_ID
 
 
 def _is_transactional(request: ProduceRequest) -> bool:
-    """Whether any batch is."""
+    """Return whether any batch is transactional."""
     for _, partitions in request[3]:
         for _, records in partitions:
             if records is not None and len(records) >= HEADER_SIZE and records[_ATTRIBUTES_LOW_BYTE] & _TRANSACTIONAL:
@@ -250,10 +252,10 @@ def _handle_transactional(request: ProduceRequest, context: RequestContext) -> R
     (writer,) = writers
     producer = _Producer(transactional_id, *writer)
     if not beginning:
-        # Who asks again in this turn may find the disk well again, and nobody has judged the batch.
+        # A retry in this turn may find that the disk works again, but the batch was not verified.
         failed = {where: code for where, code in unjudged.items() if code is ErrorCode.KAFKA_STORAGE_ERROR}
         return _append_all(request, context, failed, producer)
-    verdicts = admit(services.transactions_of(transactional_id), *producer, list(beginning), adds=adds)  # not the views
+    verdicts = admit(services.transactions_of(transactional_id), *producer, list(beginning), adds=adds)  # keys only
     if isinstance(verdicts, asyncio.Future):
         return _append_when_admitted(owned(request), context, producer, unjudged, verdicts)
     return _append_all(request, context, _refused(verdicts, unjudged, context), producer)
@@ -262,8 +264,11 @@ def _handle_transactional(request: ProduceRequest, context: RequestContext) -> R
 def _transactional_batches(
     request: ProduceRequest, context: RequestContext
 ) -> tuple[set[tuple[int, int]], dict[TopicPartition, memoryview], dict[TopicPartition, ErrorCode]]:
-    """Who wrote them, as (producer id, epoch); those that begin a transaction on their partition; and those whose
-    partition cannot be had, so that nobody knows: they are not appended either once it can be."""
+    """Return the writers as (producer id, epoch); the batches that begin a transaction on their partition; and errors.
+
+    The errors are of partitions that are not available, so that this is unknown: no batch is appended there, even if
+    the partition is available later.
+    """
     services = context.services
     writers: set[tuple[int, int]] = set()
     beginning: dict[TopicPartition, memoryview] = {}
@@ -291,7 +296,7 @@ def _transactional_batches(
                 try:
                     check_shape(records, context.api_version)
                 except AppendRefused:
-                    continue  # as it will be when it is appended, and so it begins nothing
+                    continue  # the append refuses it, too, so it begins nothing
             beginning[topic, index] = records
     return writers, beginning, unjudged
 
@@ -301,7 +306,7 @@ def _all_refused(request: ProduceRequest, code: ErrorCode) -> Produced:
 
 
 def _refused(verdicts: Verdicts, unjudged: Verdicts, context: RequestContext) -> Verdicts:
-    """What the client is answered where nothing is appended."""
+    """Return the errors for the client, of the partitions where nothing is appended."""
     version = context.api_version
     judged = {where: produce_error(code, version) for where, code in verdicts.items() if code is not ErrorCode.NONE}
     return {**unjudged, **judged}
@@ -320,7 +325,7 @@ def _append_when_admitted(
 def _append_if_it_holds(
     request: ProduceRequest, context: RequestContext, producer: _Producer, unjudged: Verdicts, admitted: Verdicts
 ) -> Reply[Produced]:
-    """As soon as the coordinator's answer is there, and only if it still holds then."""
+    """Append after the coordinator's answer, only where it is still valid then."""
     taken = [where for where, code in admitted.items() if code is ErrorCode.NONE]
     verdicts = {**admitted, **confirm(context.services.transactions_of(producer[0]), *producer, taken)}
     return _append_all(request, context, _refused(verdicts, unjudged, context), producer)
@@ -329,7 +334,7 @@ def _append_if_it_holds(
 def _append(
     topic: str, index: int, records: memoryview | None, acks: int, now_ms: int, context: RequestContext
 ) -> PartitionResult | Syncing | PendingValidation:
-    """Append to one partition, now if that can be; KafkaError when it is refused."""
+    """Append to one partition, now if possible; raise KafkaError when it is refused."""
     partitions = context.services.partitions
     log = partitions.get_led(topic, index)
     if records is None:
@@ -349,7 +354,7 @@ def _append(
     if (
         size > _WALKED_IN_PLACE_BYTES_MAX or (size >= HEADER_SIZE and records[_ATTRIBUTES_LOW_BYTE] & _CODEC_MASK)
     ) and log.needs_walk(records, now_ms):
-        # Small batches without compression are walked where they lie, if the topic wants it.
+        # Small batches without compression are walked in place, if the topic requires it.
         walked = context.services.walks.walk(records, log, now_ms, context.api_version)
         if isinstance(walked, PendingValidation):
             return walked
@@ -366,7 +371,7 @@ def _append(
 def _note_refused(
     where: TopicPartition, records: Buffer | None, code: ErrorCode, acks: int, context: RequestContext
 ) -> None:
-    """If the batch comes again after this answer, no later one of its producer may overtake it."""
+    """Note a refused batch that the client may retry: no later batch of its producer may overtake it."""
     if context.services.events.is_on:
         _tell_refused(where, records, code, context)
     if records is None or acks == _NONE or not code.retriable or code is ErrorCode.CORRUPT_MESSAGE:
@@ -374,7 +379,7 @@ def _note_refused(
     try:
         header = check_shape(records, context.api_version)
     except AppendRefused:
-        return  # as it will be, whenever it comes
+        return  # the append refuses it, whenever it is sent
     context.services.partitions.note_refused(*where, header, context.services.clock.now_ms())
 
 
@@ -404,7 +409,7 @@ def _late_appends(acks: int, context: RequestContext, producer: _Producer | None
 
 
 def _check_still_admitted(log: PartitionLog, records: bytearray, producer: _Producer, context: RequestContext) -> None:
-    """The transaction may have been ended meanwhile; KafkaError then."""
+    """Raise KafkaError if the transaction has ended meanwhile."""
     _, producer_id, producer_epoch = producer
     if records[_ATTRIBUTES_LOW_BYTE] & _TRANSACTIONAL and not log.has_open_transaction(producer_id, producer_epoch):
         where = log.topic, log.partition

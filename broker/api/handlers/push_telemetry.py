@@ -1,8 +1,8 @@
 """PushTelemetry (key 72), v0: a client's metrics, in OpenTelemetry's format (KIP-714).
 
-Errors: INVALID_REQUEST without an id of its own, and after the push that was to be the last; THROTTLING_QUOTA_EXCEEDED
-before the interval is over; UNKNOWN_SUBSCRIPTION_ID; UNSUPPORTED_COMPRESSION_TYPE; TELEMETRY_TOO_LARGE; INVALID_RECORD
-for what is no metrics, and for more than `telemetry.max.bytes` of them once they are decompressed.
+Errors: INVALID_REQUEST without a client instance id, and after the terminating push; THROTTLING_QUOTA_EXCEEDED before
+the interval is over; UNKNOWN_SUBSCRIPTION_ID; UNSUPPORTED_COMPRESSION_TYPE; TELEMETRY_TOO_LARGE; INVALID_RECORD for
+data that is no metrics, and for more than `telemetry.max.bytes` of them after decompression.
 """
 
 from __future__ import annotations

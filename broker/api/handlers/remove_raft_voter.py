@@ -1,7 +1,7 @@
 """RemoveRaftVoter (key 81), v0: one voter less in the metadata quorum. Each is refused (KIP-853).
 
-INCONSISTENT_CLUSTER_ID; INVALID_REQUEST for what names no voter; VOTER_NOT_FOUND for any other, also for this node: the
-last voter cannot be removed.
+INCONSISTENT_CLUSTER_ID; INVALID_REQUEST if no valid voter is named; VOTER_NOT_FOUND for any other, also for this node:
+the last voter cannot be removed.
 """
 
 from barnabas.broker.metadata.log.quorum import check_voter, voter_text

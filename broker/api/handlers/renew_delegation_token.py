@@ -1,4 +1,4 @@
-"""RenewDelegationToken (key 39), v1-2: prolong a delegation token, by its HMAC.
+"""RenewDelegationToken (key 39), v1-2: renew a delegation token, by its HMAC.
 
 For its owner and its renewers.
 """

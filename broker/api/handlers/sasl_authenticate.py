@@ -1,7 +1,7 @@
-"""SaslAuthenticate (key 36), v0-2, of a connection that need not say whom it speaks for, or has: it is refused.
+"""SaslAuthenticate (key 36), v0-2, on a connection that needs no authentication, or has authenticated: it is refused.
 
-Before that, and where a session is to go on beyond its lifetime, `broker/api/authentication/sasl_authenticator.py`
-answers it.
+Before authentication, and on re-authentication of a session with a lifetime,
+`broker/api/authentication/sasl_authenticator.py` answers it.
 """
 
 from barnabas.broker.services import RequestContext

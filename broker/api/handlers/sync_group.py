@@ -1,8 +1,8 @@
-"""SyncGroup (key 14), v0-5: ask for the assignment of a generation; the leader brings everybody's.
+"""SyncGroup (key 14), v0-5: get the assignment of a generation; the leader sends that of all members.
 
 Followers wait for the leader. Nothing is answered before the assignment is in the log. Answers UNKNOWN_MEMBER_ID,
 ILLEGAL_GENERATION, FENCED_INSTANCE_ID, REBALANCE_IN_PROGRESS (join again), and from v5 on INCONSISTENT_GROUP_PROTOCOL
-when the protocol is missing or not the group's. The decision is in coordinator/group/syncing.
+when the protocol is missing or not the group's. The decision is in coordinator/group/decisions/classic/syncing.
 """
 
 from __future__ import annotations

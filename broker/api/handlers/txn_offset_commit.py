@@ -1,13 +1,13 @@
 """TxnOffsetCommit (key 28), v0-6: commit offsets of a group within a transaction; they count once it is committed.
 
-Goes to the coordinator of the group. Each partition has its own code: UNKNOWN_TOPIC_OR_PARTITION (a topic in v6:
-UNKNOWN_TOPIC_ID), OFFSET_METADATA_TOO_LARGE, or what all are answered. First by the transaction coordinator
-(coordinator/verification.py): INVALID_PRODUCER_ID_MAPPING, INVALID_PRODUCER_EPOCH, INVALID_TXN_STATE, from v4 on
-TRANSACTION_ABORTABLE, and CONCURRENT_TRANSACTIONS. Then by the group: INVALID_GROUP_ID, ILLEGAL_GENERATION,
-UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID; only who names a member is asked for one (KIP-447); a member of no group hears
-GROUP_ID_NOT_FOUND (before v6: ILLEGAL_GENERATION). The decision is in coordinator/group/offsets. Versions: 2 leader
-epoch, 3 flexible, member and generation, 5 adds the group's partition to the transaction by itself, 6 topic ids
-(KIP-1319).
+Sent to the coordinator of the group. Each partition has its own code: UNKNOWN_TOPIC_OR_PARTITION (a topic in v6:
+UNKNOWN_TOPIC_ID), OFFSET_METADATA_TOO_LARGE, or the code for all. First of the transaction coordinator
+(coordinator/transaction/verification.py): INVALID_PRODUCER_ID_MAPPING, INVALID_PRODUCER_EPOCH, INVALID_TXN_STATE, from
+v4 on TRANSACTION_ABORTABLE, and CONCURRENT_TRANSACTIONS. Then of the group: INVALID_GROUP_ID, ILLEGAL_GENERATION,
+UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID; the member is checked only if the request names one (KIP-447); a member of a
+group that does not exist gets GROUP_ID_NOT_FOUND (before v6: ILLEGAL_GENERATION). The decision is in
+coordinator/group/decisions/offsets. Versions: 2 leader epoch, 3 flexible, member and generation, 5 adds the group's
+partition to the transaction by itself, 6 topic ids (KIP-1319).
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _TOPIC_IDS_SINCE = 6
 
 
 class _Asked(NamedTuple):
-    """One request on its way."""
+    """One request in progress."""
 
     request: TxnOffsetCommitRequest
     context: RequestContext
@@ -89,7 +89,7 @@ def _admit_and_commit(asked: _Asked) -> Reply[TxnOffsetCommitResponse]:
     except StillRecovering:
         return _refused(asked, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
     except KafkaError as error:
-        return _refused(asked, as_coordinator_error(error.code))  # another node leads it now, say: NOT_COORDINATOR
+        return _refused(asked, as_coordinator_error(error.code))  # e.g. another node leads it: NOT_COORDINATOR
     if isinstance(verdicts, Future):
 
         def commit(admitted: Verdicts) -> Reply[TxnOffsetCommitResponse]:
@@ -100,7 +100,7 @@ def _admit_and_commit(asked: _Asked) -> Reply[TxnOffsetCommitResponse]:
 
 
 def _admission(asked: _Asked, where: TopicPartition) -> Reply[Verdicts]:
-    """What the transaction coordinator says; it need not be asked where the transaction is open already."""
+    """Return the transaction coordinator's answer, without a call if the transaction is open already."""
     request, context = asked.request, asked.context
     services = context.services
     adds = context.api_version >= OFFSET_COMMIT_ADDS_SINCE
@@ -119,7 +119,7 @@ def _admission(asked: _Asked, where: TopicPartition) -> Reply[Verdicts]:
 
 
 def _commit_if_it_holds(asked: _Asked, where: TopicPartition, code: ErrorCode) -> Reply[TxnOffsetCommitResponse]:
-    """As soon as the coordinator's answer is there, and only if it still holds then."""
+    """Commit after the coordinator's answer, only if it is still valid then."""
     if code is ErrorCode.NONE:
         request = asked.request
         producer = request.producer_id, request.producer_epoch
@@ -129,7 +129,7 @@ def _commit_if_it_holds(asked: _Asked, where: TopicPartition, code: ErrorCode) -
 
 
 def _without_deleted(asked: _Asked) -> _Asked:
-    """Without the offsets of topics that were deleted while the request waited, for nobody would delete them again."""
+    """Remove the offsets of topics that were deleted while the request waited, because they would never be deleted."""
     there = asked.context.services.catalogue.topics_by_id
     kept = []
     for offset, answer in zip(asked.wanted, asked.awaited, strict=True):
@@ -163,7 +163,7 @@ def _commit(asked: _Asked, verdict: ErrorCode) -> Reply[TxnOffsetCommitResponse]
 
 
 def _validate(request: TxnOffsetCommitRequest, context: RequestContext) -> Steps[_Asked]:
-    """The response as far as it is known, and what of the request is to be committed."""
+    """Return the response as far as it is known, and the offsets to commit."""
     wanted: list[OffsetToCommit] = []
     awaited: list[TxnOffsetCommitResponsePartition] = []
     topics: list[TxnOffsetCommitResponseTopic] = []
@@ -204,14 +204,14 @@ def _topic(asked: TxnOffsetCommitRequestTopic, context: RequestContext) -> Topic
 
 
 def _unknown_topic(context: RequestContext) -> ErrorCode:
-    """What the partitions of a topic are answered that is not there."""
+    """Return the code for the partitions of a topic that does not exist."""
     if context.api_version >= _TOPIC_IDS_SINCE:
         return ErrorCode.UNKNOWN_TOPIC_ID
     return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
 def _refused(asked: _Asked, code: ErrorCode) -> TxnOffsetCommitResponse:
-    """The same code for everything that was still to be answered; the oldest clients do not know that one loads."""
+    """Return the same code for all open answers; the oldest clients do not know COORDINATOR_LOAD_IN_PROGRESS."""
     if code is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS and asked.context.api_version < _LOAD_IN_PROGRESS_SINCE:
         code = ErrorCode.COORDINATOR_NOT_AVAILABLE
     return _filled(asked.response, asked.awaited, (code,) * len(asked.awaited))

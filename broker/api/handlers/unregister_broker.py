@@ -1,6 +1,6 @@
-"""UnregisterBroker (key 64), v0: forget a broker that is gone.
+"""UnregisterBroker (key 64), v0: remove the registration of a broker that is gone.
 
-The brokers there are run: one of them is INVALID_REQUEST (decision 0108), any other BROKER_ID_NOT_REGISTERED.
+The registered brokers run: one of them is INVALID_REQUEST (decision 0108), any other BROKER_ID_NOT_REGISTERED.
 """
 
 from barnabas.broker.services import RequestContext

@@ -1,7 +1,7 @@
-"""UnregisterController (key 94), v0: forget a controller that is gone.
+"""UnregisterController (key 94), v0: remove the registration of a controller that is gone.
 
-The only controller is this node, and active: INVALID_REQUEST. Any other is CONTROLLER_ID_NOT_REGISTERED. Since
-Kafka 4.4.
+The only controller is this node, and active: INVALID_REQUEST. Any other is CONTROLLER_ID_NOT_REGISTERED. Since Kafka
+4.4.
 """
 
 from barnabas.broker.services import RequestContext

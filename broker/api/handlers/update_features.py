@@ -1,8 +1,8 @@
 """UpdateFeatures (key 57), v0-2: raise or lower the levels of features, all of them or none.
 
-The rules are in `broker/metadata/image/features.py`. A refusal stands at the top, for the whole request, in every
-version; v0 and v1 name every feature of a request that was done. Versions: 0 knows no kind of upgrade, so in it levels
-can only rise, whatever its `allow_downgrade` says (as in Kafka 4); 1 kinds of upgrade and dry runs.
+The rules are in `broker/metadata/image/features.py`. A refusal is at the top, for the whole request, in every version;
+v0 and v1 list every feature of a successful request. Versions: 0 has no upgrade type, so in it levels can only rise,
+whatever its `allow_downgrade` is (as in Kafka 4); 1 upgrade types and dry runs.
 """
 
 from __future__ import annotations

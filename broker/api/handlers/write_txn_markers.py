@@ -1,12 +1,12 @@
-"""WriteTxnMarkers (key 27), v1-2: end producers' transactions on partitions, whatever their coordinator says.
+"""WriteTxnMarkers (key 27), v1-2: end producers' transactions on partitions, whatever the state at their coordinator.
 
 Kafka's coordinators send it to other brokers. Here it is the administrator's way to end a transaction that hangs
-(`kafka-transactions.sh abort`). One control batch per marker and partition, answered when it is durable where the
-topic asks for that. Codes of each partition: UNKNOWN_TOPIC_OR_PARTITION, INVALID_PRODUCER_EPOCH,
+(`kafka-transactions.sh abort`). One control batch per marker and partition, answered when it is durable where the topic
+requires that. Codes of each partition: UNKNOWN_TOPIC_OR_PARTITION, INVALID_PRODUCER_EPOCH,
 TRANSACTION_COORDINATOR_FENCED, KAFKA_STORAGE_ERROR, INVALID_REQUEST for a producer id or epoch below zero;
-NOT_LEADER_OR_FOLLOWER where a partition of `__consumer_offsets` is not to be had. From v2 on a marker says its
-transaction.version, which decides about its epoch (KIP-1228). Many markers are written in slices; what has begun is
-done to its end, whoever waits for it.
+NOT_LEADER_OR_FOLLOWER where a partition of `__consumer_offsets` is not available. From v2 on a marker has its
+transaction.version, which decides about its epoch (KIP-1228). Many markers are written in slices; a write that has
+begun is completed, even if the client does not wait any more.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from barnabas.protocol.records.control import EndTxnMarker
 from barnabas.storage.steps import Steps
 
 _TOGETHER = 64
-"""The leader epochs of so many are raised in one write."""
+"""The number of partitions whose leader epochs are raised in one write."""
 _MARKERS = WorkClass(may_begin_again=False)
 _NO_COORDINATOR = {
     ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
@@ -73,7 +73,7 @@ def handle(
 def _write_all(
     request: WriteTxnMarkersRequest, response: WriteTxnMarkersResponse, waiting: Waiting, context: RequestContext
 ) -> Steps[None]:
-    """Others run behind each partition that is opened, which takes long, and behind some that are open."""
+    """Write all markers. Pauses after each partition that is opened, which takes long, and after some that are open."""
     asked = _asked(request, response, context)
     while some := list(islice(asked, _TOGETHER)):
         unled = set(context.services.partitions.lead([(each.topic, each.result.partition_index) for each in some]))
@@ -87,7 +87,7 @@ def _write_all(
 def _asked(
     request: WriteTxnMarkersRequest, response: WriteTxnMarkersResponse, context: RequestContext
 ) -> Iterator[_Asked]:
-    """Each in turn, as it is put into the response."""
+    """Yield each marker and partition, as it is put into the response."""
     now_ms = context.services.clock.now_ms()
     for marker in request.markers:
         if not marker.topics:

@@ -1,1 +1,1 @@
-"""Produce and Fetch, which have codecs and short ways of their own."""
+"""Produce and Fetch, which have their own codecs and fast paths."""

@@ -1,4 +1,4 @@
-"""What is told of partitions that a Fetch is answered with an error for."""
+"""Events about partitions that a Fetch answers with an error."""
 
 from __future__ import annotations
 
@@ -17,8 +17,7 @@ if TYPE_CHECKING:
 
 
 def tell_errors(context: RequestContext, failed: list[tuple[str | None, FetchPartition | None, int]]) -> None:
-    """Tell whoever listens which partitions are answered with which error. The request is their cause, however long it
-    has waited."""
+    """Emit an event for each partition with an error. The request is their cause, however long it has waited."""
     services = context.services
     events = services.events
     if not events.is_on:

@@ -1,8 +1,8 @@
-"""The entries of Produce and Fetch: tuples instead of message objects, and no more calls than needed.
+"""The entries of Produce and Fetch: tuples instead of message objects, and as few calls as possible.
 
-What these two share with every other API (the header, the error boundary's rules) is in `dispatch.py`. Their handlers
-take and give the shapes of `barnabas.protocol.hot`. Where other nodes lead, their answers also say who does; whether
-they may is decided when an entry is made.
+The parts that they share with every other API (the header, the rules of the error boundary) are in `dispatch.py`. Their
+handlers take and return the tuples of `barnabas.protocol.hot`. Where other nodes may lead, their answers also name the
+leaders; whether the version allows that is decided when an entry is made.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def produce_entry(services: Services, handle: HandleProduce, version: int, meter
             if names_leaders:
                 return encode(version, correlation_id, *with_leaders(produced, services, client))
             return encode(version, correlation_id, produced)
-        # What was decoded refers to the frame, which is gone when the answer comes.
+        # The decoded request refers to the frame, which is gone when the answer comes.
         asked: list[tuple[Topic, list[produce.ProducePartition]]] = [
             (topic, [(index, None) for index, _ in parts]) for topic, parts in request[3]
         ]
@@ -96,7 +96,7 @@ def _produce_many(
     meter: Meter | None,
     asker: RequestConnection | None,
 ) -> Answer:
-    """Work on a copy, in slices, as long as it takes."""
+    """Serve a large request in slices, on a copy, without a time limit."""
     services, recoveries = context.services, context.services.partitions.recoveries
     recoveries.parked_bytes += len(body)
     requests: list[produce.ProduceRequest] = []
@@ -154,7 +154,7 @@ def _produced_late(
     asker: RequestConnection | None,
     done: asyncio.Future[Produced],
 ) -> Answer:
-    """No closure: mypyc makes a cycle of a function within one that is nested itself."""
+    """Encode a late answer. It is no closure: mypyc makes a cycle of a function within one that is nested itself."""
     failure = failure_of(done)
     if failure is None:
         results = done.result()
@@ -185,7 +185,7 @@ def _note_produced(meter: Meter, produced: Produced) -> None:
 
 
 def _close_if_failed(results: Produced) -> None:
-    """acks=0 has no response: an error can only be shown by closing the connection."""
+    """Raise CloseConnection on an error: acks=0 has no response that could show it."""
     for topic, partitions in results:
         for result in partitions:
             if result.error_code != 0:
@@ -225,7 +225,7 @@ def fetch_entry(services: Services, handle: HandleFetch, version: int, meter: Me
 def _fetch_many(
     body: memoryview, context: RequestContext, handle: HandleFetch, meter: Meter | None, asker: RequestConnection | None
 ) -> Answer:
-    """Decode a copy, in slices."""
+    """Serve a large request, decoded from a copy, in slices."""
     slices = context.services.slices
     steps = partial(many_partitions.fetch_request, memoryview(bytes(body)), context.api_version)
     reply = slices.in_slices(steps, DECODING)
@@ -262,7 +262,7 @@ def _fetched_many(
     failure = failure_of(decoded)
     if failure is not None:
         assert isinstance(answer, asyncio.Future)
-        failure_of(answer)  # the same, which nobody else asks for
+        failure_of(answer)  # the same failure, which must be retrieved
         raise failure if isinstance(failure, CloseConnection) else CloseConnection(repr(failure), "Fetch")
     return _fetched_late(decoded.result(), context, meter, asker, answer)
 
@@ -285,7 +285,7 @@ def _fetched_late(
 def _fetched(
     answer: fetch.FetchAnswer, context: RequestContext, meter: Meter | None, asker: RequestConnection | None
 ) -> Answer:
-    """`asker`: the client, where its answer names the leaders that it should have asked."""
+    """Encode the answer. `asker`: the client, if its answer names the leaders of partitions with other leaders."""
     if meter is not None:
         _note_fetched(meter, answer)
     topics, endpoints = (answer.topics, ()) if asker is None else with_leaders(answer.topics, context.services, asker)
@@ -313,7 +313,7 @@ def _note_fetched(meter: Meter, answer: fetch.FetchAnswer) -> None:
 
 
 def _fetch_failed(request: fetch.FetchRequest, error: BaseException, context: RequestContext) -> fetch.FetchAnswer:
-    """The error at the top; in the versions that have no place there, on every partition."""
+    """Return an answer with the error at the top; in versions without that field, on every partition."""
     code = code_and_message(error, "Fetch", context)[0]
     if context.api_version >= 7:
         return fetch.FetchAnswer(code, 0, [])

@@ -1,6 +1,6 @@
-"""Requests of very many elements: decoded in slices, as large answers are encoded (`large_answers.py`).
+"""Requests of very many elements: decoded in slices, as large answers are encoded (`large_responses.py`).
 
-Knows codecs, no API in particular. How many elements there are is known once they are decoded, so what counts is bytes.
+Knows codecs, no API in particular. The number of elements is known only after decoding, so the limit is in bytes.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from barnabas.protocol.primitives import skip_tags
 from barnabas.storage.steps import Steps
 
 DECODED_AT_ONCE_BYTES_MAX: Final = 16 << 10
-"""Of the smallest elements there are these are some thousand: two milliseconds."""
+"""The bytes of some thousand elements of the smallest kind: two milliseconds."""
 DECODING: Final = WorkClass()
 
 
 def decoded(data: bytes | memoryview, codec: Codec[Any], is_flexible: bool, api: str) -> Steps[Request]:
-    """The request in these bytes. CloseConnection where they are none."""
+    """Return the request in these bytes. Raise CloseConnection if they are invalid."""
     try:
         position = skip_tags(data, 0) if is_flexible else 0
         request: Request = (yield from codec.decode_in_steps(data, position))[0]

@@ -1,7 +1,7 @@
 """Answers of very many elements: encoded in slices, since a turn of the event loop should take some milliseconds.
 
-Knows schemas and codecs, no API in particular. A client may ask for the description of a hundred thousand ids, and the
-answer takes a second to encode. Nearly all others have few elements, and only that is looked at here.
+Knows schemas and codecs, no API in particular. A client may request the description of a hundred thousand ids, and the
+answer takes a second to encode. Nearly all others have few elements, and only their number is checked here.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from barnabas.protocol.codec.compile import Codec
 from barnabas.protocol.codec.schema import Response, Struct
 
 ELEMENTS_MAX = 500
-"""How many elements of arrays, inner ones included, are encoded in one go: a millisecond or two."""
+"""The number of elements of arrays, inner ones included, that are encoded at once: a millisecond or two."""
 ENCODING = WorkClass(may_begin_again=False)
 
 _Arrays: TypeAlias = tuple[tuple[str, "_Arrays"], ...]
@@ -23,7 +23,7 @@ _arrays: dict[type[Struct], _Arrays] = {}
 
 
 def is_large(answer: Response) -> bool:
-    """Whether it has more than ELEMENTS_MAX elements. No more of them are counted."""
+    """Return whether the answer has more than ELEMENTS_MAX elements. Stops counting there."""
     arrays = _arrays.get(type(answer))
     if arrays is None:
         arrays = _arrays[type(answer)] = _arrays_of(type(answer))
@@ -33,7 +33,7 @@ def is_large(answer: Response) -> bool:
 def encoded(
     answer: Response, codec: Codec[Any], header: bytes, note: Callable[[], Generator[None, None, None]] | None
 ) -> Generator[None, None, bytearray]:
-    """The frame: its size, the header, and the answer. `note`: what else is to be done about each element."""
+    """Return the frame: its size, the header, and the answer. `note`: other work on each element."""
     out = bytearray(4) + header
     yield from codec.encode_in_steps(answer, out)
     if note is not None:
@@ -43,7 +43,7 @@ def encoded(
 
 
 def _left(struct: Struct, arrays: _Arrays, room: int) -> int:
-    """For how many more elements there is room; negative if there is none."""
+    """Return for how many more elements there is room; negative if there is none."""
     for name, inner in arrays:
         elements = getattr(struct, name) or ()
         room -= len(elements)

@@ -1,7 +1,6 @@
-"""Produce and Fetch requests that name very many partitions: decoded in slices, by the decoder of all other requests,
-into what their own decoders make.
+"""Produce and Fetch requests of very many partitions: decoded in slices, by the general decoder, into the same tuples.
 
-Knows messages and their shapes, not what is done with them. Records are views of the data, which is the caller's own.
+Knows messages and their shapes, not how they are served. Records are views of the data, which the caller owns.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ _REPLICA_STATE_SINCE = 15
 
 
 def produce_request(data: memoryview, version: int) -> Steps[ProduceRequest]:
-    """What protocol/hot/produce.py makes of the body of a request. CloseConnection where it is none."""
+    """Return the request as protocol/hot/produce.py decodes it. Raise CloseConnection if it is invalid."""
     request: Any = yield from decoded(data, request_codec(ApiKey.PRODUCE, version), False, "Produce")
     topics: list[tuple[Topic, list[ProducePartition]]] = []
     pauses = Pauses()
@@ -36,7 +35,7 @@ def produce_request(data: memoryview, version: int) -> Steps[ProduceRequest]:
 
 
 def fetch_request(data: memoryview, version: int) -> Steps[FetchRequest]:
-    """What protocol/hot/fetch.py makes of the body of a request. CloseConnection where it is none."""
+    """Return the request as protocol/hot/fetch.py decodes it. Raise CloseConnection if it is invalid."""
     request: Any = yield from decoded(data, request_codec(ApiKey.FETCH, version), False, "Fetch")
     is_by_id = version >= _FETCH_BY_ID_SINCE
     topics: list[tuple[Topic, list[FetchPartition]]] = []

@@ -1,21 +1,20 @@
-"""The short path of Produce: one plain batch to one partition, from the frame to its answer in one function.
+"""The fast path of Produce: one plain batch to one partition, from the frame to its answer in one function.
 
-Beside the general path (`hot.py`, handlers/produce.py), which can do everything and decides what is right. The short
-one takes what producers send most: from version 9 on, one batch that Appender.append_plain takes, acks of 1 or all,
-and inside a transaction only where the partition is in it, or can be added without waiting. Anything else it hands on,
-before anything of it has happened but for that addition, which does nothing when it is made again. Both give the same
-bytes for every frame: tests/broker/api/produce_fetch/test_produce_fast_path.py.
+It runs before the general path (`frame_handlers.py`, handlers/produce.py), which handles every request and defines the
+correct answer. The fast path takes the most common requests: from version 9 on, one batch that Appender.append_plain
+takes, acks of 1 or all, and inside a transaction only where the partition is in it, or can be added without waiting.
+Any other request it passes on, before it has any effect except for that addition, which does nothing when it is
+repeated. Both give the same bytes for every frame: tests/broker/api/produce_fetch/test_produce_fast_path.py.
 
-Theory of operation: what a producer sends to a partition begins with the same bytes each time, up to the size of its
+Theory of operation: a producer's requests for a partition begin with the same bytes each time, up to the size of the
 records: transactional id, acks, timeout, topic, index. The general decoder reads them the first time. From then on they
 are recognised as a whole, and the answer is a copy of one made before with other numbers in it.
 
-With an authorizer it is taken by who is known to be allowed (`Authorizer.is_known_to_allow`), from decisions that were
-made before and hold until an ACL changes.
+With an authorizer it is used only for clients that are known to be allowed (`Authorizer.is_known_to_allow`), from
+decisions that were made before and hold until an ACL changes.
 
-Invariants: a target holds only what its bytes say, and nothing of the state of the broker: the log is asked for by its
-partition each time, and has to have the topic id that the request named, if it named one. No more than TARGETS_MAX are
-remembered.
+Invariants: a target contains only values from its bytes, and no state of the broker: the log is looked up by its
+partition each time, and must have the topic id of the request, if it has one. At most TARGETS_MAX are stored.
 """
 
 from __future__ import annotations
@@ -75,14 +74,14 @@ _BEHIND_OFFSETS: Final = 24 + 9  # no record errors, no message, tags of partiti
 
 
 class _Target:
-    """The partition that requests with the same beginning go to, and their answer, but for its numbers."""
+    """The partition of requests with the same first bytes, and their answer, except for its numbers."""
 
     __slots__ = ("answer", "key", "offsets_position", "topic", "transactional_id")
 
     def __init__(self, name: str, index: int, topic: Topic, version: int, transactional_id: str | None) -> None:
         self.key = name, index
         self.topic = topic
-        """As the request names it."""
+        """As in the request: a name or an id."""
         self.transactional_id = transactional_id
         self.answer = produce.encode_response(version, 0, [(topic, [produce.PartitionResult(index, 0)])])
         self.offsets_position = len(self.answer) - _BEHIND_OFFSETS
@@ -107,7 +106,7 @@ class ShortProduce:
     )
 
     def __init__(self, services: Services, general: FrameHandler, version: int, meter: Meter | None) -> None:
-        """`general` serves what is not for the short path."""
+        """Start without targets. `general` serves the requests that the fast path does not take."""
         self._services = services
         self._events = services.events
         self._general = general
@@ -122,7 +121,7 @@ class ShortProduce:
         self._targets: dict[bytes, _Target] = {}
 
     def serve(self, frame: memoryview, position: int, correlation_id: int, client: RequestConnection) -> Answer:
-        """An `FrameHandler`."""
+        """Serve one request. A `FrameHandler`."""
         try:
             behind_id = position + 1 + (frame[position + 1] or 1)
             topic_size = _TOPIC_ID_SIZE if self._by_id else frame[behind_id + _TOPIC]
@@ -160,7 +159,7 @@ class ShortProduce:
             first_offset = self._partitions.append_plain(log, frame[start:behind], self._clock.now_ms())
         except Exception as error:
             if self._events.is_on and isinstance(error, AppendRefused):
-                return self._general(frame, position, correlation_id, client)  # which tells who was refused
+                return self._general(frame, position, correlation_id, client)  # it emits the event of the refusal
             return self._failed(error, target, correlation_id, client)
         if first_offset < 0:
             return self._general(frame, position, correlation_id, client)
@@ -170,7 +169,7 @@ class ShortProduce:
         return answer
 
     def _may_write(self, target: _Target, batch: memoryview, client: RequestConnection) -> bool:
-        """Whether it is known that the client may: else the general path asks, and answers who may not."""
+        """Return whether the client is known to be allowed: else the general path checks, and answers a refusal."""
         authorizer = self._authorizer
         assert authorizer is not None
         principal, host = client.session.principal, client.client_host
@@ -188,7 +187,7 @@ class ShortProduce:
     def _is_in_transaction(
         self, target: _Target, log: PartitionLog, batch: memoryview, correlation_id: int, client: RequestConnection
     ) -> bool:
-        """Whether the batch goes on with a transaction, or begins one: its partition is in it now."""
+        """Return whether the batch continues a transaction, or begins one: its partition is in it now."""
         transactional_id, key = target.transactional_id, target.key
         if transactional_id is None:
             return False
@@ -207,17 +206,17 @@ class ShortProduce:
                     is ErrorCode.NONE
                 )
             if LOG_OVERHEAD + _unpack_length(batch, _LENGTH)[0] != len(batch):
-                return False  # what is no whole batch begins nothing
+                return False  # an incomplete batch begins nothing
             if events.is_on:
                 events.cause = self._cause(transactional_id, correlation_id, client)
             return add_at_once(transactions, transactional_id, producer_id, producer_epoch, key)
         except Exception:
-            return False  # the general path meets it again, logs it and answers
+            return False  # the general path runs into the same error, logs it and answers
         finally:
             events.cause = None
 
     def _cause(self, transactional_id: str, correlation_id: int, client: RequestConnection) -> RequestCause:
-        """The request, as what leads to events."""
+        """Return the request as the cause of events."""
         node_id, asked = self._services.node.node_id, {"transactional_id": transactional_id}
         principal = client.session.named_principal
         return self._events.request_cause(
@@ -225,7 +224,7 @@ class ShortProduce:
         )
 
     def _learn(self, frame: memoryview, position: int, behind_id: int, end: int) -> _Target | None:
-        """The target that the bytes up to `end` name; None if it is none for the short path, or not written to yet."""
+        """Return the target named by the bytes up to `end`; None if it is not for the fast path, or not led."""
         if (
             frame[position] != 0
             or frame[position + 1] >= _SHORT
@@ -253,7 +252,7 @@ class ShortProduce:
         return target
 
     def _failed(self, error: Exception, target: _Target, correlation_id: int, client: RequestConnection) -> Answer:
-        """As the general path answers it."""
+        """Return the same answer as the general path."""
         context = RequestContext(
             self._services, ApiKey.PRODUCE, self._version, correlation_id, client.client_id, client.client_host, client
         )

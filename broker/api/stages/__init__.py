@@ -1,1 +1,1 @@
-"""What is around a handler: metrics, traces, quotas."""
+"""The wrappers of entries and handlers: metrics, traces, quotas."""

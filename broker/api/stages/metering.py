@@ -1,13 +1,13 @@
-"""What a metered dispatcher counts: requests, how long they took, the errors they were answered with, bytes read.
+"""The counters of a metered dispatcher: requests, their times, the errors in their answers, bytes read.
 
-Plain integers, read by whoever scrapes. Nothing here is in the way of a broker whose metrics nobody asked for: without
-a meter the dispatcher's entries are as they were. With one, a request costs two looks at the clock and a handful of
-additions (0.6 µs), and a look at the error codes in its answer (0.3 µs where there is one). Produce and Fetch are to
-pay less: counted is each, timed are the first thousand and then one in 64. One that is not timed pays 0.1 µs, and as
-much for its error codes.
+Plain integers, read when metrics are scraped. Without metrics it costs nothing: without a meter the dispatcher's
+entries are not wrapped. With one, a request costs two reads of the clock and a handful of additions (0.6 µs), and a
+look at the error codes in its answer (0.3 µs if there is one). Produce and Fetch should pay less: each is counted, but
+only the first thousand and then one in 64 are timed. One that is not timed pays 0.1 µs, and as much for its error
+codes.
 
-A request's time runs from its frame to its encoded answer, what it waited for included. Times are counted by powers of
-two of a microsecond, so that neither a list of bounds nor a search is needed.
+A request's time runs from its frame to its encoded answer, waiting included. Times are counted by powers of two of a
+microsecond, so that neither a list of bounds nor a search is needed.
 """
 
 from __future__ import annotations
@@ -36,18 +36,18 @@ _CODE_FIELDS: Final = ("error_code", "partition_error_code")
 
 
 class RequestTimes:
-    """The requests of one version of an API, and those that were timed by the time to their answer."""
+    """The requests of one version of an API, and the timed ones by the time to their answer."""
 
     __slots__ = ("buckets", "requests", "total_ns")
 
     def __init__(self) -> None:
         self.requests: Callable[[], int] = int
-        """Tells how many requests came."""
+        """Returns the number of requests."""
         self.buckets = [0] * TIME_BUCKETS
         self.total_ns = 0
 
     def add(self, elapsed_ns: int) -> None:
-        """The time of one request."""
+        """Add the time of one request."""
         self.buckets[min((elapsed_ns // 1000).bit_length(), _LAST)] += 1
         self.total_ns += elapsed_ns
 
@@ -56,23 +56,23 @@ class Meter:
     """The counters of one broker."""
 
     def __init__(self, now_ns: Callable[[], int]) -> None:
-        """now_ns: nanoseconds that never go back."""
+        """Start with zero counters. now_ns: a clock in nanoseconds that never goes back."""
         self.times: dict[tuple[ApiKey, int], RequestTimes] = {}
         """(API, version) -> its requests"""
         self.errors: Counter[tuple[ApiKey, int]] = Counter()
-        """(API, error code) -> how often the code was in an answer; 0 is no error."""
+        """(API, error code) -> the number of answers with the code; 0 is no error."""
         self.bytes_read: Counter[Topic] = Counter()
-        """Topic, by name or as the wire has its id -> bytes of records given to readers."""
+        """Topic, by name or id as on the wire -> bytes of records sent to readers."""
         self._now_ns = now_ns
 
     @property
     def fenced(self) -> int:
-        """How often a producer was refused because another one has its id now."""
-        marking = ApiKey.WRITE_TXN_MARKERS  # where it is a coordinator that is late
+        """The number of times that a producer was refused because another one has its id now."""
+        marking = ApiKey.WRITE_TXN_MARKERS  # there it is a coordinator that is late
         return sum(count for (api, code), count in self.errors.items() if code in _FENCED and api is not marking)
 
     def timed(self, api_key: ApiKey, version: int, entry: FrameHandler) -> FrameHandler:
-        """The entry, with its requests counted."""
+        """Return the entry, with its requests counted."""
         times = self.times.setdefault((api_key, version), RequestTimes())
         now_ns = self._now_ns
 
@@ -99,7 +99,7 @@ class Meter:
                 times.add(now_ns() - began_ns)
             return answer
 
-        before = times.requests()  # of an entry that this one takes the place of
+        before = times.requests()  # of the entry that this one replaces
         times.requests = lambda: before + count
         return serve_hot if api_key in _HOT else serve
 
@@ -110,7 +110,7 @@ class Meter:
                 self.errors[api_key, code] += 1
 
     def noting_errors(self, api_key: ApiKey, answer: Struct) -> Generator[None, None, None]:
-        """As `note_errors`, in steps."""
+        """Count the error codes in an answer, in steps."""
         for code in error_codes(answer):
             if code:
                 self.errors[api_key, code] += 1
@@ -123,7 +123,7 @@ _plans: dict[type[Struct], _Plan] = {}
 
 
 def error_codes(answer: Struct) -> Iterator[int]:
-    """Every error code in an answer, 0 for no error."""
+    """Yield every error code in an answer, 0 for no error."""
     plan = _plans.get(type(answer))
     if plan is None:
         plan = _plans[type(answer)] = _plan(type(answer))
@@ -131,7 +131,7 @@ def error_codes(answer: Struct) -> Iterator[int]:
 
 
 def first_error(answer: Struct, codes_max: int) -> int:
-    """The first error code in an answer that is one, of so many as are looked at; 0 if none of these is."""
+    """Return the first error among the first `codes_max` codes in an answer; 0 if there is none."""
     plan = _plans.get(type(answer))
     if plan is None:
         plan = _plans[type(answer)] = _plan(type(answer))
@@ -139,7 +139,7 @@ def first_error(answer: Struct, codes_max: int) -> int:
 
 
 def _first_by(plan: _Plan, struct: Struct, left: int) -> tuple[int, int]:
-    """The code, and how many may be looked at besides."""
+    """Return the code, and the number of codes that may still be checked."""
     for name in plan[0]:
         code: int = getattr(struct, name)
         left -= 1

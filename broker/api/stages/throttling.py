@@ -1,14 +1,14 @@
-"""Requests that are measured, and clients that have to wait: the entries of a node while it has quotas.
+"""The measuring of requests, and the throttling of clients: the entries of a node while it has quotas.
 
-Made by the dispatcher while there are quotas; without, entries are as they were. An entry is wrapped as a whole, with
-whatever faults make of it: what it costs is the time from its frame to its answer, or until it had to wait for that.
+Used by the dispatcher while there are quotas; otherwise entries are not wrapped. An entry is wrapped as a whole, with
+injected faults included: its cost is the time from its frame to its answer, or until it had to wait for that.
 
-Theory of operation: as Kafka since 2.0, a client that used too much is told how long it has to wait
-(`throttle_time_ms`). The answer leaves at once, and the connection is muted: nothing behind it is served until the time
-is over. To a connection that is a request whose answer comes later, and is none (`answers.Parked`). The answer to a
-Fetch is judged before it is given, and one that would be too much is empty.
+Theory of operation: as in Kafka since 2.0, a client that exceeds its quota gets its throttle time in the answer
+(`throttle_time_ms`). The answer leaves at once, and the connection is muted: no later request is served until the time
+is over. For a connection that is a request whose answer comes later, and is none (`answers.DeferredResponse`). The
+answer to a Fetch is checked before it is sent, and one that would exceed the quota is empty.
 
-Not measured: what is asked before authentication, and WriteTxnMarkers, which brokers send each other.
+Not measured: requests before authentication, and WriteTxnMarkers, which brokers send each other.
 """
 
 from __future__ import annotations
@@ -44,16 +44,16 @@ Handle = Callable[[Any, "RequestContext"], Any]
 
 
 class Throttling:
-    """What measures the requests of one node."""
+    """The measuring of the requests of one node."""
 
     def __init__(self, services: Services, in_force: InForce) -> None:
         self._in_force, self._events = in_force, services.events
         self._sessions = MeasuredSessions(services.fetch_sessions)
         self.fetching = replace(services, fetch_sessions=self._sessions)
-        """What Fetch is served with."""
+        """The services for Fetch."""
 
     def capped(self, handle: Handle) -> Handle:
-        """The handler of Fetch, whose client is read no more for than it can have at once."""
+        """Return the handler of Fetch, which reads no more than the client's quota allows at once."""
 
         def handle_capped(request: fetch.FetchRequest, context: RequestContext) -> Any:
             asking, quotas = self._in_force.asking, self._in_force.fetch
@@ -66,7 +66,7 @@ class Throttling:
         return handle_capped
 
     def throttled(self, api_key: ApiKey, version: int, entry: FrameHandler) -> FrameHandler:
-        """The entry, with its requests measured."""
+        """Return the entry, with its requests measured."""
         if api_key in _EXEMPT:
             return entry
         in_force, sessions, stopwatch = self._in_force, self._sessions, self._in_force.stopwatch
@@ -91,7 +91,7 @@ class Throttling:
 
 
 def _may_fetch(asking: Asking, version: int, busy_s: Callable[[], float], topics: Answers) -> bool:
-    """Whether the client may have these topics. What was read after it waited is nobody's time, as in Kafka."""
+    """Return whether the client may have these topics. The time of reading after a wait is not counted, as in Kafka."""
     parts = fetch.encode_response(version, 0, topics)
     size = sum(map(len, parts)) - len(encode_response_header(ApiKey.FETCH, version, 0))
     return asking.may_fetch(size, asking.busy_s or busy_s())
@@ -107,7 +107,7 @@ class _Answers:
         self._first_position = _SIZE.size + len(encode_response_header(api_key, version, 0))
 
     def judged(self, asking: Asking, size: int, client: RequestConnection, answer: Answer) -> Answer:
-        """The answer to a request of so many bytes, once it is there; and its client waits, if it has to."""
+        """Return the answer to a request of `size` bytes, once it is there, and throttle its client if necessary."""
         if isinstance(answer, DeferredResponse):
             answer.then(partial(self.judged, asking, size, client))
             return answer
@@ -122,10 +122,10 @@ class _Answers:
         if answer is None:
             return self._muted(throttle_ms)
         if not isinstance(answer, bytearray):
-            return answer  # in parts, which no answer is that was judged
+            return answer  # in parts, which no checked answer is
         self._tell(answer, throttle_ms)
         ready: Future[None] = get_running_loop().create_future()
-        ready.set_result(None)  # what was answered before leaves before
+        ready.set_result(None)  # earlier answers leave first
         return DeferredResponse(ready, lambda _: self._sent(client, answer, throttle_ms), may_be_given_up=True)
 
     def _sent(self, client: RequestConnection, answer: bytearray, throttle_ms: int) -> Answer:
@@ -150,9 +150,9 @@ class _Answers:
         )
 
     def _tell(self, answer: bytearray, throttle_ms: int) -> None:
-        """Put into the answer for how long its client has to wait, where it has a place for that."""
+        """Put the throttle time into the answer, if it has a field for that."""
         if _THROTTLE_TIME not in self._fields or _SIZE.unpack_from(answer)[0] != len(answer) - _SIZE.size:
-            return  # of an older version, or a part of what a fault cut
+            return  # of an older version, or a part of an answer that a fault cut
         if self._fields[0] == _THROTTLE_TIME:
             _SIZE.pack_into(answer, self._first_position, throttle_ms)
             return

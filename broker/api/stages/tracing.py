@@ -1,12 +1,12 @@
-"""Requests in events: while one is served it is the cause of what happens, and its answer is told.
+"""Requests in events: a request that is served is the cause of events, and its answer is an event.
 
-Made by the dispatcher while somebody listens; without, entries and handlers are as they were. A handler is wrapped, not
-the entry around it: so the request and its response are at hand, as objects. Produce, whose handler takes and gives
-tuples, is a cause where its general path is taken; the short one says itself where it leads to something
-(`short_produce.py`). A Fetch leads to nothing but errors; its handler tells of these. The answers of both are told
-where somebody follows all requests.
+Used by the dispatcher while events are on; otherwise entries and handlers are not wrapped. The handler is wrapped, not
+the entry around it: so the request and its response are available, as objects. Produce, whose handler takes and returns
+tuples, is a cause on its general path; the fast path sets the cause itself where it leads to events
+(`produce_fast_path.py`). A Fetch leads to no events but errors, which its handler emits. The answers of both are events
+while all requests are followed.
 
-Invariant: no cause outlives the call in which it led to something; the answer that comes later has its own again.
+Invariant: no cause outlives the call in which it led to something; an answer that comes later sets its cause again.
 """
 
 from __future__ import annotations
@@ -43,18 +43,18 @@ _ASKED: Final = {
     "member_id": "member_id",
     "committed": "committed",
 }
-"""Fields of requests -> what the trace calls them."""
+"""Fields of requests -> their names in the trace."""
 
 
 class Tracer:
-    """What tells of the requests of one node."""
+    """The tracer of the requests of one node."""
 
     def __init__(self, events: Events, node_id: int) -> None:
         self._events = events
         self._node_id = node_id
 
     def traced(self, api_key: ApiKey, version: int, handle: Handle) -> Handle:
-        """The handler, whose requests are causes, and of whose answers is told."""
+        """Return the handler, whose requests are causes and whose answers are events."""
         if api_key == ApiKey.PRODUCE:
             return partial(self._caused, api_key.api_name, handle)
         if api_key == ApiKey.FETCH:
@@ -62,7 +62,7 @@ class Tracer:
         return partial(self._served, api_key.api_name, version, handle)
 
     def followed(self, api_key: ApiKey, version: int, entry: FrameHandler) -> FrameHandler:
-        """The entry; of Produce and Fetch one that tells of answers, where somebody follows all requests."""
+        """Return the entry; for Produce and Fetch one that emits events of answers, while all requests are followed."""
         if api_key not in _HOT or not self._events.all_requests:
             return entry
         api = api_key.api_name
@@ -144,7 +144,7 @@ _fields: dict[type[Struct], tuple[tuple[str, str], ...]] = {}
 
 
 def _asked(request: Struct) -> dict[str, Any]:
-    """What the request says, by the names that requests have in common; what says nothing is left out."""
+    """Return the values of the request under their common names; empty values are left out."""
     fields = _fields.get(type(request))
     if fields is None:
         names = [field.name for field in type(request).__schema__.fields]
@@ -158,7 +158,7 @@ def _asked(request: Struct) -> dict[str, Any]:
 
 
 def _error_in(response: Response) -> str | None:
-    """The first error code in an answer, of as many as are looked at."""
+    """Return the first error code in an answer, among the codes that are checked."""
     code = first_error(response, _CODES_MAX)
     return ErrorCode(code).name if code else None
 
