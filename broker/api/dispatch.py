@@ -50,7 +50,9 @@ if TYPE_CHECKING:
 
 _HEADER: Final = Struct(">hhih")  # api_key, api_version, correlation_id, size of client_id
 _SIZE: Final = Struct(">i")
-_GATE: Final = "barnabas.broker.api.authentication.sasl_authenticator"  # imported where clients have to authenticate
+_SASL_AUTHENTICATOR: Final = (
+    "barnabas.broker.api.authentication.sasl_authenticator"  # imported where clients have to authenticate
+)
 _TRACING: Final = "barnabas.broker.api.stages.tracing"  # imported while events are on
 _THROTTLING: Final = "barnabas.broker.api.stages.throttling"  # imported where there are quotas
 _GUARDS: Final = "barnabas.broker.api.guards.table"  # imported where there is an authorizer
@@ -134,7 +136,9 @@ class Dispatcher:
         """Return the authenticator of a connection with this session; None if it need not authenticate."""
         if session.is_authenticated:
             return None
-        gate: SaslAuthenticator = import_module(_GATE).Gate(self._doors[session.listener], self.dispatch)
+        gate: SaslAuthenticator = import_module(_SASL_AUTHENTICATOR).SaslAuthenticator(
+            self._doors[session.listener], self.dispatch
+        )
         return gate
 
     def preload(self, row: ApiRow) -> None:
